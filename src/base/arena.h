@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * Arena: memory that is given back all at once.
+ *
+ * One arena serves one request (or one policy, one snapshot). What is allocated
+ * from it is never freed by itself; arena_reset() ends everything. The first
+ * block is kept for the next user, larger ones return to the system, so that one
+ * huge request does not fatten the process.
+ *
+ * An arena has a budget in bytes. An allocation that would pass it returns NULL,
+ * like one that the system refuses: whoever sizes something by what a peer sent
+ * must check. Under AddressSanitizer the unused part of a block is poisoned, and
+ * allocations have red zones, so overruns inside an arena are found.
+ *
+ * Not thread safe: an arena belongs to one thread at a time.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct Arena Arena;
+
+/* @budget bounds what may be allocated between two resets. NULL when out of
+ * memory. */
+Arena *arena_new(size_t budget);
+Arena *arena_free(Arena *arena); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Arena *, arena_free)
+
+/* Everything allocated so far is gone. */
+void arena_reset(Arena *arena);
+
+/* Bytes handed out since the last reset, padding included. */
+size_t arena_used(const Arena *arena);
+
+/* Uninitialised memory, aligned for any type; NULL over the budget. A size of 0
+ * gives a valid pointer to nothing. */
+void *arena_alloc(Arena *arena, size_t size) MUST_CHECK;
+
+/* @count zeroed elements of @size bytes; NULL over the budget or on overflow. */
+void *arena_zalloc(Arena *arena, size_t count, size_t size) MUST_CHECK;
+
+/* A copy of @str, with a NUL after it that its length does not count. On failure
+ * ptr is NULL. */
+Str arena_copy(Arena *arena, Str str) MUST_CHECK;
+
+/* Text by printf's rules; on failure ptr is NULL. */
+Str arena_printf(Arena *arena, const char *format, ...) MUST_CHECK
+    __attribute__((format(printf, 2, 3)));
+
+#define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), 1, sizeof(type)))
+#define ARENA_ARRAY(arena, type, count) ((type *)arena_zalloc((arena), (count), sizeof(type)))

@@ -1,0 +1,62 @@
+#pragma once
+
+/*
+ * Buf: bytes that grow, up to a ceiling they were born with.
+ *
+ * Appending never fails in the middle of a sentence: the first append that would
+ * pass the ceiling, or that finds no memory, marks the buffer as failed, and all
+ * later appends do nothing. Whoever sends the result checks buf_error() once.
+ *
+ * A Buf of BUF_INIT owns heap memory; release it with buf_done(). Not thread
+ * safe.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct Buf {
+    char *data; /* NULL until the first append */
+    size_t len;
+    size_t size;
+    size_t ceiling;
+    int error; /* 0, -EFBIG over the ceiling, -ENOMEM */
+} Buf;
+
+#define BUF_INIT(limit) ((Buf){.ceiling = (limit)})
+
+void buf_done(Buf *buf); /* takes a half-built one; leaves it empty and usable */
+
+/* Empty again, memory kept, failure forgotten. */
+void buf_reset(Buf *buf);
+
+static inline Str buf_str(const Buf *buf) {
+    return str_of(buf->data, buf->len);
+}
+
+static inline int buf_error(const Buf *buf) {
+    return buf->error;
+}
+
+/* Makes room for @more bytes and returns where they go, or NULL (marked as
+ * failed). The caller writes up to @more bytes there and says how many with
+ * buf_advance(). */
+char *buf_reserve(Buf *buf, size_t more);
+
+static inline void buf_advance(Buf *buf, size_t written) {
+    buf->len += written;
+}
+
+void buf_append(Buf *buf, Str str);
+void buf_append_char(Buf *buf, char c);
+void buf_append_int(Buf *buf, int64_t value);
+void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* @count times @c. */
+void buf_append_repeat(Buf *buf, char c, size_t count);
+
+/* The bytes as they are, NUL-terminated, now owned by the caller (free()); the
+ * buffer is empty afterwards. NULL when it had failed. */
+char *buf_take(Buf *buf);

@@ -1,0 +1,141 @@
+#include "base/diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The line @place is on, without its end. */
+static Str line_of(Str source, size_t line) {
+    Str text;
+
+    if (line == 0)
+        return STR_NULL;
+    while (str_split(&source, '\n', &text))
+        if (--line == 0)
+            return text.len > 0 && text.ptr[text.len - 1] == '\r' ? str_take(text, text.len - 1)
+                                                                  : text;
+    return STR_NULL;
+}
+
+void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint) {
+    Diag *diag;
+
+    if (level == DIAG_ERROR)
+        list->n_errors++;
+    else
+        list->n_warnings++;
+    if (list->diags.n >= DIAG_MAX)
+        return;
+    diag = VEC_PUSH(&list->diags, list->arena);
+    if (!diag)
+        return;
+    *diag = (Diag){
+        .level = level,
+        .place = place,
+        .source = arena_copy(list->arena, line_of(source, place.line)),
+        .text = arena_copy(list->arena, text),
+        .hint = str_is_empty(hint) ? STR_NULL : arena_copy(list->arena, hint),
+    };
+}
+
+void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    int len;
+
+    va_start(arguments, format);
+    len = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (len < 0)
+        len = 0;
+    diag_add(list,
+        level,
+        place,
+        source,
+        str_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1),
+        STR_NULL);
+}
+
+/* Text from outside must not drive the terminal. */
+static void append_visible(Buf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c == '\t')
+            buf_append_char(out, ' ');
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(out, "\\x%02x", c);
+        else
+            buf_append_char(out, (char)c);
+    }
+}
+
+static size_t visible_width(Str text) {
+    size_t width = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c != '\t' && (c < 0x20 || c == 0x7f))
+            width += 4;
+        else if ((c & 0xc0) != 0x80) /* UTF-8 continuation bytes take no column */
+            width += 1;
+    }
+    return width;
+}
+
+static void print_source(const Diag *diag, bool colour, Buf *out) {
+    Str before = str_take(diag->source, diag->place.column - 1);
+    Str under = str_take(str_skip(diag->source, diag->place.column - 1), diag->place.width);
+    size_t carets = visible_width(under);
+    char number[32];
+    int number_width = snprintf(number, sizeof(number), "%zu", diag->place.line);
+
+    buf_printf(out, "  %s | ", number);
+    append_visible(out, diag->source);
+    buf_append(out, STR("\n  "));
+    buf_append_repeat(out, ' ', (size_t)number_width);
+    buf_append(out, STR(" | "));
+    buf_append_repeat(out, ' ', visible_width(before));
+    buf_append(out, colour ? STR("\033[1;32m") : STR_NULL);
+    buf_append_repeat(out, '^', carets > 0 ? carets : 1);
+    buf_append(out, colour ? STR("\033[0m\n") : STR("\n"));
+}
+
+void diag_print(const Diag *diag, bool colour, Buf *out) {
+    const char *paint = diag->level == DIAG_ERROR ? "\033[1;31m" : "\033[1;33m";
+
+    if (!str_is_empty(diag->place.file)) {
+        append_visible(out, diag->place.file);
+        if (diag->place.line > 0)
+            buf_printf(out, ":%zu:%zu", diag->place.line, diag->place.column);
+        buf_append(out, STR(": "));
+    }
+    buf_printf(out,
+        "%s%s:%s ",
+        colour ? paint : "",
+        diag->level == DIAG_ERROR ? "error" : "warning",
+        colour ? "\033[0m" : "");
+    append_visible(out, diag->text);
+    buf_append_char(out, '\n');
+    if (diag->place.line > 0 && diag->place.column > 0 && !str_is_empty(diag->source))
+        print_source(diag, colour, out);
+    if (!str_is_empty(diag->hint)) {
+        buf_append(out, STR("  = "));
+        append_visible(out, diag->hint);
+        buf_append_char(out, '\n');
+    }
+}
+
+void diag_list_print(const DiagList *list, bool colour, Buf *out) {
+    for (size_t i = 0; i < list->diags.n; i++)
+        diag_print(&list->diags.items[i], colour, out);
+    if (list->n_errors + list->n_warnings == 0)
+        return;
+    if (list->n_errors + list->n_warnings > list->diags.n)
+        buf_printf(
+            out, "(%zu more not shown)\n", list->n_errors + list->n_warnings - list->diags.n);
+    buf_printf(out, "%zu error%s", list->n_errors, list->n_errors == 1 ? "" : "s");
+    if (list->n_warnings > 0)
+        buf_printf(out, ", %zu warning%s", list->n_warnings, list->n_warnings == 1 ? "" : "s");
+    buf_append_char(out, '\n');
+}

@@ -1,0 +1,68 @@
+#pragma once
+
+/*
+ * Diag: something wrong with a text a person wrote, and where.
+ *
+ *     policy.yaml:14:7: error: unknown field "nodeLabel"
+ *       14 |     - nodeLabel: {pool: a}
+ *          |       ^^^^^^^^^
+ *       = did you mean "nodeLabels"?
+ *
+ * A list collects all of them, not only the first, up to a ceiling. Library
+ * code adds; the command line and the daemon print.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#define DIAG_MAX 200 /* more than anybody reads; the rest is only counted */
+
+typedef enum DiagLevel {
+    DIAG_ERROR,
+    DIAG_WARNING,
+} DiagLevel;
+
+/* A place in a text. Lines and columns count from 1, columns in bytes; line 0
+ * means "the file as a whole". */
+typedef struct Place {
+    Str file; /* as the person named it; borrowed for as long as the list lives */
+    size_t line, column;
+    size_t width; /* bytes to underline; 0 counts as 1 */
+} Place;
+
+typedef struct Diag {
+    DiagLevel level;
+    Place place;
+    Str source; /* the source line, without its end; empty when not at hand */
+    Str text;   /* what is wrong */
+    Str hint;   /* how to mend it; may be empty */
+} Diag;
+
+typedef struct DiagList {
+    Arena *arena; /* owns all texts of the list */
+    VEC(Diag) diags;
+    size_t n_errors, n_warnings; /* including those over the ceiling */
+} DiagList;
+
+#define DIAG_LIST_IN(where) ((DiagList){.arena = (where)})
+
+/* Adds one; @text and @hint are copied, @hint may be empty. @source is the whole
+ * text @place points into, or empty. Out of memory drops the text, never the
+ * count. */
+void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint);
+
+/* The same with a printf text and no hint. */
+void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Writes one in the form above. Control characters are shown escaped. @colour
+ * adds terminal colours. */
+void diag_print(const Diag *diag, bool colour, Buf *out);
+
+/* All of them, then a closing line that counts ("2 errors, 1 warning"). */
+void diag_list_print(const DiagList *list, bool colour, Buf *out);

@@ -1,0 +1,19 @@
+#pragma once
+
+/*
+ * Hash: one keyed hash for all names.
+ *
+ * Names come from outside, so the key is random and drawn once per process: an
+ * attacker who cannot guess it cannot build names that collide.
+ */
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* XXH3 of the bytes under the process's key. Never the same in two processes;
+ * nothing that is stored or sent may depend on it. Any thread. */
+uint64_t hash_str(Str str);
+
+/* For tests and fuzzers that must repeat: sets the key. Before the first use. */
+void hash_set_key(uint64_t key);

@@ -1,0 +1,40 @@
+#pragma once
+
+/*
+ * Intern: each distinct string once, known by a number.
+ *
+ * Numbers are dense and start at 1; 0 is kept for "absent", so that a column of
+ * ids can say so without a second column. Equal ids mean equal strings, which is
+ * what makes label comparisons over thousands of nodes cheap.
+ *
+ * The strings are copied into the arena the interner was given and live as long
+ * as it does.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+
+#define INTERN_ABSENT 0u
+
+typedef struct Intern {
+    Arena *arena;
+    Map map;
+    Str *strings; /* by id - 1 */
+    size_t n_strings;
+    size_t size;
+} Intern;
+
+#define INTERN_INIT_IN(where) ((Intern){.arena = (where), .map = MAP_INIT_IN(where)})
+
+/* The id of @str, new or old; INTERN_ABSENT when out of memory or budget. */
+uint32_t intern_add(Intern *intern, Str str) MUST_CHECK;
+
+/* The id of @str, or INTERN_ABSENT when it was never added. */
+uint32_t intern_find(const Intern *intern, Str str);
+
+/* The string behind @id, which must be one that was handed out. */
+Str intern_get(const Intern *intern, uint32_t id);

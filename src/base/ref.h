@@ -1,0 +1,33 @@
+#pragma once
+
+/*
+ * Ref: a reference count that threads may share.
+ *
+ * Taking a reference needs no order; dropping the last one must see everything
+ * other holders did before they dropped theirs.
+ */
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct Ref {
+    atomic_uint count;
+} Ref;
+
+#define REF_ONE ((Ref){.count = 1})
+
+static inline void ref_take(Ref *ref) {
+    unsigned before = atomic_fetch_add_explicit(&ref->count, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
+}
+
+/* True when that was the last one and the object is to be destroyed. */
+static inline bool ref_drop(Ref *ref) {
+    unsigned before = atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel);
+
+    assert(before > 0);
+    return before == 1;
+}

@@ -1,0 +1,159 @@
+#include "base/str.h"
+
+#include <limits.h>
+
+/* Words longer than this get no suggestion: the distance table is on the stack. */
+#define EDIT_WORD_MAX 64
+
+int str_cmp(Str a, Str b) {
+    size_t n = a.len < b.len ? a.len : b.len;
+    int r = n > 0 ? memcmp(a.ptr, b.ptr, n) : 0;
+
+    if (r != 0)
+        return r;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static unsigned char lower(char c) {
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool str_eq_nocase(Str a, Str b) {
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+            return false;
+    return true;
+}
+
+bool str_has_prefix(Str s, Str prefix) {
+    return s.len >= prefix.len && str_eq(str_take(s, prefix.len), prefix);
+}
+
+bool str_has_suffix(Str s, Str suffix) {
+    return s.len >= suffix.len && str_eq(str_skip(s, s.len - suffix.len), suffix);
+}
+
+size_t str_find(Str s, char c) {
+    const char *at = s.len > 0 ? memchr(s.ptr, c, s.len) : NULL;
+
+    return at ? (size_t)(at - s.ptr) : SIZE_MAX;
+}
+
+size_t str_find_last(Str s, char c) {
+    for (size_t i = s.len; i > 0; i--)
+        if (s.ptr[i - 1] == c)
+            return i - 1;
+    return SIZE_MAX;
+}
+
+Str str_skip(Str s, size_t from) {
+    if (from >= s.len)
+        return (Str){.ptr = s.ptr ? s.ptr + s.len : NULL, .len = 0};
+    return (Str){.ptr = s.ptr + from, .len = s.len - from};
+}
+
+Str str_take(Str s, size_t len) {
+    return (Str){.ptr = s.ptr, .len = len < s.len ? len : s.len};
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+Str str_trim(Str s) {
+    while (s.len > 0 && is_blank(s.ptr[0]))
+        s = str_skip(s, 1);
+    while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool str_split(Str *s, char sep, Str *ret_part) {
+    size_t at;
+
+    if (!s->ptr)
+        return false;
+    at = str_find(*s, sep);
+    if (at == SIZE_MAX) {
+        *ret_part = *s;
+        *s = STR_NULL;
+        return true;
+    }
+    *ret_part = str_take(*s, at);
+    *s = str_skip(*s, at + 1);
+    return true;
+}
+
+bool str_to_int64(Str s, int64_t *ret) {
+    bool negative = s.len > 0 && s.ptr[0] == '-';
+    uint64_t limit = (uint64_t)INT64_MAX + (negative ? 1 : 0);
+    uint64_t value = 0;
+
+    if (negative)
+        s = str_skip(s, 1);
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned digit = (unsigned char)s.ptr[i] - (unsigned)'0';
+
+        if (digit > 9 || value > (limit - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+static size_t min3(size_t a, size_t b, size_t c) {
+    size_t m = a < b ? a : b;
+
+    return m < c ? m : c;
+}
+
+size_t str_edit_distance(Str a, Str b, size_t limit) {
+    size_t rows[3][EDIT_WORD_MAX + 1];
+    size_t *before = rows[0], *previous = rows[1], *current = rows[2];
+
+    if (a.len > EDIT_WORD_MAX || b.len > EDIT_WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b.len; j++)
+        previous[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t *recycled = before;
+
+        current[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t change = lower(a.ptr[i - 1]) == lower(b.ptr[j - 1]) ? 0 : 1;
+
+            current[j] = min3(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + change);
+            if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1] &&
+                before[j - 2] + 1 < current[j])
+                current[j] = before[j - 2] + 1;
+        }
+        before = previous;
+        previous = current;
+        current = recycled;
+    }
+    return previous[b.len] > limit ? limit + 1 : previous[b.len];
+}
+
+Str str_nearest(Str word, const Str *known, size_t n_known) {
+    /* A third of the word may be wrong, at least one letter, at most three. */
+    size_t limit = word.len / 3;
+    size_t best_distance;
+    Str best = STR_NULL;
+
+    limit = limit < 1 ? 1 : limit > 3 ? 3 : limit;
+    best_distance = limit + 1;
+    for (size_t i = 0; i < n_known; i++) {
+        size_t distance = str_edit_distance(word, known[i], limit);
+
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = known[i];
+        }
+    }
+    return best;
+}

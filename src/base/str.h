@@ -1,0 +1,83 @@
+#pragma once
+
+/*
+ * Str: a string is a pointer and a length, passed by value.
+ *
+ * A Str never owns its bytes and is not NUL-terminated; it may hold any byte,
+ * NUL included. Who owns the bytes is said where a Str is stored. C strings
+ * appear only at the edge to libc.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct Str {
+    const char *ptr; /* may be NULL when len is 0 */
+    size_t len;
+} Str;
+
+/* A Str over a string literal; usable in static initialisers. */
+#define STR(literal) ((Str){.ptr = (literal), .len = sizeof(literal) - 1})
+#define STR_NULL ((Str){.ptr = NULL, .len = 0})
+
+/* printf("%.*s", STR_FMT(s)); lengths over INT_MAX are cut. */
+#define STR_FMT(str)                                                                               \
+    ((int)((str).len > INT32_MAX ? INT32_MAX : (str).len)), ((str).ptr ? (str).ptr : "")
+
+static inline Str str_of(const char *ptr, size_t len) {
+    return (Str){.ptr = ptr, .len = len};
+}
+
+static inline Str str_from_c(const char *c) {
+    return (Str){.ptr = c, .len = c ? strlen(c) : 0};
+}
+
+static inline bool str_eq(Str a, Str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool str_is(Str a, const char *c) {
+    return str_eq(a, str_from_c(c));
+}
+
+static inline bool str_is_empty(Str a) {
+    return a.len == 0;
+}
+
+/* Bytewise order; a prefix sorts before what it is a prefix of. */
+int str_cmp(Str a, Str b);
+
+/* ASCII letters compare without regard to case; all other bytes exactly. */
+bool str_eq_nocase(Str a, Str b);
+
+bool str_has_prefix(Str s, Str prefix);
+bool str_has_suffix(Str s, Str suffix);
+
+/* Offset of the first (last) @c, or SIZE_MAX. */
+size_t str_find(Str s, char c);
+size_t str_find_last(Str s, char c);
+
+/* From @from (clamped) to the end; the first @len (clamped) bytes. */
+Str str_skip(Str s, size_t from);
+Str str_take(Str s, size_t len);
+
+/* Without spaces, tabs, CR and LF at both ends. */
+Str str_trim(Str s);
+
+/* Cuts the part before the first @sep off the front of @s. The last part is
+ * returned when no @sep is left; false when @s is used up (its ptr is NULL). */
+bool str_split(Str *s, char sep, Str *ret_part);
+
+/* A decimal whole number, nothing before or after it. False, and @ret untouched,
+ * when it is anything else or does not fit. */
+bool str_to_int64(Str s, int64_t *ret);
+
+/* How many single-character edits (insert, delete, replace, swap of neighbours)
+ * lead from @a to @b, at most @limit + 1; SIZE_MAX when either is longer than 64. */
+size_t str_edit_distance(Str a, Str b, size_t limit);
+
+/* The entry of @known that a person who wrote @word most likely meant, or
+ * STR_NULL when none is close: "did you mean …?". */
+Str str_nearest(Str word, const Str *known, size_t n_known);

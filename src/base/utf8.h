@@ -1,0 +1,20 @@
+#pragma once
+
+/* UTF-8: one code point at a time, strictly (no overlong forms, no surrogates,
+ * nothing above U+10FFFF). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* Decodes the code point at the front of @text, which is not empty. Returns its
+ * length in bytes, or 0 when the bytes are not valid UTF-8. */
+size_t utf8_decode(Str text, uint32_t *ret);
+
+/* Writes @c (a valid code point) into @out, 1 to 4 bytes; returns how many. */
+size_t utf8_encode(uint32_t c, char out[4]);
+
+/* Offset of the first byte that is not valid UTF-8, or @text.len. */
+size_t utf8_valid_length(Str text);

@@ -1,0 +1,24 @@
+#pragma once
+
+/* Labels: the key-value pairs of an object, sorted by key. */
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "json/read.h"
+
+typedef struct Label {
+    Str key, value;
+} Label;
+
+typedef struct Labels {
+    const Label *items; /* sorted by key, each key once (of duplicates the last) */
+    size_t n;
+} Labels;
+
+/* Reads an object of strings. Errors are the reader's. */
+void labels_decode(JsonReader *reader, Arena *arena, Labels *ret);
+
+/* The value, or NULL when the key is absent. Borrowed. */
+const Str *labels_find(const Labels *labels, Str key);

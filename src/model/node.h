@@ -1,0 +1,37 @@
+#pragma once
+
+/*
+ * Node: the fields of a Node that policies read.
+ *
+ * A Node object is 5 to 30 KB, of which we read a few hundred bytes: unread
+ * fields are skipped by structure alone (json/scan.h), read ones are validated.
+ * Strings are slices of the input where they can be, else in the arena.
+ */
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/labels.h"
+#include "model/resources.h"
+#include "model/taint.h"
+#include "json/read.h"
+
+/* RFC 1123 subdomain: what the API server lets a node be called. */
+#define NODE_NAME_MAX 253u
+
+typedef struct Node {
+    Str name;
+    Labels labels;
+    Taints taints;
+    bool is_unschedulable; /* spec.unschedulable: cordoned */
+    bool is_ready;         /* condition Ready is True */
+    Resources allocatable;
+} Node;
+
+/* Reads a Node object. Errors are the reader's; a missing name is one. */
+void node_decode(JsonReader *reader, Arena *arena, Node *ret);
+
+/* Lower-case letters, digits, '-' and '.', beginning and ending with a letter or
+ * digit, at most NODE_NAME_MAX bytes. */
+bool node_name_is_valid(Str name);

@@ -1,0 +1,52 @@
+#pragma once
+
+/*
+ * Resources: amounts by resource name.
+ *
+ * Units as kube-scheduler counts them: cpu in thousandths of a core, everything
+ * else in whole units (bytes, devices); fractions round up, too large saturates.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "json/read.h"
+
+/* Per object; what is over is an error of the document. */
+#define RESOURCES_MAX 64u
+
+typedef struct Resource {
+    Str name;
+    int64_t amount;
+} Resource;
+
+typedef struct Resources {
+    Resource *items; /* each name once; no particular order */
+    size_t n;
+} Resources;
+
+/* Reads an object of quantities (strings or numbers), null is none. A quantity
+ * that is none is the reader's error. */
+void resources_decode(JsonReader *reader, Arena *arena, Resources *ret);
+
+/* 0 when absent. */
+int64_t resources_get(const Resources *resources, Str name);
+
+/* NULL when absent. */
+const Resource *resources_find(const Resources *resources, Str name);
+
+/* Adds, or takes the larger of, each amount of @other. New names are appended in
+ * @arena. 0, or -ENOMEM. */
+int resources_add(Resources *into, const Resources *other, Arena *arena);
+int resources_max(Resources *into, const Resources *other, Arena *arena);
+
+/* Text of a policy or a document into units: @name decides (cpu or not). False
+ * when @text is no quantity. */
+bool resource_amount_parse(Str name, Str text, int64_t *ret);
+
+/* "250m", "1.5Gi": for people. Appends nothing else. */
+void resource_amount_print(Str name, int64_t amount, Buf *out);

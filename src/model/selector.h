@@ -1,0 +1,40 @@
+#pragma once
+
+/*
+ * Selector: conditions on labels, as in Kubernetes, plus Gt and Lt, which it has
+ * for nodes only. All requirements must hold; none holds for everything.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "model/labels.h"
+
+typedef enum SelectorOp {
+    SELECTOR_IN,
+    SELECTOR_NOT_IN, /* also true when the key is absent, as in Kubernetes */
+    SELECTOR_EXISTS,
+    SELECTOR_ABSENT,
+    SELECTOR_GT, /* the label is a whole number greater than bound */
+    SELECTOR_LT,
+} SelectorOp;
+
+typedef struct Requirement {
+    Str key;
+    SelectorOp op;
+    const Str *values; /* In, NotIn: at least one */
+    size_t n_values;
+    int64_t bound; /* Gt, Lt */
+} Requirement;
+
+typedef struct Selector {
+    const Requirement *items;
+    size_t n;
+} Selector;
+
+bool selector_matches(const Selector *selector, const Labels *labels);
+
+/* One requirement against one label's value; @value NULL: the label is absent. */
+bool requirement_matches(const Requirement *requirement, const Str *value);

@@ -1,0 +1,48 @@
+#pragma once
+
+/* Taint and Toleration: what a node repels, and what a pod puts up with. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "json/read.h"
+
+typedef enum TaintEffect {
+    TAINT_ANY, /* tolerations only: no effect named, all of them */
+    TAINT_NO_SCHEDULE,
+    TAINT_PREFER_NO_SCHEDULE,
+    TAINT_NO_EXECUTE,
+    TAINT_UNKNOWN, /* a word we do not know; matches nothing */
+} TaintEffect;
+
+typedef struct Taint {
+    Str key, value;
+    TaintEffect effect;
+} Taint;
+
+typedef struct Taints {
+    const Taint *items;
+    size_t n;
+} Taints;
+
+typedef struct Toleration {
+    Str key, value;
+    bool exists; /* operator Exists; an empty key then tolerates every key */
+    TaintEffect effect;
+} Toleration;
+
+typedef struct Tolerations {
+    const Toleration *items;
+    size_t n;
+} Tolerations;
+
+/* Arrays of taints and tolerations; null is none. Errors are the reader's. */
+void taints_decode(JsonReader *reader, Arena *arena, Taints *ret);
+void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret);
+
+bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
+
+/* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */
+bool tolerations_admit(const Tolerations *tolerations, const Taints *taints);

@@ -1,0 +1,147 @@
+#pragma once
+
+/*
+ * Server: HTTP/1.1 for one trusted caller and many who are not.
+ *
+ * libmicrohttpd (epoll, a pool of workers) speaks HTTP; this file adds what it
+ * leaves out and an extender needs: headers refused that two parsers could read
+ * differently, body ceilings that count chunked bodies too, one memory budget for
+ * all connections, deadlines for headers and bodies, client certificates checked
+ * by chain and by name, and an orderly end. It knows nothing of pods and verbs.
+ *
+ *   accept → headers → admit() → body → handle() → reply sent → finished()
+ *
+ * All callbacks run on worker threads, several at a time. Whatever is over a
+ * limit gets its status (400 408 413 431 503 …) and "Connection: close"; other
+ * connections do not notice.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct TlsStore TlsStore;
+typedef struct Server Server;
+
+typedef struct HttpRequest {
+    Str method; /* "GET", "POST", … */
+    Str path;   /* as sent, query not included */
+    Str query;  /* behind the '?', or empty */
+    Str body;   /* whole; empty in admit() */
+    bool is_authenticated; /* no client certificate is asked for, or it was a good one */
+    Arena *arena; /* for the reply; lives until the reply is sent */
+} HttpRequest;
+
+typedef struct HttpReply {
+    unsigned status;
+    const char *content_type; /* static */
+    const char *allow;        /* static; the Allow header of a 405, or NULL */
+    unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
+    const Str *slices; /* the body: memory of the arena, of request->body, or static */
+    size_t n_slices;
+    int tag; /* handed to finished(): what was asked, for the caller's own figures */
+} HttpReply;
+
+typedef struct HttpOutcome {
+    int tag;
+    unsigned status;
+    uint64_t bytes_in, bytes_out; /* bodies only */
+    int64_t duration_nsec; /* headers complete to reply sent */
+} HttpOutcome;
+
+typedef struct ServerCallbacks {
+    void *context;
+
+    /* Headers are complete, the body has not been read. False: @reply is sent at
+     * once, the body is not read and the connection is closed. */
+    bool (*admit)(void *context, const HttpRequest *request, HttpReply *reply);
+
+    /* The request is complete: fills @reply. */
+    void (*handle)(void *context, const HttpRequest *request, HttpReply *reply);
+
+    /* The reply has been sent, or the connection broke before it was (status 0).
+     * Also called for requests the server refused by itself (tag -1). May be NULL. */
+    void (*finished)(void *context, const HttpOutcome *outcome);
+} ServerCallbacks;
+
+/* Every limit has a flag of `berth serve` and a default here. 0 is not "none". */
+#define SERVER_HEADER_MAX ((size_t)32 * 1024)
+#define SERVER_BODY_MAX ((size_t)128 * 1024 * 1024)
+#define SERVER_MEMORY_MAX ((size_t)512 * 1024 * 1024)
+#define SERVER_HEADER_SEC 5
+#define SERVER_BODY_GRACE_SEC 2
+#define SERVER_BODY_RATE ((size_t)64 * 1024)
+#define SERVER_WRITE_SEC 5
+#define SERVER_IDLE_SEC 120 /* over the Go client's 90 s: it must be the one that closes */
+#define SERVER_CONNECTIONS_MAX 1024
+#define SERVER_CONNECTIONS_PER_ADDRESS_MAX 512
+#define SERVER_ARENA_BUDGET ((size_t)256 * 1024 * 1024)
+
+typedef struct ServerOptions {
+    const char *address; /* numeric IPv4 or IPv6, no brackets */
+    uint16_t port;       /* 0: the system picks one */
+    TlsStore *tls;       /* NULL: plain HTTP. Borrowed */
+    unsigned n_workers;
+    size_t header_max;           /* request line and headers, bytes: 431 */
+    size_t body_max;             /* one body, bytes: 413 */
+    size_t memory_max;           /* all bodies being held, bytes: 503 */
+    unsigned header_sec;         /* accept (or first byte of a next request) to end of headers: 408, close */
+    unsigned body_grace_sec;     /* after this a body must have come at ... */
+    size_t body_rate;            /* ... this many bytes a second on average: 408, close */
+    unsigned write_sec;          /* a reply that makes no progress for this long: close */
+    unsigned idle_sec;           /* a kept-alive connection without a request: close */
+    unsigned connections_max;    /* in all */
+    unsigned connections_per_address_max;
+} ServerOptions;
+
+/* All defaults; address 127.0.0.1, port 8080, two workers. */
+ServerOptions server_default_options(void);
+
+/* Listens and serves. 0; or a negative errno (-EADDRINUSE, …) with nothing left
+ * running. @callbacks is copied. */
+int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret);
+
+/* Ends at once: connections are cut. Use server_drain() before. Takes NULL. */
+Server *server_free(Server *server);
+DEFINE_CLEANUP(Server *, server_free)
+
+/* The port it listens on. */
+uint16_t server_port(const Server *server);
+
+/* Housekeeping: closes connections that are past a deadline. To be called by one
+ * thread about four times a second. */
+void server_tick(Server *server, int64_t monotonic_nsec);
+
+/* No new connections from now on; requests under way go on, idle connections are
+ * closed. Returns how many connections are left; call again until 0 or patience
+ * ends. */
+unsigned server_drain(Server *server);
+
+typedef enum ServerRefusal {
+    SERVER_REFUSED_HEADERS,     /* malformed or ambiguous: 400 */
+    SERVER_REFUSED_HEADER_SIZE, /* 431; libmicrohttpd answers by itself, so this may stay 0 */
+    SERVER_REFUSED_ENCODING,    /* Content-Encoding: 415 */
+    SERVER_REFUSED_BODY_SIZE,   /* 413 */
+    SERVER_REFUSED_MEMORY,      /* 503 */
+    SERVER_REFUSED_HEADER_TIME, /* 408 or closed */
+    SERVER_REFUSED_BODY_TIME,   /* 408 or closed */
+    SERVER_REFUSED_WRITE_TIME,  /* closed */
+    SERVER_REFUSED_CONNECTIONS, /* closed at accept; not seen for all kernels, may stay 0 */
+    _SERVER_REFUSED_MAX,
+} ServerRefusal;
+
+/* A stable word for metrics: "headers", "body_size", … */
+const char *server_refusal_name(ServerRefusal refusal);
+
+typedef struct ServerFigures {
+    uint64_t refused[_SERVER_REFUSED_MAX];
+    uint64_t connections_total;
+    unsigned connections;
+    size_t memory; /* held by bodies now */
+} ServerFigures;
+
+void server_figures(const Server *server, ServerFigures *ret);

@@ -1,0 +1,68 @@
+#pragma once
+
+/*
+ * TlsStore: the certificate, the key and the client CA, always a set that fits.
+ *
+ * Files are read whole, checked together and only then exchanged: a certificate
+ * that does not belong to the key, a half-written file or an empty CA is refused,
+ * and the set in use stays. Handshakes take a reference to the current set, so a
+ * change needs no restart and breaks no connection. Mounted Secrets change by an
+ * atomic symlink swap; that is why files are compared by content, not by time.
+ *
+ * Clients: when a CA is given, a client must show a certificate that chains to it
+ * for client authentication and whose subject CN or a DNS, URI or e-mail SAN is
+ * in the list of names. The chain alone is not enough: every kubelet has a
+ * certificate of the cluster's CA.
+ *
+ * Any thread may look up; one thread reloads.
+ */
+
+#include <gnutls/gnutls.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define TLS_FILE_MAX ((size_t)1024 * 1024)
+#define TLS_CLIENT_NAME "system:kube-scheduler"
+
+typedef struct TlsStore TlsStore;
+
+typedef struct TlsFiles {
+    const char *certificate; /* PEM chain, leaf first */
+    const char *key;         /* PEM */
+    const char *client_ca;   /* PEM bundle; NULL: no client certificates */
+    const Str *client_names; /* allowed; none given with a CA: TLS_CLIENT_NAME */
+    size_t n_client_names;
+} TlsFiles;
+
+/* Reads and checks. 0, or a negative errno with a sentence for a person in
+ * @error (which file, what is wrong with it). Paths and names are copied. */
+int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size);
+TlsStore *tls_store_free(TlsStore *store); /* takes NULL */
+DEFINE_CLEANUP(TlsStore *, tls_store_free)
+
+typedef enum TlsReload {
+    TLS_UNCHANGED,
+    TLS_RELOADED,
+    TLS_REFUSED, /* the old set stays; @error says why */
+} TlsReload;
+
+/* Reads the files again. */
+TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size);
+
+/* When the certificate in use ends, seconds since 1970. */
+int64_t tls_store_expiry(const TlsStore *store);
+
+bool tls_store_wants_clients(const TlsStore *store);
+
+/* Whether the peer of @session showed a certificate that is good by the rules
+ * above, now. Otherwise @error says why, for the log. */
+bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, char *error, size_t size);
+
+/* For the server: the credentials callback and the priority string. */
+#define TLS_PRIORITIES                                                                             \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-" \
+    "POLY1305:-RSA:-DHE-RSA:-SHA1:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1"
