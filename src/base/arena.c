@@ -120,7 +120,7 @@ void *arena_alloc(Arena *arena, size_t size) {
     size_t need;
     void *memory;
 
-    if (size > arena->budget)
+    if (size > arena->budget || size > PTRDIFF_MAX)
         return NULL;
     need = (size + RED_ZONE + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
     if (need > arena->budget - arena->used)

@@ -28,7 +28,7 @@ char *buf_reserve(Buf *buf, size_t more) {
 
     if (buf->error)
         return NULL;
-    if (more <= buf->size - buf->len)
+    if (buf->data && more <= buf->size - buf->len)
         return buf->data + buf->len;
     if (more > buf->ceiling || buf->len > buf->ceiling - more)
         return fail(buf, -EFBIG);
@@ -39,7 +39,7 @@ char *buf_reserve(Buf *buf, size_t more) {
         size = size > SIZE_MAX / 2 ? need : size * 2;
     if (size > buf->ceiling)
         size = buf->ceiling;
-    data = realloc(buf->data, size);
+    data = realloc(buf->data, size + 1); /* one to spare, for a NUL the ceiling does not count */
     if (!data)
         return fail(buf, -ENOMEM);
     buf->data = data;
@@ -89,7 +89,7 @@ void buf_printf(Buf *buf, const char *format, ...) {
         (void)fail(buf, -EINVAL);
         return;
     }
-    at = buf_reserve(buf, (size_t)len + 1); /* vsnprintf writes a NUL */
+    at = buf_reserve(buf, (size_t)len);
     if (!at)
         return;
     va_start(arguments, format);
@@ -111,11 +111,11 @@ void buf_append_repeat(Buf *buf, char c, size_t count) {
 }
 
 char *buf_take(Buf *buf) {
-    char *data;
+    char *data = buf_reserve(buf, 0);
 
-    buf_append_char(buf, '\0');
-    if (buf->error)
+    if (!data)
         return NULL;
+    *data = '\0';
     data = buf->data;
     *buf = BUF_INIT(buf->ceiling);
     return data;

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 /* The line @place is on, without its end. */
 static Str line_of(Str source, size_t line) {
     Str text;
@@ -35,6 +37,7 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
         .text = arena_copy(list->arena, text),
         .hint = str_is_empty(hint) ? STR_NULL : arena_copy(list->arena, hint),
     };
+    diag->place.file = str_is_empty(place.file) ? STR_NULL : arena_copy(list->arena, place.file);
 }
 
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...) {
@@ -55,32 +58,34 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         STR_NULL);
 }
 
-/* Text from outside must not drive the terminal. */
-static void append_visible(Buf *out, Str text) {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
+/* Text from outside must not drive the terminal: what could is shown escaped.
+ * Returns how many columns it takes; @out NULL only measures. */
+static size_t append_visible(Buf *out, Str text) {
+    size_t width = 0;
 
-        if (c == '\t')
-            buf_append_char(out, ' ');
-        else if (c < 0x20 || c == 0x7f)
-            buf_printf(out, "\\x%02x", c);
-        else
-            buf_append_char(out, (char)c);
+    while (text.len > 0) {
+        char shown[8];
+        uint32_t c;
+        size_t n = utf8_decode(text, &c);
+        Str part = str_take(text, n);
+        size_t columns = 1;
+
+        if (n == 0 || utf8_is_unsafe(c)) {
+            c = n == 0 ? (unsigned char)text.ptr[0] : c;
+            (void)snprintf(shown, sizeof(shown), n < 2 ? "\\x%02x" : "\\u%04x", c & 0xffff);
+            part = c == '\t' ? STR(" ") : str_from_c(shown);
+            columns = part.len;
+        }
+        if (out)
+            buf_append(out, part);
+        width += columns;
+        text = str_skip(text, n > 0 ? n : 1);
     }
+    return width;
 }
 
 static size_t visible_width(Str text) {
-    size_t width = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-
-        if (c != '\t' && (c < 0x20 || c == 0x7f))
-            width += 4;
-        else if ((c & 0xc0) != 0x80) /* UTF-8 continuation bytes take no column */
-            width += 1;
-    }
-    return width;
+    return append_visible(/* out= */ NULL, text);
 }
 
 static void print_source(const Diag *diag, bool colour, Buf *out) {
@@ -91,7 +96,7 @@ static void print_source(const Diag *diag, bool colour, Buf *out) {
     int number_width = snprintf(number, sizeof(number), "%zu", diag->place.line);
 
     buf_printf(out, "  %s | ", number);
-    append_visible(out, diag->source);
+    (void)append_visible(out, diag->source);
     buf_append(out, STR("\n  "));
     buf_append_repeat(out, ' ', (size_t)number_width);
     buf_append(out, STR(" | "));
@@ -105,7 +110,7 @@ void diag_print(const Diag *diag, bool colour, Buf *out) {
     const char *paint = diag->level == DIAG_ERROR ? "\033[1;31m" : "\033[1;33m";
 
     if (!str_is_empty(diag->place.file)) {
-        append_visible(out, diag->place.file);
+        (void)append_visible(out, diag->place.file);
         if (diag->place.line > 0)
             buf_printf(out, ":%zu:%zu", diag->place.line, diag->place.column);
         buf_append(out, STR(": "));
@@ -115,13 +120,13 @@ void diag_print(const Diag *diag, bool colour, Buf *out) {
         colour ? paint : "",
         diag->level == DIAG_ERROR ? "error" : "warning",
         colour ? "\033[0m" : "");
-    append_visible(out, diag->text);
+    (void)append_visible(out, diag->text);
     buf_append_char(out, '\n');
     if (diag->place.line > 0 && diag->place.column > 0 && !str_is_empty(diag->source))
         print_source(diag, colour, out);
     if (!str_is_empty(diag->hint)) {
         buf_append(out, STR("  = "));
-        append_visible(out, diag->hint);
+        (void)append_visible(out, diag->hint);
         buf_append_char(out, '\n');
     }
 }

@@ -30,7 +30,7 @@ typedef enum DiagLevel {
 /* A place in a text. Lines and columns count from 1, columns in bytes; line 0
  * means "the file as a whole". */
 typedef struct Place {
-    Str file; /* as the person named it; borrowed for as long as the list lives */
+    Str file; /* as the person named it */
     size_t line, column;
     size_t width; /* bytes to underline; 0 counts as 1 */
 } Place;
@@ -51,7 +51,7 @@ typedef struct DiagList {
 
 #define DIAG_LIST_IN(where) ((DiagList){.arena = (where)})
 
-/* Adds one; @text and @hint are copied, @hint may be empty. @source is the whole
+/* Adds one; the file's name, @text and @hint are copied, @hint may be empty. @source is the whole
  * text @place points into, or empty. Out of memory drops the text, never the
  * count. */
 void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint);

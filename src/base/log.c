@@ -51,17 +51,21 @@ bool log_is_on(LogLevel level) {
     return level >= settings.least;
 }
 
-/* Characters that would end the line, move the cursor or reorder what is shown. */
-static bool is_unsafe(uint32_t c) {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
-           c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+/* At most LOG_VALUE_MAX bytes, and not half a character at the end. */
+static Str cut(Str text) {
+    size_t len = LOG_VALUE_MAX;
+
+    if (text.len <= len)
+        return text;
+    while (len > LOG_VALUE_MAX - 3 && (text.ptr[len] & 0xc0) == 0x80)
+        len--;
+    return str_take(text, len);
 }
 
 /* Both formats quote alike: JSON's escapes are a subset of what logfmt readers
  * take inside quotes. */
 static void append_quoted(Buf *out, Str text) {
-    Str rest = str_take(text, LOG_VALUE_MAX);
+    Str rest = cut(text);
 
     buf_append_char(out, '"');
     while (rest.len > 0) {
@@ -75,7 +79,7 @@ static void append_quoted(Buf *out, Str text) {
             buf_printf(out, "\\%c", (char)c);
         } else if (c == '\n') {
             buf_append(out, STR("\\n"));
-        } else if (is_unsafe(c)) {
+        } else if (utf8_is_unsafe(c)) {
             buf_printf(out, "\\u%04x", c);
         } else {
             buf_append(out, str_take(rest, n));
@@ -167,6 +171,15 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LOG_LINE_MAX);
 
     log_render(settings.format, level, clock_wall_nsec(), msg, fields, &line);
+    if (buf_error(&line)) { /* better an event without its fields than none */
+        buf_reset(&line);
+        log_render(settings.format,
+            level,
+            clock_wall_nsec(),
+            msg,
+            (const LogField[]){LOG_BOOL("fields_dropped", true), {.key = NULL}},
+            &line);
+    }
     if (!buf_error(&line))
         (void)!write(STDERR_FILENO, line.data, line.len);
 }

@@ -53,6 +53,12 @@ size_t utf8_encode(uint32_t c, char out[4]) {
     return 4;
 }
 
+bool utf8_is_unsafe(uint32_t c) {
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
+           c == 0x200f || c == 0x061c || (c >= 0x202a && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
 size_t utf8_valid_length(Str text) {
     size_t at = 0;
 

@@ -16,5 +16,9 @@ size_t utf8_decode(Str text, uint32_t *ret);
 /* Writes @c (a valid code point) into @out, 1 to 4 bytes; returns how many. */
 size_t utf8_encode(uint32_t c, char out[4]);
 
+/* Whether @c would end a line, move the cursor or reorder what a terminal shows:
+ * controls (C0, DEL, C1), line separators, bidirectional marks, the byte order mark. */
+bool utf8_is_unsafe(uint32_t c);
+
 /* Offset of the first byte that is not valid UTF-8, or @text.len. */
 size_t utf8_valid_length(Str text);

@@ -35,9 +35,14 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "json/scan.h"
 
 /* A Pod needs fewer than 20; 64 leaves room for CRDs in cluster dumps. */
 #define JSON_DEPTH_MAX 64u
+
+/* Longest number json_double() converts; a double needs 17 digits, people write
+ * fewer. */
+#define JSON_DOUBLE_TEXT_MAX 256u
 
 typedef enum JsonError {
     JSON_OK,
@@ -56,7 +61,7 @@ typedef enum JsonToken {
     JSON_OBJECT_END,
     JSON_ARRAY_BEGIN,
     JSON_ARRAY_END,
-    JSON_KEY, /* text: raw, without quotes */
+    JSON_KEY, /* text: raw, without quotes; the colon is consumed with it */
     JSON_STRING,
     JSON_NUMBER, /* text: as written */
     JSON_TRUE,
@@ -66,6 +71,24 @@ typedef enum JsonToken {
     JSON_MORE, /* incomplete input only: nothing consumed, give more */
     JSON_BAD,  /* see error, error_at */
 } JsonToken;
+
+/* Where a reader stands; private to the reader. Reading a value moves from AT to
+ * BEHIND, which is the same step of JSON_VALUE_READ in all three places. */
+typedef enum JsonState {
+    JSON_AT_TOP, /* a value comes next */
+    JSON_AT_ELEMENT,
+    JSON_AT_MEMBER, /* ... behind a key and its colon */
+    JSON_BEHIND_TOP,
+    JSON_BEHIND_ELEMENT,
+    JSON_BEHIND_MEMBER,
+    JSON_IN_ARRAY,  /* just entered: an element or the end */
+    JSON_IN_OBJECT, /* just entered: a key or the end */
+    JSON_IN_NULL,   /* entered a null as if it were one of these */
+    JSON_FINISHED,  /* JSON_DONE was given */
+    JSON_STOPPED,   /* at an error */
+} JsonState;
+
+#define JSON_VALUE_READ (JSON_BEHIND_TOP - JSON_AT_TOP)
 
 typedef struct JsonReader {
     const char *data;
@@ -77,11 +100,19 @@ typedef struct JsonReader {
     size_t error_at;        /* byte offset in the input */
     const char *error_text; /* static; what was expected or found */
 
-    Str text;     /* of the last key, string or number token */
-    bool escaped; /* that text holds backslash escapes */
+    /* Which of 64 bytes end a run of plain text (scan_stops()). Looking strings up
+     * here beats scanning each: where the next 64 bytes are does not depend on where
+     * this string ends, so the processor need not wait for the one to start on the
+     * other. */
+    size_t window_at;
+    uint64_t window;
+
+    size_t token_at; /* where the last token starts */
+    Str text;        /* of the last key, string or number token */
+    bool escaped;    /* that text holds backslash escapes */
 
     unsigned depth;
-    unsigned char state;                     /* what may come next; private to read.c */
+    unsigned char state;                     /* a JsonState: what may come next */
     uint64_t is_object[JSON_DEPTH_MAX / 64]; /* a bit per level: object or array */
 } JsonReader;
 
@@ -90,18 +121,25 @@ void json_reader_init(JsonReader *reader, Str input);
 
 /* The same for input of which more will come. json_reader_extend() then says
  * that @input, which begins with the bytes given before (they may have moved),
- * is what there is now, and whether that is all. */
+ * is what there is now, and whether that is all. Slices given before are slices
+ * of the old @input. A token that is not whole is read from its start again, so
+ * input should come in pieces that are not much smaller than its longest string. */
 void json_reader_init_partial(JsonReader *reader, Str input);
 void json_reader_extend(JsonReader *reader, Str input, bool complete);
 
 /* The next token. After JSON_BAD and JSON_DONE it stays there. */
 JsonToken json_next(JsonReader *reader);
 
-/* --- helpers: complete input only, first error sticks -------------------- */
+/* --- helpers: complete input only, first error sticks -------------------- *
+ *
+ * Calls in an order that no input can make right (json_key() inside an array, a
+ * value left unread) are mistakes of the program, not of its input, and end in an
+ * assertion. */
 
 /* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
  * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
- * JSON_NULL; JSON_BAD at an error or where no value can be. */
+ * JSON_NULL; JSON_BAD at an error or where no value can be. Judged by the first
+ * byte; one that starts no value is an error and sticks. */
 JsonToken json_peek(JsonReader *reader);
 
 /* Enters an object; a null counts as an empty one (Go writes nil maps so).
@@ -115,7 +153,7 @@ bool json_key(JsonReader *reader, Str *ret_key);
 
 /* Same for arrays; null counts as empty. True: an element is to be consumed. */
 void json_array(JsonReader *reader);
-bool json_element(JsonReader *reader);
+static inline bool json_element(JsonReader *reader);
 
 /* True, and consumed, when the next value is null. */
 bool json_null(JsonReader *reader);
@@ -125,20 +163,21 @@ bool json_null(JsonReader *reader);
 void json_string(JsonReader *reader, Arena *arena, Str *ret);
 
 /* A string as it stands in the input, quotes not included, escapes not decoded
- * (but validated); *ret_escaped says whether there are any. */
-void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
+ * (but validated); *ret_escaped says whether there are any. null is not a string
+ * here. */
+static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
 
 /* Consumes the next value if it is exactly the bytes of @literal, a valid JSON
  * string with its quotes, and says whether it did. The fast way to recognise a
- * string one expects: one memcmp, no parsing. */
-bool json_take_literal(JsonReader *reader, Str literal);
+ * string one expects: one memcmp, no parsing. Does not set reader->text. */
+static inline bool json_take_literal(JsonReader *reader, Str literal);
 
 /* null leaves @ret untouched. Whole numbers only: 1e3 and 1.0 are JSON_E_TYPE. */
 void json_int64(JsonReader *reader, int64_t *ret);
 void json_bool(JsonReader *reader, bool *ret);
-void json_double(JsonReader *reader, double *ret);
+void json_double(JsonReader *reader, double *ret); /* over DBL_MAX or long: JSON_E_RANGE */
 
-/* A number as text. */
+/* A number as text; null is not a number here. */
 void json_number(JsonReader *reader, Str *ret);
 
 /* Consumes one value of any kind, validating every byte; @ret_raw (may be NULL)
@@ -146,13 +185,14 @@ void json_number(JsonReader *reader, Str *ret);
 void json_skip(JsonReader *reader, Str *ret_raw);
 
 /* As json_skip(), but by brackets and quotes alone; what is inside is not
- * validated. For unread fields of Node objects. */
+ * validated, any depth is accepted. For unread fields of Node objects. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
 /* The value must be followed by nothing but white space. */
 void json_end(JsonReader *reader);
 
-/* Stops with an error of the decoder's own, at the last token. */
+/* Stops with an error of the decoder's own, at the last token. An error that is
+ * there already stays. */
 void json_fail(JsonReader *reader, JsonError error, const char *static_text);
 
 static inline JsonError json_error(const JsonReader *reader) {
@@ -170,4 +210,93 @@ Str json_unescape(Str raw, Arena *arena);
 
 /* Whether @key (as json_key() gave it, with reader->escaped clear or set) is
  * @name. Keys with escapes are compared decoded. */
-bool json_key_is(const JsonReader *reader, Str key, Str name);
+static inline bool json_key_is(const JsonReader *reader, Str key, Str name);
+
+/* --- the short ways ------------------------------------------------------ *
+ *
+ * An array of 5,000 node names spends its time in these. Each does the common
+ * case in place (no white space, no escapes, ASCII) and leaves everything else,
+ * errors included, to a function of read.c. */
+
+size_t json_find_stop_slow(JsonReader *reader, size_t at);
+bool json_element_slow(JsonReader *reader);
+void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped);
+bool json_take_literal_slow(JsonReader *reader, Str literal);
+bool json_key_is_escaped(Str key, Str name);
+
+static inline bool json_element(JsonReader *reader) {
+    const char *at = reader->data + reader->at;
+
+    if (reader->state == JSON_BEHIND_ELEMENT && reader->len - reader->at > 1 && at[0] == ',' &&
+        at[1] > ' ') {
+        reader->at++;
+        reader->state = JSON_AT_ELEMENT;
+        return true;
+    }
+    return json_element_slow(reader);
+}
+
+/* The offset of the first byte from @at on that is not plain, or the end. */
+static inline size_t json_find_stop(JsonReader *reader, size_t at) {
+    size_t offset = at - reader->window_at;
+
+    if (offset < 64 && reader->window >> offset != 0)
+        return at + (size_t)__builtin_ctzll(reader->window >> offset);
+    return json_find_stop_slow(reader, at);
+}
+
+static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped) {
+    size_t start = reader->at + 1, end;
+
+    if (reader->state <= JSON_AT_MEMBER && start < reader->len && reader->data[start - 1] == '"') {
+        end = json_find_stop(reader, start);
+        if (end < reader->len && reader->data[end] == '"') {
+            Str text = str_of(reader->data + start, end - start);
+
+            *ret = text;
+            *ret_escaped = false;
+            reader->text = text;
+            reader->escaped = false;
+            reader->token_at = reader->at;
+            reader->at = end + 1;
+            reader->state += JSON_VALUE_READ;
+            return;
+        }
+    }
+    json_string_raw_slow(reader, ret, ret_escaped);
+}
+
+/* memcmp() in place: for names of 40 bytes the call takes longer than the
+ * comparison. The last bytes are compared first, together with some before them. */
+static inline bool json_same_bytes(const char *a, const char *b, size_t n) {
+    typedef uint64_t Lanes __attribute__((vector_size(16)));
+    Lanes x, y, difference;
+
+    if (n < sizeof(Lanes))
+        return memcmp(a, b, n) == 0;
+    memcpy(&x, a + n - sizeof(x), sizeof(x));
+    memcpy(&y, b + n - sizeof(y), sizeof(y));
+    difference = x ^ y;
+    for (size_t at = 0; at + sizeof(Lanes) < n; at += sizeof(Lanes)) {
+        memcpy(&x, a + at, sizeof(x));
+        memcpy(&y, b + at, sizeof(y));
+        difference |= x ^ y;
+    }
+    return (difference[0] | difference[1]) == 0;
+}
+
+static inline bool json_take_literal(JsonReader *reader, Str literal) {
+    const char *at = reader->data + reader->at;
+
+    if (reader->state > JSON_AT_MEMBER || literal.len > reader->len - reader->at ||
+        !json_same_bytes(at, literal.ptr, literal.len))
+        return json_take_literal_slow(reader, literal);
+    reader->token_at = reader->at;
+    reader->at += literal.len;
+    reader->state += JSON_VALUE_READ;
+    return true;
+}
+
+static inline bool json_key_is(const JsonReader *reader, Str key, Str name) {
+    return reader->escaped ? json_key_is_escaped(key, name) : str_eq(key, name);
+}

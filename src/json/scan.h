@@ -7,26 +7,32 @@
  * unescaped quote; what is between is not looked at. Any depth is safe, nothing
  * is allocated. This is what makes 82 MB of Node objects cost milliseconds: the
  * kernels look at 64 bytes a step (SSE2 on every x86-64, AVX2 where the processor
- * has it, portable C elsewhere; chosen once, at the first call).
+ * has it, portable C elsewhere; chosen once, at the first call). No byte outside
+ * the given text is read. Any thread.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
 /* @text starts at a '{' or '['. Returns the length of the value up to and
  * including the bracket that closes it, or 0 when it does not end in @text. */
-size_t scan_container(Str text);
+size_t scan_container(Str text) __attribute__((pure));
 
 /* @text starts just behind an opening quote. Returns the offset of the closing
  * quote, or SIZE_MAX. */
-size_t scan_string(Str text);
+size_t scan_string(Str text) __attribute__((pure));
 
 /* @text starts just behind an opening quote. Returns how many bytes from there
- * are plain: printable ASCII other than quote and backslash. What stops it (quote,
+ * are plain: 0x20 to 0x7f other than quote and backslash. What stops it (quote,
  * escape, control byte, byte over 0x7f, the end) is for the caller to judge. */
-size_t scan_plain(Str text);
+size_t scan_plain(Str text) __attribute__((pure));
+
+/* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For who wants to
+ * look at the same bytes more than once (json/read.h). */
+uint64_t scan_stops(const char *bytes) __attribute__((pure));
 
 typedef enum ScanKernel {
     SCAN_PORTABLE,

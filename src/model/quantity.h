@@ -33,3 +33,6 @@ int64_t quantity_value(Quantity quantity);
 int64_t quantity_milli(Quantity quantity);
 
 int quantity_cmp(Quantity a, Quantity b);
+
+/* Exact; stops at the limits of 128 bits. */
+Quantity quantity_add(Quantity a, Quantity b);

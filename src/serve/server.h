@@ -28,12 +28,12 @@ typedef struct TlsStore TlsStore;
 typedef struct Server Server;
 
 typedef struct HttpRequest {
-    Str method; /* "GET", "POST", … */
-    Str path;   /* as sent, query not included */
-    Str query;  /* behind the '?', or empty */
-    Str body;   /* whole; empty in admit() */
+    Str method;            /* "GET", "POST", … */
+    Str path;              /* as sent, query not included */
+    Str query;             /* behind the '?', or empty */
+    Str body;              /* whole; empty in admit() */
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
-    Arena *arena; /* for the reply; lives until the reply is sent */
+    Arena *arena;          /* for the reply; lives until the reply is sent */
 } HttpRequest;
 
 typedef struct HttpReply {
@@ -41,7 +41,7 @@ typedef struct HttpReply {
     const char *content_type; /* static */
     const char *allow;        /* static; the Allow header of a 405, or NULL */
     unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
-    const Str *slices; /* the body: memory of the arena, of request->body, or static */
+    const Str *slices;        /* the body: memory of the arena, of request->body, or static */
     size_t n_slices;
     int tag; /* handed to finished(): what was asked, for the caller's own figures */
 } HttpReply;
@@ -50,7 +50,7 @@ typedef struct HttpOutcome {
     int tag;
     unsigned status;
     uint64_t bytes_in, bytes_out; /* bodies only */
-    int64_t duration_nsec; /* headers complete to reply sent */
+    int64_t duration_nsec;        /* headers complete to reply sent */
 } HttpOutcome;
 
 typedef struct ServerCallbacks {
@@ -86,15 +86,16 @@ typedef struct ServerOptions {
     uint16_t port;       /* 0: the system picks one */
     TlsStore *tls;       /* NULL: plain HTTP. Borrowed */
     unsigned n_workers;
-    size_t header_max;           /* request line and headers, bytes: 431 */
-    size_t body_max;             /* one body, bytes: 413 */
-    size_t memory_max;           /* all bodies being held, bytes: 503 */
-    unsigned header_sec;         /* accept (or first byte of a next request) to end of headers: 408, close */
-    unsigned body_grace_sec;     /* after this a body must have come at ... */
-    size_t body_rate;            /* ... this many bytes a second on average: 408, close */
-    unsigned write_sec;          /* a reply that makes no progress for this long: close */
-    unsigned idle_sec;           /* a kept-alive connection without a request: close */
-    unsigned connections_max;    /* in all */
+    size_t header_max; /* request line and headers, bytes: 431 */
+    size_t body_max;   /* one body, bytes: 413 */
+    size_t memory_max; /* all bodies being held, bytes: 503 */
+    unsigned
+        header_sec; /* accept (or first byte of a next request) to end of headers: 408, close */
+    unsigned body_grace_sec;  /* after this a body must have come at ... */
+    size_t body_rate;         /* ... this many bytes a second on average: 408, close */
+    unsigned write_sec;       /* a reply that makes no progress for this long: close */
+    unsigned idle_sec;        /* a kept-alive connection without a request: close */
+    unsigned connections_max; /* in all */
     unsigned connections_per_address_max;
 } ServerOptions;
 

@@ -17,6 +17,7 @@
  * Any thread may look up; one thread reloads.
  */
 
+#include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,7 +63,21 @@ bool tls_store_wants_clients(const TlsStore *store);
  * above, now. Otherwise @error says why, for the log. */
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, char *error, size_t size);
 
-/* For the server: the credentials callback and the priority string. */
+/* Grows by one with each set that is taken into use: who has cached an answer of
+ * tls_store_peer_is_allowed() asks again when this has changed. */
+uint64_t tls_store_generation(const TlsStore *store);
+
+/* What one handshake uses: a set stays whole while somebody holds it. */
+typedef struct TlsSet TlsSet;
+
+TlsSet *tls_store_ref_set(TlsStore *store); /* the current one; never NULL */
+TlsSet *tls_set_unref(TlsSet *set);         /* takes NULL, returns NULL */
+
+/* Chain and key of @set, borrowed, in the form GnuTLS wants them in its callback. */
+void tls_set_credentials(
+    TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key);
+
+/* For the server: TLS 1.3 and 1.2, AEAD and forward secrecy only. */
 #define TLS_PRIORITIES                                                                             \
-    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-" \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-"  \
     "POLY1305:-RSA:-DHE-RSA:-SHA1:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1"

@@ -1,0 +1,288 @@
+/*
+ * Floor: what a request costs when nothing is done with it.
+ *
+ * The same server that `berth serve` has, with a handler that ignores the body
+ * and returns a reply prepared once. What berth takes more than this is berth's
+ * own work. It has the flags of `berth serve` that concern the server, so that
+ * the hostile tests can be run against it too.
+ *
+ *     floor --listen 127.0.0.1:0 --reply-bytes 100000
+ *     listening on http://127.0.0.1:40123
+ */
+
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "serve/server.h"
+#include "serve/tls.h"
+
+#define TICK_NSEC (250 * NSEC_PER_MSEC)
+#define DRAIN_SEC 4
+
+typedef struct Floor {
+    ServerOptions server;
+    TlsFiles tls;
+    Str client_names[16];
+    size_t reply_bytes;
+    char *address;
+    char *reply;
+    Str slice;
+} Floor;
+
+enum {
+    OPTION_LISTEN = 256,
+    OPTION_REPLY_BYTES,
+    OPTION_WORKERS,
+    OPTION_MAX_BODY,
+    OPTION_MAX_HEADER,
+    OPTION_MAX_MEMORY,
+    OPTION_HEADER_TIMEOUT,
+    OPTION_BODY_GRACE,
+    OPTION_BODY_MIN_RATE,
+    OPTION_WRITE_TIMEOUT,
+    OPTION_IDLE_TIMEOUT,
+    OPTION_MAX_CONNECTIONS,
+    OPTION_MAX_PER_ADDRESS,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_CLIENT_CA,
+    OPTION_CLIENT_NAME,
+};
+
+static const struct option options[] = {
+    {"listen", required_argument, NULL, OPTION_LISTEN},
+    {"reply-bytes", required_argument, NULL, OPTION_REPLY_BYTES},
+    {"workers", required_argument, NULL, OPTION_WORKERS},
+    {"max-body", required_argument, NULL, OPTION_MAX_BODY},
+    {"max-header", required_argument, NULL, OPTION_MAX_HEADER},
+    {"max-memory", required_argument, NULL, OPTION_MAX_MEMORY},
+    {"header-timeout", required_argument, NULL, OPTION_HEADER_TIMEOUT},
+    {"body-grace", required_argument, NULL, OPTION_BODY_GRACE},
+    {"body-min-rate", required_argument, NULL, OPTION_BODY_MIN_RATE},
+    {"write-timeout", required_argument, NULL, OPTION_WRITE_TIMEOUT},
+    {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
+    {"max-connections", required_argument, NULL, OPTION_MAX_CONNECTIONS},
+    {"max-connections-per-address", required_argument, NULL, OPTION_MAX_PER_ADDRESS},
+    {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
+    {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
+    {"client-ca", required_argument, NULL, OPTION_CLIENT_CA},
+    {"client-name", required_argument, NULL, OPTION_CLIENT_NAME},
+    {0},
+};
+
+static volatile sig_atomic_t is_ending, is_reloading;
+
+static void on_signal(int number) {
+    if (number == SIGHUP)
+        is_reloading = 1;
+    else
+        is_ending = 1;
+}
+
+static unsigned long number_of(const char *text) {
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (*text == '\0' || *end != '\0') {
+        (void)fprintf(stderr, "floor: \"%s\" is not a number\n", text);
+        exit(2);
+    }
+    return number;
+}
+
+static void set_listen(Floor *floor, char *text) {
+    char *colon = strrchr(text, ':');
+
+    if (!colon) {
+        (void)fprintf(stderr, "floor: --listen wants ADDRESS:PORT\n");
+        exit(2);
+    }
+    *colon = '\0';
+    if (text[0] == '[' && colon > text && colon[-1] == ']') {
+        colon[-1] = '\0';
+        text++;
+    }
+    floor->server.address = text;
+    floor->server.port = (uint16_t)number_of(colon + 1);
+}
+
+static void set_tls(Floor *floor, int option, const char *value) {
+    switch (option) {
+    case OPTION_TLS_CERT:
+        floor->tls.certificate = value;
+        break;
+    case OPTION_TLS_KEY:
+        floor->tls.key = value;
+        break;
+    case OPTION_CLIENT_CA:
+        floor->tls.client_ca = value;
+        break;
+    case OPTION_CLIENT_NAME:
+        if (floor->tls.n_client_names < ELEMENTS_OF(floor->client_names))
+            floor->client_names[floor->tls.n_client_names++] = str_from_c(value);
+        floor->tls.client_names = floor->client_names;
+        break;
+    default:
+        exit(2);
+    }
+}
+
+static bool set_limit(ServerOptions *server, int option, const char *value) {
+    switch (option) {
+    case OPTION_WORKERS:
+        server->n_workers = (unsigned)number_of(value);
+        return true;
+    case OPTION_MAX_BODY:
+        server->body_max = number_of(value);
+        return true;
+    case OPTION_MAX_HEADER:
+        server->header_max = number_of(value);
+        return true;
+    case OPTION_MAX_MEMORY:
+        server->memory_max = number_of(value);
+        return true;
+    case OPTION_HEADER_TIMEOUT:
+        server->header_sec = (unsigned)number_of(value);
+        return true;
+    case OPTION_BODY_GRACE:
+        server->body_grace_sec = (unsigned)number_of(value);
+        return true;
+    case OPTION_BODY_MIN_RATE:
+        server->body_rate = number_of(value);
+        return true;
+    case OPTION_WRITE_TIMEOUT:
+        server->write_sec = (unsigned)number_of(value);
+        return true;
+    case OPTION_IDLE_TIMEOUT:
+        server->idle_sec = (unsigned)number_of(value);
+        return true;
+    case OPTION_MAX_CONNECTIONS:
+        server->connections_max = (unsigned)number_of(value);
+        return true;
+    case OPTION_MAX_PER_ADDRESS:
+        server->connections_per_address_max = (unsigned)number_of(value);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void parse(Floor *floor, int argc, char **argv) {
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == OPTION_LISTEN)
+            set_listen(floor, optarg);
+        else if (option == OPTION_REPLY_BYTES)
+            floor->reply_bytes = number_of(optarg);
+        else if (!set_limit(&floor->server, option, optarg))
+            set_tls(floor, option, optarg);
+    }
+}
+
+/* Looks like a list of node names, in case somebody's client reads it. */
+static int prepare_reply(Floor *floor) {
+    static const char item[] = "\"node-000000.example.internal\",";
+    size_t n = floor->reply_bytes < 16 ? 16 : floor->reply_bytes;
+
+    floor->reply = malloc(n + 1);
+    if (!floor->reply)
+        return -1;
+    memset(floor->reply, ' ', n);
+    memcpy(floor->reply, "{\"NodeNames\":[", 14);
+    for (size_t at = 14; at + sizeof(item) < n; at += sizeof(item) - 1)
+        memcpy(floor->reply + at, item, sizeof(item) - 1);
+    for (size_t at = n - 3; floor->reply[at] == ',' || floor->reply[at] == ' '; at--)
+        floor->reply[at] = ' ';
+    memcpy(floor->reply + n - 2, "]}", 2);
+    floor->slice = str_of(floor->reply, n);
+    return 0;
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    static const Str text = STR("a client certificate is needed\n");
+
+    if (request->is_authenticated)
+        return true;
+    *reply = (HttpReply){
+        .status = 403, .content_type = "text/plain; charset=utf-8", .slices = &text, .n_slices = 1};
+    return false;
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Floor *floor = context;
+
+    *reply = (HttpReply){
+        .status = 200, .content_type = "application/json", .slices = &floor->slice, .n_slices = 1};
+}
+
+static void reload(TlsStore *tls) {
+    char error[512] = "";
+
+    is_reloading = 0;
+    if (tls && tls_store_reload(tls, error, sizeof(error)) == TLS_REFUSED)
+        (void)fprintf(stderr, "floor: %s\n", error);
+}
+
+static void serve(Server *server, TlsStore *tls) {
+    const struct timespec pause = {.tv_nsec = TICK_NSEC};
+    int64_t end;
+
+    while (!is_ending) {
+        (void)nanosleep(&pause, NULL);
+        if (is_reloading)
+            reload(tls);
+        server_tick(server, clock_monotonic_nsec());
+    }
+    end = clock_monotonic_nsec() + DRAIN_SEC * NSEC_PER_SEC;
+    while (server_drain(server) > 0 && clock_monotonic_nsec() < end) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20 * NSEC_PER_MSEC}, NULL);
+        server_tick(server, clock_monotonic_nsec());
+    }
+}
+
+int main(int argc, char **argv) {
+    Floor floor = {.server = server_default_options(), .reply_bytes = 1000};
+    const ServerCallbacks callbacks = {.context = &floor, .admit = admit, .handle = handle};
+    _cleanup_(tls_store_freep) TlsStore *tls = NULL;
+    _cleanup_(server_freep) Server *server = NULL;
+    char error[512] = "";
+    int r;
+
+    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024); /* fixed: large blocks go back to the system */
+    parse(&floor, argc, argv);
+    if (prepare_reply(&floor) < 0)
+        return 1;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGINT, on_signal);
+    (void)signal(SIGHUP, on_signal);
+    if (floor.tls.certificate) {
+        if (tls_store_new(&floor.tls, &tls, error, sizeof(error)) < 0) {
+            (void)fprintf(stderr, "floor: %s\n", error);
+            return 1;
+        }
+        floor.server.tls = tls;
+    }
+    r = server_new(&floor.server, &callbacks, &server);
+    if (r < 0) {
+        (void)fprintf(stderr, "floor: %s\n", strerror(-r));
+        return 1;
+    }
+    (void)printf("listening on %s://%s:%u\n",
+        tls ? "https" : "http",
+        floor.server.address,
+        (unsigned)server_port(server));
+    (void)fflush(stdout);
+    serve(server, tls);
+    server = server_free(server);
+    free(floor.reply);
+    return 0;
+}

@@ -1,0 +1,41 @@
+#include "base/buf.h"
+#include "extender/verbs.h"
+#include "json/write.h"
+
+#define ERROR_TEXT_MAX ((size_t)8 * 1024)
+
+const char *verb_name(Verb verb) {
+    static const char *const names[] = {
+        [VERB_FILTER] = "filter",
+        [VERB_PRIORITIZE] = "prioritize",
+        [VERB_PREEMPT] = "preempt",
+        [VERB_BIND] = "bind",
+    };
+
+    return names[verb];
+}
+
+void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
+    *decision = (Decision){
+        .pod_namespace = pod->namespace,
+        .pod_name = pod->name,
+        .pod_uid = pod->uid,
+        .n_in = n_in,
+    };
+}
+
+void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(ERROR_TEXT_MAX);
+    JsonWriter writer = JSON_WRITER(&body);
+
+    json_write_object(&writer);
+    json_write_key(&writer, STR("Error"));
+    json_write_string(&writer, str_take(text, ERROR_TEXT_MAX / 8));
+    json_write_end_object(&writer);
+    answer->status = status;
+    answer->body = ROPE_INIT_IN(arena);
+    rope_copy(&answer->body, buf_str(&body));
+    answer->decision.error = arena_copy(arena, text);
+    if (rope_error(&answer->body)) /* not even room for this: an empty 500 */
+        *answer = (Answer){.status = 500, .body = ROPE_INIT_IN(arena)};
+}

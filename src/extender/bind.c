@@ -1,0 +1,31 @@
+/*
+ * bind: put the pod on the node. What does it is the caller's business (an API
+ * server, a demo cluster); here is only the protocol around it.
+ */
+
+#include "extender/verbs.h"
+
+bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
+    char error[WIRE_ERROR_MAX];
+    int r = bind_args_decode(body, arena, ret_args, error);
+
+    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
+    if (r == WIRE_E_MALFORMED)
+        answer_error(ret, arena, 400, str_from_c(error));
+    else if (r < 0)
+        answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
+    return r == 0;
+}
+
+void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {
+    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
+    answer_error(ret, arena, 200, error); /* {"Error":""} is how success looks */
+    ret->decision = (Decision){
+        .pod_namespace = args->pod_namespace,
+        .pod_name = args->pod_name,
+        .pod_uid = args->pod_uid,
+        .n_in = 1,
+        .n_out = str_is_empty(error) ? 1 : 0,
+        .error = ret->decision.error,
+    };
+}

@@ -1,0 +1,116 @@
+/*
+ * preempt: which of the nodes that eviction could free are worth freeing?
+ *
+ * A node that an unresolvable rule rejects would be rejected again once its pods
+ * are gone, so it is dropped; so is one without victims, which kube-scheduler
+ * takes as an error, and one that berth does not know. The rest goes back in the
+ * Meta form, whichever form came, with victims, their order and the count of
+ * disruption budgets as they were. Nothing in the reply is ever null: a null
+ * there takes kube-scheduler down.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "extender/verbs.h"
+#include "json/write.h"
+
+#define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
+
+static int judge(const View *view, const PreemptArgs *args, Arena *arena, const uint32_t *rows,
+    uint16_t *verdicts) {
+    Question question = {
+        .program = view->program,
+        .table = view->table,
+        .facts = &view->facts,
+        .pod = &args->pod,
+        .rows = rows,
+        .n = args->candidates.n,
+        .arena = arena,
+    };
+
+    return error_trace(evaluate_filters(&question, /* only_unresolvable= */ true, verdicts));
+}
+
+/* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
+ * has no ground to drop any but the victimless. */
+static int choose(const View *view, const PreemptArgs *args, Arena *arena, bool *ret_keep) {
+    size_t n = args->candidates.n;
+    uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
+    uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
+    bool can_judge = view->snapshot && evaluate_has_filters(view->program, &args->pod);
+    int r;
+
+    if (!rows || !verdicts)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = table_find(view->table, args->candidates.items[i].node);
+    r = judge(view, args, arena, rows, verdicts);
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n; i++)
+        ret_keep[i] =
+            args->candidates.items[i].victims.n > 0 &&
+            (!can_judge || (verdicts[i] == VERDICT_PASS && rows[i] != view->table->n_rows));
+    return 0;
+}
+
+static void encode_candidate(const Candidate *candidate, JsonWriter *writer) {
+    json_write_key(writer, candidate->node);
+    json_write_object(writer);
+    json_write_key(writer, STR("Pods"));
+    json_write_array(writer);
+    for (size_t i = 0; i < candidate->victims.n; i++) {
+        json_write_object(writer);
+        json_write_key(writer, STR("UID"));
+        json_write_raw(writer, candidate->victims.items[i]);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+    json_write_key(writer, STR("NumPDBViolations"));
+    json_write_raw(writer, candidate->pdb_violations);
+    json_write_end_object(writer);
+}
+
+static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(PREEMPT_REPLY_MAX);
+    JsonWriter writer = JSON_WRITER(&text);
+
+    json_write_object(&writer);
+    json_write_key(&writer, STR("NodeNameToMetaVictims"));
+    json_write_object(&writer);
+    for (size_t i = 0; i < args->candidates.n; i++) {
+        if (!keep[i])
+            continue;
+        encode_candidate(&args->candidates.items[i], &writer);
+        ret->decision.n_out++;
+    }
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    rope_copy(&ret->body, buf_str(&text));
+    if (buf_error(&text))
+        ret->body.error = buf_error(&text);
+}
+
+void extender_preempt(const View *view, Str body, Arena *arena, Answer *ret) {
+    char error[WIRE_ERROR_MAX];
+    PreemptArgs args;
+    bool *keep;
+    int r;
+
+    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
+    r = preempt_args_decode(body, arena, &args, error);
+    if (r == WIRE_E_MALFORMED) {
+        answer_error(ret, arena, 400, str_from_c(error));
+        return;
+    }
+    if (r == 0) {
+        decision_init(&ret->decision, &args.pod, args.candidates.n);
+        keep = ARENA_ARRAY(arena, bool, args.candidates.n);
+        r = keep ? choose(view, &args, arena, keep) : -ENOMEM;
+        if (r == 0)
+            encode(&args, keep, ret);
+    }
+    if (r < 0 || rope_error(&ret->body))
+        answer_error(ret, arena, 500, STR("berth: the request needs more memory than it may have"));
+}

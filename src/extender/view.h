@@ -1,0 +1,52 @@
+#pragma once
+
+/*
+ * View: everything a decision depends on, frozen.
+ *
+ * A cluster, a program, and what follows from the two before any pod is known.
+ * The daemon makes a new view when either changes; a request takes a reference
+ * to the current one and keeps it to its end. The same view and the same request
+ * give the same bytes.
+ *
+ * Threads: reference and read from any.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "policy/evaluate.h"
+#include "policy/program.h"
+
+/* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
+#define VIEW_BUDGET ((size_t)1024 * 1024 * 1024)
+
+typedef struct View {
+    Ref ref;
+    Snapshot *snapshot; /* NULL: berth has no cluster of its own */
+    Program *program;
+    Arena *arena;
+    NodeTable nothing; /* the table when there is no snapshot */
+    const NodeTable *table;
+    Facts facts;
+
+    Str *reasons; /* by number of the filter: its reason as JSON */
+    Str *hosts;   /* by row: {"Host":"<name>","Score": */
+
+    /* By row: which row followed it in the last request. kube-scheduler asks for
+     * nodes in much the same order every time, so this mostly is the next answer.
+     * A guess, not state: wrong values cost time, never correctness. */
+    _Atomic uint32_t *followers;
+} View;
+
+/* Takes references to @snapshot (which may be NULL) and @program. 0, or -ENOMEM. */
+int view_new(Snapshot *snapshot, Program *program, View **ret);
+View *view_ref(View *view);
+View *view_unref(View *view); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(View *, view_unref)

@@ -1,0 +1,405 @@
+#include "extender/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "model/node.h"
+#include "json/read.h"
+
+/* --- keys ------------------------------------------------------------------ */
+
+/* The key decoded: Go compares keys after decoding their escapes. */
+static Str decoded_key(const JsonReader *reader, Str key, Arena *arena) {
+    return reader->escaped ? json_unescape(key, arena) : key;
+}
+
+/* Marks @seen; a second time is an error. */
+static void once(JsonReader *reader, bool *seen, const char *static_text) {
+    if (*seen)
+        json_fail(reader, JSON_E_SYNTAX, static_text);
+    *seen = true;
+}
+
+static int finish(JsonReader *reader, char *error) {
+    json_end(reader);
+    switch (json_error(reader)) {
+    case JSON_OK:
+        return 0;
+    case JSON_E_MEMORY:
+        return error_origin(-ENOMEM);
+    default:
+        json_describe(reader, error, WIRE_ERROR_MAX);
+        return WIRE_E_MALFORMED;
+    }
+}
+
+/* --- names mode ------------------------------------------------------------ */
+
+typedef struct NodeList {
+    bool is_given;
+    VEC(Str) raws;
+    VEC(uint32_t) rows;
+    VEC(Node) nodes; /* whole-node mode only */
+} NodeList;
+
+/* Text that no name may hold; everything else that is not a name is only unknown. */
+static bool has_control(Str name) {
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static bool add_entry(JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row) {
+    Str *raw_slot = VEC_PUSH(&list->raws, arena);
+    uint32_t *row_slot = VEC_PUSH(&list->rows, arena);
+
+    if (!raw_slot || !row_slot) {
+        json_fail(reader, JSON_E_MEMORY, "too many nodes");
+        return false;
+    }
+    *raw_slot = raw;
+    *row_slot = row;
+    return true;
+}
+
+/* Reads one name and finds its row by hashing: what to do when the guess failed. */
+static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
+    bool escaped = false;
+    Str name = STR_NULL;
+
+    json_string_raw(reader, &name, &escaped);
+    *ret_raw = str_of(name.ptr - 1, name.len + 2);
+    if (escaped)
+        name = json_unescape(name, arena);
+    if (json_error(reader) == JSON_OK && (str_is_empty(name) || has_control(name)))
+        json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
+    return table_find(view->table, name);
+}
+
+/* The hot loop of berth: each name is first compared with the one that followed
+ * its predecessor last time, which needs no parsing and no hashing. */
+static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
+    const NodeTable *table = view->table;
+    uint32_t unknown = (uint32_t)table->n_rows;
+    uint32_t guess = 0, previous = unknown;
+
+    if (json_null(reader))
+        return;
+    list->is_given = true;
+    json_array(reader);
+    while (json_element(reader)) {
+        Str raw = table->literals[guess];
+        uint32_t row = guess;
+
+        if (raw.len == 0 || !json_take_literal(reader, raw)) {
+            row = look_up_name(view, reader, arena, &raw);
+            if (json_error(reader) != JSON_OK)
+                return;
+            if (row != unknown && previous != unknown)
+                atomic_store_explicit(&view->followers[previous], row, memory_order_relaxed);
+        } else {
+            raw.ptr = reader->data + reader->at - raw.len; /* as it stands in the request */
+        }
+        if (!add_entry(reader, arena, list, raw, row))
+            return;
+        previous = row;
+        guess = row == unknown ? unknown
+                               : atomic_load_explicit(&view->followers[row], memory_order_relaxed);
+    }
+}
+
+/* --- whole-node mode ------------------------------------------------------- */
+
+static void decode_items(JsonReader *reader, Arena *arena, NodeList *list) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Node *node = VEC_PUSH(&list->nodes, arena);
+        size_t begin;
+
+        if (!node) {
+            json_fail(reader, JSON_E_MEMORY, "too many nodes");
+            return;
+        }
+        (void)json_peek(reader); /* past white space, to where the object begins */
+        begin = reader->at;
+        node_decode(reader, arena, node);
+        if (json_error(reader) == JSON_OK && !add_entry(reader,
+                                                 arena,
+                                                 list,
+                                                 str_of(reader->data + begin, reader->at - begin),
+                                                 (uint32_t)list->nodes.n - 1))
+            return;
+    }
+}
+
+static void decode_nodes(JsonReader *reader, Arena *arena, NodeList *list) {
+    bool has_items = false;
+    Str key;
+
+    if (json_null(reader))
+        return;
+    list->is_given = true;
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("items"))) {
+            once(reader, &has_items, "\"items\" is given twice");
+            decode_items(reader, arena, list);
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+}
+
+/* The request's own nodes as a table, with the pods that the view knows on them. */
+static int build_own_table(const View *view, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
+    NodeTable *table = ARENA_NEW(arena, NodeTable);
+    Facts *facts = ARENA_NEW(arena, Facts);
+    int r;
+
+    if (!table || !facts)
+        return error_origin(-ENOMEM);
+    r = table_build(nodes->nodes.items, nodes->nodes.n, NULL, 0, arena, table);
+    if (r == 0 && view->snapshot)
+        r = table_adopt_pods(table, view->table, arena);
+    if (r == 0)
+        r = facts_build(view->program, table, arena, facts);
+    ret->table = table;
+    ret->facts = facts;
+    return error_trace(r);
+}
+
+/* --- filter and prioritize -------------------------------------------------- */
+
+static int decode_filter_body(const View *view, Str body, Arena *arena, FilterArgs *ret,
+    NodeList *names, NodeList *nodes, char *error) {
+    bool has_pod = false, has_names = false, has_nodes = false;
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, body);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        key = decoded_key(&reader, key, arena);
+        if (str_eq_nocase(key, STR("Pod"))) {
+            once(&reader, &has_pod, "\"Pod\" is given twice");
+            pod_decode(&reader, arena, &ret->pod);
+        } else if (str_eq_nocase(key, STR("NodeNames"))) {
+            once(&reader, &has_names, "\"NodeNames\" is given twice");
+            decode_names(view, &reader, arena, names);
+        } else if (str_eq_nocase(key, STR("Nodes"))) {
+            once(&reader, &has_nodes, "\"Nodes\" is given twice");
+            decode_nodes(&reader, arena, nodes);
+        } else {
+            json_skip(&reader, NULL);
+        }
+    }
+    if (json_error(&reader) == JSON_OK && !has_pod)
+        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
+    return finish(&reader, error);
+}
+
+/* A pod that already runs on a node (an in-place resize asks so) must not be
+ * counted against itself. Rare, so the table is copied with it taken out. */
+static int take_pod_out(FilterArgs *args, const View *view, Arena *arena) {
+    uint32_t row = table_find(args->table, args->pod.node_name);
+    NodeTable *without;
+    Facts *facts;
+    int r;
+
+    if (str_is_empty(args->pod.node_name) || row == args->table->n_rows ||
+        str_is_empty(args->pod.uid))
+        return 0;
+    without = ARENA_NEW(arena, NodeTable);
+    facts = ARENA_NEW(arena, Facts);
+    if (!without || !facts)
+        return error_origin(-ENOMEM);
+    r = table_without_pod(args->table, row, args->pod.uid, arena, without);
+    if (r == 0)
+        r = facts_build(view->program, without, arena, facts);
+    args->table = without;
+    args->facts = facts;
+    return error_trace(r);
+}
+
+int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error) {
+    NodeList names = {0}, nodes = {0};
+    const NodeList *used;
+    int r;
+
+    *ret = (FilterArgs){.table = view->table, .facts = &view->facts};
+    r = decode_filter_body(view, body, arena, ret, &names, &nodes, error);
+    if (r == WIRE_E_MALFORMED)
+        return r;
+    if (r < 0)
+        return error_trace(r);
+
+    /* Both given: names win, as they do in kube-scheduler's own reading of replies. */
+    ret->has_names = names.is_given;
+    used = names.is_given ? &names : &nodes;
+    ret->n = used->raws.n;
+    ret->raws = used->raws.items;
+    ret->rows = used->rows.items;
+    if (!names.is_given && nodes.is_given) {
+        r = build_own_table(view, &nodes, arena, ret);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return error_trace(take_pod_out(ret, view, arena));
+}
+
+/* --- preempt ---------------------------------------------------------------- */
+
+/* "Pods": pods with metadata.uid, or {"UID": …}, depending on the form. */
+static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate *candidate) {
+    Str *slot, key, uid = STR_NULL;
+    bool escaped = false;
+
+    if (json_null(reader))
+        return;
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (meta && str_eq_nocase(key, STR("UID"))) {
+            json_string_raw(reader, &uid, &escaped);
+        } else if (!meta && json_key_is(reader, key, STR("metadata"))) {
+            Str field;
+
+            json_object(reader);
+            while (json_key(reader, &field)) {
+                if (json_key_is(reader, field, STR("uid")))
+                    json_string_raw(reader, &uid, &escaped);
+                else
+                    json_skip(reader, NULL);
+            }
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+    if (json_error(reader) != JSON_OK)
+        return;
+    if (str_is_empty(uid)) {
+        json_fail(reader, JSON_E_TYPE, "a victim has no UID");
+        return;
+    }
+    slot = VEC_PUSH(&candidate->victims, arena);
+    if (!slot)
+        json_fail(reader, JSON_E_MEMORY, "too many victims");
+    else
+        *slot = str_of(uid.ptr - 1, uid.len + 2); /* with its quotes: JSON again */
+}
+
+static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candidate *candidate) {
+    int64_t violations = 0;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (str_eq_nocase(key, STR("Pods"))) {
+            json_array(reader);
+            while (json_element(reader))
+                decode_victim(reader, arena, meta, candidate);
+        } else if (str_eq_nocase(key, STR("NumPDBViolations"))) {
+            json_int64(reader, &violations);
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+    candidate->pdb_violations = arena_printf(arena, "%lld", (long long)violations);
+    if (!candidate->pdb_violations.ptr)
+        json_fail(reader, JSON_E_MEMORY, "too many candidates");
+}
+
+static void decode_candidates(JsonReader *reader, Arena *arena, bool meta, PreemptArgs *args) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Str node = decoded_key(reader, key, arena);
+        Candidate *candidate = VEC_PUSH(&args->candidates, arena);
+
+        if (!candidate) {
+            json_fail(reader, JSON_E_MEMORY, "too many candidates");
+            return;
+        }
+        candidate->node = node;
+        if (str_is_empty(node) || has_control(node))
+            json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
+        decode_candidate(reader, arena, meta, candidate);
+    }
+}
+
+int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
+    bool has_pod = false, has_victims = false, has_meta = false;
+    JsonReader reader;
+    Str key;
+
+    *ret = (PreemptArgs){0};
+    json_reader_init(&reader, body);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        key = decoded_key(&reader, key, arena);
+        if (str_eq_nocase(key, STR("Pod"))) {
+            once(&reader, &has_pod, "\"Pod\" is given twice");
+            pod_decode(&reader, arena, &ret->pod);
+        } else if (str_eq_nocase(key, STR("NodeNameToVictims"))) {
+            once(&reader, &has_victims, "\"NodeNameToVictims\" is given twice");
+            decode_candidates(&reader, arena, /* meta= */ false, ret);
+        } else if (str_eq_nocase(key, STR("NodeNameToMetaVictims"))) {
+            once(&reader, &has_meta, "\"NodeNameToMetaVictims\" is given twice");
+            decode_candidates(&reader, arena, /* meta= */ true, ret);
+        } else {
+            json_skip(&reader, NULL);
+        }
+    }
+    if (json_error(&reader) == JSON_OK && !has_pod)
+        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
+    return finish(&reader, error);
+}
+
+/* --- bind ------------------------------------------------------------------- */
+
+int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
+    struct {
+        Str name;
+        Str *value;
+        bool seen;
+    } fields[] = {
+        {STR("PodName"), &ret->pod_name, false},
+        {STR("PodNamespace"), &ret->pod_namespace, false},
+        {STR("PodUID"), &ret->pod_uid, false},
+        {STR("Node"), &ret->node, false},
+    };
+    JsonReader reader;
+    Str key;
+
+    *ret = (BindArgs){0};
+    json_reader_init(&reader, body);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        size_t i = 0;
+
+        key = decoded_key(&reader, key, arena);
+        while (i < ELEMENTS_OF(fields) && !str_eq_nocase(key, fields[i].name))
+            i++;
+        if (i == ELEMENTS_OF(fields)) {
+            json_skip(&reader, NULL);
+            continue;
+        }
+        once(&reader, &fields[i].seen, "a field is given twice");
+        json_string(&reader, arena, fields[i].value);
+        if (json_error(&reader) == JSON_OK && has_control(*fields[i].value))
+            json_fail(&reader, JSON_E_TYPE, "a name holds a control character");
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(fields); i++)
+        if (json_error(&reader) == JSON_OK && str_is_empty(*fields[i].value))
+            json_fail(
+                &reader, JSON_E_TYPE, "PodName, PodNamespace, PodUID and Node must all be given");
+    return finish(&reader, error);
+}

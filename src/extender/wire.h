@@ -1,0 +1,66 @@
+#pragma once
+
+/*
+ * Wire: the arguments kube-scheduler sends, decoded.
+ *
+ * The protocol is of Go structs without tags: top-level keys are Go field names,
+ * taken in any letter case; null and absent are alike; unknown keys are ignored;
+ * a key that decides something must not come twice. docs/protocol.md has it whole.
+ *
+ * Which node mode a request uses is decided per request, by which of NodeNames
+ * and Nodes is not null.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cluster/table.h"
+#include "extender/view.h"
+#include "model/pod.h"
+#include "policy/evaluate.h"
+
+enum {
+    _WIRE_E_SUCCESS,
+    WIRE_E_MALFORMED, /* not JSON, or not the protocol; the text says what and where */
+};
+
+#define WIRE_ERROR_MAX 256u
+
+/* Arguments of filter and prioritize. */
+typedef struct FilterArgs {
+    Pod pod;
+    bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
+    size_t n;
+    const Str *raws;        /* each node as it stands in the request: name or object */
+    const uint32_t *rows;   /* each node's row in table; n_rows: berth does not know it */
+    const NodeTable *table; /* the view's, or one of the request's own nodes */
+    const Facts *facts;     /* that go with it */
+} FilterArgs;
+
+/* @body must outlive what is decoded. 0, WIRE_E_MALFORMED with @error filled
+ * (WIRE_ERROR_MAX bytes), or -ENOMEM. */
+int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error);
+
+/* A node that could be freed by evicting pods. */
+typedef struct Candidate {
+    Str node;           /* decoded */
+    VEC(Str) victims;   /* their UIDs as JSON strings, in the order given */
+    Str pdb_violations; /* the number as written; "0" when absent */
+} Candidate;
+
+typedef struct PreemptArgs {
+    Pod pod;
+    VEC(Candidate) candidates;
+} PreemptArgs;
+
+int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error);
+
+typedef struct BindArgs {
+    Str pod_name, pod_namespace, pod_uid, node; /* none is empty */
+} BindArgs;
+
+int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);

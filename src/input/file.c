@@ -1,0 +1,95 @@
+#include "input/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#define READ_STEP ((size_t)64 * 1024)
+
+static void closep(int *fd) {
+    if (*fd > STDERR_FILENO)
+        (void)close(*fd);
+}
+
+static int fail(int code, const char *path, const char *what, char *error) {
+    (void)snprintf(error, FILE_ERROR_MAX, "%s: %s", path, what);
+    return error_origin(code);
+}
+
+static int too_large(const char *path, size_t limit, char *error) {
+    char what[96];
+
+    (void)snprintf(what, sizeof(what), "is larger than the limit of %zu MiB", limit >> 20);
+    return fail(-EFBIG, path, what, error);
+}
+
+int file_read(const char *path, Buf *out, char *error) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    _cleanup_(closep) int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return fail(-errno, path, strerror(errno), error);
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        return fail(-EISDIR, path, "is a folder, not a file", error);
+    for (;;) {
+        char *at = buf_reserve(out, READ_STEP);
+        ssize_t n;
+
+        if (!at)
+            return too_large(path, out->ceiling, error);
+        n = read(fd, at, READ_STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail(-errno, path, strerror(errno), error);
+        if (n == 0)
+            break;
+        buf_advance(out, (size_t)n);
+    }
+    return 0;
+}
+
+static uint64_t mix(uint64_t hash, const char *path, const struct stat *status) {
+    struct {
+        uint64_t hash, device, inode, size;
+        int64_t sec, nsec;
+    } parts = {
+        hash,
+        (uint64_t)status->st_dev,
+        (uint64_t)status->st_ino,
+        (uint64_t)status->st_size,
+        status->st_mtim.tv_sec,
+        status->st_mtim.tv_nsec,
+    };
+
+    return hash_str(str_of((const char *)&parts, sizeof(parts))) ^ hash_str(str_from_c(path));
+}
+
+uint64_t file_fingerprint(const char *path) {
+    struct stat status;
+    struct dirent *entry;
+    uint64_t sum;
+    DIR *folder;
+
+    if (stat(path, &status) < 0)
+        return 0;
+    sum = mix(1, path, &status);
+    if (!S_ISDIR(status.st_mode))
+        return sum;
+    folder = opendir(path);
+    if (!folder)
+        return sum;
+    while ((entry = readdir(folder)))
+        if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &status, 0) == 0)
+            sum += mix(2, entry->d_name, &status); /* a sum: order does not matter */
+    (void)closedir(folder);
+    return sum;
+}

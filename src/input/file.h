@@ -1,0 +1,19 @@
+#pragma once
+
+/* File: a file's bytes, whole and bounded; and whether it has changed. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define FILE_ERROR_MAX 512u
+
+/* Appends the file to @out, up to the buffer's ceiling. "-" is standard input.
+ * 0, or a negative errno with a sentence for a person in @error (FILE_ERROR_MAX). */
+int file_read(const char *path, Buf *out, char *error);
+
+/* A number that changes when the file, or what a symlink leads to, is replaced or
+ * written; for a folder, when any of its entries is. 0 when there is nothing. */
+uint64_t file_fingerprint(const char *path);

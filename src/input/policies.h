@@ -1,0 +1,22 @@
+#pragma once
+
+/*
+ * Policies: policy files from disk to a program.
+ *
+ * A path is a file, or a folder whose *.yaml and *.yml files are read in the
+ * order of their names; hidden entries are passed over, so that a mounted
+ * ConfigMap (whose "..data" holds everything again) is read once.
+ */
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "policy/program.h"
+
+#define POLICIES_FILES_MAX 256u
+
+/* Reads and compiles what is at @paths. 0; PROGRAM_E_INVALID with errors in
+ * @diags; or -ENOMEM. A path that cannot be read is an error in @diags too. Texts
+ * of @diags live in its own arena. */
+int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret);

@@ -1,0 +1,88 @@
+/*
+ * The kernel for every machine: eight bytes in a uint64_t at a time.
+ *
+ * A test on eight bytes sets the high bit of each byte it holds for;
+ * word_bits() gathers those into eight bits.
+ */
+
+#include <stdint.h>
+
+#include "json/scan-bits.h"
+#include "json/scan-kernel.h"
+
+#define KERNEL
+#define PIECE_SIZE 8u
+
+#define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(c))
+#define HIGH_BITS EACH_BYTE(0x80)
+#define LOW_BITS EACH_BYTE(0x7f)
+
+typedef struct Block {
+    uint64_t quotes, backslashes, opens, closes;
+} Block;
+
+/* The first byte of the text is the lowest of the number, on any machine. */
+static inline uint64_t word_read(const char *bytes) {
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* High bits to the lowest byte: 7 i + (56 - 7 i) is 56 for each byte i, and no two
+ * of the other sums meet. */
+static inline uint64_t word_bits(uint64_t high_bits) {
+    return (high_bits >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* The usual test for a zero byte in its exact form: no carry leaves a byte. */
+static inline uint64_t word_equal(uint64_t word, char c) {
+    uint64_t zero_where_equal = word ^ EACH_BYTE(c);
+
+    return ~(((zero_where_equal & LOW_BITS) + LOW_BITS) | zero_where_equal) & HIGH_BITS;
+}
+
+static inline Block block_read(const char *bytes) {
+    Block block = {0};
+
+    for (unsigned at = 0; at < 64; at += 8) {
+        uint64_t word = word_read(bytes + at);
+        uint64_t set = word | EACH_BYTE(0x20); /* makes [ a { and ] a }, and nothing else */
+
+        block.quotes |= word_bits(word_equal(word, '"')) << at;
+        block.backslashes |= word_bits(word_equal(word, '\\')) << at;
+        block.opens |= word_bits(word_equal(set, '{')) << at;
+        block.closes |= word_bits(word_equal(set, '}')) << at;
+    }
+    return block;
+}
+
+static inline uint64_t word_stops(uint64_t word) {
+    uint64_t from_space = (word & LOW_BITS) + EACH_BYTE(0x80 - ' '); /* high bit: 0x20 and up */
+
+    return ((~from_space | word) & HIGH_BITS) | word_equal(word, '"') | word_equal(word, '\\');
+}
+
+static inline uint64_t piece_stops(const char *bytes) {
+    return word_bits(word_stops(word_read(bytes)));
+}
+
+static inline uint64_t block_stops(const char *bytes) {
+    uint64_t stops = 0;
+
+    for (unsigned at = 0; at < 64; at += 8)
+        stops |= piece_stops(bytes + at) << at;
+    return stops;
+}
+
+#include "json/scan-walk.h"
+
+const ScanOps scan_portable_ops = {
+    .container = walk_container,
+    .string = walk_string,
+    .plain = walk_plain,
+    .stops = walk_stops,
+};

@@ -1,0 +1,103 @@
+/*
+ * Text with escapes, as it was meant.
+ *
+ * Everything here takes text that the reader has validated: each backslash has
+ * its letter, each \u its digits, each first half of a pair its second.
+ */
+
+#include "base/utf8.h"
+#include "json/read.h"
+
+static unsigned hex_value(char c) {
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a' + 10);
+}
+
+static uint32_t hex4_value(const char *digits) {
+    return hex_value(digits[0]) << 12 | hex_value(digits[1]) << 8 | hex_value(digits[2]) << 4 |
+           hex_value(digits[3]);
+}
+
+/* The \u escape, or the pair of them, at the front of @escape; returns its
+ * length. */
+static size_t decode_unicode(const char *escape, uint32_t *ret) {
+    uint32_t unit = hex4_value(escape + 2);
+
+    if (unit < 0xd800 || unit > 0xdfff) {
+        *ret = unit;
+        return 6;
+    }
+    *ret = 0x10000 + ((unit - 0xd800) << 10) + (hex4_value(escape + 8) - 0xdc00);
+    return 12;
+}
+
+static char short_escape(char letter) {
+    switch (letter) {
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    default:
+        return letter; /* quote, backslash, slash */
+    }
+}
+
+/* Decodes the escape at the front of @escape into @out; returns its length. */
+static size_t decode_escape(const char *escape, char out[4], size_t *ret_n) {
+    uint32_t c;
+    size_t len;
+
+    if (escape[1] != 'u') {
+        out[0] = short_escape(escape[1]);
+        *ret_n = 1;
+        return 2;
+    }
+    len = decode_unicode(escape, &c);
+    *ret_n = utf8_encode(c, out);
+    return len;
+}
+
+Str json_unescape(Str raw, Arena *arena) {
+    char *text = arena_alloc(arena, raw.len); /* decoded text is never longer */
+    size_t len = 0;
+
+    if (!text)
+        return STR_NULL;
+    while (raw.len > 0) {
+        size_t plain = str_find(raw, '\\'), n;
+
+        if (plain == SIZE_MAX)
+            plain = raw.len;
+        memcpy(text + len, raw.ptr, plain);
+        len += plain;
+        raw = str_skip(raw, plain);
+        if (raw.len > 0) {
+            char decoded[4];
+
+            raw = str_skip(raw, decode_escape(raw.ptr, decoded, &n));
+            memcpy(text + len, decoded, n);
+            len += n;
+        }
+    }
+    return str_of(text, len);
+}
+
+bool json_key_is_escaped(Str key, Str name) {
+    while (key.len > 0) {
+        char decoded[4] = {key.ptr[0]};
+        size_t n = 1, used = 1;
+
+        if (key.ptr[0] == '\\')
+            used = decode_escape(key.ptr, decoded, &n);
+        if (n > name.len || memcmp(decoded, name.ptr, n) != 0)
+            return false;
+        key = str_skip(key, used);
+        name = str_skip(name, n);
+    }
+    return name.len == 0;
+}

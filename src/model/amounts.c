@@ -1,0 +1,127 @@
+#include "model/amounts.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "model/resources.h"
+
+static size_t locate(const Amounts *amounts, Str name) {
+    size_t i = 0;
+
+    while (i < amounts->n && !str_eq(amounts->items[i].name, name))
+        i++;
+    return i;
+}
+
+const Amount *amounts_find(const Amounts *amounts, Str name) {
+    size_t i = locate(amounts, name);
+
+    return i < amounts->n ? &amounts->items[i] : NULL;
+}
+
+/* The entry of that name, a new one if there is none; NULL when full. */
+static Amount *claim(Amounts *amounts, Str name, bool *ret_is_new) {
+    size_t i = locate(amounts, name);
+
+    if (i == RESOURCES_MAX)
+        return NULL;
+    *ret_is_new = i == amounts->n;
+    if (*ret_is_new) {
+        amounts->items[i] = (Amount){.name = name};
+        amounts->n++;
+    }
+    return &amounts->items[i];
+}
+
+bool amounts_set(Amounts *amounts, Amount amount) {
+    bool is_new;
+    Amount *entry = claim(amounts, amount.name, &is_new);
+
+    if (entry)
+        entry->quantity = amount.quantity;
+    return entry != NULL;
+}
+
+bool amounts_add(Amounts *amounts, Amount amount) {
+    bool is_new;
+    Amount *entry = claim(amounts, amount.name, &is_new);
+
+    if (entry)
+        entry->quantity = quantity_add(entry->quantity, amount.quantity);
+    return entry != NULL;
+}
+
+bool amounts_max(Amounts *amounts, Amount amount) {
+    bool is_new;
+    Amount *entry = claim(amounts, amount.name, &is_new);
+
+    if (entry && (is_new || quantity_cmp(amount.quantity, entry->quantity) > 0))
+        entry->quantity = amount.quantity;
+    return entry != NULL;
+}
+
+bool amounts_add_all(Amounts *amounts, const Amounts *other) {
+    for (size_t i = 0; i < other->n; i++)
+        if (!amounts_add(amounts, other->items[i]))
+            return false;
+    return true;
+}
+
+bool amounts_max_all(Amounts *amounts, const Amounts *other) {
+    for (size_t i = 0; i < other->n; i++)
+        if (!amounts_max(amounts, other->items[i]))
+            return false;
+    return true;
+}
+
+/* A string or a number; null is zero, as in Go. */
+static Quantity decode_quantity(JsonReader *reader, Arena *arena) {
+    Quantity quantity = {0};
+    Str text = STR_NULL;
+
+    if (json_null(reader))
+        return quantity;
+    if (json_peek(reader) == JSON_NUMBER)
+        json_number(reader, &text);
+    else
+        json_string(reader, arena, &text);
+    if (!json_error(reader) && !quantity_parse(str_trim(text), &quantity))
+        json_fail(reader, JSON_E_TYPE, "not a quantity");
+    return quantity;
+}
+
+void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
+    Str key;
+
+    ret->n = 0;
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Amount amount = {.name = reader->escaped ? json_unescape(key, arena) : key};
+
+        if (!amount.name.ptr) {
+            json_fail(reader, JSON_E_MEMORY, "too many resources");
+            return;
+        }
+        amount.quantity = decode_quantity(reader, arena);
+        if (!json_error(reader) && !amounts_set(ret, amount))
+            json_fail(reader, JSON_E_RANGE, "more than 64 resources");
+    }
+}
+
+int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
+    Resource *items = ARENA_ARRAY(arena, Resource, amounts->n);
+
+    if (!items)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < amounts->n; i++) {
+        const Amount *amount = &amounts->items[i];
+
+        items[i] = (Resource){
+            .name = amount->name,
+            .amount = str_eq(amount->name, STR("cpu")) ? quantity_milli(amount->quantity)
+                                                       : quantity_value(amount->quantity),
+        };
+    }
+    *ret = (Resources){.items = items, .n = amounts->n};
+    return 0;
+}

@@ -1,0 +1,93 @@
+#include "model/labels.h"
+
+#include <stdlib.h>
+
+#include "base/vec.h"
+
+typedef VEC(Label) LabelVec;
+
+/* A label and where it stood: qsort() need not keep the order of equals, and of
+ * equal keys the last one counts. */
+typedef struct Placed {
+    Label label;
+    size_t at;
+} Placed;
+
+static int placed_cmp(const void *a, const void *b) {
+    const Placed *left = a, *right = b;
+    int r = str_cmp(left->label.key, right->label.key);
+
+    return r != 0 ? r : (left->at > right->at) - (left->at < right->at);
+}
+
+/* Sorts @items, drops all but the last of equal keys. Returns how many are left;
+ * 0 when out of memory. */
+static size_t sort_unique(Label *items, size_t n, Arena *arena) {
+    Placed *placed = ARENA_ARRAY(arena, Placed, n);
+    size_t n_unique = 0;
+
+    if (!placed)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        placed[i] = (Placed){.label = items[i], .at = i};
+    qsort(placed, n, sizeof(*placed), placed_cmp);
+    for (size_t i = 0; i < n; i++) {
+        bool is_last = i + 1 == n || !str_eq(placed[i].label.key, placed[i + 1].label.key);
+
+        if (is_last)
+            items[n_unique++] = placed[i].label;
+    }
+    return n_unique;
+}
+
+static void label_decode(JsonReader *reader, Str key, Arena *arena, LabelVec *labels) {
+    Label *label = VEC_PUSH(labels, arena);
+
+    if (label && reader->escaped)
+        key = json_unescape(key, arena);
+    if (!label || !key.ptr) {
+        json_fail(reader, JSON_E_MEMORY, "too many labels");
+        return;
+    }
+    label->key = key;
+    json_string(reader, arena, &label->value);
+}
+
+void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
+    LabelVec labels = {0};
+    bool is_sorted = true; /* as Go writes them */
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        label_decode(reader, key, arena, &labels);
+        if (labels.n > 1 &&
+            str_cmp(labels.items[labels.n - 2].key, labels.items[labels.n - 1].key) >= 0)
+            is_sorted = false;
+    }
+    if (json_error(reader))
+        return;
+    if (!is_sorted) {
+        labels.n = sort_unique(labels.items, labels.n, arena);
+        if (labels.n == 0)
+            json_fail(reader, JSON_E_MEMORY, "too many labels");
+    }
+    *ret = (Labels){.items = labels.items, .n = labels.n};
+}
+
+const Str *labels_find(const Labels *labels, Str key) {
+    size_t low = 0, high = labels->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int r = str_cmp(key, labels->items[middle].key);
+
+        if (r == 0)
+            return &labels->items[middle].value;
+        if (r < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}

@@ -1,0 +1,220 @@
+#include "model/quantity.h"
+
+/*
+ * Every digit counts, however many there are, because rounding is upward: one
+ * digit other than 0 at the far end makes a nano-unit. So the text is never cut
+ * to a machine number first; the digits are walked where they stand.
+ *
+ * Two habits of apimachinery look like mistakes and are kept, since what it takes
+ * is what an API server stores: a suffix without digits is zero ("m", "." and "+"
+ * too), unless it makes apimachinery leave its fast path; and an exponent is cut
+ * to 32 bits.
+ *
+ * Where its accessors overflow, ours saturate: apimachinery's Value() of 1e19 is
+ * 0, and MilliValue() of 9Ei is -1000. A fraction of a negative amount rounds away
+ * from zero here in all cases; there, only if few enough digits were written.
+ */
+
+#define NANO INT64_C(1000000000)
+#define NANO_MAX ((unsigned __int128)-1 >> 1)
+
+/* Beyond 10^39 nothing fits into 127 bits. */
+#define NANO_DIGITS_MAX 39
+
+typedef struct Number {
+    bool is_negative;
+    bool has_digits;
+    Str whole; /* digits, no leading zeros */
+    Str fraction;
+} Number;
+
+typedef struct Suffix {
+    Str text;
+    bool is_binary;
+    int32_t exponent; /* of 2 or 10 */
+} Suffix;
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Cuts the digits off the front of @text. */
+static Str take_digits(Str *text) {
+    size_t n = 0;
+    Str digits;
+
+    while (n < text->len && is_digit(text->ptr[n]))
+        n++;
+    digits = str_take(*text, n);
+    *text = str_skip(*text, n);
+    return digits;
+}
+
+static Number take_number(Str *text) {
+    Number number = {.is_negative = text->ptr[0] == '-'};
+
+    if (text->ptr[0] == '-' || text->ptr[0] == '+')
+        *text = str_skip(*text, 1);
+    number.whole = take_digits(text);
+    if (text->len > 0 && text->ptr[0] == '.') {
+        *text = str_skip(*text, 1);
+        number.fraction = take_digits(text);
+    }
+    number.has_digits = number.whole.len + number.fraction.len > 0;
+    while (number.whole.len > 0 && number.whole.ptr[0] == '0')
+        number.whole = str_skip(number.whole, 1);
+    return number;
+}
+
+static bool exponent_parse(Str text, Suffix *ret) {
+    int64_t exponent;
+
+    if (text.len > 1 && text.ptr[0] == '+' && is_digit(text.ptr[1]))
+        text = str_skip(text, 1);
+    if (!str_to_int64(text, &exponent))
+        return false;
+    *ret = (Suffix){.exponent = (int32_t)(uint32_t)(uint64_t)exponent};
+    return true;
+}
+
+static bool suffix_parse(Str text, Suffix *ret) {
+    static const Suffix suffixes[] = {
+        {STR(""), false, 0},
+        {STR("Ki"), true, 10},
+        {STR("Mi"), true, 20},
+        {STR("Gi"), true, 30},
+        {STR("m"), false, -3},
+        {STR("k"), false, 3},
+        {STR("M"), false, 6},
+        {STR("G"), false, 9},
+        {STR("T"), false, 12},
+        {STR("P"), false, 15},
+        {STR("E"), false, 18},
+        {STR("Ti"), true, 40},
+        {STR("Pi"), true, 50},
+        {STR("Ei"), true, 60},
+        {STR("u"), false, -6},
+        {STR("n"), false, -9},
+    };
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (str_eq(text, suffixes[i].text)) {
+            *ret = suffixes[i];
+            return true;
+        }
+    }
+    if (text.ptr[0] == 'e' || text.ptr[0] == 'E')
+        return exponent_parse(str_skip(text, 1), ret);
+    return false;
+}
+
+/* The digit of 10^-(i + 1) of 0.<whole><fraction>. */
+static unsigned digit_at(const Number *number, size_t i) {
+    const char *at = i < number->whole.len ? number->whole.ptr + i
+                                           : number->fraction.ptr + (i - number->whole.len);
+
+    return (unsigned)(*at - '0');
+}
+
+static unsigned __int128 decimal_nano(const Number *number, int32_t exponent) {
+    size_t first = 0, last = number->whole.len + number->fraction.len;
+    /* How many of the digits stand before the point, counted in nano-units. May be
+     * below zero, or beyond the last digit, where zeros follow. */
+    int64_t n_whole = (int64_t)number->whole.len + exponent + 9;
+    unsigned __int128 nano = 0;
+
+    while (first < last && digit_at(number, first) == 0)
+        first++;
+    if (first == last)
+        return 0;
+    while (digit_at(number, last - 1) == 0)
+        last--;
+    if (n_whole > (int64_t)first + NANO_DIGITS_MAX)
+        return NANO_MAX;
+    for (int64_t i = (int64_t)first; i < n_whole; i++) {
+        if (nano > NANO_MAX / 10)
+            return NANO_MAX;
+        nano = nano * 10 + ((size_t)i < last ? digit_at(number, (size_t)i) : 0);
+    }
+    if ((int64_t)last > n_whole) /* the last digit is not 0 and lies below nano */
+        nano++;
+    return nano < NANO_MAX ? nano : NANO_MAX;
+}
+
+/* The fraction times @unit, rounded up. From the last digit to the first: what a
+ * digit's place is worth depends only on what stands behind it. */
+static unsigned __int128 fraction_scale(Str fraction, unsigned __int128 unit) {
+    unsigned __int128 scaled = 0;
+    bool is_exact = true;
+
+    for (size_t i = fraction.len; i > 0; i--) {
+        scaled += (unsigned)(fraction.ptr[i - 1] - '0') * unit;
+        is_exact = is_exact && scaled % 10 == 0;
+        scaled /= 10;
+    }
+    return scaled + (is_exact ? 0 : 1);
+}
+
+static unsigned __int128 binary_nano(const Number *number, int32_t exponent) {
+    const unsigned __int128 cap = (unsigned __int128)INT64_MAX * NANO;
+    const unsigned __int128 unit = ((unsigned __int128)1 << exponent) * NANO;
+    uint64_t whole = 0;
+    unsigned __int128 nano;
+
+    for (size_t i = 0; i < number->whole.len; i++) {
+        whole = whole * 10 + digit_at(number, i);
+        if (whole > (uint64_t)INT64_MAX >> exponent)
+            return cap;
+    }
+    nano = whole * unit + fraction_scale(number->fraction, unit);
+    return nano < cap ? nano : cap;
+}
+
+bool quantity_parse(Str text, Quantity *ret) {
+    Number number;
+    Suffix suffix;
+    unsigned __int128 nano;
+
+    if (text.len == 0)
+        return false;
+    number = take_number(&text);
+    if (!suffix_parse(text, &suffix))
+        return false;
+    if (!number.has_digits && (suffix.is_binary ? suffix.exponent > 40 : suffix.exponent < -9))
+        return false;
+    nano = suffix.is_binary ? binary_nano(&number, suffix.exponent)
+                            : decimal_nano(&number, suffix.exponent);
+    ret->nano = number.is_negative ? -(__int128)nano : (__int128)nano;
+    return true;
+}
+
+/* Divides, away from zero, and saturates. */
+static int64_t in_units(__int128 nano, int64_t unit) {
+    __int128 quotient = nano / unit;
+
+    if (nano % unit != 0)
+        quotient += nano > 0 ? 1 : -1;
+    if (quotient > INT64_MAX)
+        return INT64_MAX;
+    return quotient < INT64_MIN ? INT64_MIN : (int64_t)quotient;
+}
+
+int64_t quantity_value(Quantity quantity) {
+    return in_units(quantity.nano, NANO);
+}
+
+int64_t quantity_milli(Quantity quantity) {
+    return in_units(quantity.nano, NANO / 1000);
+}
+
+int quantity_cmp(Quantity a, Quantity b) {
+    return (a.nano > b.nano) - (a.nano < b.nano);
+}
+
+Quantity quantity_add(Quantity a, Quantity b) {
+    __int128 sum;
+
+    if (__builtin_add_overflow(a.nano, b.nano, &sum))
+        sum = b.nano > 0 ? (__int128)NANO_MAX : -(__int128)NANO_MAX;
+    return (Quantity){.nano = sum};
+}

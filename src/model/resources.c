@@ -1,0 +1,133 @@
+#include "model/resources.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/num.h"
+#include "model/amounts.h"
+#include "model/quantity.h"
+
+void resources_decode(JsonReader *reader, Arena *arena, Resources *ret) {
+    Amounts amounts;
+
+    amounts_decode(reader, arena, &amounts);
+    if (!json_error(reader) && amounts_round(&amounts, arena, ret) < 0)
+        json_fail(reader, JSON_E_MEMORY, "too many resources");
+}
+
+static Resource *find(const Resources *resources, Str name) {
+    for (size_t i = 0; i < resources->n; i++)
+        if (str_eq(resources->items[i].name, name))
+            return &resources->items[i];
+    return NULL;
+}
+
+const Resource *resources_find(const Resources *resources, Str name) {
+    return find(resources, name);
+}
+
+int64_t resources_get(const Resources *resources, Str name) {
+    const Resource *resource = find(resources, name);
+
+    return resource ? resource->amount : 0;
+}
+
+/* Appends what @into lacks of @other. 0, or -ENOMEM. */
+static int append_missing(Resources *into, const Resources *other, Arena *arena) {
+    size_t n_new = 0;
+    Resource *items;
+
+    for (size_t i = 0; i < other->n; i++)
+        if (!find(into, other->items[i].name))
+            n_new++;
+    if (n_new == 0)
+        return 0;
+    items = ARENA_ARRAY(arena, Resource, into->n + n_new);
+    if (!items)
+        return error_origin(-ENOMEM);
+    if (into->n > 0)
+        memcpy(items, into->items, into->n * sizeof(*items));
+    into->items = items;
+    for (size_t i = 0; i < other->n; i++)
+        if (!find(into, other->items[i].name))
+            into->items[into->n++] = other->items[i];
+    return 0;
+}
+
+int resources_add(Resources *into, const Resources *other, Arena *arena) {
+    size_t n_before = into->n;
+    int r = append_missing(into, other, arena);
+
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n_before; i++)
+        into->items[i].amount =
+            num_add_sat(into->items[i].amount, resources_get(other, into->items[i].name));
+    return 0;
+}
+
+int resources_max(Resources *into, const Resources *other, Arena *arena) {
+    size_t n_before = into->n;
+    int r = append_missing(into, other, arena);
+
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n_before; i++) {
+        const Resource *theirs = find(other, into->items[i].name);
+
+        if (theirs && theirs->amount > into->items[i].amount)
+            into->items[i].amount = theirs->amount;
+    }
+    return 0;
+}
+
+bool resource_amount_parse(Str name, Str text, int64_t *ret) {
+    Quantity quantity;
+
+    if (!quantity_parse(text, &quantity))
+        return false;
+    *ret = str_eq(name, STR("cpu")) ? quantity_milli(quantity) : quantity_value(quantity);
+    return true;
+}
+
+static bool is_bytes(Str name) {
+    return str_eq(name, STR("memory")) || str_eq(name, STR("ephemeral-storage")) ||
+           str_eq(name, STR("storage")) || str_has_prefix(name, STR("hugepages-"));
+}
+
+/* In the largest unit that leaves a number of at least 1, with up to two decimals,
+ * rounded to the nearest. */
+static void print_bytes(uint64_t bytes, Buf *out) {
+    static const char units[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    size_t unit = 0;
+    uint64_t hundredths;
+
+    while (unit < 6 && bytes >> (10 * (unit + 1)) > 0)
+        unit++;
+    for (;; unit++) {
+        unsigned __int128 size = (unsigned __int128)1 << (10 * unit);
+
+        hundredths = (uint64_t)((bytes * (unsigned __int128)100 + size / 2) / size);
+        if (hundredths < 102400 || unit == 6)
+            break;
+    }
+    buf_printf(out, "%llu", (unsigned long long)(hundredths / 100));
+    if (hundredths % 10 != 0)
+        buf_printf(out, ".%02llu", (unsigned long long)(hundredths % 100));
+    else if (hundredths % 100 != 0)
+        buf_printf(out, ".%llu", (unsigned long long)(hundredths % 100 / 10));
+    buf_append(out, str_from_c(units[unit]));
+}
+
+void resource_amount_print(Str name, int64_t amount, Buf *out) {
+    if (is_bytes(name)) {
+        if (amount < 0)
+            buf_append_char(out, '-');
+        print_bytes(amount < 0 ? 0 - (uint64_t)amount : (uint64_t)amount, out);
+    } else if (str_eq(name, STR("cpu")) && amount % 1000 == 0) {
+        buf_append_int(out, amount / 1000);
+    } else {
+        buf_append_int(out, amount);
+        buf_append(out, str_eq(name, STR("cpu")) ? STR("m") : STR_NULL);
+    }
+}

@@ -1,0 +1,38 @@
+#include "model/selector.h"
+
+static bool has_value(const Requirement *requirement, Str value) {
+    for (size_t i = 0; i < requirement->n_values; i++)
+        if (str_eq(requirement->values[i], value))
+            return true;
+    return false;
+}
+
+bool requirement_matches(const Requirement *requirement, const Str *value) {
+    int64_t number;
+
+    switch (requirement->op) {
+    case SELECTOR_IN:
+        return value && has_value(requirement, *value);
+    case SELECTOR_NOT_IN:
+        return !value || !has_value(requirement, *value);
+    case SELECTOR_EXISTS:
+        return value != NULL;
+    case SELECTOR_ABSENT:
+        return value == NULL;
+    case SELECTOR_GT:
+        return value && str_to_int64(*value, &number) && number > requirement->bound;
+    case SELECTOR_LT:
+        return value && str_to_int64(*value, &number) && number < requirement->bound;
+    }
+    return false;
+}
+
+bool selector_matches(const Selector *selector, const Labels *labels) {
+    for (size_t i = 0; i < selector->n; i++) {
+        const Requirement *requirement = &selector->items[i];
+
+        if (!requirement_matches(requirement, labels_find(labels, requirement->key)))
+            return false;
+    }
+    return true;
+}

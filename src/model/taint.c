@@ -1,0 +1,119 @@
+#include "model/taint.h"
+
+#include "base/vec.h"
+
+typedef VEC(Taint) TaintVec;
+typedef VEC(Toleration) TolerationVec;
+
+static TaintEffect effect_parse(Str word) {
+    if (str_is_empty(word))
+        return TAINT_ANY;
+    if (str_eq(word, STR("NoSchedule")))
+        return TAINT_NO_SCHEDULE;
+    if (str_eq(word, STR("PreferNoSchedule")))
+        return TAINT_PREFER_NO_SCHEDULE;
+    if (str_eq(word, STR("NoExecute")))
+        return TAINT_NO_EXECUTE;
+    return TAINT_UNKNOWN;
+}
+
+static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
+    Str effect = STR_NULL, key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("key")))
+            json_string(reader, arena, &ret->key);
+        else if (json_key_is(reader, key, STR("value")))
+            json_string(reader, arena, &ret->value);
+        else if (json_key_is(reader, key, STR("effect")))
+            json_string(reader, arena, &effect);
+        else
+            json_skip(reader, NULL);
+    }
+    /* A taint always names its effect; one that does not repels nobody. */
+    ret->effect = str_is_empty(effect) ? TAINT_UNKNOWN : effect_parse(effect);
+}
+
+/* The operators Gt and Lt (behind a feature gate of Kubernetes 1.35) and words we
+ * do not know make a toleration that tolerates nothing, as kube-scheduler has it
+ * while the gate is closed. */
+static void toleration_decode(JsonReader *reader, Arena *arena, Toleration *ret) {
+    Str word = STR_NULL, effect = STR_NULL, key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("key")))
+            json_string(reader, arena, &ret->key);
+        else if (json_key_is(reader, key, STR("operator")))
+            json_string(reader, arena, &word);
+        else if (json_key_is(reader, key, STR("value")))
+            json_string(reader, arena, &ret->value);
+        else if (json_key_is(reader, key, STR("effect")))
+            json_string(reader, arena, &effect);
+        else
+            json_skip(reader, NULL);
+    }
+    ret->exists = str_eq(word, STR("Exists"));
+    ret->effect = effect_parse(effect);
+    if (!ret->exists && !str_is_empty(word) && !str_eq(word, STR("Equal")))
+        ret->effect = TAINT_UNKNOWN;
+}
+
+void taints_decode(JsonReader *reader, Arena *arena, Taints *ret) {
+    TaintVec taints = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Taint *taint = VEC_PUSH(&taints, arena);
+
+        if (taint)
+            taint_decode(reader, arena, taint);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many taints");
+    }
+    *ret = (Taints){.items = taints.items, .n = taints.n};
+}
+
+void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
+    TolerationVec tolerations = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Toleration *toleration = VEC_PUSH(&tolerations, arena);
+
+        if (toleration)
+            toleration_decode(reader, arena, toleration);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many tolerations");
+    }
+    *ret = (Tolerations){.items = tolerations.items, .n = tolerations.n};
+}
+
+bool toleration_tolerates(const Toleration *toleration, const Taint *taint) {
+    if (toleration->effect == TAINT_UNKNOWN)
+        return false;
+    if (toleration->effect != TAINT_ANY && toleration->effect != taint->effect)
+        return false;
+    if (!str_is_empty(toleration->key) && !str_eq(toleration->key, taint->key))
+        return false;
+    return toleration->exists || str_eq(toleration->value, taint->value);
+}
+
+static bool tolerates_any(const Tolerations *tolerations, const Taint *taint) {
+    for (size_t i = 0; i < tolerations->n; i++)
+        if (toleration_tolerates(&tolerations->items[i], taint))
+            return true;
+    return false;
+}
+
+bool tolerations_admit(const Tolerations *tolerations, const Taints *taints) {
+    for (size_t i = 0; i < taints->n; i++) {
+        const Taint *taint = &taints->items[i];
+        bool repels = taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
+
+        if (repels && !tolerates_any(tolerations, taint))
+            return false;
+    }
+    return true;
+}

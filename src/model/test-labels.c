@@ -1,0 +1,116 @@
+#include "model/labels.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/test-assert.h"
+
+static void test_decode(void **state) {
+    static const struct {
+        const char *json;
+        JsonError error;
+        const char *want; /* key=value, in the order kept */
+    } cases[] = {
+        {"null", JSON_OK, ""},
+        {"{}", JSON_OK, ""},
+        {"{\"a\":\"1\"}", JSON_OK, "a=1 "},
+        {"{\"a\":\"1\",\"b\":\"2\",\"c\":\"\"}", JSON_OK, "a=1 b=2 c= "},
+        {"{\"c\":\"3\",\"a\":\"1\",\"b\":\"2\"}", JSON_OK, "a=1 b=2 c=3 "},
+        {"{\"a\":\"1\",\"a\":\"2\"}", JSON_OK, "a=2 "},
+        {"{\"b\":\"1\",\"a\":\"x\",\"b\":\"2\",\"a\":\"y\",\"b\":\"3\"}", JSON_OK, "a=y b=3 "},
+        {"{\"a\":null}", JSON_OK, "a= "},
+        {"{\"\\u0061\":\"\\u0031\"}", JSON_OK, "a=1 "},
+        {"{\"\\u0062\":\"1\",\"a\":\"2\",\"b\":\"3\"}", JSON_OK, "a=2 b=3 "},
+        {"{\"\":\"1\"}", JSON_OK, "=1 "},
+        {"{\"a\":1}", JSON_E_TYPE, ""},
+        {"{\"a\":{}}", JSON_E_TYPE, ""},
+        {"[]", JSON_E_TYPE, ""},
+        {"{\"a\":\"1\"", JSON_E_END, ""},
+        {"{\"a\":\"\xff\"}", JSON_E_UTF8, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        _cleanup_(buf_done) Buf got = BUF_INIT(4096);
+        JsonReader reader;
+        Labels labels = {0};
+
+        json_reader_init(&reader, str_from_c(cases[i].json));
+        labels_decode(&reader, arena, &labels);
+        json_end(&reader);
+        assert_case(cases[i].json, json_error(&reader) == cases[i].error);
+        for (size_t k = 0; k < labels.n && !json_error(&reader); k++)
+            buf_printf(&got,
+                "%.*s=%.*s ",
+                STR_FMT(labels.items[k].key),
+                STR_FMT(labels.items[k].value));
+        assert_text(cases[i].json, buf_str(&got), cases[i].want);
+    }
+}
+
+/* The worst order, many of them, each twice. */
+static void test_many(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)8 << 20);
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
+    JsonReader reader;
+    Labels labels = {0};
+
+    (void)state;
+    buf_append_char(&text, '{');
+    for (int i = 9999; i >= 0; i--)
+        buf_printf(&text, "\"k%04d\":\"old\",\"k%04d\":\"%d\"%s", i, i, i, i > 0 ? "," : "}");
+    json_reader_init(&reader, buf_str(&text));
+    labels_decode(&reader, arena, &labels);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_int_equal(labels.n, 10000);
+    for (int i = 0; i < 10000; i++) {
+        char key[16], value[16];
+        const Str *found;
+
+        (void)snprintf(key, sizeof(key), "k%04d", i);
+        (void)snprintf(value, sizeof(value), "%d", i);
+        found = labels_find(&labels, str_from_c(key));
+        assert_non_null(found);
+        assert_text(key, *found, value);
+    }
+}
+
+static void test_find(void **state) {
+    static const Label items[] = {
+        {STR("a"), STR("1")}, {STR("ab"), STR("2")}, {STR("b"), STR("3")}};
+    const Labels labels = {items, ELEMENTS_OF(items)};
+
+    (void)state;
+    assert_text("ab", *labels_find(&labels, STR("ab")), "2");
+    assert_null(labels_find(&labels, STR("")));
+    assert_null(labels_find(&labels, STR("aa")));
+    assert_null(labels_find(&labels, STR("c")));
+    assert_null(labels_find(&(Labels){0}, STR("a")));
+}
+
+static void test_budget(void **state) {
+    static const char *const texts[] = {"{\"a\":\"1\"}", "{\"b\":\"1\",\"a\":\"1\"}"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(i == 0 ? 16 : 300);
+        JsonReader reader;
+        Labels labels = {0};
+
+        json_reader_init(&reader, str_from_c(texts[i]));
+        labels_decode(&reader, arena, &labels);
+        assert_int_equal(json_error(&reader), JSON_E_MEMORY);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_budget),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+#include "model/pod.h"
+
+#include "base/buf.h"
+#include "model/test-file.h"
+
+static JsonError decode(Str text, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    return json_error(&reader);
+}
+
+/* "cpu=250 memory=1024", sorted by name. */
+static void print_requests(const Resources *requests, Buf *out) {
+    Str last = STR_NULL;
+
+    for (size_t n = 0; n < requests->n; n++) {
+        const Resource *next = NULL;
+
+        for (size_t i = 0; i < requests->n; i++) {
+            const Resource *item = &requests->items[i];
+
+            if ((n == 0 || str_cmp(item->name, last) > 0) &&
+                (!next || str_cmp(item->name, next->name) < 0))
+                next = item;
+        }
+        assert_non_null(next); /* each name once */
+        buf_printf(out, "%s%.*s=", n > 0 ? " " : "", STR_FMT(next->name));
+        buf_append_int(out, next->amount);
+        last = next->name;
+    }
+}
+
+static void check_requests(Str name, Str spec, Str expect) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+    _cleanup_(buf_done) Buf got = BUF_INIT(4096);
+    Pod pod;
+
+    buf_printf(&text, "{\"spec\":%.*s}", STR_FMT(spec));
+    assert_int_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
+    print_requests(&pod.requests, &got);
+    if (!str_eq(buf_str(&got), expect))
+        fail_msg("%.*s: got \"%.*s\", want \"%.*s\"",
+            STR_FMT(name),
+            STR_FMT(buf_str(&got)),
+            STR_FMT(expect));
+}
+
+/* The file says where its amounts are from. */
+static void test_requests(void **state) {
+    Str rest, line, name = STR_NULL, spec = STR_NULL;
+    char *data = test_file_read("model/pod-requests.test", &rest);
+    size_t n = 0;
+
+    (void)state;
+    while (str_split(&rest, '\n', &line)) {
+        if (str_has_prefix(line, STR("name    "))) {
+            name = str_skip(line, 8);
+        } else if (str_has_prefix(line, STR("spec    "))) {
+            spec = str_skip(line, 8);
+        } else if (str_has_prefix(line, STR("expect  "))) {
+            check_requests(name, spec, str_skip(line, 8));
+            n++;
+        }
+    }
+    free(data);
+    assert_true(n > 20);
+}
+
+/* One pod with everything we read, among things we do not. */
+static const char whole_pod[] =
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-0\",\"namespace\":\"shop\",\"uid\":\"u-1\","
+    "\"generation\":3,\"labels\":{\"app\":\"web\",\"tier\":\"\\u0066ront\"},"
+    "\"annotations\":{\"x\":\"[{]}\"},\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+    "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"o-0\"},"
+    "{\"kind\":\"Bystander\",\"name\":\"b\",\"uid\":\"o-1\",\"controller\":false},"
+    "{\"apiVersion\":\"apps/v1\",\"controller\":true,\"kind\":\"StatefulSet\",\"name\":\"web\","
+    "\"uid\":\"o-2\"},"
+    "{\"kind\":\"Late\",\"name\":\"l\",\"uid\":\"o-3\",\"controller\":true}]},"
+    "\"spec\":{\"priority\":-5,\"schedulerName\":\"berth\",\"nodeName\":\"n1\","
+    "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+    "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
+    "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\",\"conditions\":[]}}";
+
+static void test_fields(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    Pod pod;
+
+    (void)state;
+    assert_int_equal(decode(STR(whole_pod), arena, &pod), JSON_OK);
+    assert_text("name", pod.name, "web-0");
+    assert_text("namespace", pod.namespace, "shop");
+    assert_text("uid", pod.uid, "u-1");
+    assert_int_equal(pod.labels.n, 2);
+    assert_text("label", *labels_find(&pod.labels, STR("tier")), "front");
+    assert_text("owner kind", pod.owner_kind, "StatefulSet");
+    assert_text("owner name", pod.owner_name, "web");
+    assert_text("owner uid", pod.owner_uid, "o-2");
+    assert_text("node", pod.node_name, "n1");
+    assert_text("nominated", pod.nominated_node_name, "n2");
+    assert_text("scheduler", pod.scheduler_name, "berth");
+    assert_int_equal(pod.priority, -5);
+    assert_true(pod.is_terminal);
+    assert_true(pod.is_terminating);
+    assert_int_equal(pod.tolerations.n, 1);
+    assert_int_equal(resources_get(&pod.requests, STR("cpu")), 1000);
+}
+
+static void test_absent_and_null_are_alike(void **state) {
+    static const char *const texts[] = {
+        "{}",
+        "null",
+        "{\"metadata\":null,\"spec\":null,\"status\":null}",
+        "{\"metadata\":{\"name\":null,\"namespace\":null,\"uid\":null,\"labels\":null,"
+        "\"ownerReferences\":null,\"deletionTimestamp\":null},\"spec\":{\"containers\":null,"
+        "\"initContainers\":null,\"overhead\":null,\"resources\":null,\"tolerations\":null,"
+        "\"nodeName\":null,\"schedulerName\":null,\"priority\":null},"
+        "\"status\":{\"phase\":null,\"nominatedNodeName\":null}}",
+        "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null],"
+        "\"tolerations\":[]}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        Pod pod;
+
+        assert_case(texts[i], decode(str_from_c(texts[i]), arena, &pod) == JSON_OK);
+        assert_case(texts[i], pod.name.len + pod.namespace.len + pod.uid.len == 0);
+        assert_case(texts[i], pod.labels.n + pod.tolerations.n + pod.requests.n == 0);
+        assert_case(texts[i], pod.owner_kind.len + pod.node_name.len == 0 && pod.priority == 0);
+        assert_case(texts[i], !pod.is_terminal && !pod.is_terminating);
+    }
+}
+
+static void test_phases(void **state) {
+    static const struct {
+        const char *phase;
+        bool is_terminal;
+    } cases[] = {
+        {"Pending", false},
+        {"Running", false},
+        {"Succeeded", true},
+        {"Failed", true},
+        {"Unknown", false},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        char text[64];
+        Pod pod;
+
+        (void)snprintf(text, sizeof(text), "{\"status\":{\"phase\":\"%s\"}}", cases[i].phase);
+        assert_int_equal(decode(str_from_c(text), arena, &pod), JSON_OK);
+        assert_case(text, pod.is_terminal == cases[i].is_terminal);
+    }
+}
+
+/* A key that comes twice counts the second time, as in Go. */
+static void test_duplicate_keys(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    Pod pod;
+
+    (void)state;
+    assert_int_equal(
+        decode(STR("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"},\"spec\":{"
+                   "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"9\"}}}],"
+                   "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"cpu\":\"2\"}}}],"
+                   "\"tolerations\":[{},{}],\"tolerations\":[{}]}}"),
+            arena,
+            &pod),
+        JSON_OK);
+    assert_text("name", pod.name, "b");
+    assert_int_equal(pod.tolerations.n, 1);
+    assert_int_equal(resources_get(&pod.requests, STR("cpu")), 2000);
+}
+
+static void test_malformed(void **state) {
+    static const struct {
+        const char *json;
+        JsonError error;
+    } cases[] = {
+        {"", JSON_E_END},
+        {"{", JSON_E_END},
+        {"[]", JSON_E_TYPE},
+        {"\"pod\"", JSON_E_TYPE},
+        {"{}{}", JSON_E_TRAILING},
+        {"{\"metadata\":[]}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":1}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"labels\":[]}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"ownerReferences\":{}}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"ownerReferences\":[{\"controller\":\"true\"}]}}", JSON_E_TYPE},
+        {"{\"spec\":{\"priority\":1.5}}", JSON_E_TYPE},
+        {"{\"spec\":{\"priority\":99999999999999999999}}", JSON_E_RANGE},
+        {"{\"spec\":{\"containers\":{}}}", JSON_E_TYPE},
+        {"{\"spec\":{\"containers\":[1]}}", JSON_E_TYPE},
+        {"{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"x\"}}}]}}",
+            JSON_E_TYPE},
+        {"{\"spec\":{\"overhead\":{\"cpu\":[]}}}", JSON_E_TYPE},
+        {"{\"unread\":[1,]}", JSON_E_SYNTAX},            /* unread is validated, too */
+        {"{\"unread\":{\"a\":\"\xff\"}}", JSON_E_UTF8}, /* in every byte */
+        {"{\"spec\":{\"volumes\":[tru]}}", JSON_E_SYNTAX},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        Pod pod;
+
+        assert_case(
+            cases[i].json, decode(str_from_c(cases[i].json), arena, &pod) == cases[i].error);
+    }
+}
+
+/* Every proper prefix of a pod is an error, and none reads past its end. */
+static void test_every_cut(void **state) {
+    (void)state;
+    for (size_t len = 0; len < sizeof(whole_pod) - 1; len++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        char *text = malloc(len + 1);
+        Pod pod;
+
+        assert_non_null(text);
+        memcpy(text, whole_pod, len);
+        assert_int_not_equal(decode(str_of(text, len), arena, &pod), JSON_OK);
+        free(text);
+    }
+}
+
+/* However small the budget: an error, never half a pod taken for a whole one. */
+static void test_every_budget(void **state) {
+    size_t budget = 0;
+    JsonError error;
+
+    (void)state;
+    do {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget++);
+        Pod pod;
+
+        error = decode(STR(whole_pod), arena, &pod);
+        assert_true(error == JSON_OK || error == JSON_E_MEMORY);
+    } while (error != JSON_OK);
+    assert_in_range(budget, 100, 10000);
+}
+
+/* The ceiling holds for the sum as well, however it is spread. */
+static void test_too_many_resources(void **state) {
+    static const char *const places[] = {
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}},"
+        "{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
+        "\"initContainers\":[{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s},"
+        "\"limits\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
+        "\"overhead\":{\"one-more\":\"1\"}}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
+        "\"resources\":{\"requests\":{\"hugepages-1Gi\":\"1\"}}}}",
+    };
+    _cleanup_(buf_done) Buf list = BUF_INIT(4096);
+
+    (void)state;
+    for (size_t i = 0; i < RESOURCES_MAX; i++)
+        buf_printf(&list, "%s\"example.com/%zu\":\"1\"", i > 0 ? "," : "", i);
+    buf_append_char(&list, '\0');
+    for (size_t i = 0; i < ELEMENTS_OF(places); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        _cleanup_(buf_done) Buf text = BUF_INIT(8192);
+        Str before = str_take(str_from_c(places[i]), str_find(str_from_c(places[i]), '%'));
+        Pod pod;
+
+        buf_append(&text, before);
+        buf_append(&text, str_from_c(list.data));
+        buf_append(&text, str_skip(str_from_c(places[i]), before.len + 2));
+        assert_case(places[i], decode(buf_str(&text), arena, &pod) == JSON_E_RANGE);
+    }
+}
+
+/* Requests as kube-scheduler sent them. */
+static void test_wire(void **state) {
+    static const struct {
+        const char *file, *name, *owner, *nominated;
+        int64_t cpu, memory, gpu, priority;
+        size_t n_tolerations;
+    } cases[] = {
+        {"filter-nodecache-true.json", "", "", "", 0, 0, 0, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_absent_and_null_are_alike),
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_duplicate_keys),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_every_cut),
+        cmocka_unit_test(test_every_budget),
+        cmocka_unit_test(test_too_many_resources),
+        cmocka_unit_test(test_wire),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

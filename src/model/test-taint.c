@@ -1,0 +1,143 @@
+#include "model/taint.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+
+/* What a toleration, as a pod writes it, does with a taint, as a node writes it. */
+static void test_tolerates(void **state) {
+    static const struct {
+        const char *toleration, *taint;
+        bool tolerates, admits;
+    } cases[] = {
+        {"{'key':'a','value':'1','effect':'NoSchedule'}",
+            "{'key':'a','value':'1','effect':'NoSchedule'}",
+            true,
+            true},
+        {"{'key':'a','operator':'Equal','value':'1'}",
+            "{'key':'a','value':'1','effect':'NoSchedule'}",
+            true,
+            true},
+        {"{'key':'a','value':'2'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
+        {"{'key':'b','value':'1'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
+        {"{'key':'a','operator':'Exists'}",
+            "{'key':'a','value':'1','effect':'NoExecute'}",
+            true,
+            true},
+        {"{'operator':'Exists'}", "{'key':'any','effect':'NoExecute'}", true, true},
+        {"{'operator':'Exists','effect':'NoSchedule'}",
+            "{'key':'a','effect':'NoExecute'}",
+            false,
+            false},
+        {"{'operator':'Exists','effect':'NoSchedule'}",
+            "{'key':'a','effect':'PreferNoSchedule'}",
+            false,
+            true}, /* only a wish */
+        {"{'key':'a','effect':'PreferNoSchedule','operator':'Exists'}",
+            "{'key':'a','effect':'PreferNoSchedule'}",
+            true,
+            true},
+        {"{'key':'a'}", "{'key':'a','effect':'NoSchedule'}", true, true}, /* both without value */
+        {"{'key':'a','value':null,'effect':null}",
+            "{'key':'a','value':null,'effect':'NoSchedule','timeAdded':'2026-01-01T00:00:00Z'}",
+            true,
+            true},
+        {"{'key':'a','operator':'Gt','value':'5'}",
+            "{'key':'a','value':'9','effect':'NoSchedule'}",
+            false,
+            false},
+        {"{'operator':'Exists','effect':'Sometimes'}",
+            "{'key':'a','effect':'Sometimes'}",
+            false,
+            true},
+        {"{'operator':'exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
+        {"{'key':'A','operator':'Exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
+        {"{'key':'a','operator':'Exists','tolerationSeconds':300}",
+            "{'key':'a','effect':'NoExecute'}",
+            true,
+            true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        char texts[2][256];
+        JsonReader reader;
+        Tolerations tolerations = {0};
+        Taints taints = {0};
+
+        for (size_t k = 0; k < 2; k++) {
+            const char *text = k == 0 ? cases[i].toleration : cases[i].taint;
+
+            (void)snprintf(texts[k], sizeof(texts[k]), "[%s]", text);
+            for (char *c = texts[k]; *c; c++)
+                *c = *c == '\'' ? '"' : *c;
+        }
+        json_reader_init(&reader, str_from_c(texts[0]));
+        tolerations_decode(&reader, arena, &tolerations);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        json_reader_init(&reader, str_from_c(texts[1]));
+        taints_decode(&reader, arena, &taints);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_true(tolerations.n == 1 && taints.n == 1);
+        assert_case(texts[0],
+            toleration_tolerates(&tolerations.items[0], &taints.items[0]) == cases[i].tolerates);
+        assert_case(texts[0], tolerations_admit(&tolerations, &taints) == cases[i].admits);
+    }
+}
+
+static void test_all_taints_count(void **state) {
+    static const Taint both[] = {
+        {STR("a"), STR(""), TAINT_NO_SCHEDULE}, {STR("b"), STR(""), TAINT_NO_EXECUTE}};
+    static const Toleration each[] = {
+        {.key = STR("b"), .exists = true}, {.key = STR("a"), .exists = true}};
+
+    (void)state;
+    assert_true(tolerations_admit(&(Tolerations){0}, &(Taints){0}));
+    assert_true(tolerations_admit(&(Tolerations){each, 2}, &(Taints){0}));
+    assert_false(tolerations_admit(&(Tolerations){0}, &(Taints){both, 1}));
+    assert_false(tolerations_admit(&(Tolerations){each, 1}, &(Taints){both, 2}));
+    assert_true(tolerations_admit(&(Tolerations){each, 2}, &(Taints){both, 2}));
+}
+
+static void test_malformed(void **state) {
+    static const struct {
+        const char *json;
+        JsonError error;
+    } cases[] = {
+        {"null", JSON_OK},
+        {"[]", JSON_OK},
+        {"[null]", JSON_OK},
+        {"{}", JSON_E_TYPE},
+        {"[1]", JSON_E_TYPE},
+        {"[{\"key\":1}]", JSON_E_TYPE},
+        {"[{\"effect\":[]}]", JSON_E_TYPE},
+        {"[{\"key\":\"a\"}", JSON_E_END},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        JsonReader reader;
+        Tolerations tolerations = {0};
+        Taints taints = {0};
+
+        json_reader_init(&reader, str_from_c(cases[i].json));
+        taints_decode(&reader, arena, &taints);
+        assert_case(cases[i].json, json_error(&reader) == cases[i].error);
+        json_reader_init(&reader, str_from_c(cases[i].json));
+        tolerations_decode(&reader, arena, &tolerations);
+        assert_case(cases[i].json, json_error(&reader) == cases[i].error);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tolerates),
+        cmocka_unit_test(test_all_taints_count),
+        cmocka_unit_test(test_malformed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+/*
+ * PolicyReader: from a YAML tree to typed fields, with every mistake reported at
+ * its place.
+ *
+ * A mapping is described by a table of fields; what is not in the table is an
+ * error with a suggestion. Reading goes on after a mistake, so that one run shows
+ * them all.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include "model/selector.h"
+#include "yaml/document.h"
+
+typedef struct PolicyReader {
+    Arena *arena; /* what is read lives here */
+    DiagList *diags;
+    Str source; /* the file's text, for source lines */
+} PolicyReader;
+
+typedef struct Field {
+    Str name;
+    bool is_required;
+    bool is_later; /* known, but of a coming version of berth */
+    void (*read)(PolicyReader *reader, const YamlNode *value, void *into);
+} Field;
+
+/* Reports an error at @at. The second form adds how to mend it. */
+void reader_error(PolicyReader *reader, const YamlNode *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void reader_error_hint(PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Reads the fields of a mapping into @into. @what names it in messages ("a
+ * filter"). */
+void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *what,
+    const Field *fields, size_t n_fields, void *into);
+
+/* An error for @key, with the nearest of @known as a suggestion. */
+void reader_unknown_field(
+    PolicyReader *reader, const YamlNode *key, const char *what, const Str *known, size_t n_known);
+
+/* Each returns false, with an error reported, when the value is something else.
+ * @what names it in the message ("reason"). Strings are borrowed from the tree. */
+bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);
+bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret);
+bool reader_int(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
+    int64_t max, int64_t *ret);
+bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what, double min,
+    double max, double *ret);
+bool reader_mapping(PolicyReader *reader, const YamlNode *value, const char *what);
+bool reader_sequence(PolicyReader *reader, const YamlNode *value, const char *what);
+
+/* A list of at least one string. Numbers and booleans are taken as they are
+ * written: label values like 1 and true need no quotes. */
+bool reader_string_list(
+    PolicyReader *reader, const YamlNode *value, const char *what, const Str **ret, size_t *ret_n);
+
+/* The text of a scalar that stands for a label value, as written. */
+bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);
+
+/* A label key: an optional DNS prefix and a name of at most 63 characters. */
+bool reader_label_key(PolicyReader *reader, const YamlNode *key);
+
+/* matchLabels and matchExpressions, as Kubernetes writes them. */
+void reader_selector(PolicyReader *reader, const YamlNode *value, Selector *ret);

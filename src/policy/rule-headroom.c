@@ -1,0 +1,150 @@
+/*
+ * headroom: what must remain free on the node once the pod is there.
+ *
+ *     headroom: {cpu: 500m, memory: 10%}
+ *
+ * A percentage is of the node's allocatable amount. A node that does not offer a
+ * resource has none of it free.
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "policy/rule.h"
+
+typedef struct Reserve {
+    Str resource;
+    int64_t amount;  /* in the resource's units */
+    double fraction; /* of allocatable, on top of amount */
+} Reserve;
+
+typedef struct Config {
+    const Reserve *items;
+    size_t n;
+} Config;
+
+/* "10%" or "2.5 %": a number from 0 to 100. */
+static bool parse_percent(Str text, double *ret) {
+    char number[32];
+    char *end;
+    double percent;
+
+    text = str_trim(text);
+    if (!str_has_suffix(text, STR("%")))
+        return false;
+    text = str_trim(str_take(text, text.len - 1));
+    if (text.len == 0 || text.len >= sizeof(number) || text.ptr[0] < '0' || text.ptr[0] > '9')
+        return false;
+    memcpy(number, text.ptr, text.len);
+    number[text.len] = '\0';
+    percent = strtod(number, &end);
+    if (*end != '\0' || !(percent >= 0 && percent <= 100))
+        return false;
+    *ret = percent / 100;
+    return true;
+}
+
+static void read_reserve(PolicyReader *reader, const YamlPair *pair, Reserve *reserve) {
+    Str text;
+
+    reserve->resource = pair->key->text;
+    if (!reader_label_key(reader, pair->key) ||
+        !reader_label_value(reader, pair->value, "headroom", &text))
+        return;
+    if (parse_percent(text, &reserve->fraction))
+        return;
+    if (!resource_amount_parse(reserve->resource, text, &reserve->amount) || reserve->amount < 0)
+        reader_error_hint(reader,
+            pair->value,
+            STR("an amount like 500m, 2 or 1.5Gi, or a share of the node like 10%"),
+            "\"%.*s\" is not an amount of %.*s",
+            STR_FMT(text),
+            STR_FMT(reserve->resource));
+}
+
+static const void *read(PolicyReader *reader, const YamlNode *value) {
+    Config *config = ARENA_NEW(reader->arena, Config);
+    Reserve *items;
+
+    if (!config || !reader_mapping(reader, value, "headroom"))
+        return NULL;
+    if (value->n == 0)
+        reader_error(reader, value, "headroom must name at least one resource");
+    items = ARENA_ARRAY(reader->arena, Reserve, value->n);
+    for (size_t i = 0; items && i < value->n; i++)
+        read_reserve(reader, &value->pairs[i], &items[i]);
+    *config = (Config){.items = items, .n = items ? value->n : 0};
+    return config;
+}
+
+/* What would be free of the resource on @row with the pod there. */
+static int64_t free_after(const ResourceColumn *column, uint32_t row, int64_t asked) {
+    return num_sub_sat(num_sub_sat(column->allocatable[row], column->requested[row]), asked);
+}
+
+static int64_t wanted_on(const Reserve *reserve, const ResourceColumn *column, uint32_t row) {
+    if (reserve->fraction == 0)
+        return reserve->amount;
+    return (int64_t)ceil((double)column->allocatable[row] * reserve->fraction);
+}
+
+static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *pass) {
+    const ResourceColumn *column = table_find_resource(batch->table, reserve->resource);
+    int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
+
+    if (!column) { /* nobody offers it: nothing is free, nothing may be asked or kept */
+        if (asked > 0 || reserve->amount > 0)
+            memset(pass, 0, batch->n);
+        return;
+    }
+    for (size_t i = 0; i < batch->n; i++) {
+        uint32_t row = batch->rows[i];
+
+        pass[i] &= free_after(column, row, asked) >= wanted_on(reserve, column, row);
+    }
+}
+
+static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
+    const Config *headroom = config;
+
+    memset(ret_pass, 1, batch->n);
+    for (size_t i = 0; i < headroom->n; i++)
+        judge_reserve(&headroom->items[i], batch, ret_pass);
+    return 0;
+}
+
+static void explain(const void *config, const Batch *batch, Buf *out) {
+    const Config *headroom = config;
+    uint32_t row = batch->rows[0];
+
+    for (size_t i = 0; i < headroom->n; i++) {
+        const Reserve *reserve = &headroom->items[i];
+        const ResourceColumn *column = table_find_resource(batch->table, reserve->resource);
+        int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
+        int64_t left = column ? free_after(column, row, asked) : 0;
+        int64_t wanted = column ? wanted_on(reserve, column, row) : reserve->amount;
+
+        if (left >= wanted)
+            continue;
+        if (out->len > 0)
+            buf_append(out, STR("; "));
+        buf_printf(out, "%.*s: ", STR_FMT(reserve->resource));
+        resource_amount_print(reserve->resource, left, out);
+        buf_append(out, STR(" would be left, "));
+        resource_amount_print(reserve->resource, wanted, out);
+        buf_append(out, STR(" must be"));
+    }
+}
+
+const FilterKind filter_headroom = {
+    .field = STR("headroom"),
+    .class = RULE_POD_NODE,
+    .summary = "so much remains free once the pod is there",
+    .read = read,
+    .judge = judge,
+    .explain = explain,
+};

@@ -1,0 +1,49 @@
+/*
+ * nodeReady: true — the node's Ready condition is True and it is not cordoned.
+ */
+
+#include "policy/rule.h"
+
+/* There is nothing to configure, but a rule that was read must not be NULL. */
+static const char nothing;
+
+static const void *read(PolicyReader *reader, const YamlNode *value) {
+    bool wanted;
+
+    if (!reader_bool(reader, value, "nodeReady", &wanted))
+        return NULL;
+    if (!wanted)
+        reader_error_hint(reader,
+            value,
+            STR("write nodeReady: true, or leave the rule out"),
+            "nodeReady: false means nothing");
+    return &nothing;
+}
+
+static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
+    const NodeTable *table = batch->table;
+
+    (void)config;
+    for (size_t i = 0; i < batch->n; i++) {
+        uint32_t row = batch->rows[i];
+
+        ret_pass[i] = table->is_ready[row] && !table->is_unschedulable[row];
+    }
+    return 0;
+}
+
+static void explain(const void *config, const Batch *batch, Buf *out) {
+    (void)config;
+    buf_append(out,
+        batch->table->is_ready[batch->rows[0]] ? STR("node is cordoned")
+                                               : STR("condition Ready is not True"));
+}
+
+const FilterKind filter_node_ready = {
+    .field = STR("nodeReady"),
+    .class = RULE_NODE,
+    .summary = "the node is Ready and not cordoned",
+    .read = read,
+    .judge = judge,
+    .explain = explain,
+};

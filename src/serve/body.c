@@ -1,0 +1,196 @@
+#include "serve/body.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define BODY_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BODY_ASAN 1
+#endif
+#endif
+
+#ifdef BODY_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(at, size) ASAN_POISON_MEMORY_REGION((at), (size))
+#define UNPOISON(at, size) ASAN_UNPOISON_MEMORY_REGION((at), (size))
+#else
+#define POISON(at, size) ((void)(at), (void)(size))
+#define UNPOISON(at, size) ((void)(at), (void)(size))
+#endif
+
+#define SMALL_STEP ((size_t)64 * 1024)
+#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
+
+struct BodyStore {
+    size_t body_max, memory_max;
+    atomic_size_t memory;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    char **kept;           /* a stack of buffers of BODY_SMALL bytes */
+    unsigned n_kept, keep;
+};
+
+BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
+    BodyStore *store = calloc(1, sizeof(*store));
+
+    if (!store)
+        return NULL;
+    store->kept = calloc(keep, sizeof(*store->kept));
+    if (!store->kept) {
+        free(store);
+        return NULL;
+    }
+    store->body_max = body_max;
+    store->memory_max = memory_max;
+    store->keep = keep;
+    pthread_mutex_init(&store->mutex, NULL);
+    return store;
+}
+
+BodyStore *body_store_free(BodyStore *store) {
+    if (!store)
+        return NULL;
+    while (store->n_kept > 0)
+        (void)munmap(store->kept[--store->n_kept], BODY_SMALL);
+    pthread_mutex_destroy(&store->mutex);
+    free(store->kept);
+    free(store);
+    return NULL;
+}
+
+size_t body_store_memory(const BodyStore *store) {
+    return atomic_load_explicit(&store->memory, memory_order_relaxed);
+}
+
+/* Makes the store count @want bytes for @body, rounded up to steps. */
+static int charge(BodyStore *store, Body *body, size_t want) {
+    size_t step = body->map ? HUGE_PAGE : SMALL_STEP, more, before;
+
+    want = (want + step - 1) / step * step;
+    if (want <= body->charged)
+        return 0;
+    more = want - body->charged;
+    before = atomic_load_explicit(&store->memory, memory_order_relaxed);
+    do {
+        if (more > store->memory_max || before > store->memory_max - more)
+            return BODY_E_MEMORY;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &store->memory, &before, before + more, memory_order_relaxed, memory_order_relaxed));
+    body->charged = want;
+    return 0;
+}
+
+static void *map_new(size_t size) {
+    void *map = mmap(
+        NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static char *small_take(BodyStore *store) {
+    char *data = NULL;
+
+    pthread_mutex_lock(&store->mutex);
+    if (store->n_kept > 0)
+        data = store->kept[--store->n_kept];
+    pthread_mutex_unlock(&store->mutex);
+    return data ? data : map_new(BODY_SMALL);
+}
+
+static void small_give(BodyStore *store, char *data) {
+    UNPOISON(data, BODY_SMALL);
+    pthread_mutex_lock(&store->mutex);
+    if (store->n_kept < store->keep) {
+        store->kept[store->n_kept++] = data;
+        data = NULL;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    if (data)
+        (void)munmap(data, BODY_SMALL);
+}
+
+/* A mapping for @size bytes that starts at a huge page. */
+static int open_large(Body *body, size_t size) {
+    size_t room = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uintptr_t start;
+    void *map = map_new(room + HUGE_PAGE);
+
+    if (!map)
+        return BODY_E_MEMORY;
+    start = ((uintptr_t)map + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    *body = (Body){
+        .data = (char *)map + (start - (uintptr_t)map),
+        .size = size,
+        .map = map,
+        .map_size = room + HUGE_PAGE,
+    };
+    (void)madvise(body->data, room, MADV_HUGEPAGE); /* a wish; small pages do as well */
+    return 0;
+}
+
+int body_open(BodyStore *store, Body *body, uint64_t announced) {
+    if (announced > store->body_max)
+        return BODY_E_SIZE;
+    if (announced > BODY_SMALL)
+        return open_large(body, (size_t)announced);
+    *body = (Body){.data = small_take(store), .size = BODY_SMALL};
+    return body->data ? 0 : BODY_E_MEMORY;
+}
+
+/* A body of unknown length has outgrown its small buffer. */
+static int move_to_large(BodyStore *store, Body *body) {
+    Body large;
+    int r = open_large(&large, store->body_max);
+
+    if (r)
+        return r;
+    r = charge(store, &large, body->len);
+    if (r) {
+        body_close(store, &large);
+        return r;
+    }
+    memcpy(large.data, body->data, body->len);
+    large.len = body->len;
+    body_close(store, body);
+    *body = large;
+    return 0;
+}
+
+int body_append(BodyStore *store, Body *body, Str bytes) {
+    int r;
+
+    if (bytes.len > store->body_max - body->len)
+        return BODY_E_SIZE;
+    if (bytes.len > body->size - body->len) {
+        r = body->map ? BODY_E_SIZE : move_to_large(store, body);
+        if (r)
+            return r;
+    }
+    r = charge(store, body, body->len + bytes.len);
+    if (r)
+        return r;
+    memcpy(body->data + body->len, bytes.ptr, bytes.len);
+    body->len += bytes.len;
+    return 0;
+}
+
+Str body_seal(Body *body) {
+    if (body->data)
+        POISON(body->data + body->len, body->size - body->len);
+    return str_of(body->data, body->len);
+}
+
+void body_close(BodyStore *store, Body *body) {
+    if (body->map) {
+        UNPOISON(body->data, body->size);
+        (void)munmap(body->map, body->map_size);
+    } else if (body->data)
+        small_give(store, body->data);
+    atomic_fetch_sub_explicit(&store->memory, body->charged, memory_order_relaxed);
+    *body = (Body){0};
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+/*
+ * Daemon: owns everything that lives as long as the process.
+ *
+ * The current View, the HTTP server, certificates, figures; it connects them and
+ * keeps them fresh. Workers of the server only ever read: they take a reference to
+ * the current view and answer from it. One thread, the one in daemon_run(), does
+ * everything else: signals, files that changed, deadlines of connections.
+ *
+ * Nothing is lost on the way: a policy that does not compile, a certificate that
+ * does not fit its key, a cluster file that cannot be read leave the last good one
+ * in force, and say so in the log, in /metrics and in /readyz?verbose.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "extender/view.h"
+#include "extender/wire.h"
+#include "serve/server.h"
+#include "serve/tls.h"
+
+typedef struct Daemon Daemon;
+
+/* What carries out a bind. Called on worker threads, several at a time. */
+typedef struct Binder {
+    void *context;
+    /* Writes a message for kube-scheduler into @error, or leaves it empty for
+     * success. */
+    void (*bind)(void *context, const BindArgs *args, char *error, size_t size);
+} Binder;
+
+typedef struct DaemonOptions {
+    ServerOptions server;            /* its tls field is set by the daemon */
+    const char *const *policy_paths; /* files or folders; none: everything passes */
+    size_t n_policy_paths;
+    const char *cluster_path; /* kubectl's List; NULL: none */
+    TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
+    bool insecure_http;       /* plain HTTP on an address that is not loopback */
+    const Binder *binder;     /* NULL: bind is refused. Borrowed */
+    bool quiet;               /* no "listening" line, no log of requests */
+} DaemonOptions;
+
+#define DAEMON_ERROR_MAX 2048u
+
+/* Loads everything and listens. 0; or a negative errno with a message for a
+ * person in @error (DAEMON_ERROR_MAX): nothing is running then. Options are
+ * borrowed and must outlive the daemon. */
+int daemon_new(const DaemonOptions *options, Daemon **ret, char *error);
+Daemon *daemon_free(Daemon *daemon); /* takes NULL */
+DEFINE_CLEANUP(Daemon *, daemon_free)
+
+/* "http://127.0.0.1:8080", with the port it really has. */
+const char *daemon_url(const Daemon *daemon);
+
+/* Serves until SIGTERM or SIGINT or daemon_stop(), then lets running requests
+ * finish (5 seconds at most) and returns. SIGHUP reloads. The signals must be
+ * blocked in all threads: daemon_block_signals(), before daemon_new(). */
+void daemon_block_signals(void);
+void daemon_run(Daemon *daemon);
+
+/* Makes daemon_run() return. Any thread. */
+void daemon_stop(Daemon *daemon);
+
+/* The cluster is this from now on. Any thread, one at a time. 0, or -ENOMEM (the
+ * old one stays). */
+int daemon_publish(Daemon *daemon, Snapshot *snapshot);
+
+/* The view in force; the caller unrefs it. Any thread. */
+View *daemon_view(Daemon *daemon);

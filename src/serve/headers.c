@@ -1,0 +1,145 @@
+#include "serve/headers.h"
+
+/* Longer lengths do not fit 64 bits; nobody has such bodies. */
+#define LENGTH_DIGITS_MAX 18
+
+static void refuse(Headers *headers, unsigned status, const char *problem) {
+    if (headers->status == 400 || (headers->status != 0 && status != 400))
+        return;
+    headers->status = status;
+    headers->problem = problem;
+}
+
+/* RFC 9110, 5.6.2. */
+static bool is_token_byte(unsigned char c) {
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
+        return true;
+    return c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+}
+
+static bool is_token(Str text) {
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_token_byte((unsigned char)text.ptr[i]))
+            return false;
+    return true;
+}
+
+static bool is_field_value(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+bool headers_request_line_is_clean(Str method, Str target) {
+    if (!is_token(method) || target.len == 0)
+        return false;
+    for (size_t i = 0; i < target.len; i++) {
+        unsigned char c = (unsigned char)target.ptr[i];
+
+        if (c <= 0x20 || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static void add_length(Headers *headers, Str value) {
+    uint64_t length = 0;
+
+    if (++headers->n_lengths > 1)
+        return refuse(headers, 400, "Content-Length is given twice\n");
+    if (value.len == 0 || value.len > LENGTH_DIGITS_MAX)
+        return refuse(headers, 400, "Content-Length is not a usable number\n");
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] < '0' || value.ptr[i] > '9')
+            return refuse(headers, 400, "Content-Length is not a number\n");
+        length = length * 10 + (uint64_t)(value.ptr[i] - '0');
+    }
+    headers->content_length = length;
+}
+
+static void add_coding(Headers *headers, Str value) {
+    if (++headers->n_codings > 1 || !str_eq_nocase(value, STR("chunked")))
+        return refuse(headers, 400, "Transfer-Encoding other than \"chunked\" is not supported\n");
+    headers->is_chunked = true;
+}
+
+void headers_add(Headers *headers, Str name, Str value) {
+    headers->n_lines++;
+    if (!is_token(name))
+        return refuse(headers, 400, "a header name is malformed\n");
+    if (!is_field_value(value))
+        return refuse(headers, 400, "a header value has control characters\n");
+
+    if (str_eq_nocase(name, STR("content-length")))
+        add_length(headers, value);
+    else if (str_eq_nocase(name, STR("transfer-encoding")))
+        add_coding(headers, value);
+    else if (str_eq_nocase(name, STR("host")))
+        headers->n_hosts++;
+    else if (str_eq_nocase(name, STR("content-encoding"))) {
+        if (!str_eq_nocase(str_trim(value), STR("identity")))
+            refuse(headers, 415, "Content-Encoding is not supported\n");
+    } else if (str_eq_nocase(name, STR("expect")))
+        headers->expects_continue = str_eq_nocase(str_trim(value), STR("100-continue"));
+}
+
+/* Cuts the bytes up to the next NUL off the front of @block, and the NUL. False
+ * when there is none. */
+static bool take_to_nul(Str *block, Str *ret) {
+    size_t at = str_find(*block, '\0');
+
+    if (at == SIZE_MAX)
+        return false;
+    *ret = str_take(*block, at);
+    *block = str_skip(*block, at + 1);
+    return true;
+}
+
+/* CR LF, as two NULs. A bare LF has left one only. */
+static bool take_line_end(Str *block) {
+    if (block->len < 2 || block->ptr[0] != '\0' || block->ptr[1] != '\0')
+        return false;
+    *block = str_skip(*block, 2);
+    return true;
+}
+
+/* A NUL the client sent looks like a colon or the half of a line end. It cannot
+ * make another list of lines pass for this one: a name must be a token and end
+ * at the first NUL, a value must be followed by exactly two, and the block must
+ * end with its empty line. */
+void headers_add_block(Headers *headers, Str block) {
+    if (!take_line_end(&block))
+        return refuse(headers, 400, "the request line does not end in CR LF\n");
+    while (block.len > 0 && block.ptr[0] != '\0') {
+        Str name, value;
+
+        if (!take_to_nul(&block, &name))
+            return refuse(headers, 400, "a header line is malformed\n");
+        while (block.len > 0 && (block.ptr[0] == ' ' || block.ptr[0] == '\t'))
+            block = str_skip(block, 1);
+        value = str_take(block, str_find(block, '\0'));
+        block = str_skip(block, value.len);
+        if (!take_line_end(&block))
+            return refuse(headers, 400, "a header line holds NUL or does not end in CR LF\n");
+        headers_add(headers, name, value);
+    }
+    if (!take_line_end(&block) || block.len > 0)
+        return refuse(headers, 400, "the header lines are malformed\n");
+}
+
+void headers_finish(Headers *headers, bool is_http_1_1) {
+    if (headers->n_lengths > 0 && headers->n_codings > 0)
+        return refuse(headers, 400, "both Content-Length and Transfer-Encoding are given\n");
+    if (headers->n_codings > 0 && !is_http_1_1)
+        return refuse(headers, 400, "HTTP/1.0 has no Transfer-Encoding\n");
+    if (headers->n_hosts > 1)
+        return refuse(headers, 400, "Host is given twice\n");
+    if (headers->n_hosts == 0 && is_http_1_1)
+        return refuse(headers, 400, "Host is missing\n");
+}

@@ -1,0 +1,41 @@
+#include "serve/reload.h"
+
+#include <stdio.h>
+
+const char *reload_kind_name(ReloadKind kind) {
+    static const char *const names[] = {
+        [RELOAD_POLICY] = "policy",
+        [RELOAD_CLUSTER] = "cluster",
+        [RELOAD_CERTIFICATES] = "certificates",
+    };
+
+    return names[kind];
+}
+
+void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
+    ReloadState *state = &reloads->states[kind];
+
+    (void)pthread_mutex_lock(&reloads->lock);
+    state->is_used = true;
+    state->is_good = true;
+    state->good_at_sec = now_sec;
+    state->n_good++;
+    state->error[0] = '\0';
+    (void)pthread_mutex_unlock(&reloads->lock);
+}
+
+void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
+    ReloadState *state = &reloads->states[kind];
+
+    (void)pthread_mutex_lock(&reloads->lock);
+    state->is_good = false;
+    state->n_bad++;
+    (void)snprintf(state->error, sizeof(state->error), "%s", error);
+    (void)pthread_mutex_unlock(&reloads->lock);
+}
+
+void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret) {
+    (void)pthread_mutex_lock(&reloads->lock);
+    *ret = reloads->states[kind];
+    (void)pthread_mutex_unlock(&reloads->lock);
+}

@@ -1,0 +1,545 @@
+#include "serve/tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/ref.h"
+
+#define CHAIN_MAX 16
+#define KEY_ID_MAX 64
+#define NAME_MAX_LEN 1024
+#define DIGEST_SIZE 32
+
+/* A reload may fall between the two halves of a change that is not atomic (two
+ * files renamed one after the other): it looks again before it complains. */
+#define LOAD_ATTEMPTS 2
+
+struct TlsSet {
+    Ref ref;
+    gnutls_pcert_st chain[CHAIN_MAX];
+    unsigned n_chain;
+    gnutls_privkey_t key;
+    gnutls_x509_trust_list_t clients; /* NULL: no client certificates */
+    int64_t expiry_sec;
+    unsigned char digest[3][DIGEST_SIZE]; /* of the files it was made from */
+};
+
+struct TlsStore {
+    char *paths[3]; /* certificate, key, client CA or NULL */
+    Str *names;
+    size_t n_names;
+    atomic_uint_fast64_t generation;
+
+    pthread_mutex_t mutex; /* guards set */
+    TlsSet *set;
+
+    /* GnuTLS does not promise that a trust list may be asked by two threads at
+     * once. One check a connection can wait. */
+    pthread_mutex_t verify_mutex;
+};
+
+enum { FILE_CERTIFICATE, FILE_KEY, FILE_CLIENT_CA, _FILE_MAX };
+
+static const char *const file_titles[_FILE_MAX] = {"certificate", "key", "client CA"};
+
+typedef struct TlsBytes {
+    gnutls_datum_t files[_FILE_MAX];
+} TlsBytes;
+
+static void bytes_done(TlsBytes *bytes) {
+    for (size_t i = 0; i < _FILE_MAX; i++) {
+        if (bytes->files[i].data)
+            gnutls_memset(bytes->files[i].data, 0, bytes->files[i].size);
+        free(bytes->files[i].data);
+        bytes->files[i] = (gnutls_datum_t){0};
+    }
+}
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+/* Says what is wrong with one file and returns @r. */
+static int complain(
+    const TlsStore *store, int file, int r, const char *what, char *error, size_t size) {
+    (void)snprintf(error, size, "%s %s: %s", file_titles[file], store->paths[file], what);
+    return r;
+}
+
+static int read_file(
+    const TlsStore *store, int file, gnutls_datum_t *ret, char *error, size_t size) {
+    _cleanup_(close_fd) int fd = open(store->paths[file], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t len = 0, room = 0;
+    char *data = NULL;
+
+    if (fd < 0)
+        return complain(store, file, error_origin(-errno), strerror(errno), error, size);
+    for (;;) {
+        ssize_t n;
+
+        if (len == room) {
+            char *more = room < TLS_FILE_MAX ? realloc(data, room + TLS_FILE_MAX / 16) : NULL;
+
+            if (!more) {
+                free(data);
+                return complain(store, file, error_origin(-EFBIG), "too large", error, size);
+            }
+            data = more;
+            room += TLS_FILE_MAX / 16;
+        }
+        n = read(fd, data + len, room - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int r = error_origin(-errno);
+
+            free(data);
+            return complain(store, file, r, strerror(-r), error, size);
+        }
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    *ret = (gnutls_datum_t){.data = (unsigned char *)data, .size = (unsigned)len};
+    return 0;
+}
+
+static int bytes_read(const TlsStore *store, TlsBytes *bytes, char *error, size_t size) {
+    for (int i = 0; i < _FILE_MAX; i++) {
+        int r;
+
+        if (!store->paths[i])
+            continue;
+        r = read_file(store, i, &bytes->files[i], error, size);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+static void set_digests(TlsSet *set, const TlsBytes *bytes) {
+    for (size_t i = 0; i < _FILE_MAX; i++)
+        (void)gnutls_hash_fast(
+            GNUTLS_DIG_SHA256, bytes->files[i].data, bytes->files[i].size, set->digest[i]);
+}
+
+static TlsSet *set_free(TlsSet *set) {
+    if (!set)
+        return NULL;
+    for (unsigned i = 0; i < set->n_chain; i++)
+        gnutls_pcert_deinit(&set->chain[i]);
+    if (set->key)
+        gnutls_privkey_deinit(set->key);
+    if (set->clients)
+        gnutls_x509_trust_list_deinit(set->clients, 1);
+    free(set);
+    return NULL;
+}
+DEFINE_CLEANUP(TlsSet *, set_free)
+
+TlsSet *tls_set_unref(TlsSet *set) {
+    if (set && ref_drop(&set->ref))
+        set_free(set);
+    return NULL;
+}
+
+typedef struct CertificateList {
+    gnutls_x509_crt_t *items;
+    unsigned n;
+} CertificateList;
+
+static void certificate_list_done(CertificateList *list) {
+    for (unsigned i = 0; i < list->n; i++)
+        gnutls_x509_crt_deinit(list->items[i]);
+    gnutls_free(list->items);
+    *list = (CertificateList){0};
+}
+
+/* How many certificates a PEM text announces: GnuTLS passes over a block whose
+ * end is missing, which is just what a half-written bundle looks like. */
+static unsigned count_blocks(const gnutls_datum_t *pem) {
+    const char *at = (const char *)pem->data, *end = at + pem->size;
+    unsigned n = 0;
+
+    while (at < end && (at = memmem(at, (size_t)(end - at), "-----BEGIN ", 11)) != NULL) {
+        at += 11;
+        n++;
+    }
+    return n;
+}
+
+static int parse_certificates(const gnutls_datum_t *pem, CertificateList *ret) {
+    int r;
+
+    if (pem->size == 0)
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    r = gnutls_x509_crt_list_import2(&ret->items, &ret->n, pem, GNUTLS_X509_FMT_PEM, 0);
+    if (r < 0) {
+        *ret = (CertificateList){0};
+        return r;
+    }
+    return ret->n == count_blocks(pem) ? 0 : GNUTLS_E_BASE64_DECODING_ERROR;
+}
+
+static int set_load_chain(TlsSet *set, const gnutls_datum_t *pem) {
+    _cleanup_(certificate_list_done) CertificateList list = {0};
+    int r = parse_certificates(pem, &list);
+
+    if (r < 0)
+        return r;
+    if (list.n > CHAIN_MAX)
+        return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
+    for (unsigned i = 0; i < list.n; i++) {
+        r = gnutls_pcert_import_x509(&set->chain[i], list.items[i], 0);
+        if (r < 0)
+            return r;
+        set->n_chain++;
+    }
+    set->expiry_sec = (int64_t)gnutls_x509_crt_get_expiration_time(list.items[0]);
+    return 0;
+}
+
+static int set_load_key(TlsSet *set, const gnutls_datum_t *pem) {
+    int r = gnutls_privkey_init(&set->key);
+
+    if (r < 0)
+        return r;
+    return gnutls_privkey_import_x509_raw(set->key, pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+}
+
+static int set_load_clients(TlsSet *set, const gnutls_datum_t *pem) {
+    _cleanup_(certificate_list_done) CertificateList list = {0};
+    int r = parse_certificates(pem, &list);
+
+    if (r < 0)
+        return r;
+    r = gnutls_x509_trust_list_init(&set->clients, 0);
+    if (r < 0)
+        return r;
+    r = gnutls_x509_trust_list_add_cas(set->clients, list.items, list.n, 0);
+    if (r <= 0)
+        return r < 0 ? r : GNUTLS_E_NO_CERTIFICATE_FOUND;
+    for (unsigned i = (unsigned)r; i < list.n; i++)
+        gnutls_x509_crt_deinit(list.items[i]);
+    list.n = 0; /* the list owns them now */
+    return 0;
+}
+
+/* Whether leaf and key are one pair. */
+static bool set_fits(const TlsSet *set) {
+    unsigned char of_leaf[KEY_ID_MAX], of_key[KEY_ID_MAX];
+    size_t leaf_size = sizeof(of_leaf), key_size = sizeof(of_key);
+    gnutls_pubkey_t public_key;
+    bool fits = false;
+
+    if (gnutls_pubkey_init(&public_key) < 0)
+        return false;
+    if (gnutls_pubkey_import_privkey(public_key, set->key, 0, 0) >= 0 &&
+        gnutls_pubkey_get_key_id(public_key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size) >= 0 &&
+        gnutls_pubkey_get_key_id(
+            set->chain[0].pubkey, GNUTLS_KEYID_USE_SHA256, of_leaf, &leaf_size) >= 0)
+        fits = leaf_size == key_size && memcmp(of_leaf, of_key, key_size) == 0;
+    gnutls_pubkey_deinit(public_key);
+    return fits;
+}
+
+static int set_new(
+    const TlsStore *store, const TlsBytes *bytes, TlsSet **ret, char *error, size_t size) {
+    _cleanup_(set_freep) TlsSet *set = calloc(1, sizeof(*set));
+    int r;
+
+    if (!set)
+        return error_origin(-ENOMEM);
+    set->ref = REF_ONE;
+    set_digests(set, bytes);
+
+    r = set_load_chain(set, &bytes->files[FILE_CERTIFICATE]);
+    if (r < 0)
+        return complain(
+            store, FILE_CERTIFICATE, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+    r = set_load_key(set, &bytes->files[FILE_KEY]);
+    if (r < 0)
+        return complain(store, FILE_KEY, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+    if (!set_fits(set))
+        return complain(store,
+            FILE_KEY,
+            error_origin(-EINVAL),
+            "does not belong to the certificate",
+            error,
+            size);
+    if (store->paths[FILE_CLIENT_CA]) {
+        r = set_load_clients(set, &bytes->files[FILE_CLIENT_CA]);
+        if (r < 0)
+            return complain(
+                store, FILE_CLIENT_CA, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+    }
+    *ret = TAKE_PTR(set);
+    return 0;
+}
+
+static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t size) {
+    int r = -EINVAL;
+
+    for (int attempt = 0; attempt < LOAD_ATTEMPTS && r < 0; attempt++) {
+        _cleanup_(bytes_done) TlsBytes bytes = {0};
+
+        r = bytes_read(store, &bytes, error, size);
+        if (r == 0)
+            r = set_new(store, &bytes, ret, error, size);
+    }
+    return error_trace(r);
+}
+
+static int copy_names(TlsStore *store, const TlsFiles *files) {
+    const Str fallback = STR(TLS_CLIENT_NAME);
+    const Str *names = files->n_client_names > 0 ? files->client_names : &fallback;
+    size_t n = files->n_client_names > 0 ? files->n_client_names : 1;
+
+    store->names = calloc(n, sizeof(*store->names));
+    if (!store->names)
+        return error_origin(-ENOMEM);
+    for (; store->n_names < n; store->n_names++) {
+        Str name = names[store->n_names];
+        char *copy = malloc(name.len + 1);
+
+        if (!copy)
+            return error_origin(-ENOMEM);
+        if (name.len > 0)
+            memcpy(copy, name.ptr, name.len);
+        store->names[store->n_names] = str_of(copy, name.len);
+    }
+    return 0;
+}
+
+static int copy_paths(TlsStore *store, const TlsFiles *files) {
+    const char *paths[_FILE_MAX] = {files->certificate, files->key, files->client_ca};
+
+    for (size_t i = 0; i < _FILE_MAX; i++) {
+        if (!paths[i])
+            continue;
+        store->paths[i] = strdup(paths[i]);
+        if (!store->paths[i])
+            return error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size) {
+    _cleanup_(tls_store_freep) TlsStore *store = calloc(1, sizeof(*store));
+    int r;
+
+    (void)snprintf(error, error_size, "out of memory");
+    if (!store)
+        return error_origin(-ENOMEM);
+    pthread_mutex_init(&store->mutex, NULL);
+    pthread_mutex_init(&store->verify_mutex, NULL);
+    r = copy_paths(store, files);
+    if (r == 0)
+        r = copy_names(store, files);
+    if (r == 0)
+        r = set_load(store, &store->set, error, error_size);
+    if (r < 0)
+        return error_trace(r);
+    *ret = TAKE_PTR(store);
+    return 0;
+}
+
+TlsStore *tls_store_free(TlsStore *store) {
+    if (!store)
+        return NULL;
+    tls_set_unref(store->set);
+    for (size_t i = 0; i < _FILE_MAX; i++)
+        free(store->paths[i]);
+    for (size_t i = 0; i < store->n_names; i++)
+        free((void *)(uintptr_t)store->names[i].ptr);
+    free(store->names);
+    pthread_mutex_destroy(&store->mutex);
+    pthread_mutex_destroy(&store->verify_mutex);
+    free(store);
+    return NULL;
+}
+
+TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
+    TlsSet *set = NULL, *old;
+
+    if (set_load(store, &set, error, error_size) < 0)
+        return TLS_REFUSED;
+    if (memcmp(set->digest, store->set->digest, sizeof(set->digest)) == 0) {
+        tls_set_unref(set);
+        return TLS_UNCHANGED;
+    }
+    pthread_mutex_lock(&store->mutex);
+    old = store->set;
+    store->set = set;
+    pthread_mutex_unlock(&store->mutex);
+    atomic_fetch_add(&store->generation, 1);
+    tls_set_unref(old);
+    return TLS_RELOADED;
+}
+
+TlsSet *tls_store_ref_set(TlsStore *store) {
+    TlsSet *set;
+
+    pthread_mutex_lock(&store->mutex);
+    set = store->set;
+    ref_take(&set->ref);
+    pthread_mutex_unlock(&store->mutex);
+    return set;
+}
+
+uint64_t tls_store_generation(const TlsStore *store) {
+    return atomic_load(&store->generation);
+}
+
+int64_t tls_store_expiry(const TlsStore *store) {
+    TlsStore *mutable = (TlsStore *)(uintptr_t)store; /* for the lock only */
+    TlsSet *set = tls_store_ref_set(mutable);
+    int64_t expiry = set->expiry_sec;
+
+    tls_set_unref(set);
+    return expiry;
+}
+
+bool tls_store_wants_clients(const TlsStore *store) {
+    return store->paths[FILE_CLIENT_CA] != NULL;
+}
+
+void tls_set_credentials(
+    TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key) {
+    *ret_chain = set->chain;
+    *ret_n = set->n_chain;
+    *ret_key = set->key;
+}
+
+/* --- clients --- */
+
+static bool name_is_listed(const TlsStore *store, Str name) {
+    for (size_t i = 0; i < store->n_names; i++)
+        if (str_eq(store->names[i], name))
+            return true;
+    return false;
+}
+
+/* A subject with two common names means different things to different readers
+ * (Go takes the last, others the first): neither counts. */
+static bool common_name_is_listed(const TlsStore *store, gnutls_x509_crt_t leaf) {
+    char name[NAME_MAX_LEN];
+    size_t size = sizeof(name), none = 0;
+
+    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
+        GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+        return false;
+    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
+        return false;
+    return name_is_listed(store, str_of(name, size));
+}
+
+static bool alternative_name_is_listed(const TlsStore *store, gnutls_x509_crt_t leaf) {
+    for (unsigned i = 0;; i++) {
+        char name[NAME_MAX_LEN];
+        size_t size = sizeof(name);
+        int kind = gnutls_x509_crt_get_subject_alt_name(leaf, i, name, &size, NULL);
+
+        if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
+            continue;
+        if (kind < 0)
+            return false;
+        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI && kind != GNUTLS_SAN_RFC822NAME)
+            continue;
+        if (name_is_listed(store, str_of(name, size)))
+            return true;
+    }
+}
+
+static int peer_chain(gnutls_session_t session, CertificateList *ret) {
+    unsigned n = 0;
+    const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &n);
+
+    if (!raw || n == 0)
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    if (n > CHAIN_MAX)
+        return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
+    ret->items = gnutls_calloc(n, sizeof(*ret->items));
+    if (!ret->items)
+        return GNUTLS_E_MEMORY_ERROR;
+    for (unsigned i = 0; i < n; i++) {
+        int r = gnutls_x509_crt_init(&ret->items[i]);
+
+        if (r < 0)
+            return r;
+        ret->n++;
+        r = gnutls_x509_crt_import(ret->items[i], &raw[i], GNUTLS_X509_FMT_DER);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The chain ends in the client CA, is valid now and for client authentication. */
+static bool chain_is_good(
+    TlsStore *store, const TlsSet *set, CertificateList *chain, char *error, size_t size) {
+    gnutls_typed_vdata_st purpose = {
+        .type = GNUTLS_DT_KEY_PURPOSE_OID,
+        .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
+    };
+    unsigned status = GNUTLS_CERT_INVALID;
+    gnutls_datum_t text = {0};
+    int r;
+
+    pthread_mutex_lock(&store->verify_mutex);
+    r = gnutls_x509_trust_list_verify_crt2(set->clients,
+        chain->items,
+        chain->n,
+        &purpose,
+        1,
+        GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM),
+        &status,
+        NULL);
+    pthread_mutex_unlock(&store->verify_mutex);
+    if (r >= 0 && status == 0)
+        return true;
+    if (r >= 0 &&
+        gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) >= 0)
+        (void)snprintf(error, size, "%s", (char *)text.data);
+    else
+        (void)snprintf(error, size, "client certificate: %s", gnutls_strerror(r));
+    gnutls_free(text.data);
+    return false;
+}
+
+bool tls_store_peer_is_allowed(
+    TlsStore *store, gnutls_session_t session, char *error, size_t size) {
+    _cleanup_(certificate_list_done) CertificateList chain = {0};
+    TlsSet *set;
+    bool is_good;
+    int r;
+
+    r = peer_chain(session, &chain);
+    if (r < 0) {
+        (void)snprintf(error, size, "client certificate: %s", gnutls_strerror(r));
+        return false;
+    }
+    set = tls_store_ref_set(store);
+    is_good = chain_is_good(store, set, &chain, error, size);
+    tls_set_unref(set);
+    if (!is_good)
+        return false;
+    if (common_name_is_listed(store, chain.items[0]) ||
+        alternative_name_is_listed(store, chain.items[0]))
+        return true;
+    (void)snprintf(error, size, "the name in the client certificate is not allowed");
+    return false;
+}

@@ -1,0 +1,162 @@
+/*
+ * The core schema as a person would read it off YAML 1.2.2, section 10.3.2: a
+ * few fixed words and three shapes of numbers; all else is a string.
+ */
+
+#include "yaml/scalar.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+    Str word;
+    YamlKind kind;
+    bool boolean;
+    double real;
+} words[] = {
+    {STR(""), YAML_NULL},
+    {STR("~"), YAML_NULL},
+    {STR("null"), YAML_NULL},
+    {STR("Null"), YAML_NULL},
+    {STR("NULL"), YAML_NULL},
+    {STR("true"), YAML_BOOL, .boolean = true},
+    {STR("True"), YAML_BOOL, .boolean = true},
+    {STR("TRUE"), YAML_BOOL, .boolean = true},
+    {STR("false"), YAML_BOOL},
+    {STR("False"), YAML_BOOL},
+    {STR("FALSE"), YAML_BOOL},
+    {STR(".inf"), YAML_FLOAT, .real = INFINITY},
+    {STR(".Inf"), YAML_FLOAT, .real = INFINITY},
+    {STR(".INF"), YAML_FLOAT, .real = INFINITY},
+    {STR("+.inf"), YAML_FLOAT, .real = INFINITY},
+    {STR("+.Inf"), YAML_FLOAT, .real = INFINITY},
+    {STR("+.INF"), YAML_FLOAT, .real = INFINITY},
+    {STR("-.inf"), YAML_FLOAT, .real = -INFINITY},
+    {STR("-.Inf"), YAML_FLOAT, .real = -INFINITY},
+    {STR("-.INF"), YAML_FLOAT, .real = -INFINITY},
+    {STR(".nan"), YAML_FLOAT, .real = NAN},
+    {STR(".NaN"), YAML_FLOAT, .real = NAN},
+    {STR(".NAN"), YAML_FLOAT, .real = NAN},
+};
+
+static bool resolve_word(YamlNode *node) {
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(node->text, words[i].word)) {
+            node->kind = words[i].kind;
+            node->boolean = words[i].boolean;
+            node->real = words[i].real;
+            return true;
+        }
+    return false;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(Str text) {
+    size_t n = 0;
+
+    while (n < text.len && is_digit(text.ptr[n]))
+        n++;
+    return n;
+}
+
+static Str skip_sign(Str text) {
+    return text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? str_skip(text, 1) : text;
+}
+
+static int digit_value(char c) {
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+/* 0x1f and 0o17; they have no sign. False for anything else and for one that
+ * does not fit. */
+static bool parse_based(Str text, int64_t *ret) {
+    uint64_t value = 0;
+    unsigned base;
+
+    if (str_has_prefix(text, STR("0x")))
+        base = 16;
+    else if (str_has_prefix(text, STR("0o")))
+        base = 8;
+    else
+        return false;
+    text = str_skip(text, 2);
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (unsigned)digit_value(text.ptr[i]);
+
+        if (digit >= base || value > (uint64_t)INT64_MAX / base)
+            return false;
+        value = value * base + digit;
+    }
+    if (value > INT64_MAX)
+        return false;
+    *ret = (int64_t)value;
+    return true;
+}
+
+static bool resolve_int(YamlNode *node) {
+    Str digits = skip_sign(node->text);
+    int64_t value;
+
+    if (digits.len > 0 && count_digits(digits) == digits.len) {
+        /* base's parser takes no '+' */
+        if (!str_to_int64(node->text.ptr[0] == '+' ? digits : node->text, &value))
+            return false;
+    } else if (!parse_based(node->text, &value)) {
+        return false;
+    }
+    node->kind = YAML_INT;
+    node->integer = value;
+    node->real = (double)value;
+    return true;
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, less what
+ * has neither point nor exponent: a whole number too large stays a string. */
+static bool is_float(Str text) {
+    size_t whole, fraction = 0;
+    bool has_point, has_exponent;
+
+    text = skip_sign(text);
+    whole = count_digits(text);
+    text = str_skip(text, whole);
+    has_point = text.len > 0 && text.ptr[0] == '.';
+    if (has_point) {
+        text = str_skip(text, 1);
+        fraction = count_digits(text);
+        text = str_skip(text, fraction);
+    }
+    if (whole + fraction == 0)
+        return false;
+    has_exponent = text.len > 0 && (text.ptr[0] == 'e' || text.ptr[0] == 'E');
+    if (has_exponent) {
+        text = skip_sign(str_skip(text, 1));
+        if (text.len == 0)
+            return false;
+        text = str_skip(text, count_digits(text));
+    }
+    return text.len == 0 && (has_point || has_exponent);
+}
+
+void scalar_resolve(YamlNode *node) {
+    if (resolve_word(node) || resolve_int(node))
+        return;
+    if (is_float(node->text)) {
+        node->kind = YAML_FLOAT;
+        node->real = strtod(node->text.ptr, NULL);
+        return;
+    }
+    node->kind = YAML_STRING;
+}
