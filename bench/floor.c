@@ -30,15 +30,15 @@ typedef struct Floor {
     ServerOptions server;
     TlsFiles tls;
     Str client_names[16];
-    size_t reply_bytes;
-    char *address;
+    size_t reply_bytes, n_slices;
     char *reply;
-    Str slice;
+    Str *slices;
 } Floor;
 
 enum {
     OPTION_LISTEN = 256,
     OPTION_REPLY_BYTES,
+    OPTION_REPLY_SLICES,
     OPTION_WORKERS,
     OPTION_MAX_BODY,
     OPTION_MAX_HEADER,
@@ -59,6 +59,7 @@ enum {
 static const struct option options[] = {
     {"listen", required_argument, NULL, OPTION_LISTEN},
     {"reply-bytes", required_argument, NULL, OPTION_REPLY_BYTES},
+    {"reply-slices", required_argument, NULL, OPTION_REPLY_SLICES},
     {"workers", required_argument, NULL, OPTION_WORKERS},
     {"max-body", required_argument, NULL, OPTION_MAX_BODY},
     {"max-header", required_argument, NULL, OPTION_MAX_HEADER},
@@ -97,8 +98,8 @@ static unsigned long number_of(const char *text) {
     return number;
 }
 
-static void set_listen(Floor *floor, char *text) {
-    char *colon = strrchr(text, ':');
+static void set_listen(Floor *floor, const char *listen) {
+    char *text = strdup(listen), *colon = text ? strrchr(text, ':') : NULL;
 
     if (!colon) {
         (void)fprintf(stderr, "floor: --listen wants ADDRESS:PORT\n");
@@ -182,6 +183,8 @@ static void parse(Floor *floor, int argc, char **argv) {
             set_listen(floor, optarg);
         else if (option == OPTION_REPLY_BYTES)
             floor->reply_bytes = number_of(optarg);
+        else if (option == OPTION_REPLY_SLICES)
+            floor->n_slices = number_of(optarg);
         else if (!set_limit(&floor->server, option, optarg))
             set_tls(floor, option, optarg);
     }
@@ -191,9 +194,11 @@ static void parse(Floor *floor, int argc, char **argv) {
 static int prepare_reply(Floor *floor) {
     static const char item[] = "\"node-000000.example.internal\",";
     size_t n = floor->reply_bytes < 16 ? 16 : floor->reply_bytes;
+    size_t n_slices = floor->n_slices;
 
     floor->reply = malloc(n + 1);
-    if (!floor->reply)
+    floor->slices = calloc(n_slices, sizeof(*floor->slices));
+    if (!floor->reply || !floor->slices)
         return -1;
     memset(floor->reply, ' ', n);
     memcpy(floor->reply, "{\"NodeNames\":[", 14);
@@ -202,7 +207,11 @@ static int prepare_reply(Floor *floor) {
     for (size_t at = n - 3; floor->reply[at] == ',' || floor->reply[at] == ' '; at--)
         floor->reply[at] = ' ';
     memcpy(floor->reply + n - 2, "]}", 2);
-    floor->slice = str_of(floor->reply, n);
+    for (size_t i = 0; i < n_slices; i++) {
+        size_t from = n * i / n_slices, to = n * (i + 1) / n_slices;
+
+        floor->slices[i] = str_of(floor->reply + from, to - from);
+    }
     return 0;
 }
 
@@ -220,7 +229,11 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     const Floor *floor = context;
 
     *reply = (HttpReply){
-        .status = 200, .content_type = "application/json", .slices = &floor->slice, .n_slices = 1};
+        .status = 200,
+        .content_type = "application/json",
+        .slices = floor->slices,
+        .n_slices = floor->n_slices,
+    };
 }
 
 static void reload(TlsStore *tls) {
@@ -249,7 +262,7 @@ static void serve(Server *server, TlsStore *tls) {
 }
 
 int main(int argc, char **argv) {
-    Floor floor = {.server = server_default_options(), .reply_bytes = 1000};
+    Floor floor = {.server = server_default_options(), .reply_bytes = 1000, .n_slices = 1};
     const ServerCallbacks callbacks = {.context = &floor, .admit = admit, .handle = handle};
     _cleanup_(tls_store_freep) TlsStore *tls = NULL;
     _cleanup_(server_freep) Server *server = NULL;
@@ -283,6 +296,7 @@ int main(int argc, char **argv) {
     (void)fflush(stdout);
     serve(server, tls);
     server = server_free(server);
+    free(floor.slices);
     free(floor.reply);
     return 0;
 }

@@ -4,95 +4,95 @@
 
 #define SOURCE "pool: a\n\tname: x\r\nk\xc3\xa9y: [1]\nbell: \a\n"
 
-/* One diagnostic against its rendering. */
-static void test_rendering(void **state) {
-    static const struct {
-        const char *name;
-        Place place;
-        DiagLevel level;
-        const char *hint;
-        const char *want;
-    } cases[] = {
-        {"caret under the word",
-            {STR("p.yaml"), 1, 1, 4},
-            DIAG_ERROR,
-            "",
-            "p.yaml:1:1: error: wrong\n"
-            "  1 | pool: a\n"
-            "    | ^^^^\n"},
-        {"warning with a hint",
-            {STR("p.yaml"), 1, 7, 1},
-            DIAG_WARNING,
-            "did you mean \"b\"?",
-            "p.yaml:1:7: warning: wrong\n"
-            "  1 | pool: a\n"
-            "    |       ^\n"
-            "  = did you mean \"b\"?\n"},
-        {"no width is one caret",
-            {STR("p.yaml"), 1, 3, 0},
-            DIAG_ERROR,
-            "",
-            "p.yaml:1:3: error: wrong\n"
-            "  1 | pool: a\n"
-            "    |   ^\n"},
-        {"width is cut at the end of the line",
-            {STR("p.yaml"), 1, 7, 99},
-            DIAG_ERROR,
-            "",
-            "p.yaml:1:7: error: wrong\n"
-            "  1 | pool: a\n"
-            "    |       ^\n"},
-        {"column behind the line",
-            {STR("p.yaml"), 1, 99, 1},
-            DIAG_ERROR,
-            "",
-            "p.yaml:1:99: error: wrong\n"
-            "  1 | pool: a\n"
-            "    |        ^\n"},
-        {"a tab is one column, CR is no text",
-            {STR("p.yaml"), 2, 2, 4},
-            DIAG_ERROR,
-            "",
-            "p.yaml:2:2: error: wrong\n"
-            "  2 |  name: x\n"
-            "    |  ^^^^\n"},
-        {"columns are bytes, carets are characters",
-            {STR("p.yaml"), 3, 1, 4},
-            DIAG_ERROR,
-            "",
-            "p.yaml:3:1: error: wrong\n"
-            "  3 | k\xc3\xa9y: [1]\n"
-            "    | ^^^\n"},
-        {"control characters are shown",
-            {STR("p.yaml"), 4, 7, 1},
-            DIAG_ERROR,
-            "",
-            "p.yaml:4:7: error: wrong\n"
-            "  4 | bell: \\x07\n"
-            "    |       ^^^^\n"},
-        {"the file as a whole", {STR("p.yaml"), 0, 0, 0}, DIAG_ERROR, "", "p.yaml: error: wrong\n"},
-        {"no file", {{NULL, 0}, 0, 0, 0}, DIAG_ERROR, "", "error: wrong\n"},
-        {"a line the source lacks",
-            {STR("p.yaml"), 77, 1, 1},
-            DIAG_ERROR,
-            "",
-            "p.yaml:77:1: error: wrong\n"},
-    };
+/* One diagnostic, and how it is printed. */
+static const struct {
+    const char *name;
+    Place place;
+    DiagLevel level;
+    const char *hint;
+    const char *want;
+} renderings[] = {
+    {"caret under the word",
+        {STR("p.yaml"), 1, 1, 4},
+        DIAG_ERROR,
+        "",
+        "p.yaml:1:1: error: wrong\n"
+        "  1 | pool: a\n"
+        "    | ^^^^\n"},
+    {"warning with a hint",
+        {STR("p.yaml"), 1, 7, 1},
+        DIAG_WARNING,
+        "did you mean \"b\"?",
+        "p.yaml:1:7: warning: wrong\n"
+        "  1 | pool: a\n"
+        "    |       ^\n"
+        "  = did you mean \"b\"?\n"},
+    {"no width is one caret",
+        {STR("p.yaml"), 1, 3, 0},
+        DIAG_ERROR,
+        "",
+        "p.yaml:1:3: error: wrong\n"
+        "  1 | pool: a\n"
+        "    |   ^\n"},
+    {"width is cut at the end of the line",
+        {STR("p.yaml"), 1, 7, 99},
+        DIAG_ERROR,
+        "",
+        "p.yaml:1:7: error: wrong\n"
+        "  1 | pool: a\n"
+        "    |       ^\n"},
+    {"column behind the line",
+        {STR("p.yaml"), 1, 99, 1},
+        DIAG_ERROR,
+        "",
+        "p.yaml:1:99: error: wrong\n"
+        "  1 | pool: a\n"
+        "    |        ^\n"},
+    {"a tab is one column, CR is no text",
+        {STR("p.yaml"), 2, 2, 4},
+        DIAG_ERROR,
+        "",
+        "p.yaml:2:2: error: wrong\n"
+        "  2 |  name: x\n"
+        "    |  ^^^^\n"},
+    {"columns are bytes, carets are characters",
+        {STR("p.yaml"), 3, 1, 4},
+        DIAG_ERROR,
+        "",
+        "p.yaml:3:1: error: wrong\n"
+        "  3 | k\xc3\xa9y: [1]\n"
+        "    | ^^^\n"},
+    {"control characters are shown",
+        {STR("p.yaml"), 4, 7, 1},
+        DIAG_ERROR,
+        "",
+        "p.yaml:4:7: error: wrong\n"
+        "  4 | bell: \\x07\n"
+        "    |       ^^^^\n"},
+    {"the file as a whole", {STR("p.yaml"), 0, 0, 0}, DIAG_ERROR, "", "p.yaml: error: wrong\n"},
+    {"no file", {{NULL, 0}, 0, 0, 0}, DIAG_ERROR, "", "error: wrong\n"},
+    {"a line the source lacks",
+        {STR("p.yaml"), 77, 1, 1},
+        DIAG_ERROR,
+        "",
+        "p.yaml:77:1: error: wrong\n"},
+};
 
+static void test_rendering(void **state) {
     (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(renderings); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
         _cleanup_(buf_done) Buf out = BUF_INIT(4096);
         DiagList list = DIAG_LIST_IN(arena);
 
         diag_add(&list,
-            cases[i].level,
-            cases[i].place,
+            renderings[i].level,
+            renderings[i].place,
             STR(SOURCE),
             STR("wrong"),
-            str_from_c(cases[i].hint));
+            str_from_c(renderings[i].hint));
         diag_print(&list.diags.items[0], /* colour= */ false, &out);
-        assert_text(cases[i].name, buf_str(&out), cases[i].want);
+        assert_text(renderings[i].name, buf_str(&out), renderings[i].want);
     }
 }
 

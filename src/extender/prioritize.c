@@ -9,20 +9,9 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "extender/score.h"
 #include "extender/verbs.h"
 #include "json/write.h"
-
-#define WIRE_SCORE_MAX 10
-
-/* 0..100 to 0..10, halves up. The clamp is for the law, not for the rules: wire
- * scores stay in range whatever a rule returns, NaN included. */
-static unsigned wire_score(double score) {
-    double scaled = score / (100.0 / WIRE_SCORE_MAX) + 0.5;
-
-    if (!(scaled >= 1))
-        return 0;
-    return scaled >= WIRE_SCORE_MAX ? WIRE_SCORE_MAX : (unsigned)scaled;
-}
 
 /* {"Host":"<name>","Score": of a node of the request's own table. */
 static Str host_text(const View *view, const FilterArgs *args, uint32_t row, Arena *arena) {
@@ -40,7 +29,7 @@ static void encode(
     const View *view, const FilterArgs *args, const double *scores, Rope *out, Decision *decision) {
     rope_copy(out, STR("["));
     for (size_t i = 0; i < args->n; i++) {
-        unsigned score = wire_score(scores[i]);
+        unsigned score = score_to_wire(scores[i]);
         Str host;
         char *at;
         size_t n = 0;

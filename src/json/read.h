@@ -139,7 +139,8 @@ JsonToken json_next(JsonReader *reader);
 /* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
  * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
  * JSON_NULL; JSON_BAD at an error or where no value can be. Judged by the first
- * byte; one that starts no value is an error and sticks. */
+ * byte, which reader->at is at afterwards; one that starts no value is an error
+ * and sticks. */
 JsonToken json_peek(JsonReader *reader);
 
 /* Enters an object; a null counts as an empty one (Go writes nil maps so).

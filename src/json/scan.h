@@ -19,20 +19,20 @@
 
 /* @text starts at a '{' or '['. Returns the length of the value up to and
  * including the bracket that closes it, or 0 when it does not end in @text. */
-size_t scan_container(Str text) __attribute__((pure));
+size_t scan_container(Str text);
 
 /* @text starts just behind an opening quote. Returns the offset of the closing
  * quote, or SIZE_MAX. */
-size_t scan_string(Str text) __attribute__((pure));
+size_t scan_string(Str text);
 
 /* @text starts just behind an opening quote. Returns how many bytes from there
  * are plain: 0x20 to 0x7f other than quote and backslash. What stops it (quote,
  * escape, control byte, byte over 0x7f, the end) is for the caller to judge. */
-size_t scan_plain(Str text) __attribute__((pure));
+size_t scan_plain(Str text);
 
 /* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For who wants to
  * look at the same bytes more than once (json/read.h). */
-uint64_t scan_stops(const char *bytes) __attribute__((pure));
+uint64_t scan_stops(const char *bytes);
 
 typedef enum ScanKernel {
     SCAN_PORTABLE,

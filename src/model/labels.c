@@ -4,6 +4,10 @@
 
 #include "base/vec.h"
 
+/* Labels are gathered on the stack first: the arena then gets as many as there are,
+ * and not the arrays a vector outgrew. Hardly any object has more. */
+#define LABELS_NEAR 64u
+
 typedef VEC(Label) LabelVec;
 
 /* A label and where it stood: qsort() need not keep the order of equals, and of
@@ -41,20 +45,31 @@ static size_t sort_unique(Label *items, size_t n, Arena *arena) {
 }
 
 static void label_decode(JsonReader *reader, Str key, Arena *arena, LabelVec *labels) {
-    Label *label = VEC_PUSH(labels, arena);
+    Label *label;
 
-    if (label && reader->escaped)
+    if (reader->escaped)
         key = json_unescape(key, arena);
-    if (!label || !key.ptr) {
+    label = key.ptr ? VEC_PUSH(labels, arena) : NULL;
+    if (!label) {
         json_fail(reader, JSON_E_MEMORY, "too many labels");
         return;
     }
-    label->key = key;
+    *label = (Label){.key = key};
     json_string(reader, arena, &label->value);
 }
 
+/* Moves @labels into an array of their own. NULL when out of memory. */
+static Label *settle(const LabelVec *labels, Arena *arena) {
+    Label *items = ARENA_ARRAY(arena, Label, labels->n);
+
+    if (items && labels->n > 0)
+        memcpy(items, labels->items, labels->n * sizeof(*items));
+    return items;
+}
+
 void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
-    LabelVec labels = {0};
+    Label near[LABELS_NEAR];
+    LabelVec labels = {.items = near, .size = LABELS_NEAR};
     bool is_sorted = true; /* as Go writes them */
     Str key;
 
@@ -67,10 +82,13 @@ void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
     }
     if (json_error(reader))
         return;
-    if (!is_sorted) {
+    if (!is_sorted)
         labels.n = sort_unique(labels.items, labels.n, arena);
-        if (labels.n == 0)
-            json_fail(reader, JSON_E_MEMORY, "too many labels");
+    if (labels.items == near)
+        labels.items = settle(&labels, arena);
+    if (!labels.items || (!is_sorted && labels.n == 0)) {
+        json_fail(reader, JSON_E_MEMORY, "too many labels");
+        return;
     }
     *ret = (Labels){.items = labels.items, .n = labels.n};
 }

@@ -41,10 +41,8 @@ static void test_decode(void **state) {
         json_end(&reader);
         assert_case(cases[i].json, json_error(&reader) == cases[i].error);
         for (size_t k = 0; k < labels.n && !json_error(&reader); k++)
-            buf_printf(&got,
-                "%.*s=%.*s ",
-                STR_FMT(labels.items[k].key),
-                STR_FMT(labels.items[k].value));
+            buf_printf(
+                &got, "%.*s=%.*s ", STR_FMT(labels.items[k].key), STR_FMT(labels.items[k].value));
         assert_text(cases[i].json, buf_str(&got), cases[i].want);
     }
 }
@@ -89,18 +87,44 @@ static void test_find(void **state) {
     assert_null(labels_find(&(Labels){0}, STR("a")));
 }
 
-static void test_budget(void **state) {
-    static const char *const texts[] = {"{\"a\":\"1\"}", "{\"b\":\"1\",\"a\":\"1\"}"};
+/* However small the budget: an error, never some of the labels. */
+static void test_every_budget(void **state) {
+    static const struct {
+        const char *name;
+        int n, step;
+        const char *prefix;
+    } cases[] = {
+        {"sorted", 3, 1, "k"},
+        {"unsorted", 3, -1, "k"},
+        {"escaped", 3, 1, "\\u006b"},
+        {"more than fit on the stack", 70, 1, "k"},
+    };
 
     (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(i == 0 ? 16 : 300);
-        JsonReader reader;
-        Labels labels = {0};
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(4096);
+        size_t budget = 0;
+        JsonError error;
 
-        json_reader_init(&reader, str_from_c(texts[i]));
-        labels_decode(&reader, arena, &labels);
-        assert_int_equal(json_error(&reader), JSON_E_MEMORY);
+        for (int k = 0; k < cases[i].n; k++)
+            buf_printf(&text,
+                "%s\"%s%d\":\"\"",
+                k == 0 ? "{" : ",",
+                cases[i].prefix,
+                500 + k * cases[i].step);
+        buf_append_char(&text, '}');
+        do {
+            _cleanup_(arena_freep) Arena *arena = arena_new(budget++);
+            JsonReader reader;
+            Labels labels = {0};
+
+            json_reader_init(&reader, buf_str(&text));
+            labels_decode(&reader, arena, &labels);
+            error = json_error(&reader);
+            assert_case(cases[i].name, error == JSON_OK || error == JSON_E_MEMORY);
+            assert_case(cases[i].name, labels.n == (error ? 0 : (size_t)cases[i].n));
+        } while (error != JSON_OK);
+        assert_in_range(budget, 2, 20000);
     }
 }
 
@@ -109,7 +133,7 @@ int main(void) {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_find),
-        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_every_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

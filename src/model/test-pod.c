@@ -119,8 +119,7 @@ static void test_absent_and_null_are_alike(void **state) {
         "\"initContainers\":null,\"overhead\":null,\"resources\":null,\"tolerations\":null,"
         "\"nodeName\":null,\"schedulerName\":null,\"priority\":null},"
         "\"status\":{\"phase\":null,\"nominatedNodeName\":null}}",
-        "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null],"
-        "\"tolerations\":[]}}",
+        "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null]}}",
     };
 
     (void)state;
@@ -202,7 +201,7 @@ static void test_malformed(void **state) {
         {"{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"x\"}}}]}}",
             JSON_E_TYPE},
         {"{\"spec\":{\"overhead\":{\"cpu\":[]}}}", JSON_E_TYPE},
-        {"{\"unread\":[1,]}", JSON_E_SYNTAX},            /* unread is validated, too */
+        {"{\"unread\":[1,]}", JSON_E_SYNTAX},           /* unread is validated, too */
         {"{\"unread\":{\"a\":\"\xff\"}}", JSON_E_UTF8}, /* in every byte */
         {"{\"spec\":{\"volumes\":[tru]}}", JSON_E_SYNTAX},
     };
@@ -281,18 +280,67 @@ static void test_too_many_resources(void **state) {
     }
 }
 
+/* The Pod of an extender request. */
+static void decode_request(Str request, Arena *arena, Pod *ret) {
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, request);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("Pod")))
+            pod_decode(&reader, arena, ret);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+}
+
 /* Requests as kube-scheduler sent them. */
 static void test_wire(void **state) {
     static const struct {
-        const char *file, *name, *owner, *nominated;
-        int64_t cpu, memory, gpu, priority;
+        const char *file, *name, *nominated;
+        int64_t gpus, priority;
         size_t n_tolerations;
     } cases[] = {
-        {"filter-nodecache-true.json", "", "", "", 0, 0, 0, 0, 0},
+        {"filter-nodecache-true.json", "plain-pod", "", 0, 0, 2},
+        {"filter-nodecache-true-affinity.json", "affinity-pod", "", 0, 0, 3},
+        {"filter-nodecache-true-gpu.json", "gpu-pod", "", 1, 0, 3},
+        {"filter-nodecache-true-managed-resource.json", "gpu-hungry-pod", "", 64, 0, 3},
+        {"filter-nodecache-true-nominated.json",
+            "urgent-pod",
+            "node-00003.pool-3.example.internal",
+            8,
+            100000,
+            3},
+        {"filter-nodecache-false.json", "plain-pod", "", 0, 0, 2},
+        {"preempt-nodecache-true.json", "urgent-pod", "", 8, 100000, 3},
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        char path[128];
+        Pod pod = {0};
+        Str text;
+        char *data;
+
+        (void)snprintf(path, sizeof(path), "wire/fixtures/%s", cases[i].file);
+        data = test_file_read(path, &text);
+        decode_request(text, arena, &pod);
+        assert_text(path, pod.name, cases[i].name);
+        assert_text(path, pod.namespace, "team-a");
+        assert_text(path, pod.scheduler_name, "default-scheduler");
+        assert_text(path, pod.nominated_node_name, cases[i].nominated);
+        assert_text(path, pod.labels.items[0].value, cases[i].name);
+        assert_case(path, resources_get(&pod.requests, STR("cpu")) == 250);
+        assert_case(path, resources_get(&pod.requests, STR("memory")) == INT64_C(256) << 20);
+        assert_case(path, resources_get(&pod.requests, STR("nvidia.com/gpu")) == cases[i].gpus);
+        assert_case(path, pod.priority == cases[i].priority);
+        assert_case(path, pod.tolerations.n == cases[i].n_tolerations);
+        assert_case(path, !pod.is_terminal && !pod.is_terminating && pod.uid.len == 36);
+        free(data);
     }
 }
 

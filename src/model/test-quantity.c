@@ -90,8 +90,8 @@ static void test_add(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].sum,
-            quantity_cmp(quantity_add(parsed(cases[i].a), parsed(cases[i].b)),
-                parsed(cases[i].sum)) == 0);
+            quantity_cmp(
+                quantity_add(parsed(cases[i].a), parsed(cases[i].b)), parsed(cases[i].sum)) == 0);
 }
 
 /* More digits than any machine number: still exact, still linear. */

@@ -55,8 +55,8 @@ static void test_decode(void **state) {
 
         decode(cases[i].json, arena, &resources, cases[i].error);
         assert_case(cases[i].json, resources.n == cases[i].n);
-        assert_case(cases[i].json,
-            resources_get(&resources, str_from_c(cases[i].name)) == cases[i].amount);
+        assert_case(
+            cases[i].json, resources_get(&resources, str_from_c(cases[i].name)) == cases[i].amount);
         assert_null(resources_find(&resources, STR("absent")));
     }
 }
@@ -81,7 +81,8 @@ static void test_add_and_max(void **state) {
 
     (void)state;
     decode("{\"cpu\":\"1\",\"memory\":\"1Gi\",\"debt\":\"-5\"}", arena, &a, JSON_OK);
-    decode("{\"memory\":\"9223372036854775807\",\"gpu\":\"-3\",\"debt\":\"-4\"}", arena, &b, JSON_OK);
+    decode(
+        "{\"memory\":\"9223372036854775807\",\"gpu\":\"-3\",\"debt\":\"-4\"}", arena, &b, JSON_OK);
     assert_int_equal(resources_add(&sum, &a, arena), 0);
     assert_int_equal(resources_add(&sum, &b, arena), 0);
     assert_int_equal(sum.n, 4);

@@ -232,7 +232,7 @@ static void read_filter(PolicyReader *reader, const YamlNode *rule, Policy *poli
     Filter *filter = &policy->filters[policy->n_filters];
     RuleFields fields = {0};
     const YamlNode *value = NULL;
-    Str kinds[16];
+    Str kinds[16] = {0};
     size_t kind = 0;
 
     for (size_t i = 0; i < n_filter_kinds; i++)
@@ -265,7 +265,7 @@ static void read_score(PolicyReader *reader, const YamlNode *rule, Policy *polic
     Score *score = &policy->scores[policy->n_scores];
     RuleFields fields = {.weight = 1};
     const YamlNode *value = NULL;
-    Str kinds[16];
+    Str kinds[16] = {0};
     size_t kind = 0;
 
     for (size_t i = 0; i < n_score_kinds; i++)

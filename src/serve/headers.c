@@ -111,8 +111,9 @@ static bool take_line_end(Str *block) {
 
 /* A NUL the client sent looks like a colon or the half of a line end. It cannot
  * make another list of lines pass for this one: a name must be a token and end
- * at the first NUL, a value must be followed by exactly two, and the block must
- * end with its empty line. */
+ * at the first NUL, a value must be followed by exactly two, the block must end
+ * with its empty line, and the number of lines must be what libmicrohttpd found
+ * (the server compares). */
 void headers_add_block(Headers *headers, Str block) {
     if (!take_line_end(&block))
         return refuse(headers, 400, "the request line does not end in CR LF\n");

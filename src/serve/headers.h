@@ -20,7 +20,7 @@
 #include "base/str.h"
 
 typedef struct Headers {
-    size_t n_lines;
+    size_t n_lines; /* to be compared with the other reader's */
     unsigned n_hosts, n_lengths, n_codings;
     uint64_t content_length; /* 0 when there is none */
     bool is_chunked;

@@ -10,6 +10,9 @@
  * would cost a page fault each 4 KiB. */
 #define READ_BLOCK ((size_t)64 * 1024)
 
+/* Up to this, slices are joined: header and body leave in one system call. */
+#define JOIN_MAX ((size_t)256 * 1024)
+
 uint64_t reply_size(const HttpReply *reply) {
     uint64_t size = 0;
 
@@ -44,29 +47,36 @@ static struct MHD_Response *from_one(Str slice) {
     return MHD_create_response_from_buffer(slice.len, bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-/* A Str is a pointer and a length, and so is what libmicrohttpd takes, which
- * makes a copy of its own of the list. */
-_Static_assert(sizeof(Str) == sizeof(struct MHD_IoVec), "a Str is an MHD_IoVec");
-_Static_assert(offsetof(Str, ptr) == offsetof(struct MHD_IoVec, iov_base), "same order");
-_Static_assert(offsetof(Str, len) == offsetof(struct MHD_IoVec, iov_len), "same order");
+static struct MHD_Response *from_joined(const HttpReply *reply, size_t size, Arena *arena) {
+    char *joined = arena ? arena_alloc(arena, size) : NULL;
+    size_t at = 0;
 
-static struct MHD_Response *from_slices(
-    const HttpReply *reply, size_t gather, SliceReader *reader) {
+    if (!joined)
+        return NULL;
+    for (size_t i = 0; i < reply->n_slices; i++) {
+        if (reply->slices[i].len > 0)
+            memcpy(joined + at, reply->slices[i].ptr, reply->slices[i].len);
+        at += reply->slices[i].len;
+    }
+    return from_one(str_of(joined, size));
+}
+
+static struct MHD_Response *from_slices(const HttpReply *reply, Arena *arena, SliceReader *reader) {
+    uint64_t size = reply_size(reply);
+
     if (reply->n_slices == 0)
         return from_one(STR_NULL);
     if (reply->n_slices == 1)
         return from_one(reply->slices[0]);
-    if (reply->n_slices <= gather)
-        return MHD_create_response_from_iovec(
-            (const void *)reply->slices, (unsigned)reply->n_slices, NULL, NULL);
+    if (size <= JOIN_MAX)
+        return from_joined(reply, (size_t)size, arena);
     *reader = (SliceReader){.slices = reply->slices, .n_slices = reply->n_slices};
-    return MHD_create_response_from_callback(
-        reply_size(reply), READ_BLOCK, read_slices, reader, NULL);
+    return MHD_create_response_from_callback(size, READ_BLOCK, read_slices, reader, NULL);
 }
 
 struct MHD_Response *reply_response(
-    const HttpReply *reply, bool close, size_t gather, SliceReader *reader) {
-    struct MHD_Response *response = from_slices(reply, gather, reader);
+    const HttpReply *reply, bool close, Arena *arena, SliceReader *reader) {
+    struct MHD_Response *response = from_slices(reply, arena, reader);
     enum MHD_Result r = MHD_YES;
     char number[16];
 

@@ -27,7 +27,7 @@
  * read through: larger ones save system calls, but all that was used is zeroed
  * after each request. Above 32 KiB it is mapped, so what is not touched costs
  * nothing. */
-#define CONNECTION_MEMORY ((size_t)128 * 1024)
+#define CONNECTION_MEMORY ((size_t)64 * 1024)
 
 /* A client that goes on sending after a refusal is listened to this far, so that
  * it can read the answer; the time for it is CONNECTION_LINGER_SEC. */
@@ -44,7 +44,6 @@ struct Server {
     struct MHD_Daemon *daemon;
     int listen_fd;
     uint16_t port;
-    size_t gather; /* reply slices that fit a connection's memory */
     atomic_bool is_draining;
 
     Connections *connections;
@@ -114,8 +113,8 @@ static gnutls_session_t session_of(struct MHD_Connection *mhd) {
 
 static enum MHD_Result queue(Request *request, struct MHD_Connection *mhd, bool close) {
     const HttpReply *reply = &request->reply;
-    size_t gather = request->connection->is_tls ? 0 : request->server->gather;
-    struct MHD_Response *response = reply_response(reply, close, gather, &request->reader);
+    struct MHD_Response *response =
+        reply_response(reply, close, request->http.arena, &request->reader);
     enum MHD_Result result;
 
     if (!response)
@@ -538,8 +537,9 @@ static int start_listening(Server *server) {
 }
 
 static size_t connection_memory(const ServerOptions *options) {
-    return 4 * options->header_max > CONNECTION_MEMORY ? 4 * options->header_max
-                                                       : CONNECTION_MEMORY;
+    size_t least = 2 * options->header_max;
+
+    return least > CONNECTION_MEMORY ? least : CONNECTION_MEMORY;
 }
 
 static int start_daemon(Server *server) {
@@ -556,7 +556,6 @@ static int start_daemon(Server *server) {
         flags |= MHD_USE_TLS;
     else
         tls[0].option = MHD_OPTION_END;
-    server->gather = memory / 4 / sizeof(struct MHD_IoVec);
     server->daemon = MHD_start_daemon(flags,
         server->port,
         NULL,

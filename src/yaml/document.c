@@ -26,7 +26,8 @@
 #include "yaml/scalar.h"
 #include "yaml/syntax.h"
 
-#define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
+#define SHOWN_MAX 64u                      /* bytes of a key or tag quoted in a message */
+#define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
 
 enum {
     _YAML_E_SUCCESS,
@@ -57,7 +58,9 @@ typedef struct Parse {
     Buf text; /* of the scalar being read */
 
     /* The line of the last place asked for: places come nearly in order. */
-    size_t line, line_start;
+    size_t line, line_start, line_end;
+
+    Str shown; /* the source, or nothing when it has lines too long to show */
 } Parse;
 
 static inline void fy_parser_freep(struct fy_parser **parser) {
@@ -74,26 +77,40 @@ static inline void fy_diag_freep(struct fy_diag **diag) {
 
 /* Places */
 
-static Place place_at(Parse *parse, size_t offset, size_t width) {
-    Str source = parse->stream->source;
-    const char *end;
-    size_t rest;
+static size_t line_end(Str source, size_t start) {
+    const char *end = memchr(source.ptr + start, '\n', source.len - start);
 
-    for (size_t i = parse->line_start; i < offset; i++)
-        if (source.ptr[i] == '\n') {
-            parse->line++;
-            parse->line_start = i + 1;
-        }
+    return end ? (size_t)(end - source.ptr) : source.len;
+}
+
+/* A text may be one line of megabytes: no place may cost its length. */
+static void line_seek(Parse *parse, size_t offset) {
+    Str source = parse->stream->source;
+
+    if (parse->line == 0) {
+        parse->line = 1;
+        parse->line_end = line_end(source, 0);
+    }
+    while (offset > parse->line_end) {
+        parse->line++;
+        parse->line_start = parse->line_end + 1;
+        parse->line_end = line_end(source, parse->line_start);
+    }
     while (offset < parse->line_start) {
         const char *before = memrchr(source.ptr, '\n', parse->line_start - 1);
 
         parse->line--;
+        parse->line_end = parse->line_start - 1;
         parse->line_start = before ? (size_t)(before - source.ptr) + 1 : 0;
     }
-    /* Carets stay within the line. */
-    end = memchr(source.ptr + offset, '\n', source.len - offset);
-    rest = end ? (size_t)(end - source.ptr) - offset : source.len - offset;
-    if (rest > 0 && source.ptr[offset + rest - 1] == '\r')
+}
+
+static Place place_at(Parse *parse, size_t offset, size_t width) {
+    size_t rest;
+
+    line_seek(parse, offset);
+    rest = parse->line_end - offset; /* carets stay within the line */
+    if (rest > 0 && parse->stream->source.ptr[parse->line_end - 1] == '\r')
         rest--;
     return (Place){
         .file = parse->stream->file,
@@ -148,7 +165,7 @@ static size_t find_block_indicator(const Parse *parse) {
 /* Complaints */
 
 static void complain(Parse *parse, Place place, Str text, Str hint) {
-    diag_add(parse->diags, DIAG_ERROR, place, parse->stream->source, text, hint);
+    diag_add(parse->diags, DIAG_ERROR, place, parse->shown, text, hint);
 }
 
 /* The same, with a word of the source in it, cut to a length people read. */
@@ -168,6 +185,15 @@ static void complain_about(
     buf_done(&text);
 }
 
+static bool has_long_line(Str source) {
+    Str line;
+
+    while (str_split(&source, '\n', &line))
+        if (line.len > SHOWN_LINE_MAX)
+            return true;
+    return false;
+}
+
 /* The text as bytes: what no parser should have to meet. */
 static bool check_source(Parse *parse) {
     Str source = parse->stream->source;
@@ -185,7 +211,7 @@ static bool check_source(Parse *parse) {
             diag_addf(parse->diags,
                 DIAG_ERROR,
                 place_at(parse, i, 1),
-                source,
+                parse->shown,
                 "control character 0x%02x",
                 c);
         return false;
@@ -196,6 +222,49 @@ static bool check_source(Parse *parse) {
             STR("invalid UTF-8"),
             STR("save the file as UTF-8 text"));
     return valid == source.len;
+}
+
+/* Is there a "?" that could start an explicit key? */
+static bool has_explicit_key(Str source) {
+    for (size_t i = 0; i < source.len; i++) {
+        const char *mark = memchr(source.ptr + i, '?', source.len - i);
+
+        if (!mark)
+            return false;
+        i = (size_t)(mark - source.ptr);
+        if ((i == 0 || is_blank(source.ptr[i - 1])) &&
+            (i + 1 == source.len || is_blank(source.ptr[i + 1])))
+            return true;
+    }
+    return false;
+}
+
+/* libfyaml 0.7.12 frees a key twice when, after "?", a colon is followed by a tab
+ * and then by what starts something new ("? a:\t:"): fy_fetch_value() gives the
+ * key back, then fails on the tab and gives it back again. Such a text is not
+ * handed over. It takes both marks, so that a tab in a script, or a ?: in an
+ * expression, is no reason. */
+static bool check_tabs(Parse *parse) {
+    Str source = parse->stream->source;
+
+    if (!has_explicit_key(source))
+        return true;
+    for (size_t i = 0; i < source.len; i++) {
+        const char *colon = memchr(source.ptr + i, ':', source.len - i);
+        size_t end, tab = SIZE_MAX;
+
+        if (!colon)
+            return true;
+        i = (size_t)(colon - source.ptr);
+        for (end = i + 1; end < source.len && memchr(" \t", source.ptr[end], 2); end++)
+            if (source.ptr[end] == '\t')
+                tab = end;
+        if (tab == SIZE_MAX || (end < source.len && !memchr("?:|>-", source.ptr[end], 5)))
+            continue;
+        complain(parse, place_at(parse, tab, 1), STR("a tab after a colon"), STR("use a space"));
+        return false;
+    }
+    return true;
 }
 
 /* Building */
@@ -292,7 +361,7 @@ static int collection_open(Parse *parse, YamlKind kind, struct fy_event *event) 
         diag_addf(parse->diags,
             DIAG_ERROR,
             place_at(parse, start, 1),
-            parse->stream->source,
+            parse->shown,
             "nested deeper than %u levels",
             YAML_DEPTH_MAX);
         return YAML_E_STOPPED;
@@ -646,7 +715,6 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         .stream = &stream,
         .arena = arena,
         .diags = diags,
-        .line = 1,
         .text = BUF_INIT(2 * YAML_SOURCE_MAX), /* an escape may be shorter than its character */
     };
     size_t errors_before = diags->n_errors;
@@ -664,7 +732,8 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     }
     if (str_has_prefix(source, STR("\xef\xbb\xbf")))
         stream.source = str_skip(source, 3); /* places count from after the byte order mark */
-    if (!check_source(&parse))
+    parse.shown = has_long_line(stream.source) ? STR_NULL : stream.source;
+    if (!check_source(&parse) || !check_tabs(&parse))
         return -EINVAL;
     if (stream.source.len > 0) {
         r = parse_documents(&parse);

@@ -116,6 +116,11 @@ static void test_trees(void **state) {
         /* columns are bytes */
         {STR("é: ü # ö\nß: x"), "{str:é@1:1+2=str:ü@1:5+2 str:ß@2:1+2=str:x@2:5+1}@1:1+2"},
 
+        /* tabs and question marks, each on its own */
+        {STR("a:\t|\n  x\nb:\t1\n"), "{str:a@1:1+1=str:x\\n@1:4+1 str:b@3:1+1=int:1@3:4+1}@1:1+1"},
+        {STR("a: 'b ? c : d'\n? e\n"),
+            "{str:a@1:1+1=str:b ? c : d@1:4+11 str:e@2:3+1=null:@2:3+1}@1:1+1"},
+
         /* comments are not in the way */
         {STR("# c\na: 1 # c\n# c\nb#b: c#c\n"),
             "{str:a@2:1+1=int:1@2:4+1 str:b#b@4:1+3=str:c#c@4:6+3}@2:1+1"},
@@ -393,6 +398,12 @@ static void test_errors(void **state) {
             "  1 | a: - b\n"
             "    |    ^\n"
             "  = start the list on a line of its own\n"},
+        /* would make libfyaml 0.7.12 free a key twice */
+        {STR("? 4:\t:"),
+            "f.yaml:1:5: error: a tab after a colon\n"
+            "  1 | ? 4: :\n"
+            "    |     ^\n"
+            "  = use a space\n"},
         /* YAML permits this one; libfyaml 0.7.12 does not, unless the list is indented */
         {STR("a:\n- x\n-\n- y\n"),
             "f.yaml:4:1: error: expected a value\n"
@@ -555,6 +566,16 @@ static void test_many_errors(void **state) {
     assert_true(diags.n_errors >= 9999);
 }
 
+/* One line of megabytes is read in linear time, and no message keeps a copy. */
+static void test_long_line(void **state) {
+    Buf source = BUF_INIT(YAML_SOURCE_MAX);
+
+    buf_append_char(&source, '[');
+    append_times(&source, STR("*a ,"), 1000000);
+    buf_append_char(&source, ']');
+    assert_refused(&source, "alias \"*a\" is not supported", 1, 2);
+}
+
 static void test_long_key(void **state) {
     Buf source = BUF_INIT(YAML_SOURCE_MAX);
 
@@ -650,6 +671,7 @@ int main(void) {
         cmocka_unit_test(test_alias_bomb),
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_many_errors),
+        cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_long_key),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_find),

@@ -1,0 +1,63 @@
+# A menu. Meson does the work; every recipe sets up what it needs by itself.
+
+BUILD  ?= build
+PYTHON ?= /usr/bin/python3
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 10
+BENCH ?=
+DEMO ?=
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build, then see it work: a demo cluster, a policy, real scheduler calls
+	@$(BUILD)/berth demo $(DEMO)
+
+build: $(BUILD)/build.ninja ## compile build/berth
+	@ninja -C $(BUILD) --quiet berth
+
+test: setup-test ## build and run every test
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) --quiet
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+	@BERTH=$(abspath $(BUILD))/berth $(PYTHON) -m pytest -q test
+
+asan: setup-test ## the tests under AddressSanitizer and UBSan
+	@tools/configure build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized
+	@ninja -C build-asan --quiet
+	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs
+	@BERTH=$(abspath build-asan)/berth tools/with-sanitizer $(PYTHON) -m pytest -q test
+
+tsan: setup-test ## the tests under ThreadSanitizer
+	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
+	@ninja -C build-tsan --quiet
+	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
+	@BERTH=$(abspath build-tsan)/berth tools/with-sanitizer $(PYTHON) -m pytest -q test
+
+lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
+	@tools/lint
+
+fuzz: setup-fuzz ## search for new input with libFuzzer, FUZZ_SECONDS for each target
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for a short run)
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) --quiet berth bench/floor bench/client
+	@$(PYTHON) bench/run $(BENCH)
+
+install: $(BUILD)/build.ninja ## install berth (PREFIX, DESTDIR)
+	@ninja -C $(BUILD) --quiet berth
+	@install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
+
+clean: ## remove what was built
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-lint-gcc build-lint-clang
+
+$(BUILD)/build.ninja: | setup-build
+	@tools/configure $(BUILD)
+
+setup-build setup-test setup-lint setup-fuzz:
+	@tools/setup $(@:setup-%=%)
+
+.PHONY: help run build test asan tsan lint fuzz bench install clean \
+	setup-build setup-test setup-lint setup-fuzz

@@ -1,0 +1,347 @@
+/*
+ * berth serve: the extender.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "model/quantity.h"
+#include "serve/daemon.h"
+
+#define POLICIES_MAX 16u
+#define CLIENT_NAMES_MAX 64u
+#define ADDRESS_MAX 64u
+
+/* What the options are collected into; the daemon borrows from it. */
+typedef struct Settings {
+    DaemonOptions daemon;
+    const char *policies[POLICIES_MAX];
+    Str client_names[CLIENT_NAMES_MAX];
+    char address[ADDRESS_MAX];
+    LogLevel log_level;
+    LogFormat log_format;
+} Settings;
+
+/* --- values -------------------------------------------------------------------- */
+
+static int usage_error(const char *option, const char *value, const char *wanted) {
+    (void)fprintf(stderr, "berth serve: --%s %s: %s\n", option, value, wanted);
+    return EXIT_USAGE;
+}
+
+/* ADDR:PORT, [ADDR]:PORT or :PORT; numeric only, so that nothing waits for DNS. */
+static int set_listen(Settings *settings, const char *value) {
+    const char *wanted = "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080";
+    Str text = str_from_c(value);
+    size_t colon = str_find_last(text, ':');
+    unsigned char parsed[sizeof(struct in6_addr)];
+    Str address;
+    int64_t port;
+
+    if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
+        port > 65535)
+        return usage_error("listen", value, wanted);
+    address = str_take(text, colon);
+    if (str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
+        address = str_of(address.ptr + 1, address.len - 2);
+    if (address.len == 0)
+        address = STR("0.0.0.0");
+    if (str_is(address, "localhost"))
+        address = STR("127.0.0.1");
+    if (address.len >= ADDRESS_MAX)
+        return usage_error("listen", value, wanted);
+    memcpy(settings->address, address.ptr, address.len);
+    settings->address[address.len] = '\0';
+    if (inet_pton(AF_INET, settings->address, parsed) != 1 &&
+        inet_pton(AF_INET6, settings->address, parsed) != 1)
+        return usage_error("listen", value, wanted);
+    settings->daemon.server.address = settings->address;
+    settings->daemon.server.port = (uint16_t)port;
+    return 0;
+}
+
+/* Bytes, with the suffixes of Kubernetes: 128Mi. */
+static int set_size(const char *option, const char *value, size_t *ret) {
+    Quantity quantity;
+
+    if (!quantity_parse(str_from_c(value), &quantity) || quantity_value(quantity) < 1 ||
+        quantity_value(quantity) > INT64_C(1) << 40)
+        return usage_error(option, value, "expected a size like 128Mi");
+    *ret = (size_t)quantity_value(quantity);
+    return 0;
+}
+
+static int set_number(
+    const char *option, const char *value, int64_t min, int64_t max, unsigned *ret) {
+    int64_t number;
+
+    if (!str_to_int64(str_from_c(value), &number) || number < min || number > max) {
+        char wanted[96];
+
+        (void)snprintf(wanted,
+            sizeof(wanted),
+            "expected a whole number from %lld to %lld",
+            (long long)min,
+            (long long)max);
+        return usage_error(option, value, wanted);
+    }
+    *ret = (unsigned)number;
+    return 0;
+}
+
+static int add_policy(Settings *settings, const char *value) {
+    if (settings->daemon.n_policy_paths == POLICIES_MAX)
+        return usage_error("policy", value, "too many; put them into one folder");
+    settings->policies[settings->daemon.n_policy_paths++] = value;
+    return 0;
+}
+
+static int add_client_name(Settings *settings, const char *value) {
+    if (settings->daemon.tls.n_client_names == CLIENT_NAMES_MAX)
+        return usage_error("client-name", value, "too many names");
+    settings->client_names[settings->daemon.tls.n_client_names++] = str_from_c(value);
+    return 0;
+}
+
+/* --- options ------------------------------------------------------------------- */
+
+enum {
+    OPTION_LISTEN = 256,
+    OPTION_POLICY,
+    OPTION_CLUSTER,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_CLIENT_CA,
+    OPTION_CLIENT_NAME,
+    OPTION_INSECURE_HTTP,
+    OPTION_WORKERS,
+    OPTION_MAX_HEADER,
+    OPTION_MAX_BODY,
+    OPTION_MAX_MEMORY,
+    OPTION_HEADER_TIMEOUT,
+    OPTION_BODY_GRACE,
+    OPTION_BODY_MIN_RATE,
+    OPTION_WRITE_TIMEOUT,
+    OPTION_IDLE_TIMEOUT,
+    OPTION_MAX_CONNECTIONS,
+    OPTION_MAX_CONNECTIONS_PER_ADDRESS,
+    OPTION_LOG_LEVEL,
+    OPTION_LOG_FORMAT,
+};
+
+static const struct option long_options[] = {
+    {"listen", required_argument, NULL, OPTION_LISTEN},
+    {"policy", required_argument, NULL, OPTION_POLICY},
+    {"cluster", required_argument, NULL, OPTION_CLUSTER},
+    {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
+    {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
+    {"client-ca", required_argument, NULL, OPTION_CLIENT_CA},
+    {"client-name", required_argument, NULL, OPTION_CLIENT_NAME},
+    {"insecure-http", no_argument, NULL, OPTION_INSECURE_HTTP},
+    {"workers", required_argument, NULL, OPTION_WORKERS},
+    {"max-header", required_argument, NULL, OPTION_MAX_HEADER},
+    {"max-body", required_argument, NULL, OPTION_MAX_BODY},
+    {"max-memory", required_argument, NULL, OPTION_MAX_MEMORY},
+    {"header-timeout", required_argument, NULL, OPTION_HEADER_TIMEOUT},
+    {"body-grace", required_argument, NULL, OPTION_BODY_GRACE},
+    {"body-min-rate", required_argument, NULL, OPTION_BODY_MIN_RATE},
+    {"write-timeout", required_argument, NULL, OPTION_WRITE_TIMEOUT},
+    {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
+    {"max-connections", required_argument, NULL, OPTION_MAX_CONNECTIONS},
+    {"max-connections-per-address", required_argument, NULL, OPTION_MAX_CONNECTIONS_PER_ADDRESS},
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"log-format", required_argument, NULL, OPTION_LOG_FORMAT},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static void print_help(FILE *out) {
+    (void)fprintf(out,
+        "usage: %s serve [OPTIONS]\n"
+        "\n"
+        "Answers kube-scheduler's filter, prioritize, preempt and bind calls.\n"
+        "Prints \"listening on URL\" once it serves. SIGHUP reads policies, cluster and\n"
+        "certificates again (changed files are noticed anyway); SIGTERM ends it in order.\n"
+        "\n"
+        "  --listen ADDR:PORT     where to listen; port 0 picks one      [127.0.0.1:8080]\n"
+        "  --policy FILE-OR-DIR   placement policies; may be repeated    [all nodes pass]\n"
+        "  --cluster FILE         nodes and pods, as `kubectl get nodes,pods -A -o json`\n"
+        "                         prints them; needed when kube-scheduler sends names only\n"
+        "\n"
+        "Security\n"
+        "  --tls-cert FILE --tls-key FILE   serve HTTPS (PEM)\n"
+        "  --client-ca FILE       ask for client certificates of this CA\n"
+        "  --client-name NAME     whose subject CN or SAN is this; may be repeated\n"
+        "                                                         [system:kube-scheduler]\n"
+        "  --insecure-http        allow plain HTTP on an address that is not loopback\n"
+        "\n"
+        "Limits\n"
+        "  --workers N            threads that answer                                 [2]\n"
+        "  --max-header SIZE      request line and headers                         [32Ki]\n"
+        "  --max-body SIZE        one request body                                [128Mi]\n"
+        "  --max-memory SIZE      all request bodies together                     [512Mi]\n"
+        "  --header-timeout SEC   to send the headers                                 [5]\n"
+        "  --body-grace SEC       after which a body must have come at ...            [2]\n"
+        "  --body-min-rate SIZE   ... so many bytes a second                       [64Ki]\n"
+        "  --write-timeout SEC    to take some of the reply                           [5]\n"
+        "  --idle-timeout SEC     between two requests                              [120]\n"
+        "  --max-connections N    in all                                           [1024]\n"
+        "  --max-connections-per-address N                                          [512]\n"
+        "\n"
+        "  --log-level LEVEL      debug, info, warn or error                       [info]\n"
+        "  --log-format FORMAT    logfmt or json                                 [logfmt]\n",
+        program_name);
+}
+
+static int set_limit(Settings *settings, int option, const char *name, const char *value) {
+    ServerOptions *server = &settings->daemon.server;
+
+    switch (option) {
+    case OPTION_WORKERS:
+        return set_number(name, value, 1, 256, &server->n_workers);
+    case OPTION_MAX_HEADER:
+        return set_size(name, value, &server->header_max);
+    case OPTION_MAX_BODY:
+        return set_size(name, value, &server->body_max);
+    case OPTION_MAX_MEMORY:
+        return set_size(name, value, &server->memory_max);
+    case OPTION_HEADER_TIMEOUT:
+        return set_number(name, value, 1, 3600, &server->header_sec);
+    case OPTION_BODY_GRACE:
+        return set_number(name, value, 1, 3600, &server->body_grace_sec);
+    case OPTION_BODY_MIN_RATE:
+        return set_size(name, value, &server->body_rate);
+    case OPTION_WRITE_TIMEOUT:
+        return set_number(name, value, 1, 3600, &server->write_sec);
+    case OPTION_IDLE_TIMEOUT:
+        return set_number(name, value, 1, 86400, &server->idle_sec);
+    case OPTION_MAX_CONNECTIONS:
+        return set_number(name, value, 1, 100000, &server->connections_max);
+    default:
+        return set_number(name, value, 1, 100000, &server->connections_per_address_max);
+    }
+}
+
+static int set_option(Settings *settings, int option, const char *name, const char *value) {
+    DaemonOptions *daemon = &settings->daemon;
+
+    switch (option) {
+    case OPTION_LISTEN:
+        return set_listen(settings, value);
+    case OPTION_POLICY:
+        return add_policy(settings, value);
+    case OPTION_CLUSTER:
+        daemon->cluster_path = value;
+        return 0;
+    case OPTION_TLS_CERT:
+        daemon->tls.certificate = value;
+        return 0;
+    case OPTION_TLS_KEY:
+        daemon->tls.key = value;
+        return 0;
+    case OPTION_CLIENT_CA:
+        daemon->tls.client_ca = value;
+        return 0;
+    case OPTION_CLIENT_NAME:
+        return add_client_name(settings, value);
+    case OPTION_INSECURE_HTTP:
+        daemon->insecure_http = true;
+        return 0;
+    case OPTION_LOG_LEVEL:
+        return log_level_parse(str_from_c(value), &settings->log_level)
+                   ? 0
+                   : usage_error(name, value, "expected debug, info, warn or error");
+    case OPTION_LOG_FORMAT:
+        return log_format_parse(str_from_c(value), &settings->log_format)
+                   ? 0
+                   : usage_error(name, value, "expected logfmt or json");
+    default:
+        return set_limit(settings, option, name, value);
+    }
+}
+
+/* Options that only make sense together. */
+static int check_settings(const Settings *settings) {
+    const TlsFiles *tls = &settings->daemon.tls;
+    const char *wrong = NULL;
+
+    if (!tls->certificate != !tls->key)
+        wrong = "--tls-cert and --tls-key go together";
+    else if (tls->client_ca && !tls->certificate)
+        wrong = "--client-ca needs --tls-cert and --tls-key";
+    else if (tls->n_client_names > 0 && !tls->client_ca)
+        wrong = "--client-name needs --client-ca";
+    else if (settings->daemon.server.body_max > settings->daemon.server.memory_max)
+        wrong = "--max-memory must be at least --max-body";
+    if (!wrong)
+        return 0;
+    (void)fprintf(stderr, "berth serve: %s\n", wrong);
+    return EXIT_USAGE;
+}
+
+static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_is_over) {
+    int index = 0, option, r;
+
+    *ret_is_over = true;
+    while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
+        if (option == 'h') {
+            print_help(stdout);
+            return EXIT_FINE;
+        }
+        if (option == '?') {
+            (void)fprintf(stderr, "Try: %s serve --help\n", program_name);
+            return EXIT_USAGE;
+        }
+        r = set_option(settings, option, long_options[index].name, optarg);
+        if (r != 0)
+            return r;
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "berth serve: \"%s\" is not an option\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+    r = check_settings(settings);
+    *ret_is_over = r != 0;
+    return r;
+}
+
+/* A broken policy or certificate is for the person to mend (1); a port or file
+ * that cannot be had is the world's (3). */
+static int exit_code_of(int r) {
+    return r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
+}
+
+int cmd_serve(int argc, char *argv[]) {
+    Settings settings = {
+        .daemon = {.server = server_default_options()},
+        .log_level = LOG_INFO,
+        .log_format = LOG_LOGFMT,
+    };
+    _cleanup_(daemon_freep) Daemon *daemon = NULL;
+    char error[DAEMON_ERROR_MAX];
+    bool is_over;
+    int r = parse_options(&settings, argc, argv, &is_over);
+
+    if (is_over)
+        return r;
+    settings.daemon.policy_paths = settings.policies;
+    settings.daemon.tls.client_names = settings.client_names;
+    log_setup(settings.log_level, settings.log_format);
+    daemon_block_signals();
+    r = daemon_new(&settings.daemon, &daemon, error);
+    if (r < 0) {
+        (void)fprintf(stderr, "berth serve: %s\n", error);
+        return exit_code_of(r);
+    }
+    (void)printf("listening on %s\n", daemon_url(daemon));
+    (void)fflush(stdout);
+    daemon_run(daemon);
+    return EXIT_FINE;
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+/*
+ * Commands: one file each, one function each. argv[0] is the command's name, and
+ * program_name what the person typed to get here. They return the exit code.
+ */
+
+enum {
+    EXIT_FINE = 0,
+    EXIT_FAILED = 1,      /* a check failed */
+    EXIT_USAGE = 2,       /* wrong usage */
+    EXIT_UNREACHABLE = 3, /* something needed could not be reached */
+};
+
+extern const char *program_name;
+
+int cmd_serve(int argc, char *argv[]);
+int cmd_check(int argc, char *argv[]);
+int cmd_explain(int argc, char *argv[]);
+int cmd_demo(int argc, char *argv[]);
+int cmd_version(int argc, char *argv[]);

@@ -1,0 +1,75 @@
+/*
+ * berth: finds the command and runs it.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "version.h"
+
+const char *program_name = "berth";
+
+typedef struct Command {
+    const char *name;
+    int (*run)(int argc, char *argv[]);
+    const char *summary;
+} Command;
+
+static const Command commands[] = {
+    {"serve", cmd_serve, "run the extender"},
+    {"check", cmd_check, "check policy files"},
+    {"explain", cmd_explain, "show why a pod may go to which node"},
+    {"demo", cmd_demo, "see it work, without a cluster"},
+    {"version", cmd_version, "version, build and libraries"},
+};
+
+static void print_help(FILE *out) {
+    (void)fprintf(out,
+        "berth " BERTH_VERSION ": placement policy for the stock kube-scheduler\n"
+        "\n"
+        "usage: %s COMMAND [OPTIONS]\n"
+        "\n",
+        program_name);
+    for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
+        (void)fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(out,
+        "\n"
+        "Try:  %s demo\n"
+        "      %s COMMAND --help\n",
+        program_name,
+        program_name);
+}
+
+static int unknown_command(const char *word) {
+    Str known[ELEMENTS_OF(commands)];
+    Str nearest;
+
+    for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
+        known[i] = str_from_c(commands[i].name);
+    nearest = str_nearest(str_from_c(word), known, ELEMENTS_OF(known));
+    (void)fprintf(stderr, "berth: unknown command \"%s\"", word);
+    if (!str_is_empty(nearest))
+        (void)fprintf(stderr, "; did you mean \"%.*s\"?", STR_FMT(nearest));
+    (void)fprintf(stderr, "\nTry: %s --help\n", program_name);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char *argv[]) {
+    const char *word = argc > 1 ? argv[1] : "--help";
+
+    if (argc > 0)
+        program_name = argv[0];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(word, "--version") == 0)
+        word = "version";
+    for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    return unknown_command(word);
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+/* Terminal: what a command may assume about who reads its output. */
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Colour: only on a terminal, and not when NO_COLOR is set (no-color.org). */
+bool terminal_has_colour(FILE *stream);
+
+/* Writes all of @text. False when that failed (a closed pipe, a full disk). */
+bool terminal_print(FILE *stream, Str text);

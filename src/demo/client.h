@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Client: calls an extender the way kube-scheduler does.
+ *
+ * POST with a JSON body of known length over HTTP/1.1, the connection kept; only
+ * a reply of status 200 counts. One thread.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+
+#define CLIENT_REPLY_MAX ((size_t)64 * 1024 * 1024)
+
+/* kube-scheduler's default for httpTimeout is 5 s. */
+#define CLIENT_TIMEOUT_MSEC 5000L
+
+typedef struct Client Client;
+
+/* @url without a slash at its end. NULL when out of memory. */
+Client *client_new(const char *url);
+Client *client_free(Client *client); /* takes NULL */
+DEFINE_CLEANUP(Client *, client_free)
+
+enum {
+    _CLIENT_E_SUCCESS,
+    CLIENT_E_CONNECTION, /* no reply */
+    CLIENT_E_STATUS,     /* a reply, but not 200 */
+};
+
+/* Calls @verb. The reply is in @arena, @ret_nsec how long it took. 0; one of the
+ * above with what happened in client_error(); or -ENOMEM. */
+int client_call(
+    Client *client, Verb verb, Str body, Arena *arena, Str *ret_reply, int64_t *ret_nsec);
+
+/* What went wrong in the last call. Borrowed. */
+const char *client_error(const Client *client);

@@ -1,0 +1,65 @@
+#pragma once
+
+/*
+ * Driver: plays kube-scheduler for one pod at a time.
+ *
+ * It does what kube-scheduler does with an extender that keeps its own node cache:
+ * looks for nodes that fit, stops when it has enough of them, asks filter, asks
+ * prioritize when at least two nodes are left, adds the extender's points to its
+ * own, and has the extender bind.
+ *
+ * Its own checks are of cpu and memory only, and its own score is "least
+ * allocated". The real one also looks at taints, readiness and much else; here
+ * that is left to the policy, so that the policy has something to say.
+ *
+ * One thread.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/table.h"
+#include "demo/world.h"
+#include "extender/verbs.h"
+
+/* As in KubeSchedulerConfiguration; a point of the extender is worth ten times this. */
+#define DRIVER_WEIGHT 5
+
+/* More than any policy here has; what is over counts as the last one. */
+#define PLACEMENT_REASONS_MAX 16u
+
+typedef struct Reason {
+    Str text;
+    size_t n_nodes;
+} Reason;
+
+/* How one attempt went. Strings live until the driver's next one. */
+typedef struct Placement {
+    const WorldPod *pod;
+    Str node;            /* empty: none */
+    size_t n_offered;    /* nodes the extender was asked about */
+    size_t n_passed;     /* of them, those it let pass */
+    int64_t score;       /* the extender's, 0..10, of the chosen node; -1: it was not asked */
+    Reason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
+    size_t n_reasons;
+    int64_t nsec[_VERB_MAX]; /* how long each call took; 0: not made */
+    Str error;               /* what went wrong with a call, or empty */
+    bool is_cut_off;         /* no reply at all: the extender may have been stopped */
+} Placement;
+
+typedef struct Driver Driver;
+
+/* NULL when out of memory. @seed decides between nodes of equal worth. */
+Driver *driver_new(const char *url, uint64_t seed);
+Driver *driver_free(Driver *driver); /* takes NULL */
+DEFINE_CLEANUP(Driver *, driver_free)
+
+/* Tries to find a node for @pod in @cluster. 0, also when there is none or a call
+ * went wrong; or -ENOMEM. */
+int driver_place(
+    Driver *driver, const WorldPod *pod, const NodeTable *cluster, Placement *ret);
+
+/* How many nodes kube-scheduler looks for in a cluster of @n_nodes. */
+size_t driver_sample_size(size_t n_nodes);

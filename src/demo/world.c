@@ -1,0 +1,445 @@
+#include "demo/world.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "demo/dice.h"
+#include "demo/fleet.h"
+#include "model/node.h"
+#include "json/read.h"
+
+#define WORLD_BUDGET ((size_t)1024 * 1024 * 1024)
+#define OBJECT_MAX ((size_t)64 * 1024)
+
+/* How full nodes are at the start, percent of what they offer. */
+#define LOAD_MIN 15
+#define LOAD_MAX 92
+
+/* Ticks until a pod that found no node is tried again; longer each time. */
+#define RETRY_TICKS 8
+
+typedef struct WorldNode {
+    Str json;
+    Node model;
+} WorldNode;
+
+struct World {
+    pthread_mutex_t lock; /* of all below that a bind touches: pods and figures */
+    Arena *arena;         /* nodes, templates, samples */
+    Dice dice;
+    WorldNode *nodes;
+    size_t n_nodes;
+    Map index;      /* node name to number */
+    Pod *templates; /* by workload: its pods, but for names */
+
+    WorldPod **pods; /* oldest first */
+    size_t n_pods, size;
+    uint64_t n_created;
+    size_t n_ended;
+    uint64_t now;       /* pods handed out so far */
+    uint64_t life_span; /* of an average pod, in ticks */
+};
+
+/* --- pods ------------------------------------------------------------------ */
+
+/* Five letters that differ for each of the first 14 million pods: multiplying by
+ * a number without a common factor only shuffles. */
+static void pod_suffix(uint64_t number, char suffix[6]) {
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    const uint64_t n = UINT64_C(27) * 27 * 27 * 27 * 27;
+    uint64_t rest = (number * UINT64_C(7368787) + 1234567) % n;
+
+    for (int i = 0; i < 5; i++) {
+        suffix[i] = letters[rest % 27];
+        rest /= 27;
+    }
+    suffix[5] = '\0';
+}
+
+static void pod_init(World *world, WorldPod *pod, const Workload *workload) {
+    uint64_t high = dice_roll(&world->dice), low = dice_roll(&world->dice);
+    char suffix[6];
+
+    pod_suffix(world->n_created++, suffix);
+    pod->workload = workload;
+    pod->model = world->templates[workload - workloads];
+    (void)snprintf(pod->name, sizeof(pod->name), "%s-%s", workload->name, suffix);
+    (void)snprintf(pod->uid,
+        sizeof(pod->uid),
+        "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64,
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0xfff,
+        low & UINT64_C(0xffffffffffff));
+    pod->model.name = str_from_c(pod->name);
+    pod->model.uid = str_from_c(pod->uid);
+}
+
+static WorldPod *add_pod(World *world, const Workload *workload) {
+    WorldPod *pod;
+
+    if (world->n_pods == world->size) {
+        size_t size = world->size ? world->size * 2 : 256;
+        WorldPod **pods = reallocarray(world->pods, size, sizeof(*pods));
+
+        if (!pods)
+            return NULL;
+        world->pods = pods;
+        world->size = size;
+    }
+    pod = calloc(1, sizeof(*pod));
+    if (!pod)
+        return NULL;
+    pod_init(world, pod, workload);
+    world->pods[world->n_pods++] = pod;
+    return pod;
+}
+
+static bool pod_is_pending(const WorldPod *pod) {
+    return str_is_empty(pod->model.node_name);
+}
+
+static const Workload *pick_workload(Dice *dice) {
+    size_t percent = dice_pick(dice, 100);
+
+    for (size_t i = 0; i < n_workloads; i++) {
+        if (percent < workloads[i].share)
+            return &workloads[i];
+        percent -= workloads[i].share;
+    }
+    return &workloads[0];
+}
+
+void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer) {
+    workload_write_pod(pod->workload,
+        &(PodIdentity){.name = pod->model.name, .uid = pod->model.uid},
+        is_typed,
+        writer);
+}
+
+/* --- the beginning ----------------------------------------------------------- */
+
+/* Writes a node and reads it back: what is served and what is dumped are the same. */
+static int make_node(World *world, size_t number, Buf *text) {
+    WorldNode *node = &world->nodes[number];
+    JsonWriter writer = JSON_WRITER(text);
+    JsonReader reader;
+
+    buf_reset(text);
+    fleet_write_node(number, &world->dice, &writer);
+    node->json = arena_copy(world->arena, buf_str(text));
+    if (buf_error(text) < 0 || !node->json.ptr)
+        return error_origin(-ENOMEM);
+    json_reader_init(&reader, node->json);
+    node_decode(&reader, world->arena, &node->model);
+    if (json_error(&reader) != JSON_OK)
+        return error_origin(-ENOMEM); /* what we write can be read */
+    return error_trace(map_add(&world->index, node->model.name, (uint32_t)number));
+}
+
+static int make_template(World *world, size_t number, Buf *text) {
+    JsonWriter writer = JSON_WRITER(text);
+    JsonReader reader;
+    Str json;
+
+    buf_reset(text);
+    workload_write_pod(&workloads[number], &(PodIdentity){0}, false, &writer);
+    json = arena_copy(world->arena, buf_str(text));
+    if (buf_error(text) < 0 || !json.ptr)
+        return error_origin(-ENOMEM);
+    json_reader_init(&reader, json);
+    pod_decode(&reader, world->arena, &world->templates[number]);
+    return json_error(&reader) == JSON_OK ? 0 : error_origin(-ENOMEM);
+}
+
+static int64_t share_of(const Resources *all, Str name, size_t percent) {
+    return resources_get(all, name) / 100 * (int64_t)percent;
+}
+
+/* Pods of one workload that ran on the node before the demo began. */
+static int load_node_with(
+    World *world, const WorldNode *node, const Workload *workload, size_t percent, int64_t *cpu) {
+    const Resources *offered = &node->model.allocatable;
+    const Resources *asked = &world->templates[workload - workloads].requests;
+    size_t n = dice_between(&world->dice, 0, workload->home_max);
+    int64_t gpus = resources_get(offered, STR(FLEET_GPU));
+
+    for (size_t i = 0; i < n; i++) {
+        WorldPod *pod;
+
+        *cpu += resources_get(asked, STR("cpu"));
+        gpus -= workload->gpus;
+        if (*cpu > share_of(offered, STR("cpu"), percent) || gpus < 0)
+            return 0;
+        pod = add_pod(world, workload);
+        if (!pod)
+            return error_origin(-ENOMEM);
+        pod->model.node_name = node->model.name;
+    }
+    return 0;
+}
+
+static int load_node(World *world, size_t number) {
+    size_t percent = dice_between(&world->dice, LOAD_MIN, LOAD_MAX);
+    int64_t cpu = 0;
+    int r;
+
+    for (size_t i = 0; i < n_workloads; i++) {
+        if (workloads[i].home != fleet_pool(number))
+            continue;
+        r = load_node_with(world, &world->nodes[number], &workloads[i], percent, &cpu);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+/* Pods end as fast as they are created when there are as many of them as an
+ * average one sees created in its life. The first ones have lived for a while. */
+static void set_ends(World *world) {
+    world->life_span = world->n_pods < 50 ? 50 : world->n_pods;
+    for (size_t i = 0; i < world->n_pods; i++)
+        world->pods[i]->ends_at = dice_between(&world->dice,
+            1,
+            (size_t)(world->life_span * 2 * world->pods[i]->workload->life_span / 100));
+}
+
+static int populate(World *world) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n_workloads; i++)
+        r = make_template(world, i, &text);
+    for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
+        r = make_node(world, i, &text);
+    for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
+        r = load_node(world, i);
+    set_ends(world);
+    return error_trace(r);
+}
+
+int world_new(size_t n_nodes, uint64_t seed, World **ret) {
+    _cleanup_(world_freep) World *world = calloc(1, sizeof(*world));
+    int r;
+
+    assert(n_nodes > 0 && n_nodes <= WORLD_NODES_MAX);
+    if (!world)
+        return error_origin(-ENOMEM);
+    (void)pthread_mutex_init(&world->lock, NULL);
+    world->dice = (Dice){.state = seed};
+    world->index = MAP_INIT;
+    world->arena = arena_new(WORLD_BUDGET);
+    if (!world->arena)
+        return error_origin(-ENOMEM);
+    world->n_nodes = n_nodes;
+    world->nodes = ARENA_ARRAY(world->arena, WorldNode, n_nodes);
+    world->templates = ARENA_ARRAY(world->arena, Pod, n_workloads);
+    if (!world->nodes || !world->templates)
+        return error_origin(-ENOMEM);
+    r = populate(world);
+    if (r < 0)
+        return error_trace(r);
+    *ret = TAKE_PTR(world);
+    return 0;
+}
+
+World *world_free(World *world) {
+    if (!world)
+        return NULL;
+    for (size_t i = 0; i < world->n_pods; i++)
+        free(world->pods[i]);
+    free(world->pods);
+    map_done(&world->index);
+    arena_free(world->arena);
+    (void)pthread_mutex_destroy(&world->lock);
+    free(world);
+    return NULL;
+}
+
+/* --- time ------------------------------------------------------------------ */
+
+static void end_pods(World *world) {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < world->n_pods; i++) {
+        if (world->pods[i]->ends_at > world->now)
+            world->pods[kept++] = world->pods[i];
+        else
+            free(world->pods[i]);
+    }
+    world->n_ended += world->n_pods - kept;
+    world->n_pods = kept;
+}
+
+static WorldPod *find_due(World *world) {
+    for (size_t i = 0; i < world->n_pods; i++) {
+        WorldPod *pod = world->pods[i];
+
+        if (pod_is_pending(pod) && pod->retry_at <= world->now &&
+            pod->n_attempts < WORLD_ATTEMPTS_MAX)
+            return pod;
+    }
+    return NULL;
+}
+
+static WorldPod *create_pod(World *world) {
+    const Workload *workload = pick_workload(&world->dice);
+    uint64_t most = world->life_span * 2 * workload->life_span / 100;
+    WorldPod *pod = add_pod(world, workload);
+
+    if (pod)
+        pod->ends_at = world->now + dice_between(&world->dice, (size_t)most / 4, (size_t)most);
+    return pod;
+}
+
+int world_next_pod(World *world, const WorldPod **ret) {
+    WorldPod *pod;
+
+    (void)pthread_mutex_lock(&world->lock);
+    world->now++;
+    end_pods(world);
+    pod = find_due(world);
+    if (!pod)
+        pod = create_pod(world);
+    if (pod) {
+        pod->n_attempts++;
+        pod->retry_at = world->now + (uint64_t)RETRY_TICKS * pod->n_attempts;
+    }
+    (void)pthread_mutex_unlock(&world->lock);
+    if (!pod)
+        return error_origin(-ENOMEM);
+    *ret = pod;
+    return 0;
+}
+
+const WorldPod *world_sample_pod(World *world, const char *name) {
+    for (size_t i = 0; i < n_workloads; i++) {
+        WorldPod *pod;
+
+        if (strcmp(workloads[i].name, name) != 0)
+            continue;
+        pod = ARENA_NEW(world->arena, WorldPod);
+        if (pod)
+            pod_init(world, pod, &workloads[i]);
+        return pod;
+    }
+    return NULL;
+}
+
+void world_figures(World *world, WorldFigures *ret) {
+    (void)pthread_mutex_lock(&world->lock);
+    *ret = (WorldFigures){.n_nodes = world->n_nodes, .n_ended = world->n_ended};
+    for (size_t i = 0; i < world->n_pods; i++)
+        *(pod_is_pending(world->pods[i]) ? &ret->n_pending : &ret->n_running) += 1;
+    (void)pthread_mutex_unlock(&world->lock);
+}
+
+/* --- binds ------------------------------------------------------------------ */
+
+/* The newest are the likely ones. */
+static WorldPod *find_pod(World *world, Str namespace, Str name) {
+    for (size_t i = world->n_pods; i-- > 0;) {
+        const Pod *model = &world->pods[i]->model;
+
+        if (str_eq(model->name, name) && str_eq(model->namespace, namespace))
+            return world->pods[i];
+    }
+    return NULL;
+}
+
+static void bind_locked(World *world, const BindArgs *args, char *error, size_t size) {
+    WorldPod *pod = find_pod(world, args->pod_namespace, args->pod_name);
+    uint32_t node = map_find(&world->index, args->node);
+
+    if (!pod)
+        (void)snprintf(error, size, "pods \"%.*s\" not found", STR_FMT(args->pod_name));
+    else if (!str_eq(pod->model.uid, args->pod_uid))
+        (void)snprintf(error, size, "the UID of pod %s is %s now", pod->name, pod->uid);
+    else if (node == MAP_NONE)
+        (void)snprintf(error, size, "nodes \"%.*s\" not found", STR_FMT(args->node));
+    else if (pod_is_pending(pod))
+        pod->model.node_name = world->nodes[node].model.name;
+    else if (!str_eq(pod->model.node_name, args->node))
+        (void)snprintf(error,
+            size,
+            "pod %s is already assigned to node \"%.*s\"",
+            pod->name,
+            STR_FMT(pod->model.node_name));
+}
+
+void world_bind(World *world, const BindArgs *args, char *error, size_t size) {
+    error[0] = '\0';
+    (void)pthread_mutex_lock(&world->lock);
+    bind_locked(world, args, error, size);
+    (void)pthread_mutex_unlock(&world->lock);
+}
+
+/* --- views ------------------------------------------------------------------ */
+
+static int build(World *world, SnapshotBuilder *builder) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
+        r = snapshot_builder_add_node(builder, &world->nodes[i].model);
+    for (size_t i = 0; r == 0 && i < world->n_pods; i++)
+        if (!pod_is_pending(world->pods[i]))
+            r = snapshot_builder_add_pod(builder, &world->pods[i]->model);
+    return error_fold(r);
+}
+
+int world_snapshot(World *world, Snapshot **ret) {
+    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
+    int r;
+
+    if (!builder)
+        return error_origin(-ENOMEM);
+    (void)pthread_mutex_lock(&world->lock);
+    r = build(world, builder);
+    (void)pthread_mutex_unlock(&world->lock);
+    if (r < 0)
+        return error_trace(r);
+    return error_trace(snapshot_builder_finish(builder, ret));
+}
+
+static void write_items(World *world, JsonWriter *writer) {
+    for (size_t i = 0; i < world->n_nodes; i++)
+        json_write_raw(writer, world->nodes[i].json);
+    for (size_t i = 0; i < world->n_pods; i++) {
+        const WorldPod *pod = world->pods[i];
+
+        workload_write_pod(pod->workload,
+            &(PodIdentity){
+                .name = pod->model.name,
+                .uid = pod->model.uid,
+                .node = pod->model.node_name,
+            },
+            /* is_typed= */ true,
+            writer);
+    }
+}
+
+void world_write(World *world, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_write_key(&writer, STR("apiVersion"));
+    json_write_string(&writer, STR("v1"));
+    json_write_key(&writer, STR("kind"));
+    json_write_string(&writer, STR("List"));
+    json_write_key(&writer, STR("items"));
+    json_write_array(&writer);
+    (void)pthread_mutex_lock(&world->lock);
+    write_items(world, &writer);
+    (void)pthread_mutex_unlock(&world->lock);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}

@@ -1,0 +1,79 @@
+#pragma once
+
+/*
+ * World: the demo's cluster, and the truth about it.
+ *
+ * What an API server with a few controllers is to a real scheduler: it has nodes
+ * and pods, hands out pods that want a node, carries out binds, and lets pods end
+ * as time goes, about as many as it creates, so that the cluster neither fills up
+ * nor runs empty. Time is counted in pods handed out, not in seconds; the same
+ * seed gives the same history as long as the same binds are made.
+ *
+ * Threads: binds come from any; everything else is for one thread, which may keep
+ * what world_next_pod() gave until it calls that again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cluster/snapshot.h"
+#include "demo/workload.h"
+#include "extender/wire.h"
+#include "json/write.h"
+#include "model/pod.h"
+
+#define WORLD_NODES_MAX 15000u
+
+/* A pod that finds no node is tried this often before it is left alone. */
+#define WORLD_ATTEMPTS_MAX 3u
+
+/* 15,000 nodes and their pods need about 60 MiB as JSON. */
+#define WORLD_DUMP_MAX ((size_t)512 * 1024 * 1024)
+
+typedef struct World World;
+
+typedef struct WorldPod {
+    const Workload *workload;
+    Pod model;           /* as the snapshot has it */
+    unsigned n_attempts; /* this one included; 1: the pod is new */
+    uint64_t retry_at;   /* while pending */
+    uint64_t ends_at;
+    char name[32], uid[40];
+} WorldPod;
+
+typedef struct WorldFigures {
+    size_t n_nodes;
+    size_t n_running, n_pending; /* pods now */
+    size_t n_ended;              /* pods that are gone */
+} WorldFigures;
+
+/* 0, or -ENOMEM. @n_nodes is 1 to WORLD_NODES_MAX. */
+int world_new(size_t n_nodes, uint64_t seed, World **ret);
+World *world_free(World *world); /* takes NULL */
+DEFINE_CLEANUP(World *, world_free)
+
+void world_figures(World *world, WorldFigures *ret);
+
+/* Lets time pass by one pod and gives the next one that wants a node: one that
+ * found none a while ago, or a new one. 0, or -ENOMEM. */
+int world_next_pod(World *world, const WorldPod **ret);
+
+/* A pod of @name's workload that is not part of the world; NULL when there is no
+ * such workload or no memory. Lives as long as the world. */
+const WorldPod *world_sample_pod(World *world, const char *name);
+
+/* Puts the pod on the node. Doing it again is no error. Writes a message for
+ * kube-scheduler into @error, or leaves it empty. Any thread. */
+void world_bind(World *world, const BindArgs *args, char *error, size_t size);
+
+/* The cluster as it is now. 0, or -ENOMEM. */
+int world_snapshot(World *world, Snapshot **ret);
+
+/* The cluster as `kubectl get nodes,pods -A -o json` would show it. */
+void world_write(World *world, Buf *out);
+
+/* As a pod that wants a node, wherever it is. See workload_write_pod(). */
+void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer);

@@ -1,0 +1,18 @@
+#pragma once
+
+/*
+ * Scores on the wire: kube-scheduler takes whole numbers, 0 to 10 by agreement,
+ * and checks nothing. berth combines rules at full precision, 0 to 100, and maps
+ * to the wire last.
+ */
+
+#define WIRE_SCORE_MAX 10
+
+/* 0..100 to 0..10, halves up. In range whatever comes in, NaN included. */
+static inline unsigned score_to_wire(double score) {
+    double scaled = score / (100.0 / WIRE_SCORE_MAX) + 0.5;
+
+    if (!(scaled >= 1))
+        return 0;
+    return scaled >= WIRE_SCORE_MAX ? WIRE_SCORE_MAX : (unsigned)scaled;
+}

@@ -1,0 +1,14 @@
+#pragma once
+
+/* What jansson says to a text. Apart from test-oracle.c: its header and ours
+ * share names (json_object, JSON_STRING, ...). */
+
+#include <stddef.h>
+
+typedef enum OracleSays {
+    ORACLE_ACCEPTS,
+    ORACLE_REJECTS,
+    ORACLE_ABSTAINS, /* a limit of jansson's own: number range, depth, NUL in a key */
+} OracleSays;
+
+OracleSays oracle_ask(const char *text, size_t len);

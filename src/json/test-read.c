@@ -1,0 +1,784 @@
+#include "json/read.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+
+/* --- tokens -------------------------------------------------------------- */
+
+/* One letter a token, the text behind keys, strings and numbers, and at the end
+ * "." or the error: what a reader saw, as a line. */
+static void trace_token(const JsonReader *reader, JsonToken token, Buf *out) {
+    static const char letters[] = "{}[]ksntfz.?!";
+
+    buf_append_char(out, letters[token]);
+    if (token == JSON_KEY || token == JSON_STRING || token == JSON_NUMBER) {
+        buf_append(out, reader->text);
+        buf_append_char(out, reader->escaped ? '\\' : ' ');
+    }
+    if (token == JSON_BAD)
+        buf_printf(out, "%d@%zu %s", reader->error, reader->error_at, reader->error_text);
+}
+
+static void trace_whole(Str input, Buf *out) {
+    JsonReader reader;
+    JsonToken token;
+
+    json_reader_init(&reader, input);
+    do {
+        token = json_next(&reader);
+        trace_token(&reader, token, out);
+        assert_int_not_equal(token, JSON_MORE);
+    } while (token != JSON_DONE && token != JSON_BAD);
+    assert_int_equal(json_next(&reader), token); /* and stays there */
+}
+
+/* Reads until more is needed. False when there is no more to be had. */
+static bool trace_part(JsonReader *reader, Buf *out) {
+    for (;;) {
+        size_t at = reader->at;
+        JsonToken token = json_next(reader);
+
+        if (token == JSON_MORE) {
+            assert_int_equal(reader->at, at);
+            return true;
+        }
+        trace_token(reader, token, out);
+        if (token == JSON_DONE || token == JSON_BAD)
+            return false;
+    }
+}
+
+/* @input in pieces of the given length, the first of them @first long. Each time
+ * it lies somewhere else, and nothing lies behind it. */
+static void trace_pieces(Str input, size_t first, size_t piece, Buf *out) {
+    char *copy = NULL, *before = NULL;
+    JsonReader reader;
+    bool more = true;
+
+    json_reader_init_partial(&reader, STR_NULL);
+    for (size_t len = first; more; len += piece) {
+        len = len < input.len ? len : input.len;
+        copy = malloc(len > 0 ? len : 1);
+        assert_non_null(copy);
+        memcpy(copy, input.ptr, len);
+        json_reader_extend(&reader, str_of(copy, len), /* complete= */ false);
+        free(before);
+        before = copy;
+        more = trace_part(&reader, out);
+        if (more && len == input.len) {
+            json_reader_extend(&reader, str_of(copy, len), /* complete= */ true);
+            assert_false(trace_part(&reader, out));
+            break;
+        }
+    }
+    free(copy);
+}
+
+typedef struct TokenCase {
+    Str input;
+    const char *trace;
+} TokenCase;
+
+static const TokenCase token_cases[] = {
+    {STR("{}"), "{}."},
+    {STR("[]"), "[]."},
+    {STR(" \t\r\n[ ] \n"), "[]."},
+    {STR("{\"a\":1,\"b\":[true,false,null]}"), "{ka n1 kb [tfz]}."},
+    {STR(" { \"a\" : { } , \"\" : [ \"x\" , -1.5e+3 ] } "), "{ka {}k [sx n-1.5e+3 ]}."},
+    {STR("\"\""), "s ."},
+    {STR("0"), "n0 ."},
+    {STR("-0"), "n-0 ."},
+    {STR("10.25E07"), "n10.25E07 ."},
+    {STR("null"), "z."},
+    {STR("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\""), "s\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\."},
+    {STR("[\"\\ud83d\\udea2\"]"), "[s\\ud83d\\udea2\\]."},
+    {STR("[\"\\u0000\"]"), "[s\\u0000\\]."},
+    {STR("{\"a\":1,\"a\":2}"), "{ka n1 ka n2 }."},
+    {STR("[123456789012345678901234567890]"), "[n123456789012345678901234567890 ]."},
+    {STR("\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\xa2 \x7f\""),
+        "scaf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\xa2 \x7f ."},
+    {STR("[\"0123456789012345678901234567890123456789012345678901234567890123456789\",\"a\"]"),
+        "[s0123456789012345678901234567890123456789012345678901234567890123456789 sa ]."},
+
+    /* Errors: number of the JsonError, place, text. */
+    {STR(""), "!6@0 the input ends where a value should be"},
+    {STR("  "), "!6@2 the input ends where a value should be"},
+    {STR("{"), "{!6@1 the input ends inside an object"},
+    {STR("[1"), "[n1 !6@2 the input ends inside an array"},
+    {STR("[1,"), "[n1 !6@3 the input ends where a value should be"},
+    {STR("{\"a\""), "{!6@4 the input ends behind a key"},
+    {STR("{\"a\":"), "{ka !6@5 the input ends where a value should be"},
+    {STR("{\"a\":1,"), "{ka n1 !6@7 the input ends where a key should be"},
+    {STR("[1,]"), "[n1 !1@3 expected a value"},
+    {STR("[,1]"), "[!1@1 expected a value"},
+    {STR("[1 2]"), "[n1 !1@3 expected ',' or ']'"},
+    {STR("[1,2}"), "[n1 n2 !1@4 expected ',' or ']'"},
+    {STR("{\"a\":1]"), "{ka n1 !1@6 expected ',' or '}'"},
+    {STR("{\"a\":1,}"), "{ka n1 !1@7 expected a key"},
+    {STR("{\"a\" 1}"), "{!1@5 expected ':'"},
+    {STR("{\"a\",1}"), "{!1@4 expected ':'"},
+    {STR("{a:1}"), "{!1@1 expected a key"},
+    {STR("{'a':1}"), "{!1@1 expected a key"},
+    {STR("['a']"), "[!1@1 expected a value"},
+    {STR("{} {}"), "{}!7@3 something follows the value"},
+    {STR("1 2"), "n1 !7@2 something follows the value"},
+    {STR("[1]]"), "[n1 ]!7@3 something follows the value"},
+    {STR("NaN"), "!1@0 expected a value"},
+    {STR("nul"), "!6@3 the input ends inside a word"},
+    {STR("nulL"), "!1@0 expected a value"},
+    {STR("truefalse"), "t!7@4 something follows the value"},
+    {STR("01"), "!1@0 a number may not start with a 0"},
+    {STR("[-012]"), "[!1@2 a number may not start with a 0"},
+    {STR("-"), "!6@1 the input ends inside a number"},
+    {STR("-a"), "!1@1 expected a digit"},
+    {STR("+1"), "!1@0 expected a value"},
+    {STR(".5"), "!1@0 expected a value"},
+    {STR("1."), "!6@2 the input ends inside a number"},
+    {STR("[1.]"), "[!1@3 expected a digit"},
+    {STR("[1e]"), "[!1@3 expected a digit"},
+    {STR("[1e+]"), "[!1@4 expected a digit"},
+    {STR("0x10"), "n0 !7@1 something follows the value"},
+    {STR("\xef\xbb\xbf{}"), "!1@0 expected a value"}, /* a byte order mark */
+    {STR("\""), "!6@1 the input ends inside a string"},
+    {STR("\"\\"), "!6@2 the input ends inside an escape"},
+    {STR("\"\\u12"), "!6@5 the input ends inside an escape"},
+    {STR("\"\\x\""), "!1@1 no such escape"},
+    {STR("\"\\u12g4\""), "!1@5 expected four hex digits behind \\u"},
+    {STR("\"a\nb\""), "!1@2 a control character inside a string"},
+    {STR("\"a\0b\""), "!1@2 a control character inside a string"},
+    {STR("\"\\ud800\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\ud800"), "!6@7 the input ends inside a surrogate pair"},
+    {STR("\"\\ud800\\n\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\ud800\\u0041\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\ud800\\ud800\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\udc00\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\udc00\\udc00\""), "!2@1 half a surrogate pair"},
+    {STR("\"\xff\""), "!2@1 not UTF-8"},
+    {STR("\"\xc0\x80\""), "!2@1 not UTF-8"},         /* overlong */
+    {STR("\"\xe0\x80\xaf\""), "!2@1 not UTF-8"},     /* overlong */
+    {STR("\"\xf0\x80\x80\xaf\""), "!2@1 not UTF-8"}, /* overlong */
+    {STR("\"\xed\xa0\x80\""), "!2@1 not UTF-8"},     /* a surrogate */
+    {STR("\"\xf4\x90\x80\x80\""), "!2@1 not UTF-8"}, /* over U+10FFFF */
+    {STR("\"\xe2\x82\""), "!2@1 not UTF-8"},         /* cut off */
+    {STR("\"ab\xe2\x82"), "!2@3 not UTF-8"},
+    {STR("{\"\xff\":1}"), "{!2@2 not UTF-8"},
+};
+
+static void test_tokens(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(10000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(token_cases); i++) {
+        const TokenCase *c = &token_cases[i];
+
+        trace_whole(c->input, &out);
+        buf_append_char(&out, '\0');
+        assert_string_equal(out.data, c->trace);
+        buf_reset(&out);
+    }
+}
+
+static void assert_same_trace(const Buf *a, const Buf *b) {
+    assert_int_equal(a->len, b->len);
+    assert_memory_equal(a->data, b->data, a->len);
+}
+
+/* Every split into two, and pieces of 1, 2, 3 and 7 bytes. */
+static void check_splits(Str input) {
+    static const size_t pieces[] = {1, 2, 3, 7};
+    _cleanup_(buf_done) Buf whole = BUF_INIT(10000), split = BUF_INIT(10000);
+
+    trace_whole(input, &whole);
+    for (size_t at = 0; at <= input.len; at++) {
+        buf_reset(&split);
+        trace_pieces(input, at, input.len + 1, &split);
+        assert_same_trace(&split, &whole);
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(pieces); i++) {
+        buf_reset(&split);
+        trace_pieces(input, pieces[i], pieces[i], &split);
+        assert_same_trace(&split, &whole);
+    }
+}
+
+static const char sample[] =
+    "{\"kind\":\"Node\",\"metadata\":{\"name\":\"ip-10-0-0-1.eu-central-1.compute.internal\","
+    "\"labels\":{\"topology.kubernetes.io/zone\":\"eu-central-1a\",\"esc\\u0061ped\":\"\\ud83d"
+    "\\udea2 \xf0\x9f\x9a\xa2\"}},\n  \"spec\": { \"taints\": [ ], \"unschedulable\": false },\n"
+    "  \"numbers\": [ 0, -1, 2.50, 1e10, 123456789012345678901234567890 ], \"null\": null } ";
+
+static void test_splits(void **state) {
+    for (size_t i = 0; i < ELEMENTS_OF(token_cases); i++)
+        check_splits(token_cases[i].input);
+    check_splits(STR(sample));
+}
+
+static void test_depth(void **state) {
+    char text[JSON_DEPTH_MAX * 2 + 2];
+    JsonReader reader;
+
+    memset(text, '[', JSON_DEPTH_MAX);
+    memset(text + JSON_DEPTH_MAX, ']', JSON_DEPTH_MAX);
+    json_reader_init(&reader, str_of(text, JSON_DEPTH_MAX * 2));
+    json_skip(&reader, NULL);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+
+    text[JSON_DEPTH_MAX] = '[';
+    json_reader_init(&reader, str_of(text, JSON_DEPTH_MAX * 2));
+    json_skip(&reader, NULL);
+    assert_int_equal(json_error(&reader), JSON_E_DEPTH);
+    assert_int_equal(reader.error_at, JSON_DEPTH_MAX);
+}
+
+/* Objects and arrays in turns: each level keeps what it is. */
+static void test_levels(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(10000);
+    JsonReader reader;
+
+    for (unsigned i = 0; i < JSON_DEPTH_MAX; i++)
+        buf_append(&text, i % 3 == 1 ? STR("[") : STR("{\"a\":"));
+    buf_append_char(&text, '1');
+    for (unsigned i = JSON_DEPTH_MAX; i-- > 0;)
+        buf_append_char(&text, i % 3 == 1 ? ']' : '}');
+    json_reader_init(&reader, buf_str(&text));
+    json_skip(&reader, NULL);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+}
+
+/* --- helpers ------------------------------------------------------------- */
+
+static void assert_error(const JsonReader *reader, JsonError error, size_t at) {
+    assert_int_equal(json_error(reader), error);
+    if (error != JSON_OK)
+        assert_int_equal(reader->error_at, at);
+}
+
+typedef struct Sample {
+    Str name;
+    int64_t count;
+    bool ready;
+    double ratio;
+    Str names[4];
+    size_t n_names;
+    size_t n_unknown;
+} Sample;
+
+static void decode_sample(JsonReader *r, Arena *arena, Sample *ret) {
+    Str key;
+
+    json_object(r);
+    while (json_key(r, &key)) {
+        if (json_key_is(r, key, STR("name"))) {
+            json_string(r, arena, &ret->name);
+        } else if (json_key_is(r, key, STR("count"))) {
+            json_int64(r, &ret->count);
+        } else if (json_key_is(r, key, STR("ready"))) {
+            json_bool(r, &ret->ready);
+        } else if (json_key_is(r, key, STR("ratio"))) {
+            json_double(r, &ret->ratio);
+        } else if (json_key_is(r, key, STR("names"))) {
+            json_array(r);
+            while (json_element(r)) {
+                assert_true(ret->n_names < ELEMENTS_OF(ret->names));
+                json_string(r, arena, &ret->names[ret->n_names++]);
+            }
+        } else {
+            ret->n_unknown++;
+            json_skip(r, NULL);
+        }
+    }
+    json_end(r);
+}
+
+static void test_decoder(void **state) {
+    static const Str inputs[] = {
+        STR("{\"name\":\"a\\nb\",\"count\":-7,\"ready\":true,\"ratio\":0.5,\"names\":[\"x\",\"y\"],"
+            "\"other\":{\"a\":[1,{}]}}"),
+        STR(" { \"other\" : null , \"names\" : [ \"x\" , \"y\" ] , \"ratio\" : 5e-1 ,\n"
+            " \"ready\" : true , \"count\" : -7 , \"n\\u0061me\" : \"a\\u000ab\" } "),
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(10000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(inputs); i++) {
+        JsonReader reader;
+        Sample s = {0};
+
+        json_reader_init(&reader, inputs[i]);
+        decode_sample(&reader, arena, &s);
+        assert_error(&reader, JSON_OK, 0);
+        assert_true(str_is(s.name, "a\nb"));
+        assert_int_equal(s.count, -7);
+        assert_true(s.ready);
+        assert_true(s.ratio == 0.5);
+        assert_int_equal(s.n_names, 2);
+        assert_true(str_is(s.names[1], "y"));
+        assert_int_equal(s.n_unknown, 1);
+    }
+}
+
+/* null is no container, no string, no number: what was there before stays. */
+static void test_nulls(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(10000);
+    Sample s = {.name = STR("old"), .count = 5, .ready = true, .ratio = 2};
+    JsonReader reader;
+
+    json_reader_init(&reader,
+        STR("{\"name\":null,\"count\":null,\"ready\":null,\"ratio\":null,\"names\":null,\"x\":1}"));
+    decode_sample(&reader, arena, &s);
+    assert_error(&reader, JSON_OK, 0);
+    assert_true(str_is(s.name, "old"));
+    assert_int_equal(s.count, 5);
+    assert_true(s.ready && s.ratio == 2);
+    assert_int_equal(s.n_names, 0);
+    assert_int_equal(s.n_unknown, 1);
+
+    json_reader_init(&reader, STR("null "));
+    decode_sample(&reader, arena, &s);
+    assert_error(&reader, JSON_OK, 0);
+}
+
+static void test_decoder_errors(void **state) {
+    static const struct {
+        Str input;
+        JsonError error;
+        size_t at;
+        const char *text;
+    } errors[] = {
+        {STR("[]"), JSON_E_TYPE, 0, "byte 0: expected an object"},
+        {STR("{\"name\":1}"), JSON_E_TYPE, 8, "byte 8: expected a string"},
+        {STR("{\"name\": }"), JSON_E_SYNTAX, 9, "byte 9: expected a value"},
+        {STR("{\"count\":\"1\"}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
+        {STR("{\"count\":1.0}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
+        {STR("{\"count\":1e3}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
+        {STR("{\"count\":9223372036854775808}"),
+            JSON_E_RANGE,
+            9,
+            "byte 9: a number that does not fit 64 bits"},
+        {STR("{\"ready\":0}"), JSON_E_TYPE, 9, "byte 9: expected true or false"},
+        {STR("{\"ready\":tru}"), JSON_E_SYNTAX, 9, "byte 9: expected a value"},
+        {STR("{\"ratio\":1e999}"), JSON_E_RANGE, 9, "byte 9: a number that does not fit a double"},
+        {STR("{\"names\":{}}"), JSON_E_TYPE, 9, "byte 9: expected an array"},
+        {STR("{\"names\":[1]}"), JSON_E_TYPE, 10, "byte 10: expected a string"},
+        {STR("{\"names\":[\"a\",]}"), JSON_E_SYNTAX, 14, "byte 14: expected a value"},
+        {STR("{\"names\":[\"a\""), JSON_E_END, 13, "byte 13: the input ends inside an array"},
+        {STR("{\"x\":[1,2}"), JSON_E_SYNTAX, 9, "byte 9: expected ',' or ']'"},
+        {STR("{} {"), JSON_E_TRAILING, 3, "byte 3: something follows the value"},
+        {STR(""), JSON_E_END, 0, "byte 0: the input ends where a value should be"},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(10000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(errors); i++) {
+        JsonReader reader;
+        Sample s = {0};
+        char text[100];
+
+        json_reader_init(&reader, errors[i].input);
+        decode_sample(&reader, arena, &s);
+        assert_error(&reader, errors[i].error, errors[i].at);
+        json_describe(&reader, text, sizeof(text));
+        assert_string_equal(text, errors[i].text);
+    }
+}
+
+static void test_first_error_stays(void **state) {
+    JsonReader reader;
+    Str text = STR("untouched"), key;
+    bool escaped = true, flag = true;
+    int64_t number = 3;
+
+    json_reader_init(&reader, STR("[1]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_error(&reader, JSON_E_TYPE, 1);
+
+    json_fail(&reader, JSON_E_RANGE, "later");
+    json_int64(&reader, &number);
+    json_bool(&reader, &flag);
+    json_skip(&reader, &text);
+    json_skip_fast(&reader, &text);
+    json_object(&reader);
+    assert_false(json_key(&reader, &key));
+    assert_false(json_element(&reader));
+    assert_false(json_null(&reader));
+    assert_false(json_take_literal(&reader, STR("\"a\"")));
+    assert_int_equal(json_peek(&reader), JSON_BAD);
+    assert_int_equal(json_next(&reader), JSON_BAD);
+    json_end(&reader);
+    assert_error(&reader, JSON_E_TYPE, 1);
+    assert_true(str_is(text, "untouched"));
+    assert_true(escaped && flag && number == 3);
+}
+
+static void test_fail(void **state) {
+    JsonReader reader;
+    Str text = STR_NULL;
+    bool escaped;
+    char described[16];
+
+    json_reader_init(&reader, STR(" \"In\" "));
+    json_describe(&reader, described, sizeof(described));
+    assert_string_equal(described, "no error");
+    json_string_raw(&reader, &text, &escaped);
+    json_fail(&reader, JSON_E_TYPE, "no such operator");
+    assert_error(&reader, JSON_E_TYPE, 1);
+    json_describe(&reader, described, sizeof(described));
+    assert_string_equal(described, "byte 1: no such"); /* cut to fit */
+}
+
+static void test_peek(void **state) {
+    static const JsonToken expected[] = {JSON_OBJECT_BEGIN,
+        JSON_ARRAY_BEGIN,
+        JSON_STRING,
+        JSON_NUMBER,
+        JSON_NUMBER,
+        JSON_TRUE,
+        JSON_FALSE,
+        JSON_NULL};
+    JsonReader reader;
+
+    json_reader_init(&reader, STR("[{}, [], \"\", 0, -1, true, false, null, x]"));
+    json_array(&reader);
+    assert_int_equal(json_peek(&reader), JSON_BAD); /* an element may be, but was not asked for */
+    assert_int_equal(json_error(&reader), JSON_OK);
+    for (size_t i = 0; i < ELEMENTS_OF(expected); i++) {
+        assert_true(json_element(&reader));
+        assert_int_equal(json_peek(&reader), expected[i]);
+        json_skip(&reader, NULL);
+    }
+    assert_true(json_element(&reader));
+    assert_int_equal(json_peek(&reader), JSON_BAD);
+    assert_error(&reader, JSON_E_SYNTAX, 39);
+}
+
+static void test_int64(void **state) {
+    static const struct {
+        Str text;
+        int64_t value;
+    } numbers[] = {
+        {STR("0"), 0},
+        {STR("-0"), 0},
+        {STR(" 42 "), 42},
+        {STR("9223372036854775807"), INT64_MAX},
+        {STR("-9223372036854775808"), INT64_MIN},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(numbers); i++) {
+        JsonReader reader;
+        int64_t value = 99;
+
+        json_reader_init(&reader, numbers[i].text);
+        json_int64(&reader, &value);
+        json_end(&reader);
+        assert_error(&reader, JSON_OK, 0);
+        assert_int_equal(value, numbers[i].value);
+    }
+}
+
+static void test_double(void **state) {
+    static const struct {
+        Str text;
+        double value;
+    } numbers[] = {
+        {STR("0"), 0},
+        {STR("-2.5e-1"), -0.25},
+        {STR("123456789012345678901234567890"), 123456789012345678901234567890.0},
+        {STR("1e-999"), 0},
+        {STR("1.7976931348623157e308"), 1.7976931348623157e308},
+    };
+    char digits[JSON_DOUBLE_TEXT_MAX + 1];
+    JsonReader reader;
+    double value = 99;
+
+    for (size_t i = 0; i < ELEMENTS_OF(numbers); i++) {
+        json_reader_init(&reader, numbers[i].text);
+        json_double(&reader, &value);
+        json_end(&reader);
+        assert_error(&reader, JSON_OK, 0);
+        assert_true(value == numbers[i].value);
+    }
+
+    memset(digits, '1', sizeof(digits));
+    json_reader_init(&reader, str_of(digits, JSON_DOUBLE_TEXT_MAX));
+    json_double(&reader, &value);
+    assert_error(&reader, JSON_OK, 0);
+    json_reader_init(&reader, str_of(digits, sizeof(digits)));
+    json_double(&reader, &value);
+    assert_error(&reader, JSON_E_RANGE, 0);
+}
+
+static void test_number(void **state) {
+    JsonReader reader;
+    Str text = STR_NULL;
+
+    json_reader_init(&reader, STR("[1e+30,null]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_number(&reader, &text);
+    assert_true(str_is(text, "1e+30"));
+    assert_true(json_element(&reader));
+    json_number(&reader, &text);
+    assert_error(&reader, JSON_E_TYPE, 7);
+}
+
+/* Both ways of skipping, on each value of an array. */
+static void test_skip(void **state) {
+    static const Str values[] = {
+        STR("1"),
+        STR("\"a\\\"]\""),
+        STR("{\"a\":[\"}\",{}],\"b\":{}}"),
+        STR("[[[]],\"\xc3\xa9\"]"),
+        STR("null"),
+        STR("-0.5e1"),
+    };
+    _cleanup_(buf_done) Buf text = BUF_INIT(1000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(values); i++) {
+        buf_append(&text, i == 0 ? STR("[ ") : STR(" , "));
+        buf_append(&text, values[i]);
+    }
+    buf_append(&text, STR(" ]"));
+
+    for (int fast = 0; fast < 2; fast++) {
+        JsonReader reader;
+        Str raw = STR_NULL;
+        size_t i = 0;
+
+        json_reader_init(&reader, buf_str(&text));
+        json_array(&reader);
+        for (; json_element(&reader); i++) {
+            if (fast)
+                json_skip_fast(&reader, &raw);
+            else
+                json_skip(&reader, &raw);
+            assert_true(str_eq(raw, values[i]));
+        }
+        json_end(&reader);
+        assert_error(&reader, JSON_OK, 0);
+        assert_int_equal(i, ELEMENTS_OF(values));
+    }
+}
+
+static void test_skip_validates(void **state) {
+    JsonReader reader;
+
+    json_reader_init(&reader, STR("{\"a\":[1,2},\"b\":\"\xff\"}"));
+    json_skip(&reader, NULL);
+    assert_error(&reader, JSON_E_SYNTAX, 9);
+
+    json_reader_init(&reader, STR("{\"a\":[1,nope],\"b\":\"\xff\"}"));
+    json_skip_fast(&reader, NULL);
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+
+    json_reader_init(&reader, STR("{\"a\":["));
+    json_skip_fast(&reader, NULL);
+    assert_error(&reader, JSON_E_END, 6);
+
+    json_reader_init(&reader, STR("\"a\\\""));
+    json_skip_fast(&reader, NULL);
+    assert_error(&reader, JSON_E_END, 4);
+}
+
+static void test_string_raw(void **state) {
+    JsonReader reader;
+    Str text = STR_NULL;
+    bool escaped;
+
+    json_reader_init(&reader, STR("[\"plain\", \"caf\xc3\xa9\",\"a\\u0062\",null]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "plain") && !escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "caf\xc3\xa9") && !escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "a\\u0062") && escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_error(&reader, JSON_E_TYPE, 28);
+}
+
+/* Names of every length, so that they lie in every way across the windows. */
+static void test_names(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(100000);
+    JsonReader reader;
+    Str name = STR_NULL;
+    bool escaped;
+    size_t n = 0;
+
+    buf_append_char(&text, '[');
+    for (size_t len = 0; len < 200; len++) {
+        buf_append(&text, len > 0 ? STR(",\"") : STR("\""));
+        buf_append_repeat(&text, (char)('a' + len % 26), len);
+        buf_append_char(&text, '"');
+    }
+    buf_append_char(&text, ']');
+
+    json_reader_init(&reader, buf_str(&text));
+    json_array(&reader);
+    for (; json_element(&reader); n++) {
+        json_string_raw(&reader, &name, &escaped);
+        assert_int_equal(name.len, n);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(name.ptr[i], 'a' + n % 26);
+    }
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+    assert_int_equal(n, 200);
+}
+
+static void test_take_literal(void **state) {
+    static const Str name = STR("\"ip-10-0-0-1.eu-central-1.compute.internal\"");
+    JsonReader reader;
+    Str text = STR_NULL;
+    bool escaped;
+
+    json_reader_init(&reader,
+        STR("[\"ip-10-0-0-1.eu-central-1.compute.internal\",\n"
+            "  \"ip-10-0-0-1.eu-central-1.compute.internal\",\"ip-10-0-0-1\",\"a\",\"\",7]"));
+    assert_false(json_take_literal(&reader, name));
+    json_array(&reader);
+    assert_false(json_take_literal(&reader, name)); /* not without json_element() */
+    assert_true(json_element(&reader));
+    assert_true(json_take_literal(&reader, name));
+    assert_true(json_element(&reader));
+    assert_true(json_take_literal(&reader, name));
+    assert_false(json_take_literal(&reader, name));
+    assert_true(json_element(&reader));
+    assert_false(json_take_literal(&reader, name));
+    assert_false(json_take_literal(&reader, STR("\"ip-10-0-0-2\"")));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "ip-10-0-0-1"));
+    assert_true(json_element(&reader));
+    assert_true(json_take_literal(&reader, STR("\"a\"")));
+    assert_true(json_element(&reader));
+    assert_true(json_take_literal(&reader, STR("\"\"")));
+    assert_true(json_element(&reader));
+    assert_false(json_take_literal(&reader, name)); /* longer than what is left */
+    json_skip(&reader, NULL);
+    assert_false(json_element(&reader));
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+}
+
+/* White space before a value, in each place where one can be. */
+static void test_take_literal_after_space(void **state) {
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, STR(" \"a\""));
+    assert_true(json_take_literal(&reader, STR("\"a\"")));
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+
+    json_reader_init(&reader, STR("{ \"k\" : \"a\" }"));
+    json_object(&reader);
+    assert_true(json_key(&reader, &key));
+    assert_true(json_take_literal(&reader, STR("\"a\"")));
+    assert_false(json_key(&reader, &key));
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+}
+
+/* --- text ---------------------------------------------------------------- */
+
+static void test_unescape(void **state) {
+    static const struct {
+        Str raw, text;
+    } texts[] = {
+        {STR(""), STR("")},
+        {STR("plain"), STR("plain")},
+        {STR("\\\"\\\\\\/\\b\\f\\n\\r\\t"), STR("\"\\/\b\f\n\r\t")},
+        {STR("a\\u0041\\u00e9\\u20AC\\uD83D\\uDEA2z"),
+            STR("aA\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\xa2z")},
+        {STR("\\u0000"), STR("\0")},
+        {STR("\\udbff\\udfff"), STR("\xf4\x8f\xbf\xbf")},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(10000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        Str text = json_unescape(texts[i].raw, arena);
+
+        assert_non_null(text.ptr);
+        assert_true(str_eq(text, texts[i].text));
+    }
+}
+
+static void test_budget(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(16);
+    JsonReader reader;
+    Str text = STR("untouched");
+
+    json_reader_init(&reader, STR("\"a string with an \\u0065scape and over sixteen bytes\""));
+    json_string(&reader, arena, &text);
+    assert_error(&reader, JSON_E_MEMORY, 0);
+    assert_true(str_is(text, "untouched"));
+}
+
+static void test_key_is(void **state) {
+    static const struct {
+        Str object;
+        const char *name;
+        bool is;
+    } keys[] = {
+        {STR("{\"name\":1}"), "name", true},
+        {STR("{\"name\":1}"), "nam", false},
+        {STR("{\"nam\":1}"), "name", false},
+        {STR("{\"n\\u0061me\":1}"), "name", true},
+        {STR("{\"n\\u0061m\":1}"), "name", false},
+        {STR("{\"n\\u0061mes\":1}"), "name", false},
+        {STR("{\"a\\nb\":1}"), "a\\nb", false}, /* the same bytes, but not the same text */
+        {STR("{\"a\\nb\":1}"), "a\nb", true},
+        {STR("{\"\\u20ac\":1}"), "\xe2\x82\xac", true},
+        {STR("{\"\\u20ac\":1}"), "\xe2\x82", false},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(keys); i++) {
+        JsonReader reader;
+        Str key;
+
+        json_reader_init(&reader, keys[i].object);
+        json_object(&reader);
+        assert_true(json_key(&reader, &key));
+        assert_int_equal(json_key_is(&reader, key, str_from_c(keys[i].name)), keys[i].is);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_decoder),
+        cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_decoder_errors),
+        cmocka_unit_test(test_first_error_stays),
+        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_int64),
+        cmocka_unit_test(test_double),
+        cmocka_unit_test(test_number),
+        cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_skip_validates),
+        cmocka_unit_test(test_string_raw),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_take_literal),
+        cmocka_unit_test(test_take_literal_after_space),
+        cmocka_unit_test(test_unescape),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_key_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

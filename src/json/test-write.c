@@ -1,0 +1,209 @@
+#include "json/write.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "json/read.h"
+
+static void assert_text(Buf *out, const char *expected) {
+    assert_int_equal(buf_error(out), 0);
+    assert_int_equal(out->len, strlen(expected));
+    if (out->len > 0)
+        assert_memory_equal(out->data, expected, out->len);
+    buf_reset(out);
+}
+
+static void write_sample(JsonWriter *w) {
+    json_write_object(w);
+    json_write_key(w, STR("empty"));
+    json_write_object(w);
+    json_write_end_object(w);
+    json_write_key(w, STR("list"));
+    json_write_array(w);
+    json_write_int(w, -1);
+    json_write_bool(w, true);
+    json_write_null(w);
+    json_write_array(w);
+    json_write_end_array(w);
+    json_write_raw(w, STR("{\"a\":1}"));
+    json_write_end_array(w);
+    json_write_key(w, STR("last"));
+    json_write_string(w, STR("x"));
+    json_write_end_object(w);
+}
+
+static void test_compact(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    write_sample(&w);
+    assert_text(&out, "{\"empty\":{},\"list\":[-1,true,null,[],{\"a\":1}],\"last\":\"x\"}");
+}
+
+static void test_indent(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    w.indent = 2;
+    write_sample(&w);
+    assert_text(&out,
+        "{\n"
+        "  \"empty\": {},\n"
+        "  \"list\": [\n"
+        "    -1,\n"
+        "    true,\n"
+        "    null,\n"
+        "    [],\n"
+        "    {\"a\":1}\n"
+        "  ],\n"
+        "  \"last\": \"x\"\n"
+        "}");
+}
+
+static void test_quote(void **state) {
+    static const struct {
+        Str text;
+        const char *quoted;
+    } cases[] = {
+        {STR(""), "\"\""},
+        {STR("node-1"), "\"node-1\""},
+        {STR("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
+        {STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
+        {STR("\x01\x1f\x7f"), "\"\\u0001\\u001f\x7f\""},
+        {STR("a\0b"), "\"a\\u0000b\""},
+        {STR("<&>"), "\"<&>\""},
+        {STR("caf\xc3\xa9 \xf0\x9f\x9a\xa2"), "\"caf\xc3\xa9 \xf0\x9f\x9a\xa2\""},
+        {STR("\xe2\x80\xa8|\xe2\x80\xa9|\xe2\x80\xaa"), "\"\\u2028|\\u2029|\xe2\x80\xaa\""},
+        {STR("\xff|\xc3"), "\"\\ufffd|\\ufffd\""},
+        {STR("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
+        {STR("\xc0\xaf"), "\"\\ufffd\\ufffd\""},            /* overlong */
+    };
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        json_quote(&out, cases[i].text);
+        assert_text(&out, cases[i].quoted);
+    }
+    json_quote(&out, STR_NULL);
+    assert_text(&out, "\"\"");
+}
+
+/* What is quoted reads back as what it was, whatever the length. */
+static void test_quote_reads_back(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(10000);
+    _cleanup_(arena_freep) Arena *arena = arena_new(100000);
+    char text[200];
+
+    for (size_t len = 0; len < sizeof(text); len++) {
+        JsonReader reader;
+        Str read = STR_NULL;
+
+        for (size_t i = 0; i < len; i++)
+            text[i] = (char)((i * 7 + len) % 128);
+        json_quote(&out, str_of(text, len));
+        json_reader_init(&reader, buf_str(&out));
+        json_string(&reader, arena, &read);
+        json_end(&reader);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_true(str_eq(read, str_of(text, len)));
+        buf_reset(&out);
+        arena_reset(arena);
+    }
+}
+
+static void test_int(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write_array(&w);
+    json_write_int(&w, 0);
+    json_write_int(&w, INT64_MAX);
+    json_write_int(&w, INT64_MIN);
+    json_write_end_array(&w);
+    assert_text(&out, "[0,9223372036854775807,-9223372036854775808]");
+}
+
+static void test_double(void **state) {
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {1, "1"},
+        {0.1, "0.1"},
+        {-2.5, "-2.5"},
+        {1e15, "1e+15"},
+        {123456789012345, "123456789012345"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},
+        {1e300, "1e+300"},
+        {NAN, "null"},
+        {INFINITY, "null"},
+        {-INFINITY, "null"},
+    };
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        JsonWriter w = JSON_WRITER(&out);
+
+        json_write_double(&w, cases[i].value);
+        assert_text(&out, cases[i].text);
+    }
+}
+
+static void test_double_reads_back(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    uint64_t seed = 42;
+
+    for (int i = 0; i < 20000; i++) {
+        JsonWriter w = JSON_WRITER(&out);
+        JsonReader reader;
+        double value, read = 0;
+
+        seed = seed * UINT64_C(6364136223846793005) + 1;
+        memcpy(&value, &seed, sizeof(value));
+        if (!isfinite(value))
+            continue;
+        json_write_double(&w, value);
+        json_reader_init(&reader, buf_str(&out));
+        json_double(&reader, &read);
+        json_end(&reader);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_memory_equal(&read, &value, sizeof(value));
+        buf_reset(&out);
+    }
+}
+
+static void test_ceiling(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(10);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write_array(&w);
+    json_write_string(&w, STR("longer than ten"));
+    json_write_string(&w, STR("x"));
+    json_write_end_array(&w);
+    assert_int_equal(buf_error(&out), -EFBIG);
+    assert_true(out.len <= 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_indent),
+        cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_quote_reads_back),
+        cmocka_unit_test(test_int),
+        cmocka_unit_test(test_double),
+        cmocka_unit_test(test_double_reads_back),
+        cmocka_unit_test(test_ceiling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+#include "policy/test-scene.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "json/write.h"
+
+#define SCENE_BUDGET ((size_t)64 << 20)
+#define SCENE_TEXT_MAX ((size_t)16 << 20)
+
+void scene_require(bool holds, Place place, const char *what) {
+    if (holds)
+        return;
+    (void)fprintf(
+        stderr, "%.*s:%zu:%zu: %s\n", STR_FMT(place.file), place.line, place.column, what);
+    abort();
+}
+
+static void require_diags(int r, const DiagList *diags) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(SCENE_TEXT_MAX);
+
+    if (r == 0)
+        return;
+    diag_list_print(diags, /* colour= */ false, &text);
+    (void)fprintf(stderr, "%.*s", STR_FMT(buf_str(&text)));
+    abort();
+}
+
+YamlStream scene_parse(const char *file, Str text, Arena *arena) {
+    DiagList diags = DIAG_LIST_IN(arena);
+    YamlStream stream = {0};
+
+    require_diags(yaml_parse(str_from_c(file), text, arena, &diags, &stream), &diags);
+    return stream;
+}
+
+/* A misspelt key would be a case that tests nothing. */
+static void check_keys(const YamlNode *node, const Str *known, size_t n_known) {
+    for (size_t i = 0; i < node->n; i++) {
+        bool is_known = false;
+
+        for (size_t j = 0; j < n_known; j++)
+            is_known |= str_eq(known[j], node->pairs[i].key->text);
+        scene_require(is_known, node->pairs[i].key->place, "no such key in a scene");
+    }
+}
+
+/* --- nodes and pods as JSON --------------------------------------------------- */
+
+static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
+
+    if (!value)
+        return;
+    yaml_to_json(value, &json);
+    json_write_key(writer, key);
+    json_write_raw(writer, buf_str(&json));
+}
+
+static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
+    if (!value)
+        return;
+    json_write_key(writer, key);
+    json_write_string(writer, value->text);
+}
+
+/* Label values are strings, also when they look like numbers. */
+static void write_labels(JsonWriter *writer, const YamlNode *labels) {
+    if (!labels)
+        return;
+    json_write_key(writer, STR("labels"));
+    json_write_object(writer);
+    for (size_t i = 0; i < labels->n; i++)
+        write_text(writer, labels->pairs[i].key->text, labels->pairs[i].value);
+    json_write_end_object(writer);
+}
+
+static void write_status(JsonWriter *writer, const YamlNode *node) {
+    const YamlNode *ready = yaml_find(node, STR("ready"));
+    bool is_ready = !ready || (ready->kind == YAML_BOOL && ready->boolean);
+
+    json_write_object(writer);
+    if (!ready || ready->kind == YAML_BOOL) {
+        json_write_key(writer, STR("conditions"));
+        json_write_raw(writer,
+            is_ready ? STR("[{\"type\":\"Ready\",\"status\":\"True\"}]")
+                     : STR("[{\"type\":\"Ready\",\"status\":\"False\"}]"));
+    }
+    write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
+    json_write_end_object(writer);
+}
+
+void scene_node_json(const YamlPair *node, Buf *out) {
+    static const Str keys[] = {
+        STR("labels"), STR("taints"), STR("ready"), STR("cordoned"), STR("allocatable")};
+    JsonWriter writer = JSON_WRITER(out);
+
+    check_keys(node->value, keys, ELEMENTS_OF(keys));
+    json_write_object(&writer);
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    write_text(&writer, STR("name"), node->key);
+    write_labels(&writer, yaml_find(node->value, STR("labels")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("spec"));
+    json_write_object(&writer);
+    write_tree(&writer, STR("taints"), yaml_find(node->value, STR("taints")));
+    write_tree(&writer, STR("unschedulable"), yaml_find(node->value, STR("cordoned")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("status"));
+    write_status(&writer, node->value);
+    json_write_end_object(&writer);
+}
+
+static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
+    json_write_object(writer);
+    write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
+    write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
+    json_write_key(writer, STR("containers"));
+    json_write_array(writer);
+    json_write_object(writer);
+    json_write_key(writer, STR("resources"));
+    json_write_object(writer);
+    write_tree(writer, STR("requests"), yaml_find(pod, STR("requests")));
+    json_write_end_object(writer);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+void scene_pod_json(const YamlNode *pod, Buf *out) {
+    static const Str keys[] = {STR("name"),
+        STR("namespace"),
+        STR("uid"),
+        STR("labels"),
+        STR("on"),
+        STR("phase"),
+        STR("requests"),
+        STR("tolerations")};
+    JsonWriter writer = JSON_WRITER(out);
+
+    check_keys(pod, keys, ELEMENTS_OF(keys));
+    json_write_object(&writer);
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    write_text(&writer, STR("name"), yaml_find(pod, STR("name")));
+    write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
+    write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
+    write_labels(&writer, yaml_find(pod, STR("labels")));
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("spec"));
+    write_pod_spec(&writer, pod);
+    json_write_key(&writer, STR("status"));
+    json_write_object(&writer);
+    write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- from JSON to what policies see ------------------------------------------- */
+
+static void decode_pod(Scene *scene, const YamlNode *pod, Pod *ret) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
+    JsonReader reader;
+
+    scene_pod_json(pod, &json);
+    json_reader_init(&reader, arena_copy(scene->arena, buf_str(&json)));
+    pod_decode(&reader, scene->arena, ret);
+    scene_require(json_error(&reader) == JSON_OK, pod->place, "not a Pod");
+}
+
+static void decode_node(Scene *scene, const YamlPair *node, Node *ret) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
+    JsonReader reader;
+
+    scene_node_json(node, &json);
+    json_reader_init(&reader, arena_copy(scene->arena, buf_str(&json)));
+    node_decode(&reader, scene->arena, ret);
+    scene_require(json_error(&reader) == JSON_OK, node->key->place, "not a Node");
+}
+
+static void build_snapshot(Scene *scene, const YamlNode *nodes, const YamlNode *pods) {
+    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
+
+    for (size_t i = 0; nodes && i < nodes->n; i++) {
+        Node node;
+
+        decode_node(scene, &nodes->pairs[i], &node);
+        scene_require(snapshot_builder_add_node(builder, &node) == 0,
+            nodes->pairs[i].key->place,
+            "the node cannot be added");
+    }
+    for (size_t i = 0; pods && i < pods->n; i++) {
+        Pod pod;
+
+        decode_pod(scene, pods->items[i], &pod);
+        scene_require(snapshot_builder_add_pod(builder, &pod) == 0,
+            pods->items[i]->place,
+            "the pod cannot be added");
+    }
+    scene_require(snapshot_builder_finish(builder, &scene->snapshot) == 0,
+        scene->document->place,
+        "no snapshot");
+}
+
+/* --- policies -------------------------------------------------------------------- */
+
+static void add_policy(Scene *scene, Str name, const YamlNode *spec, PolicySource *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(SCENE_TEXT_MAX);
+
+    buf_printf(&text,
+        "{\"apiVersion\": \"berth.dev/v1alpha1\", \"kind\": \"PlacementPolicy\", "
+        "\"metadata\": {\"name\": \"%.*s\"}, \"spec\": ",
+        STR_FMT(name));
+    yaml_to_json(spec, &text);
+    buf_append_char(&text, '}');
+    ret->file = name;
+    ret->text = arena_copy(scene->arena, buf_str(&text));
+}
+
+static void compile(Scene *scene, const YamlNode *policy, const YamlNode *policies) {
+    size_t n = policies ? policies->n : policy ? 1 : 0;
+    PolicySource *sources = ARENA_ARRAY(scene->arena, PolicySource, n);
+    DiagList diags = DIAG_LIST_IN(scene->arena);
+
+    for (size_t i = 0; i < n; i++) {
+        if (policies)
+            add_policy(scene, policies->pairs[i].key->text, policies->pairs[i].value, &sources[i]);
+        else
+            add_policy(scene, STR("policy"), policy, &sources[i]);
+    }
+    require_diags(program_compile(sources, n, &diags, &scene->program), &diags);
+}
+
+/* --- scenes -------------------------------------------------------------------------- */
+
+void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
+    Str keys[32] = {STR("policy"), STR("policies"), STR("nodes"), STR("pods"), STR("pod")};
+    const YamlNode *nodes = yaml_find(document, STR("nodes"));
+    const YamlNode *pod = yaml_find(document, STR("pod"));
+
+    for (size_t i = 0; i < n_extra; i++)
+        keys[5 + i] = extra[i];
+    check_keys(document, keys, 5 + n_extra);
+    *scene = (Scene){.arena = arena_new(SCENE_BUDGET), .document = document};
+    compile(scene, yaml_find(document, STR("policy")), yaml_find(document, STR("policies")));
+    if (nodes)
+        build_snapshot(scene, nodes, yaml_find(document, STR("pods")));
+    if (pod)
+        decode_pod(scene, pod, &scene->pod);
+}
+
+void scene_init_text(Scene *scene, const char *text) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(SCENE_BUDGET);
+    YamlStream stream = scene_parse("scene", str_from_c(text), arena);
+
+    scene_init(scene, stream.documents[0], /* extra= */ NULL, 0);
+    scene->document = NULL; /* ends with this function's arena */
+}
+
+void scene_done(Scene *scene) {
+    scene->program = program_unref(scene->program);
+    scene->snapshot = snapshot_unref(scene->snapshot);
+    scene->arena = arena_free(scene->arena);
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+Str scene_read(const char *path, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(SCENE_TEXT_MAX);
+    FILE *file = fopen(path, "rb");
+    char block[4096];
+    size_t n;
+
+    scene_require(file != NULL, (Place){.file = str_from_c(path)}, "cannot be opened");
+    while (file && (n = fread(block, 1, sizeof(block), file)) > 0)
+        buf_append(&text, str_of(block, n));
+    (void)fclose(file);
+    return arena_copy(arena, buf_str(&text));
+}
+
+static int is_visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+size_t scene_each(
+    const char *folder, const char *suffix, void (*visit)(const char *path, void *), void *user) {
+    struct dirent **entries = NULL;
+    int n = scandir(folder, &entries, is_visible, alphasort);
+    size_t n_visited = 0;
+
+    for (int i = 0; i < n; i++) {
+        char path[4096];
+
+        if (str_has_suffix(str_from_c(entries[i]->d_name), str_from_c(suffix))) {
+            (void)snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+            visit(path, user);
+            n_visited++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return n_visited;
+}

@@ -1,0 +1,59 @@
+#pragma once
+
+/*
+ * Scene: a cluster, policies and a pod for tests, written as short YAML.
+ *
+ *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...}
+ *     nodes:
+ *       a: {labels: {pool: x}, allocatable: {cpu: 4, memory: 8Gi}}
+ *       b: {ready: false, cordoned: true, taints: [{key: gpu, effect: NoSchedule}]}
+ *     pods:
+ *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running}
+ *     pod: {namespace: team-a, name: p, uid: u, labels: {}, requests: {}, tolerations: []}
+ *
+ * Nodes are ready unless they say otherwise; ready: absent leaves the condition
+ * out. Everything takes the way of real input: policies are compiled from text,
+ * nodes and pods are decoded from JSON.
+ *
+ * Test data is ours: a mistake in it ends the program with a message. Made for
+ * cmocka tests and fuzzers alike.
+ */
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "model/pod.h"
+#include "policy/program.h"
+#include "yaml/document.h"
+
+typedef struct Scene {
+    Arena *arena;
+    const YamlNode *document;
+    Program *program;
+    Snapshot *snapshot; /* NULL: the scene has no nodes */
+    Pod pod;            /* all empty when it is not given */
+} Scene;
+
+/* The documents of a text, which must outlive them. */
+YamlStream scene_parse(const char *file, Str text, Arena *arena);
+
+/* Sets the scene of a document, in which @extra keys may stand besides. */
+void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra);
+void scene_init_text(Scene *scene, const char *text);
+void scene_done(Scene *scene);
+
+/* One node, or pod, as JSON. */
+void scene_node_json(const YamlPair *node, Buf *out);
+void scene_pod_json(const YamlNode *pod, Buf *out);
+
+/* Ends the program when @holds is false: a mistake in test data. */
+void scene_require(bool holds, Place place, const char *what);
+
+/* A file, in @arena. */
+Str scene_read(const char *path, Arena *arena);
+
+/* Calls @visit for each file of @folder whose name ends in @suffix, in order.
+ * Returns how many there are; a folder without any proves nothing. */
+size_t scene_each(
+    const char *folder, const char *suffix, void (*visit)(const char *path, void *), void *user);

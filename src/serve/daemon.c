@@ -1,0 +1,644 @@
+#include "serve/daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "extender/verbs.h"
+#include "input/file.h"
+#include "input/objects.h"
+#include "input/policies.h"
+#include "serve/health.h"
+#include "serve/metrics.h"
+#include "serve/reload.h"
+#include "serve/routes.h"
+#include "version.h"
+
+#define TICK_MSEC 250
+#define RELOAD_NSEC NSEC_PER_SEC
+#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
+#define PAGE_MAX ((size_t)8 * 1024 * 1024)
+#define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
+
+/* Refused requests are logged, but a peer must not be able to fill a disk. */
+#define LOG_PER_SEC 10
+
+struct Daemon {
+    const DaemonOptions *options;
+    char url[96];
+    int64_t started_at_sec;
+    int signal_fd, stop_fd;
+
+    pthread_mutex_t lock; /* guards view: held for a pointer and a reference only */
+    View *view;
+    pthread_mutex_t publish_lock; /* one new view at a time: cluster and policy both make them */
+
+    TlsStore *tls;
+    Server *server;
+    Metrics *metrics;
+    Reloads reloads;
+    uint64_t fingerprints[_RELOAD_MAX];
+    _Atomic bool is_draining;
+    _Atomic int64_t log_second;
+    _Atomic unsigned n_logged;
+};
+
+/* --- the current view ---------------------------------------------------------- */
+
+View *daemon_view(Daemon *daemon) {
+    View *view;
+
+    (void)pthread_mutex_lock(&daemon->lock);
+    view = view_ref(daemon->view);
+    (void)pthread_mutex_unlock(&daemon->lock);
+    return view;
+}
+
+static void exchange_view(Daemon *daemon, View *view) {
+    View *old;
+
+    (void)pthread_mutex_lock(&daemon->lock);
+    old = daemon->view;
+    daemon->view = view;
+    (void)pthread_mutex_unlock(&daemon->lock);
+    view_unref(old);
+}
+
+/* A view of the new part and the old rest. Either may be NULL: keep it. */
+static int renew_view(Daemon *daemon, Snapshot *snapshot, Program *program) {
+    View *view = NULL;
+    int r;
+
+    (void)pthread_mutex_lock(&daemon->publish_lock);
+    r = view_new(snapshot ? snapshot : daemon->view->snapshot,
+        program ? program : daemon->view->program,
+        &view);
+    if (r == 0)
+        exchange_view(daemon, view);
+    (void)pthread_mutex_unlock(&daemon->publish_lock);
+    return error_trace(r);
+}
+
+int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
+    return error_trace(renew_view(daemon, snapshot, /* program= */ NULL));
+}
+
+/* --- answering ------------------------------------------------------------------ */
+
+static bool may_log(Daemon *daemon) {
+    int64_t second = clock_monotonic_nsec() / NSEC_PER_SEC;
+
+    if (atomic_exchange(&daemon->log_second, second) != second)
+        atomic_store(&daemon->n_logged, 0);
+    return atomic_fetch_add(&daemon->n_logged, 1) < LOG_PER_SEC;
+}
+
+static void log_answer(Daemon *daemon, Verb verb, const Answer *answer) {
+    const Decision *decision = &answer->decision;
+
+    if (!str_is_empty(decision->error) && may_log(daemon))
+        log_warn("request answered with an error",
+            LOG_CSTR("verb", verb_name(verb)),
+            LOG_INT("status", answer->status),
+            LOG_STR("namespace", decision->pod_namespace),
+            LOG_STR("pod", decision->pod_name),
+            LOG_STR("error", decision->error));
+    else
+        log_debug("decision",
+            LOG_CSTR("verb", verb_name(verb)),
+            LOG_STR("namespace", decision->pod_namespace),
+            LOG_STR("pod", decision->pod_name),
+            LOG_STR("uid", decision->pod_uid),
+            LOG_INT("nodes_in", decision->n_in),
+            LOG_INT("nodes_out", decision->n_out),
+            LOG_INT("nodes_unknown", decision->n_unknown));
+}
+
+static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) {
+    char error[512] = "";
+    BindArgs args;
+
+    if (!extender_bind_request(body, arena, &args, answer))
+        return;
+    if (daemon->options->binder)
+        daemon->options->binder->bind(
+            daemon->options->binder->context, &args, error, sizeof(error));
+    else
+        (void)snprintf(error,
+            sizeof(error),
+            "berth: cannot bind: it has no API server to talk to; remove bindVerb from the "
+            "extender's configuration");
+    extender_bind_reply(&args, str_from_c(error), arena, answer);
+}
+
+static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    Answer answer;
+
+    switch (verb) {
+    case VERB_FILTER:
+        extender_filter(view, request->body, request->arena, &answer);
+        break;
+    case VERB_PRIORITIZE:
+        extender_prioritize(view, request->body, request->arena, &answer);
+        break;
+    case VERB_PREEMPT:
+        extender_preempt(view, request->body, request->arena, &answer);
+        break;
+    default:
+        answer_bind(daemon, request->body, request->arena, &answer);
+        break;
+    }
+    metrics_note_decision(daemon->metrics, verb, view->program, &answer.decision);
+    if (!daemon->options->quiet)
+        log_answer(daemon, verb, &answer);
+    reply->status = answer.status;
+    reply->content_type = "application/json";
+    reply->slices = answer.body.slices.items;
+    reply->n_slices = answer.body.slices.n;
+}
+
+/* A page of text, copied to where the reply may point. */
+static void reply_text(
+    const HttpRequest *request, HttpReply *reply, unsigned status, const char *type, Str text) {
+    Str *slice = ARENA_ARRAY(request->arena, Str, 1);
+
+    reply->status = status;
+    reply->content_type = type;
+    if (slice)
+        *slice = arena_copy(request->arena, text);
+    reply->slices = slice;
+    reply->n_slices = slice && slice->ptr ? 1 : 0;
+}
+
+static void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
+    Answer answer = {0};
+
+    answer_error(&answer, request->arena, status, text);
+    reply->status = answer.status;
+    reply->content_type = "application/json";
+    reply->slices = answer.body.slices.items;
+    reply->n_slices = answer.body.slices.n;
+}
+
+static void answer_health(
+    Daemon *daemon, HealthProbe probe, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+    HealthState state = {
+        .is_draining = atomic_load(&daemon->is_draining), .reloads = &daemon->reloads};
+    unsigned status = health_page(probe, request->query, &state, &page);
+
+    reply_text(request, reply, status, "text/plain; charset=utf-8", buf_str(&page));
+}
+
+static void answer_metrics(Daemon *daemon, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    MetricsState state = {
+        .view = view,
+        .server = daemon->server,
+        .reloads = &daemon->reloads,
+        .certificate_expiry_sec = daemon->tls ? tls_store_expiry(daemon->tls) : 0,
+        .started_at_sec = daemon->started_at_sec,
+    };
+
+    metrics_page(daemon->metrics, &state, &page);
+    reply_text(request, reply, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&page));
+}
+
+static const char index_text[] =
+    "berth " BERTH_VERSION ", a Kubernetes scheduler extender\n"
+    "\n"
+    "POST  .../filter  .../prioritize  .../preempt  .../bind   the scheduler's verbs\n"
+    "GET   /readyz?verbose  /livez  /healthz                   health\n"
+    "GET   /metrics                                            figures for Prometheus\n"
+    "GET   /version                                            version\n";
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    Daemon *daemon = context;
+    Route route = route_find(request->path);
+
+    reply->tag = (int)route;
+    switch (route) {
+    case ROUTE_FILTER:
+    case ROUTE_PRIORITIZE:
+    case ROUTE_PREEMPT:
+    case ROUTE_BIND:
+        answer_verb(daemon, (Verb)route, request, reply);
+        break;
+    case ROUTE_LIVEZ:
+        answer_health(daemon, HEALTH_LIVEZ, request, reply);
+        break;
+    case ROUTE_READYZ:
+        answer_health(daemon, HEALTH_READYZ, request, reply);
+        break;
+    case ROUTE_HEALTHZ:
+        answer_health(daemon, HEALTH_HEALTHZ, request, reply);
+        break;
+    case ROUTE_METRICS:
+        answer_metrics(daemon, request, reply);
+        break;
+    case ROUTE_VERSION:
+        reply_text(
+            request, reply, 200, "application/json", STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
+        break;
+    case ROUTE_INDEX:
+        reply_text(request, reply, 200, "text/plain; charset=utf-8", STR(index_text));
+        break;
+    case ROUTE_NONE:
+    case _ROUTE_MAX:
+        reply_error(request, reply, 404, STR("berth: no such path"));
+        break;
+    }
+}
+
+/* Before the body is read: who may ask, and is there anything to ask here? Health
+ * is open to all, because a kubelet's probe has no client certificate. */
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    Route route = route_find(request->path);
+    bool is_health = route == ROUTE_LIVEZ || route == ROUTE_READYZ || route == ROUTE_HEALTHZ;
+
+    (void)context;
+    reply->tag = (int)route;
+    if (!request->is_authenticated && !is_health) {
+        reply_error(request,
+            reply,
+            403,
+            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+                "--client-name)"));
+        return false;
+    }
+    if (route == ROUTE_NONE) {
+        reply_error(request,
+            reply,
+            404,
+            STR("berth: no such path; verbs are filter, prioritize, preempt and bind"));
+        return false;
+    }
+    if (!str_is(request->method, route_method(route)) &&
+        !(str_is(request->method, "HEAD") && route > ROUTE_BIND)) {
+        reply_error(request, reply, 405, STR("berth: wrong method for this path"));
+        reply->allow = route_method(route);
+        return false;
+    }
+    return true;
+}
+
+static void finished(void *context, const HttpOutcome *outcome) {
+    Daemon *daemon = context;
+    Route route = outcome->tag >= 0 && outcome->tag < _ROUTE_MAX ? (Route)outcome->tag : ROUTE_NONE;
+
+    metrics_note_request(daemon->metrics, route, outcome);
+}
+
+/* --- configuration ---------------------------------------------------------------- */
+
+static int64_t now_sec(void) {
+    return clock_wall_nsec() / NSEC_PER_SEC;
+}
+
+static uint64_t policy_fingerprint(const DaemonOptions *options) {
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < options->n_policy_paths; i++)
+        sum = sum * 31 + file_fingerprint(options->policy_paths[i]);
+    return sum;
+}
+
+static uint64_t tls_fingerprint(const TlsFiles *files) {
+    return file_fingerprint(files->certificate) * 961 + file_fingerprint(files->key) * 31 +
+           (files->client_ca ? file_fingerprint(files->client_ca) : 0);
+}
+
+/* All problems as text, for the log and for the person at the terminal. */
+static void describe_diags(const DiagList *diags, char *text, size_t size) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(PAGE_MAX);
+
+    diag_list_print(diags, /* colour= */ false, &out);
+    (void)snprintf(text, size, "%.*s", STR_FMT(buf_str(&out)));
+}
+
+static int load_policy(const DaemonOptions *options, Program **ret, char *error, size_t size) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r;
+
+    if (!arena)
+        return error_origin(-ENOMEM);
+    r = policies_load(options->policy_paths, options->n_policy_paths, &diags, ret);
+    if (r == PROGRAM_E_INVALID) {
+        describe_diags(&diags, error, size);
+        return error_origin(-EINVAL);
+    }
+    if (r < 0)
+        (void)snprintf(error, size, "out of memory");
+    for (size_t i = 0; r == 0 && i < diags.diags.n; i++)
+        log_warn("policy warning",
+            LOG_STR("file", diags.diags.items[i].place.file),
+            LOG_INT("line", diags.diags.items[i].place.line),
+            LOG_STR("warning", diags.diags.items[i].text));
+    return error_fold(r);
+}
+
+static void refuse_reload(Daemon *daemon, ReloadKind kind, const char *error) {
+    reloads_note_bad(&daemon->reloads, kind, error);
+    log_error("new configuration refused, the last good one stays in force",
+        LOG_CSTR("config", reload_kind_name(kind)),
+        LOG_CSTR("error", error));
+}
+
+static void reload_policy(Daemon *daemon) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    char error[DAEMON_ERROR_MAX];
+
+    if (load_policy(daemon->options, &program, error, sizeof(error)) < 0) {
+        refuse_reload(daemon, RELOAD_POLICY, error);
+        return;
+    }
+    if (renew_view(daemon, /* snapshot= */ NULL, program) < 0) {
+        refuse_reload(daemon, RELOAD_POLICY, "out of memory");
+        return;
+    }
+    reloads_note_good(&daemon->reloads, RELOAD_POLICY, now_sec());
+    log_info("policy reloaded",
+        LOG_INT("policies", program->n_policies),
+        LOG_INT("filters", program->n_filters),
+        LOG_INT("scores", program->n_scores));
+}
+
+static void reload_cluster(Daemon *daemon) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    char error[OBJECTS_ERROR_MAX];
+
+    if (cluster_load(daemon->options->cluster_path, &snapshot, error) < 0) {
+        refuse_reload(daemon, RELOAD_CLUSTER, error);
+        return;
+    }
+    if (renew_view(daemon, snapshot, /* program= */ NULL) < 0) {
+        refuse_reload(daemon, RELOAD_CLUSTER, "out of memory");
+        return;
+    }
+    reloads_note_good(&daemon->reloads, RELOAD_CLUSTER, now_sec());
+    log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->n_rows));
+}
+
+static void reload_tls(Daemon *daemon) {
+    char error[DAEMON_ERROR_MAX];
+
+    switch (tls_store_reload(daemon->tls, error, sizeof(error))) {
+    case TLS_UNCHANGED:
+        break;
+    case TLS_RELOADED:
+        reloads_note_good(&daemon->reloads, RELOAD_CERTIFICATES, now_sec());
+        log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(daemon->tls)));
+        break;
+    case TLS_REFUSED:
+        refuse_reload(daemon, RELOAD_CERTIFICATES, error);
+        break;
+    }
+}
+
+/* Reads again what has changed on disk, or everything when @force. */
+static void reload(Daemon *daemon, bool force) {
+    const DaemonOptions *options = daemon->options;
+    uint64_t now[_RELOAD_MAX] = {0};
+    bool changed[_RELOAD_MAX];
+
+    if (options->n_policy_paths > 0)
+        now[RELOAD_POLICY] = policy_fingerprint(options);
+    if (options->cluster_path)
+        now[RELOAD_CLUSTER] = file_fingerprint(options->cluster_path);
+    if (daemon->tls)
+        now[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
+    for (size_t i = 0; i < _RELOAD_MAX; i++) {
+        changed[i] = force || now[i] != daemon->fingerprints[i];
+        daemon->fingerprints[i] = now[i];
+    }
+    if (changed[RELOAD_POLICY] && options->n_policy_paths > 0)
+        reload_policy(daemon);
+    if (changed[RELOAD_CLUSTER] && options->cluster_path)
+        reload_cluster(daemon);
+    if (changed[RELOAD_CERTIFICATES] && daemon->tls)
+        reload_tls(daemon);
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+static bool is_loopback(const char *address) {
+    return str_has_prefix(str_from_c(address), STR("127.")) || str_is(str_from_c(address), "::1");
+}
+
+static int check_transport(const DaemonOptions *options, char *error) {
+    if (options->tls.certificate || is_loopback(options->server.address))
+        return 0;
+    if (!options->insecure_http) {
+        (void)snprintf(error,
+            DAEMON_ERROR_MAX,
+            "plain HTTP on %s would let anyone who reaches it steer pods: give --tls-cert and "
+            "--tls-key (and --client-ca), listen on 127.0.0.1, or say --insecure-http",
+            options->server.address);
+        return error_origin(-EPERM);
+    }
+    log_warn("INSECURE: plain HTTP on an address that others can reach",
+        LOG_CSTR("address", options->server.address),
+        LOG_CSTR("flag", "--insecure-http"));
+    return 0;
+}
+
+static int load_configuration(Daemon *daemon, char *error) {
+    const DaemonOptions *options = daemon->options;
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    int r;
+
+    daemon->fingerprints[RELOAD_POLICY] = policy_fingerprint(options);
+    r = load_policy(options, &program, error, DAEMON_ERROR_MAX);
+    if (r < 0)
+        return error_trace(r);
+    if (options->n_policy_paths > 0)
+        reloads_note_good(&daemon->reloads, RELOAD_POLICY, now_sec());
+
+    if (options->cluster_path) {
+        daemon->fingerprints[RELOAD_CLUSTER] = file_fingerprint(options->cluster_path);
+        r = cluster_load(options->cluster_path, &snapshot, error);
+        if (r < 0)
+            return error_trace(r);
+        reloads_note_good(&daemon->reloads, RELOAD_CLUSTER, now_sec());
+    }
+    if (options->tls.certificate) {
+        daemon->fingerprints[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
+        r = tls_store_new(&options->tls, &daemon->tls, error, DAEMON_ERROR_MAX);
+        if (r < 0)
+            return error_trace(r);
+        reloads_note_good(&daemon->reloads, RELOAD_CERTIFICATES, now_sec());
+    }
+    return error_trace(view_new(snapshot, program, &daemon->view));
+}
+
+static int start_server(Daemon *daemon, char *error) {
+    ServerOptions options = daemon->options->server;
+    bool is_ipv6 = str_find(str_from_c(options.address), ':') != SIZE_MAX;
+    int r;
+
+    options.tls = daemon->tls;
+    r = server_new(&options,
+        &(ServerCallbacks){
+            .context = daemon, .admit = admit, .handle = handle, .finished = finished},
+        &daemon->server);
+    if (r < 0) {
+        (void)snprintf(error,
+            DAEMON_ERROR_MAX,
+            "cannot listen on %s port %u: %s",
+            options.address,
+            options.port,
+            strerror(-r));
+        return error_trace(r);
+    }
+    (void)snprintf(daemon->url,
+        sizeof(daemon->url),
+        "%s://%s%s%s:%u",
+        daemon->tls ? "https" : "http",
+        is_ipv6 ? "[" : "",
+        options.address,
+        is_ipv6 ? "]" : "",
+        server_port(daemon->server));
+    return 0;
+}
+
+static void signals_of_interest(sigset_t *ret) {
+    (void)sigemptyset(ret);
+    (void)sigaddset(ret, SIGTERM);
+    (void)sigaddset(ret, SIGINT);
+    (void)sigaddset(ret, SIGHUP);
+}
+
+void daemon_block_signals(void) {
+    sigset_t signals;
+
+    signals_of_interest(&signals);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
+    _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
+    sigset_t signals;
+    int r;
+
+    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory");
+    if (!daemon)
+        return error_origin(-ENOMEM);
+    daemon->options = options;
+    daemon->started_at_sec = now_sec();
+    daemon->reloads = RELOADS_INIT;
+    (void)pthread_mutex_init(&daemon->lock, NULL);
+    (void)pthread_mutex_init(&daemon->publish_lock, NULL);
+    signals_of_interest(&signals);
+    daemon->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    daemon->metrics = metrics_new();
+    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics)
+        return error_origin(-ENOMEM);
+
+    r = check_transport(options, error);
+    if (r == 0)
+        r = load_configuration(daemon, error);
+    if (r == 0)
+        r = start_server(daemon, error);
+    if (r < 0)
+        return error_trace(r);
+    *ret = TAKE_PTR(daemon);
+    return 0;
+}
+
+Daemon *daemon_free(Daemon *daemon) {
+    if (!daemon)
+        return NULL;
+    server_free(daemon->server);
+    tls_store_free(daemon->tls);
+    view_unref(daemon->view);
+    metrics_free(daemon->metrics);
+    if (daemon->signal_fd > 0)
+        (void)close(daemon->signal_fd);
+    if (daemon->stop_fd > 0)
+        (void)close(daemon->stop_fd);
+    (void)pthread_mutex_destroy(&daemon->lock);
+    (void)pthread_mutex_destroy(&daemon->publish_lock);
+    free(daemon);
+    return NULL;
+}
+
+const char *daemon_url(const Daemon *daemon) {
+    return daemon->url;
+}
+
+/* --- the loop ------------------------------------------------------------------------ */
+
+void daemon_stop(Daemon *daemon) {
+    uint64_t one = 1;
+
+    (void)!write(daemon->stop_fd, &one, sizeof(one));
+}
+
+/* True when it is time to go. */
+static bool read_signals(Daemon *daemon) {
+    struct signalfd_siginfo info;
+    bool is_over = false;
+
+    while (read(daemon->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
+            reload(daemon, /* force= */ true);
+        } else {
+            is_over = true;
+        }
+    }
+    return is_over;
+}
+
+static void drain(Daemon *daemon) {
+    int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
+    unsigned n;
+
+    log_info("shutting down, running requests may finish");
+    atomic_store(&daemon->is_draining, true);
+    while ((n = server_drain(daemon->server)) > 0 && clock_monotonic_nsec() < deadline) {
+        (void)poll(NULL, 0, 10);
+        server_tick(daemon->server, clock_monotonic_nsec());
+    }
+    if (n > 0)
+        log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
+}
+
+void daemon_run(Daemon *daemon) {
+    struct pollfd fds[] = {
+        {.fd = daemon->signal_fd, .events = POLLIN},
+        {.fd = daemon->stop_fd, .events = POLLIN},
+    };
+    int64_t next_reload = clock_monotonic_nsec() + RELOAD_NSEC;
+
+    for (;;) {
+        int64_t now;
+
+        (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
+        if ((fds[1].revents & POLLIN) || read_signals(daemon))
+            break;
+        now = clock_monotonic_nsec();
+        server_tick(daemon->server, now);
+        if (now >= next_reload) {
+            reload(daemon, /* force= */ false);
+            next_reload = now + RELOAD_NSEC;
+        }
+    }
+    drain(daemon);
+}

@@ -1,0 +1,432 @@
+#include "serve/metrics.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "version.h"
+
+#define METRICS_BUDGET ((size_t)16 * 1024 * 1024)
+
+/* Statuses that berth sends; 0 is a connection that broke before the reply. */
+static const unsigned codes[] = {200, 400, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
+#define N_CODES (sizeof(codes) / sizeof(codes[0]))
+
+/* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's
+ * patience of 5 s. */
+static const int64_t bucket_usec[] = {
+    50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
+#define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))
+
+typedef struct RouteFigures {
+    _Atomic uint64_t requests[N_CODES];
+    _Atomic uint64_t buckets[N_BUCKETS + 1]; /* each its own; summed up when printed */
+    _Atomic uint64_t nsec;
+    _Atomic uint64_t bytes_in, bytes_out;
+    _Atomic uint64_t nodes_in;
+} RouteFigures;
+
+typedef struct RuleFigures {
+    Str policy, rule;
+    uint64_t rejected, observed;
+} RuleFigures;
+
+struct Metrics {
+    RouteFigures routes[_ROUTE_MAX];
+    _Atomic uint64_t nodes_unknown;
+    _Atomic uint64_t errors[_VERB_MAX];
+
+    pthread_mutex_t lock; /* for what is below */
+    Arena *arena;
+    Map index; /* "policy/rule" to its figures; neither name can hold a slash */
+    RuleFigures *rules;
+    size_t n_rules;
+};
+
+Metrics *metrics_new(void) {
+    Metrics *metrics = calloc(1, sizeof(*metrics));
+
+    if (!metrics)
+        return NULL;
+    metrics->arena = arena_new(METRICS_BUDGET);
+    metrics->rules = calloc(METRICS_RULES_MAX, sizeof(*metrics->rules));
+    if (!metrics->arena || !metrics->rules)
+        return metrics_free(metrics);
+    metrics->index = MAP_INIT_IN(metrics->arena);
+    (void)pthread_mutex_init(&metrics->lock, NULL);
+    return metrics;
+}
+
+Metrics *metrics_free(Metrics *metrics) {
+    if (!metrics)
+        return NULL;
+    arena_free(metrics->arena);
+    free(metrics->rules);
+    (void)pthread_mutex_destroy(&metrics->lock);
+    free(metrics);
+    return NULL;
+}
+
+/* --- counting ---------------------------------------------------------------- */
+
+static void count(_Atomic uint64_t *counter, uint64_t n) {
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t load(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static size_t code_index(unsigned status) {
+    for (size_t i = 0; i < N_CODES; i++)
+        if (codes[i] == status)
+            return i;
+    return N_CODES - 1;
+}
+
+void metrics_note_request(Metrics *metrics, Route route, const HttpOutcome *outcome) {
+    RouteFigures *figures = &metrics->routes[route];
+    size_t bucket = 0;
+
+    while (bucket < N_BUCKETS && outcome->duration_nsec > bucket_usec[bucket] * 1000)
+        bucket++;
+    count(&figures->requests[code_index(outcome->status)], 1);
+    count(&figures->buckets[bucket], 1);
+    count(&figures->nsec, (uint64_t)outcome->duration_nsec);
+    count(&figures->bytes_in, outcome->bytes_in);
+    count(&figures->bytes_out, outcome->bytes_out);
+}
+
+/* The figures of a rule, new or old; NULL over the ceiling. */
+static RuleFigures *rule_figures(Metrics *metrics, const Filter *filter) {
+    char name[160];
+    int len = snprintf(
+        name, sizeof(name), "%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
+    Str key = str_of(name, (size_t)len);
+    uint32_t found = map_find(&metrics->index, key);
+    RuleFigures *figures;
+
+    if (found != MAP_NONE)
+        return &metrics->rules[found];
+    if (metrics->n_rules == METRICS_RULES_MAX)
+        return NULL;
+    key = arena_copy(metrics->arena, key);
+    if (!key.ptr || map_add(&metrics->index, key, (uint32_t)metrics->n_rules) < 0)
+        return NULL;
+    figures = &metrics->rules[metrics->n_rules++];
+    figures->policy = str_take(key, filter->policy->name.len);
+    figures->rule = str_skip(key, filter->policy->name.len + 1);
+    return figures;
+}
+
+void metrics_note_decision(
+    Metrics *metrics, Verb verb, const Program *program, const Decision *decision) {
+    count(&metrics->routes[verb].nodes_in, decision->n_in);
+    count(&metrics->nodes_unknown, decision->n_unknown);
+    if (!str_is_empty(decision->error))
+        count(&metrics->errors[verb], 1);
+    if (!decision->rejected && !decision->observed)
+        return;
+    (void)pthread_mutex_lock(&metrics->lock);
+    for (size_t i = 0; i < program->n_filters; i++) {
+        uint32_t rejected = decision->rejected ? decision->rejected[i] : 0;
+        uint32_t observed = decision->observed ? decision->observed[i] : 0;
+        RuleFigures *figures =
+            rejected || observed ? rule_figures(metrics, program->filters[i]) : NULL;
+
+        if (figures) {
+            figures->rejected += rejected;
+            figures->observed += observed;
+        }
+    }
+    (void)pthread_mutex_unlock(&metrics->lock);
+}
+
+/* --- the page ------------------------------------------------------------------ */
+
+static void head(Buf *out, const char *name, const char *type, const char *help) {
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* Routes that share a name ("health") are shown as one: the first prints all. */
+static bool is_first_of_name(size_t route) {
+    for (size_t i = 0; i < route; i++)
+        if (str_is(str_from_c(route_name((Route)i)), route_name((Route)route)))
+            return false;
+    return true;
+}
+
+/* The counter at @offset in RouteFigures, summed over routes of the same name. */
+static uint64_t sum_routes(const Metrics *metrics, size_t route, size_t offset) {
+    uint64_t sum = 0;
+
+    for (size_t i = route; i < _ROUTE_MAX; i++)
+        if (str_is(str_from_c(route_name((Route)i)), route_name((Route)route)))
+            sum += load((const _Atomic uint64_t *)(const void *)((const char *)&metrics->routes[i] +
+                                                                 offset));
+    return sum;
+}
+
+static void print_requests(const Metrics *metrics, Buf *out) {
+    head(
+        out, "berth_requests_total", "counter", "Requests answered, by what was asked and status.");
+    for (size_t i = 0; i < _ROUTE_MAX; i++) {
+        if (!is_first_of_name(i))
+            continue;
+        for (size_t c = 0; c < N_CODES; c++) {
+            uint64_t n = sum_routes(
+                metrics, i, offsetof(RouteFigures, requests) + c * sizeof(_Atomic uint64_t));
+
+            if (n == 0 && !(i < _VERB_MAX && codes[c] == 200))
+                continue; /* the series that matter exist from the start, others when seen */
+            buf_printf(out,
+                "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+                route_name((Route)i),
+                codes[c],
+                n);
+        }
+    }
+}
+
+static void print_durations(const Metrics *metrics, Buf *out) {
+    head(out,
+        "berth_request_duration_seconds",
+        "histogram",
+        "Time from complete headers to the reply sent.");
+    for (size_t i = 0; i < _VERB_MAX; i++) {
+        const RouteFigures *figures = &metrics->routes[i];
+        uint64_t n = 0;
+
+        for (size_t b = 0; b < N_BUCKETS; b++) {
+            n += load(&figures->buckets[b]);
+            buf_printf(out,
+                "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"%g\"} %" PRIu64 "\n",
+                verb_name((Verb)i),
+                (double)bucket_usec[b] / 1e6,
+                n);
+        }
+        n += load(&figures->buckets[N_BUCKETS]);
+        buf_printf(out,
+            "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
+            "berth_request_duration_seconds_sum{verb=\"%s\"} %.9f\n"
+            "berth_request_duration_seconds_count{verb=\"%s\"} %" PRIu64 "\n",
+            verb_name((Verb)i),
+            n,
+            verb_name((Verb)i),
+            (double)load(&figures->nsec) / 1e9,
+            verb_name((Verb)i),
+            n);
+    }
+}
+
+/* One counter per verb. */
+static void print_by_verb(
+    const Metrics *metrics, Buf *out, const char *name, const char *help, size_t offset) {
+    head(out, name, "counter", help);
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        buf_printf(out,
+            "%s{verb=\"%s\"} %" PRIu64 "\n",
+            name,
+            verb_name((Verb)i),
+            sum_routes(metrics, i, offset));
+}
+
+static void print_errors(const Metrics *metrics, Buf *out) {
+    head(out, "berth_errors_total", "counter", "Answers that carried an error, by verb.");
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        buf_printf(out,
+            "berth_errors_total{verb=\"%s\"} %" PRIu64 "\n",
+            verb_name((Verb)i),
+            load(&metrics->errors[i]));
+}
+
+/* Every filter of the program in force has its series from the start. */
+static void add_program_rules(Metrics *metrics, const Program *program) {
+    for (size_t i = 0; i < program->n_filters; i++)
+        (void)rule_figures(metrics, program->filters[i]);
+}
+
+static void print_rules(Metrics *metrics, const Program *program, Buf *out) {
+    (void)pthread_mutex_lock(&metrics->lock);
+    add_program_rules(metrics, program);
+    head(out,
+        "berth_nodes_rejected_total",
+        "counter",
+        "Nodes a filter rule spoke against, by policy and rule.");
+    for (size_t i = 0; i < metrics->n_rules; i++)
+        buf_printf(out,
+            "berth_nodes_rejected_total{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
+            STR_FMT(metrics->rules[i].policy),
+            STR_FMT(metrics->rules[i].rule),
+            metrics->rules[i].rejected);
+    head(out,
+        "berth_nodes_observed_total",
+        "counter",
+        "Nodes a filter rule of a policy in mode Observe would have rejected.");
+    for (size_t i = 0; i < metrics->n_rules; i++)
+        buf_printf(out,
+            "berth_nodes_observed_total{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
+            STR_FMT(metrics->rules[i].policy),
+            STR_FMT(metrics->rules[i].rule),
+            metrics->rules[i].observed);
+    (void)pthread_mutex_unlock(&metrics->lock);
+}
+
+static void print_reloads(const MetricsState *state, Buf *out) {
+    ReloadState reloads[_RELOAD_MAX];
+
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        reloads_get(state->reloads, (ReloadKind)i, &reloads[i]);
+    head(out,
+        "berth_config_last_reload_success",
+        "gauge",
+        "1 when what is in force is what is on disk, 0 when the newest was refused.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_last_reload_success{config=\"%s\"} %d\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].is_good);
+    head(out,
+        "berth_config_last_reload_success_timestamp_seconds",
+        "gauge",
+        "When the configuration in force was read.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_last_reload_success_timestamp_seconds{config=\"%s\"} %" PRId64 "\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].good_at_sec);
+    head(out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_reloads_total{config=\"%s\",result=\"good\"} %" PRIu64 "\n"
+                "berth_config_reloads_total{config=\"%s\",result=\"refused\"} %" PRIu64 "\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].n_good,
+                reload_kind_name((ReloadKind)i),
+                reloads[i].n_bad);
+}
+
+static void print_gauge(Buf *out, const char *name, const char *help, double value) {
+    head(out, name, "gauge", help);
+    buf_printf(out, "%s %.17g\n", name, value);
+}
+
+static void print_server(const MetricsState *state, Buf *out) {
+    ServerFigures figures;
+
+    server_figures(state->server, &figures);
+    print_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
+    head(out, "berth_connections_total", "counter", "Connections accepted.");
+    buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
+    print_gauge(
+        out, "berth_body_memory_bytes", "Memory held by request bodies.", (double)figures.memory);
+    head(out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
+    for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
+        buf_printf(out,
+            "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
+            server_refusal_name((ServerRefusal)i),
+            figures.refused[i]);
+}
+
+static void print_state(const MetricsState *state, Buf *out) {
+    head(out, "berth_build_info", "gauge", "The build; always 1.");
+    buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
+    print_gauge(
+        out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
+    print_gauge(
+        out, "berth_cluster_nodes", "Nodes berth knows.", (double)state->view->table->n_rows);
+    if (state->certificate_expiry_sec != 0)
+        print_gauge(out,
+            "berth_certificate_expiry_timestamp_seconds",
+            "When the server certificate in use ends.",
+            (double)state->certificate_expiry_sec);
+}
+
+/* --- the process ---------------------------------------------------------------- */
+
+static double count_fds(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    double n = -3; /* ".", ".." and the folder itself */
+
+    if (!folder)
+        return 0;
+    while (readdir(folder))
+        n++;
+    (void)closedir(folder);
+    return n;
+}
+
+static void print_memory(Buf *out) {
+    long pages[2] = {0, 0};
+    FILE *file = fopen("/proc/self/statm", "re");
+    double page = (double)sysconf(_SC_PAGESIZE);
+
+    if (file) {
+        if (fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2)
+            pages[0] = pages[1] = 0;
+        (void)fclose(file);
+    }
+    print_gauge(
+        out, "process_virtual_memory_bytes", "Virtual memory size.", (double)pages[0] * page);
+    print_gauge(
+        out, "process_resident_memory_bytes", "Resident memory size.", (double)pages[1] * page);
+}
+
+static void print_process(const MetricsState *state, Buf *out) {
+    struct rusage usage = {0};
+    struct rlimit files = {0};
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
+    buf_printf(out,
+        "process_cpu_seconds_total %.6f\n",
+        (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+    print_memory(out);
+    print_gauge(out, "process_open_fds", "Open file descriptors.", count_fds());
+    print_gauge(out, "process_max_fds", "File descriptors allowed.", (double)files.rlim_cur);
+    print_gauge(out,
+        "process_start_time_seconds",
+        "When the process started, since 1970.",
+        (double)state->started_at_sec);
+}
+
+void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
+    print_requests(metrics, out);
+    print_durations(metrics, out);
+    print_by_verb(metrics,
+        out,
+        "berth_request_bytes_total",
+        "Bytes of request bodies.",
+        offsetof(RouteFigures, bytes_in));
+    print_by_verb(metrics,
+        out,
+        "berth_reply_bytes_total",
+        "Bytes of reply bodies.",
+        offsetof(RouteFigures, bytes_out));
+    print_by_verb(metrics,
+        out,
+        "berth_nodes_in_total",
+        "Nodes asked about.",
+        offsetof(RouteFigures, nodes_in));
+    print_errors(metrics, out);
+    print_rules(metrics, state->view->program, out);
+    head(out, "berth_nodes_unknown_total", "counter", "Nodes asked about that berth did not know.");
+    buf_printf(out, "berth_nodes_unknown_total %" PRIu64 "\n", load(&metrics->nodes_unknown));
+    print_server(state, out);
+    print_reloads(state, out);
+    print_state(state, out);
+    print_process(state, out);
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+/*
+ * Metrics: what berth tells Prometheus about itself.
+ *
+ * Counting is atomic adds on the request path; the names of rules are looked up
+ * under a lock, once per rule that rejected something. The number of series is
+ * bounded by the configuration: no label ever carries a pod's or node's name.
+ */
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "serve/reload.h"
+#include "serve/routes.h"
+#include "serve/server.h"
+
+/* Rules of all policies since the start; those beyond are not counted. */
+#define METRICS_RULES_MAX 4096u
+
+typedef struct Metrics Metrics;
+
+Metrics *metrics_new(void); /* NULL when out of memory */
+Metrics *metrics_free(Metrics *metrics);
+DEFINE_CLEANUP(Metrics *, metrics_free)
+
+/* A request has ended. Any thread. */
+void metrics_note_request(Metrics *metrics, Route route, const HttpOutcome *outcome);
+
+/* A verb has been answered. Any thread. */
+void metrics_note_decision(
+    Metrics *metrics, Verb verb, const Program *program, const Decision *decision);
+
+/* What the page shows besides counters. */
+typedef struct MetricsState {
+    const View *view;
+    const Server *server;
+    Reloads *reloads;
+    int64_t certificate_expiry_sec; /* 0: no TLS */
+    int64_t started_at_sec;
+} MetricsState;
+
+/* The page, in Prometheus' text format. Any thread. */
+void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out);

@@ -1,0 +1,62 @@
+#include "serve/routes.h"
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+
+typedef struct RouteEntry {
+    Str word;
+    bool is_verb; /* last part of any path; otherwise the whole path */
+    Route route;
+} RouteEntry;
+
+static const RouteEntry entries[] = {
+    {STR("filter"), true, ROUTE_FILTER},
+    {STR("predicates"), true, ROUTE_FILTER},
+    {STR("prioritize"), true, ROUTE_PRIORITIZE},
+    {STR("priority"), true, ROUTE_PRIORITIZE},
+    {STR("priorities"), true, ROUTE_PRIORITIZE},
+    {STR("preempt"), true, ROUTE_PREEMPT},
+    {STR("preemption"), true, ROUTE_PREEMPT},
+    {STR("bind"), true, ROUTE_BIND},
+    {STR("/livez"), false, ROUTE_LIVEZ},
+    {STR("/readyz"), false, ROUTE_READYZ},
+    {STR("/healthz"), false, ROUTE_HEALTHZ},
+    {STR("/metrics"), false, ROUTE_METRICS},
+    {STR("/version"), false, ROUTE_VERSION},
+    {STR("/"), false, ROUTE_INDEX},
+};
+
+Route route_find(Str path) {
+    Str word;
+
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    word = str_skip(path, str_find_last(path, '/') + 1);
+    for (size_t i = 0; i < ELEMENTS_OF(entries); i++)
+        if (str_eq(entries[i].word, entries[i].is_verb ? word : path))
+            return entries[i].route;
+    return ROUTE_NONE;
+}
+
+const char *route_method(Route route) {
+    return route <= ROUTE_BIND ? "POST" : "GET";
+}
+
+const char *route_name(Route route) {
+    static const char *const names[_ROUTE_MAX] = {
+        [ROUTE_FILTER] = "filter",
+        [ROUTE_PRIORITIZE] = "prioritize",
+        [ROUTE_PREEMPT] = "preempt",
+        [ROUTE_BIND] = "bind",
+        [ROUTE_LIVEZ] = "health",
+        [ROUTE_READYZ] = "health",
+        [ROUTE_HEALTHZ] = "health",
+        [ROUTE_METRICS] = "metrics",
+        [ROUTE_VERSION] = "other",
+        [ROUTE_INDEX] = "other",
+        [ROUTE_NONE] = "other",
+    };
+
+    return names[route];
+}

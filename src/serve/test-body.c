@@ -1,0 +1,127 @@
+#include "serve/body.h"
+
+#include <stdlib.h>
+
+#include "base/test-assert.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+/* Appends @size bytes in pieces of @piece, byte i being i % 251. */
+static int fill(BodyStore *store, Body *body, size_t size, size_t piece) {
+    char *bytes = malloc(piece);
+    int r = 0;
+
+    assert_non_null(bytes);
+    for (size_t at = 0; at < size && !r; at += piece) {
+        size_t n = size - at < piece ? size - at : piece;
+
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = (char)((body->len + i) % 251);
+        r = body_append(store, body, str_of(bytes, n));
+    }
+    free(bytes);
+    return r;
+}
+
+static void assert_filled(Body *body, size_t size) {
+    Str bytes = body_seal(body);
+
+    assert_int_equal(bytes.len, size);
+    for (size_t i = 0; i < size; i++)
+        if (bytes.ptr[i] != (char)(i % 251))
+            fail_msg("byte %zu differs", i);
+}
+
+static void test_keeps_bytes(void **state) {
+    static const struct {
+        const char *name;
+        size_t announced, size, piece;
+    } cases[] = {
+        {"nothing", 0, 0, 1},
+        {"small", 1000, 1000, 7},
+        {"small, not announced", 0, 100000, 4096},
+        {"just small", BODY_SMALL, BODY_SMALL, 65536},
+        {"just large", BODY_SMALL + 1, BODY_SMALL + 1, 65536},
+        {"grows out of small", 0, BODY_SMALL + 1, 65536},
+        {"grows far", 0, 5 * MIB, 100000},
+        {"large", 5 * MIB, 5 * MIB, 100000},
+        {"less than announced", 5 * MIB, 1000, 100},
+        {"the most", 0, 8 * MIB, 1000000},
+    };
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 2);
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Body body = {0};
+
+        assert_case(cases[i].name, body_open(store, &body, cases[i].announced) == 0);
+        assert_case(cases[i].name, fill(store, &body, cases[i].size, cases[i].piece) == 0);
+        assert_case(cases[i].name, body_store_memory(store) >= cases[i].size);
+        assert_filled(&body, cases[i].size);
+        body_close(store, &body);
+        assert_int_equal(body_store_memory(store), 0);
+    }
+}
+
+static void test_refuses_size(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(2 * MIB, 16 * MIB, 2);
+    Body body = {0};
+
+    assert_int_equal(body_open(store, &body, 2 * MIB + 1), BODY_E_SIZE);
+    assert_int_equal(body_open(store, &body, UINT64_MAX), BODY_E_SIZE);
+    assert_int_equal(body_open(store, &body, 0), 0);
+    assert_int_equal(fill(store, &body, 2 * MIB, 65536), 0);
+    assert_int_equal(body_append(store, &body, STR("x")), BODY_E_SIZE);
+    assert_filled(&body, 2 * MIB);
+    body_close(store, &body);
+    body_close(store, &body); /* nothing left to do */
+    assert_int_equal(body_store_memory(store), 0);
+}
+
+/* Announcing costs nobody anything; sending does. */
+static void test_counts_what_arrived(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(100 * MIB, 8 * MIB, 2);
+    Body bodies[50] = {0}, one = {0};
+
+    for (size_t i = 0; i < 50; i++) {
+        assert_int_equal(body_open(store, &bodies[i], 100 * MIB), 0);
+        assert_int_equal(body_store_memory(store), 0);
+    }
+    assert_int_equal(body_open(store, &one, 1000), 0);
+    assert_int_equal(fill(store, &one, 1000, 1000), 0);
+    assert_int_equal(fill(store, &bodies[0], 6 * MIB, 65536), 0);
+    assert_int_equal(fill(store, &bodies[1], 6 * MIB, 65536), BODY_E_MEMORY);
+    assert_true(body_store_memory(store) <= 8 * MIB);
+    body_close(store, &bodies[0]);
+    assert_int_equal(fill(store, &bodies[1], 6 * MIB - bodies[1].len, 65536), 0);
+    assert_filled(&bodies[1], 6 * MIB);
+    for (size_t i = 0; i < 50; i++)
+        body_close(store, &bodies[i]);
+    body_close(store, &one);
+    assert_int_equal(body_store_memory(store), 0);
+}
+
+static void test_recycles(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 1);
+    Body a = {0}, b = {0};
+    char *kept;
+
+    assert_int_equal(body_open(store, &a, 10), 0);
+    assert_int_equal(body_open(store, &b, 10), 0);
+    kept = a.data;
+    body_close(store, &a);
+    body_close(store, &b); /* one too many: given back */
+    assert_int_equal(body_open(store, &a, 10), 0);
+    assert_ptr_equal(a.data, kept);
+    body_close(store, &a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keeps_bytes),
+        cmocka_unit_test(test_refuses_size),
+        cmocka_unit_test(test_counts_what_arrived),
+        cmocka_unit_test(test_recycles),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

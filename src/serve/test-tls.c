@@ -1,0 +1,496 @@
+#include "serve/tls.h"
+
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/test-assert.h"
+
+/* --- certificates made here --- */
+
+typedef struct Identity {
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t certificate;
+} Identity;
+
+typedef struct Wish {
+    const char *common_name, *second_common_name;
+    const char *dns, *uri, *email;
+    bool is_ca, is_for_servers, has_expired, is_not_yet_valid;
+    const Identity *issuer; /* NULL: signs itself */
+} Wish;
+
+#define CHECK(call) assert_true((call) >= 0)
+
+static void set_names(gnutls_x509_crt_t crt, const Wish *wish) {
+    const char *cn[] = {wish->common_name, wish->second_common_name};
+
+    for (size_t i = 0; i < 2; i++)
+        if (cn[i])
+            CHECK(gnutls_x509_crt_set_dn_by_oid(
+                crt, GNUTLS_OID_X520_COMMON_NAME, 0, cn[i], (unsigned)strlen(cn[i])));
+    if (wish->dns)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(
+            crt, GNUTLS_SAN_DNSNAME, wish->dns, (unsigned)strlen(wish->dns), GNUTLS_FSAN_APPEND));
+    if (wish->uri)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(
+            crt, GNUTLS_SAN_URI, wish->uri, (unsigned)strlen(wish->uri), GNUTLS_FSAN_APPEND));
+    if (wish->email)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(crt,
+            GNUTLS_SAN_RFC822NAME,
+            wish->email,
+            (unsigned)strlen(wish->email),
+            GNUTLS_FSAN_APPEND));
+}
+
+static Identity identity_new(const Wish *wish) {
+    Identity it;
+    time_t now = time(NULL);
+    unsigned char serial[8];
+
+    CHECK(gnutls_x509_privkey_init(&it.key));
+    CHECK(gnutls_x509_privkey_generate(
+        it.key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+    CHECK(gnutls_x509_crt_init(&it.certificate));
+    CHECK(gnutls_x509_crt_set_version(it.certificate, 3));
+    CHECK(gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial)));
+    serial[0] &= 0x7f;
+    CHECK(gnutls_x509_crt_set_serial(it.certificate, serial, sizeof(serial)));
+    CHECK(gnutls_x509_crt_set_activation_time(
+        it.certificate, now + (wish->is_not_yet_valid ? 1000 : -2000)));
+    CHECK(gnutls_x509_crt_set_expiration_time(
+        it.certificate, now + (wish->has_expired ? -1000 : 100000)));
+    CHECK(gnutls_x509_crt_set_key(it.certificate, it.key));
+    set_names(it.certificate, wish);
+    CHECK(gnutls_x509_crt_set_basic_constraints(it.certificate, wish->is_ca, -1));
+    if (wish->is_ca)
+        CHECK(gnutls_x509_crt_set_key_usage(it.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
+    else
+        CHECK(gnutls_x509_crt_set_key_purpose_oid(it.certificate,
+            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT,
+            0));
+    CHECK(gnutls_x509_crt_sign2(it.certificate,
+        wish->issuer ? wish->issuer->certificate : it.certificate,
+        wish->issuer ? wish->issuer->key : it.key,
+        GNUTLS_DIG_SHA256,
+        0));
+    return it;
+}
+
+static void identity_done(Identity *it) {
+    gnutls_x509_crt_deinit(it->certificate);
+    gnutls_x509_privkey_deinit(it->key);
+}
+
+/* --- files --- */
+
+typedef struct Folder {
+    char path[64];
+    char certificate[96], key[96], ca[96];
+} Folder;
+
+static void write_bytes(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_certificate(const char *path, const Identity *it, size_t cut) {
+    gnutls_datum_t pem = {0};
+
+    CHECK(gnutls_x509_crt_export2(it->certificate, GNUTLS_X509_FMT_PEM, &pem));
+    write_bytes(path, pem.data, pem.size - cut);
+    gnutls_free(pem.data);
+}
+
+static void write_key(const char *path, const Identity *it, size_t cut) {
+    gnutls_datum_t pem = {0};
+
+    CHECK(gnutls_x509_privkey_export2(it->key, GNUTLS_X509_FMT_PEM, &pem));
+    write_bytes(path, pem.data, pem.size - cut);
+    gnutls_free(pem.data);
+}
+
+static void folder_init(Folder *folder) {
+    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-test-tls-XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+    (void)snprintf(folder->certificate, sizeof(folder->certificate), "%s/crt", folder->path);
+    (void)snprintf(folder->key, sizeof(folder->key), "%s/key", folder->path);
+    (void)snprintf(folder->ca, sizeof(folder->ca), "%s/ca", folder->path);
+}
+
+static void folder_done(Folder *folder) {
+    (void)unlink(folder->certificate);
+    (void)unlink(folder->key);
+    (void)unlink(folder->ca);
+    (void)rmdir(folder->path);
+}
+
+/* --- what all tests start from --- */
+
+static Identity ca, other_ca, server, other_server;
+
+static int make_identities(void **state) {
+    ca = identity_new(&(Wish){.common_name = "ca", .is_ca = true});
+    other_ca = identity_new(&(Wish){.common_name = "other ca", .is_ca = true});
+    server = identity_new(&(Wish){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
+    other_server =
+        identity_new(&(Wish){.common_name = "berth", .is_for_servers = true, .issuer = &ca});
+    return 0;
+}
+
+static int drop_identities(void **state) {
+    identity_done(&ca);
+    identity_done(&other_ca);
+    identity_done(&server);
+    identity_done(&other_server);
+    return 0;
+}
+
+static TlsStore *open_store(Folder *folder, const Str *names, size_t n_names) {
+    TlsStore *store = NULL;
+    char error[256] = "";
+    int r;
+
+    folder_init(folder);
+    write_certificate(folder->certificate, &server, 0);
+    write_key(folder->key, &server, 0);
+    write_certificate(folder->ca, &ca, 0);
+    r = tls_store_new(&(TlsFiles){.certificate = folder->certificate,
+                          .key = folder->key,
+                          .client_ca = folder->ca,
+                          .client_names = names,
+                          .n_client_names = n_names},
+        &store,
+        error,
+        sizeof(error));
+    if (r < 0)
+        fail_msg("%s", error);
+    return store;
+}
+
+static TlsReload reload(TlsStore *store, char *error, size_t size) {
+    error[0] = '\0';
+    return tls_store_reload(store, error, size);
+}
+
+/* --- the store --- */
+
+static void test_good_set(void **state) {
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
+    char error[256];
+    TlsSet *set = tls_store_ref_set(store);
+    gnutls_pcert_st *chain;
+    gnutls_privkey_t key;
+    unsigned n;
+
+    tls_set_credentials(set, &chain, &n, &key);
+    assert_int_equal(n, 1);
+    assert_non_null(key);
+    tls_set_unref(set);
+    assert_true(tls_store_wants_clients(store));
+    assert_true(tls_store_expiry(store) > time(NULL) + 90000);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
+    assert_int_equal(tls_store_generation(store), 0);
+
+    /* Written anew with the same bytes is no change. */
+    write_key(folder.key, &server, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
+    folder_done(&folder);
+}
+
+static void test_rotation(void **state) {
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
+    TlsSet *old = tls_store_ref_set(store), *new;
+    char error[256];
+
+    write_certificate(folder.certificate, &other_server, 0);
+    write_key(folder.key, &other_server, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    assert_int_equal(tls_store_generation(store), 1);
+    new = tls_store_ref_set(store);
+    assert_ptr_not_equal(old, new);
+    tls_set_unref(old); /* was whole until here */
+    tls_set_unref(new);
+
+    write_certificate(folder.ca, &other_ca, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    assert_int_equal(tls_store_generation(store), 2);
+    folder_done(&folder);
+}
+
+typedef void Damage(Folder *folder);
+
+static void other_key(Folder *folder) {
+    write_key(folder->key, &other_server, 0);
+}
+
+static void other_certificate(Folder *folder) {
+    write_certificate(folder->certificate, &other_server, 0);
+}
+
+static void half_certificate(Folder *folder) {
+    write_certificate(folder->certificate, &server, 40);
+}
+
+static void half_key(Folder *folder) {
+    write_key(folder->key, &server, 40);
+}
+
+static void half_ca(Folder *folder) {
+    write_certificate(folder->ca, &ca, 40);
+}
+
+static void half_second_ca(Folder *folder) {
+    gnutls_datum_t a = {0}, b = {0};
+    FILE *file = fopen(folder->ca, "w");
+
+    assert_non_null(file);
+    CHECK(gnutls_x509_crt_export2(ca.certificate, GNUTLS_X509_FMT_PEM, &a));
+    CHECK(gnutls_x509_crt_export2(other_ca.certificate, GNUTLS_X509_FMT_PEM, &b));
+    (void)fwrite(a.data, 1, a.size, file);
+    (void)fwrite(b.data, 1, b.size - 100, file);
+    (void)fclose(file);
+    gnutls_free(a.data);
+    gnutls_free(b.data);
+}
+
+static void empty_certificate(Folder *folder) {
+    write_bytes(folder->certificate, "", 0);
+}
+
+static void empty_ca(Folder *folder) {
+    write_bytes(folder->ca, "", 0);
+}
+
+static void no_key(Folder *folder) {
+    assert_int_equal(unlink(folder->key), 0);
+}
+
+static void certificate_as_key(Folder *folder) {
+    write_certificate(folder->key, &server, 0);
+}
+
+static void huge_ca(Folder *folder) {
+    assert_int_equal(truncate(folder->ca, (off_t)TLS_FILE_MAX + 1), 0);
+}
+
+static void certificate_is_folder(Folder *folder) {
+    assert_int_equal(unlink(folder->certificate), 0);
+    assert_int_equal(mkdir(folder->certificate, 0700), 0);
+}
+
+static void test_refuses(void **state) {
+    static const struct {
+        const char *name;
+        Damage *damage;
+        const char *says;
+    } cases[] = {
+        {"another key", other_key, "does not belong"},
+        {"another certificate", other_certificate, "does not belong"},
+        {"half a certificate", half_certificate, "certificate"},
+        {"half a key", half_key, "key"},
+        {"half a CA", half_ca, "client CA"},
+        {"a second CA that ends early", half_second_ca, "client CA"},
+        {"an empty certificate", empty_certificate, "certificate"},
+        {"an empty CA", empty_ca, "client CA"},
+        {"no key", no_key, "No such file"},
+        {"a certificate for a key", certificate_as_key, "key"},
+        {"a CA that is too large", huge_ca, "too large"},
+        {"a folder", certificate_is_folder, "directory"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Folder folder;
+        _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0), *second = NULL;
+        TlsSet *before = tls_store_ref_set(store), *after;
+        char error[256];
+
+        cases[i].damage(&folder);
+        assert_case(cases[i].name, reload(store, error, sizeof(error)) == TLS_REFUSED);
+        if (!strstr(error, cases[i].says))
+            print_error("%s\n", error);
+        assert_case(cases[i].name, strstr(error, cases[i].says) != NULL);
+        assert_case(cases[i].name, strstr(error, folder.path) != NULL);
+        after = tls_store_ref_set(store);
+        assert_case(cases[i].name, before == after);
+        tls_set_unref(before);
+        tls_set_unref(after);
+        assert_case(cases[i].name,
+            tls_store_new(
+                &(TlsFiles){
+                    .certificate = folder.certificate, .key = folder.key, .client_ca = folder.ca},
+                &second,
+                error,
+                sizeof(error)) < 0);
+        (void)rmdir(folder.certificate);
+        folder_done(&folder);
+    }
+}
+
+static void test_priorities(void **state) {
+    gnutls_priority_t priorities;
+    const char *at = NULL;
+
+    if (gnutls_priority_init(&priorities, TLS_PRIORITIES, &at) < 0)
+        fail_msg("priorities: %s", at);
+    gnutls_priority_deinit(priorities);
+}
+
+/* --- clients --- */
+
+typedef struct Peer {
+    int fd;
+    const Identity *identity; /* NULL: shows none */
+    int result;
+} Peer;
+
+/* Shows its certificate whatever authorities the server names, as Go does when it
+ * names none. */
+static void *run_client(void *context) {
+    Peer *peer = context;
+    gnutls_certificate_credentials_t credentials;
+    gnutls_session_t session;
+
+    (void)gnutls_certificate_allocate_credentials(&credentials);
+    if (peer->identity) {
+        gnutls_x509_crt_t chain[] = {peer->identity->certificate};
+
+        (void)gnutls_certificate_set_x509_key(credentials, chain, 1, peer->identity->key);
+    }
+    (void)gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_FORCE_CLIENT_CERT);
+    (void)gnutls_set_default_priority(session);
+    (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials);
+    gnutls_transport_set_int(session, peer->fd);
+    do
+        peer->result = gnutls_handshake(session);
+    while (peer->result < 0 && !gnutls_error_is_fatal(peer->result));
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(credentials);
+    return NULL;
+}
+
+/* Whether @store lets a client with @identity in, after a real handshake. */
+static bool is_allowed(TlsStore *store, const Identity *identity, char *error, size_t size) {
+    gnutls_certificate_credentials_t credentials;
+    gnutls_x509_crt_t chain[] = {server.certificate};
+    gnutls_session_t session;
+    pthread_t thread;
+    int fds[2], r;
+    Peer peer;
+    bool allowed;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    peer = (Peer){.fd = fds[1], .identity = identity};
+    assert_int_equal(pthread_create(&thread, NULL, run_client, &peer), 0);
+    CHECK(gnutls_certificate_allocate_credentials(&credentials));
+    CHECK(gnutls_certificate_set_x509_key(credentials, chain, 1, server.key));
+    CHECK(gnutls_init(&session, GNUTLS_SERVER));
+    CHECK(gnutls_priority_set_direct(session, TLS_PRIORITIES, NULL));
+    CHECK(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
+    gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+    gnutls_transport_set_int(session, fds[0]);
+    do
+        r = gnutls_handshake(session);
+    while (r < 0 && !gnutls_error_is_fatal(r));
+    assert_true(r >= 0);
+    allowed = tls_store_peer_is_allowed(store, session, error, size);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(credentials);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    return allowed;
+}
+
+static void test_clients(void **state) {
+    static const char name[] = TLS_CLIENT_NAME;
+    const struct {
+        const char *name;
+        Wish wish;
+        bool allowed;
+    } cases[] = {
+        {"by common name", {.common_name = name, .issuer = &ca}, true},
+        {"by DNS name", {.common_name = "x", .dns = name, .issuer = &ca}, true},
+        {"by URI", {.common_name = "x", .uri = name, .issuer = &ca}, true},
+        {"by e-mail", {.common_name = "x", .email = name, .issuer = &ca}, true},
+        {"by the second alternative name",
+            {.common_name = "x", .dns = "y", .uri = name, .issuer = &ca},
+            true},
+        {"another name", {.common_name = "system:node:a", .dns = "a", .issuer = &ca}, false},
+        {"a name that begins alike", {.common_name = TLS_CLIENT_NAME "2", .issuer = &ca}, false},
+        {"no name", {.issuer = &ca}, false},
+        {"two common names",
+            {.common_name = "x", .second_common_name = name, .issuer = &ca},
+            false},
+        {"another CA", {.common_name = name, .issuer = &other_ca}, false},
+        {"its own CA", {.common_name = name}, false},
+        {"expired", {.common_name = name, .has_expired = true, .issuer = &ca}, false},
+        {"not yet valid", {.common_name = name, .is_not_yet_valid = true, .issuer = &ca}, false},
+        {"for servers", {.common_name = name, .is_for_servers = true, .issuer = &ca}, false},
+    };
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
+    char error[256];
+
+    assert_false(is_allowed(store, NULL, error, sizeof(error)));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Identity client = identity_new(&cases[i].wish);
+        bool allowed;
+
+        error[0] = '\0';
+        allowed = is_allowed(store, &client, error, sizeof(error));
+        if (allowed != cases[i].allowed)
+            print_error("%s\n", error);
+        assert_case(cases[i].name, allowed == cases[i].allowed);
+        assert_case(cases[i].name, allowed || error[0] != '\0');
+        identity_done(&client);
+    }
+    folder_done(&folder);
+}
+
+static void test_names_and_ca_swap(void **state) {
+    const Str names[] = {STR("alice"), STR("bob")};
+    Folder folder;
+    _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, names, 2);
+    Identity bob = identity_new(&(Wish){.common_name = "bob", .issuer = &ca});
+    Identity new_bob = identity_new(&(Wish){.common_name = "bob", .issuer = &other_ca});
+    Identity scheduler = identity_new(&(Wish){.common_name = TLS_CLIENT_NAME, .issuer = &ca});
+    char error[256];
+
+    assert_true(is_allowed(store, &bob, error, sizeof(error)));
+    assert_false(is_allowed(store, &scheduler, error, sizeof(error)));
+    assert_false(is_allowed(store, &new_bob, error, sizeof(error)));
+    write_certificate(folder.ca, &other_ca, 0);
+    assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
+    assert_false(is_allowed(store, &bob, error, sizeof(error)));
+    assert_true(is_allowed(store, &new_bob, error, sizeof(error)));
+    identity_done(&bob);
+    identity_done(&new_bob);
+    identity_done(&scheduler);
+    folder_done(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_set),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_priorities),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_names_and_ca_swap),
+    };
+
+    return cmocka_run_group_tests(tests, make_identities, drop_identities);
+}

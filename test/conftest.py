@@ -1,0 +1,82 @@
+"""Starting berth for whole-program tests.
+
+The program is $BERTH, or build/berth of this repository. Every server started here listens on a
+port the system picked, and is ended by its own pid when its test is over.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+START_SECONDS = 20
+STOP_SECONDS = 20
+
+
+class Berth:
+    """A running `berth serve`."""
+
+    def __init__(self, command, env=None):
+        self.proc = subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True)
+        line = self.proc.stdout.readline()
+        match = re.match(r"listening on (https?)://(.*):(\d+)$", line.strip())
+        if not match:
+            self.proc.kill()
+            self.proc.wait()
+            raise RuntimeError(f"{command[0]} did not start; it said {line!r}")
+        self.scheme, self.host, self.port = match[1], match[2], int(match[3])
+        self.url = f"{self.scheme}://{self.host}:{self.port}"
+
+    def is_alive(self):
+        return self.proc.poll() is None
+
+    def rss_kib(self):
+        with open(f"/proc/{self.proc.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s*(\d+)", status.read())[1])
+
+    def stop(self):
+        """SIGTERM; returns the exit status."""
+        if self.is_alive():
+            self.proc.send_signal(signal.SIGTERM)
+        try:
+            return self.proc.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            self.proc.wait()
+            raise
+        finally:
+            self.proc.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def berth_path():
+    path = pathlib.Path(os.environ.get("BERTH", REPOSITORY / "build" / "berth"))
+    if not path.exists():
+        pytest.fail(f"{path} does not exist: build first, or set BERTH")
+    return str(path)
+
+
+@pytest.fixture
+def start_berth(berth_path):
+    """start_berth(*flags) -> Berth, on 127.0.0.1 and a port of the system's choice."""
+    running = []
+
+    def start(*flags):
+        command = [berth_path]
+        if pathlib.Path(berth_path).name == "berth":
+            command.append("serve")
+        berth = Berth([*command, "--listen", "127.0.0.1:0", *map(str, flags)])
+        running.append(berth)
+        return berth
+
+    yield start
+    for berth in running:
+        if berth.is_alive():
+            berth.proc.kill()
+            berth.proc.wait()
+        if not berth.proc.stdout.closed:
+            berth.proc.stdout.close()

@@ -1,0 +1,724 @@
+"""Clients that are slow, wrong or hostile: each gets a clear refusal, others do not notice.
+
+Deadlines are made short by flags. What is asserted about time is only that something is over after
+its deadline and a generous slack.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+MIB = 1024 * 1024
+SLACK = 8  # seconds; the machine may be busy
+
+BODY = json.dumps(
+    {"Pod": {"metadata": {"name": "a"}}, "NodeNames": ["n1", "n2"], "Nodes": None}
+).encode()
+
+
+# --- small tools ---
+
+
+def connect(berth, receive_buffer=None):
+    sock = socket.socket()
+    if receive_buffer:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    sock.settimeout(20)
+    sock.connect((berth.host, berth.port))
+    return sock
+
+
+def head(*lines, method="POST", path="/filter", host="Host: a"):
+    text = "\r\n".join([f"{method} {path} HTTP/1.1", *([host] if host else []), *lines])
+    return text.encode("latin-1") + b"\r\n\r\n"
+
+
+def good_request(body=BODY, *lines):
+    return head(f"Content-Length: {len(body)}", *lines) + body
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+
+def read_reply(stream):
+    """One reply from a socket's file; None when the connection ended instead."""
+    try:
+        line = stream.readline()
+    except ConnectionError:
+        return None
+    if not line:
+        return None
+    status = int(line.split()[1])
+    headers = {}
+    while (line := stream.readline()) not in (b"\r\n", b""):
+        name, _, value = line.partition(b":")
+        headers[name.decode().lower()] = value.strip().decode()
+    assert "transfer-encoding" not in headers
+    if status == 100:
+        return Reply(status, headers, b"")
+    return Reply(status, headers, stream.read(int(headers["content-length"])))
+
+
+def exchange(berth, raw):
+    """Sends bytes, reads one reply and whether the server closed after it."""
+    with connect(berth) as sock, sock.makefile("rb") as stream:
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(raw)
+        reply = read_reply(stream)
+        return reply, is_closed(sock)
+
+
+def is_closed(sock, seconds=SLACK):
+    """Waits for the end of the connection."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sock.settimeout(max(0.01, end - time.monotonic()))
+        try:
+            if not sock.recv(65536):
+                return True
+        except ConnectionError:
+            return True
+        except socket.timeout:
+            return False
+    return False
+
+
+def assert_well(berth):
+    """The server answers a good request, on a new connection."""
+    with connect(berth) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request())
+        reply = read_reply(stream)
+    assert berth.is_alive()
+    assert reply.status == 200
+    assert "content-length" in reply.headers
+
+
+# --- what is refused by its headers alone ---
+
+AMBIGUOUS = {
+    "length and chunked": head("Content-Length: 5", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+    "chunked and length": head("Transfer-Encoding: chunked", "Content-Length: 5") + b"0\r\n\r\n",
+    "two lengths": head("Content-Length: 2", "Content-Length: 20") + b"{}",
+    "two equal lengths": head("Content-Length: 2", "Content-Length: 2") + b"{}",
+    "list of lengths": head("Content-Length: 2, 2") + b"{}",
+    "length with sign": head("Content-Length: +2") + b"{}",
+    "length with text": head("Content-Length: 2x") + b"{}",
+    "empty length": head("Content-Length:") + b"{}",
+    "chunked twice": head("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
+    "gzip, chunked": head("Transfer-Encoding: gzip, chunked"),
+    "identity coding": head("Transfer-Encoding: identity"),
+    "chunked in HTTP/1.0": b"POST /filter HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "space before colon": head("Content-Length : 2") + b"{}",
+    "tab before colon": head("Content-Length\t: 2") + b"{}",
+    "NUL in a value": head("X: a\0b", "Content-Length: 2") + b"{}",
+    "NUL hides a length": head("X: a\0\0Content-Length: 2"),
+    "NUL in a name": head("X\0: a"),
+    "NUL in the path": head(path="/filter\0x"),
+    "control byte in a value": head("X: a\x01b"),
+    "control byte in the path": head(path="/fil\x01ter"),
+    "bare CR in a value": head("X: a\rContent-Length: 2"),
+    "bare LF": b"POST /filter HTTP/1.1\nHost: a\nContent-Length: 2\n\n{}",
+    "folded line": head("X: a\r\n b"),
+    "folded length": head("Content-Length:\r\n 2") + b"{}",
+    "line that begins with a space": b"POST /filter HTTP/1.1\r\n X: a\r\nHost: a\r\n\r\n",
+    "empty name": head(": a", "Content-Length: 2") + b"{}",
+    "no colon": head("Content-Length 2"),
+    "no host": head(host=None),
+    "two hosts": head("Host: b"),
+    "no version": b"POST /filter\r\nHost: a\r\n\r\n",
+}
+
+
+@pytest.fixture
+def server(start_berth):
+    return start_berth("--header-timeout", 2, "--body-grace", 1)
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_ambiguous_request_is_refused(server, name):
+    reply, closed = exchange(server, AMBIGUOUS[name])
+    assert reply.status == 400
+    assert closed
+    assert_well(server)
+
+
+def test_space_in_target_ends_the_connection(server):
+    reply, closed = exchange(server, head(path="/filter x"))
+    assert reply is None or reply.status == 400
+    assert closed
+    assert_well(server)
+
+
+def test_wrong_version_is_refused(server):
+    reply, closed = exchange(server, b"POST /filter HTTP/2.0\r\nHost: a\r\n\r\n")
+    assert reply.status == 505
+    assert closed
+
+
+def test_smuggled_request_is_not_answered(server):
+    """What follows an ambiguous request is never taken for a request of its own."""
+    raw = AMBIGUOUS["length and chunked"] + good_request()
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(raw)
+        assert read_reply(stream).status == 400
+        assert read_reply(stream) is None
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity, gzip"])
+def test_content_encoding_is_refused(server, coding):
+    reply, closed = exchange(server, good_request(BODY, f"Content-Encoding: {coding}"))
+    assert reply.status == 415
+    assert closed
+    assert_well(server)
+
+
+def test_identity_encoding_is_fine(server):
+    reply, _ = exchange(server, good_request(BODY, "Content-Encoding: identity", "Connection: close"))
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [["X: " + "a" * 40_000], ["X: " + "a" * 1_000_000], [f"X{i}: a" for i in range(20_000)]],
+    ids=["40 kB", "1 MB", "20,000 lines"],
+)
+def test_huge_header_is_refused(server, lines):
+    reply, closed = exchange(server, head(*lines))
+    assert reply is None or reply.status == 431
+    assert closed
+    assert_well(server)
+
+
+def test_header_limit_is_a_flag(start_berth):
+    server = start_berth("--max-header", 2000)
+    reply, _ = exchange(server, good_request(BODY, "X: " + "a" * 1500, "Connection: close"))
+    assert reply.status == 200
+    reply, closed = exchange(server, good_request(BODY, "X: " + "a" * 2500))
+    assert reply.status == 431
+    assert closed
+
+
+def test_memory_of_a_connection_filled_by_headers(server):
+    """Header lines and pipelined bytes that fill a connection's memory to the brim."""
+    for n_lines in range(300, 600, 10):
+        raw = good_request(BODY, *["A: b"] * n_lines) + b"GET /" + b"a" * 40_000
+        with connect(server) as sock, contextlib.suppress(ConnectionError):
+            sock.sendall(raw)
+            sock.recv(100)
+        assert server.is_alive()
+    assert_well(server)
+
+
+# --- bodies ---
+
+
+def chunked(pieces):
+    for piece in pieces:
+        yield f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
+    yield b"0\r\n\r\n"
+
+
+def zeros(size):
+    piece = b"0" * MIB
+    for _ in range(size // MIB):
+        yield piece
+
+
+@pytest.mark.parametrize("length_known", [True, False], ids=["length", "chunked"])
+def test_huge_body_is_refused(server, length_known):
+    """300 MiB with the default limit of 128: the client, who only listens when it has sent all it
+    can, still sees the 413."""
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+    headers = {"Content-Length": str(300 * MIB)} if length_known else {}
+    with contextlib.suppress(ConnectionError):
+        connection.request(
+            "POST", "/filter", zeros(300 * MIB), headers, encode_chunked=not length_known
+        )
+    reply = connection.getresponse()
+    assert reply.status == 413
+    assert reply.getheader("Connection") == "close"
+    connection.close()
+    assert server.rss_kib() < 64 * 1024
+    assert_well(server)
+
+
+def test_announced_body_is_refused_before_it_is_sent(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(head(f"Content-Length: {300 * MIB}"))
+        assert read_reply(stream).status == 413
+
+
+def test_body_limit_is_a_flag(start_berth):
+    server = start_berth("--max-body", 1000)
+    body = BODY.ljust(1000)
+    assert exchange(server, good_request(body, "Connection: close"))[0].status == 200
+    assert exchange(server, good_request(body + b" "))[0].status == 413
+    raw = head("Transfer-Encoding: chunked") + b"".join(chunked([body, b" "]))
+    assert exchange(server, raw)[0].status == 413
+    raw = head("Transfer-Encoding: chunked", "Connection: close") + b"".join(chunked([body]))
+    assert exchange(server, raw)[0].status == 200
+
+
+def test_absurd_length_is_refused(server):
+    reply, closed = exchange(server, head("Content-Length: 99999999999999999999999"))
+    assert reply.status in (400, 413)
+    assert closed
+
+
+@pytest.mark.parametrize("size", ["ffffffffffffffffff", "-1", "x", ""])
+def test_bad_chunk_is_refused(server, size):
+    raw = head("Transfer-Encoding: chunked") + f"{size}\r\nabc\r\n".encode()
+    reply, closed = exchange(server, raw)
+    assert reply.status in (400, 413)
+    assert closed
+    assert_well(server)
+
+
+def test_truncated_bodies(server):
+    for raw in (
+        head("Content-Length: 100") + b"{}",
+        head("Transfer-Encoding: chunked") + b"5\r\nab",
+        head("Content-Length: 100"),
+        head("Content-Length: 3000000") + b"0" * 2_000_000,
+    ):
+        with connect(server) as sock, sock.makefile("rb") as stream:
+            sock.sendall(raw)
+            sock.shutdown(socket.SHUT_WR)
+            reply = read_reply(stream)
+            assert reply is None or reply.status >= 400
+        with connect(server) as sock:  # the same, ended by a reset
+            sock.sendall(raw)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert_well(server)
+
+
+def test_expect_continue(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(head(f"Content-Length: {len(BODY)}", "Expect: 100-continue"))
+        assert read_reply(stream).status == 100
+        sock.sendall(BODY)
+        assert read_reply(stream).status == 200
+
+
+def test_refused_body_gets_no_continue(server):
+    raw = head(f"Content-Length: {300 * MIB}", "Expect: 100-continue")
+    reply, closed = exchange(server, raw)
+    assert reply.status == 413
+    assert closed
+
+
+def test_memory_budget(start_berth):
+    """Bodies under way may hold --max-memory together; the one that passes it gets 503, and when
+    they are gone there is room again. Announcing costs nobody anything."""
+    server = start_berth("--max-memory", 16 * MIB, "--max-body", 64 * MIB, "--body-grace", 30)
+    with contextlib.ExitStack() as stack:
+        announcers = [stack.enter_context(connect(server)) for _ in range(50)]
+        for sock in announcers:
+            sock.sendall(head(f"Content-Length: {64 * MIB}"))
+        time.sleep(0.3)
+        assert_well(server)
+
+        announcers[0].sendall(b"0" * (12 * MIB))
+        with announcers[1].makefile("rb") as stream:
+            with contextlib.suppress(ConnectionError):
+                announcers[1].sendall(b"0" * (12 * MIB))
+            reply = read_reply(stream)
+        assert reply.status == 503
+        assert int(reply.headers["retry-after"]) > 0
+        assert_well(server)
+    time.sleep(0.3)
+    body = BODY.ljust(12 * MIB)
+    assert exchange(server, good_request(body, "Connection: close"))[0].status == 200
+
+
+def test_memory_goes_back(server):
+    body = BODY.ljust(82_000_000)
+    for _ in range(3):
+        reply, _ = exchange(server, good_request(body, "Connection: close"))
+        assert reply.status == 200
+    time.sleep(0.2)
+    assert server.rss_kib() < 32 * 1024
+
+
+# --- time ---
+
+
+def test_slow_headers_while_others_are_served(start_berth):
+    """1,000 clients that never finish their headers: a healthy one is served all the while, and
+    all of them are gone after the deadline."""
+    server = start_berth(
+        "--header-timeout", 2, "--max-connections", 1200, "--max-connections-per-address", 1200
+    )
+    before = server.rss_kib()
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(connect(server)) for _ in range(1000)]
+        start = time.monotonic()
+        for i, sock in enumerate(slow):
+            sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nX-Slow: "[: 10 + i % 30])
+        served = 0
+        while time.monotonic() - start < 1.5:
+            assert_well(server)
+            served += 1
+        assert served > 0
+        assert server.rss_kib() - before < 64 * 1024
+        for sock in slow:
+            assert is_closed(sock, max(0.1, start + 2 + SLACK - time.monotonic()))
+    assert_well(server)
+
+
+def test_late_headers_are_told(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\n")
+        reply = read_reply(stream)
+        assert reply.status == 408
+        assert is_closed(sock)
+    assert_well(server)
+
+
+def test_dripping_headers_do_not_help(server):
+    """A byte now and then does not move the deadline."""
+    with connect(server) as sock:
+        start = time.monotonic()
+        ended = False
+        sock.settimeout(0.2)
+        while not ended and time.monotonic() - start < 2 + SLACK:
+            try:
+                sock.sendall(b"X")
+                ended = not sock.recv(1000)
+            except socket.timeout:
+                pass
+            except ConnectionError:
+                ended = True
+        assert ended
+    assert_well(server)
+
+
+def test_next_request_has_a_deadline_too(server):
+    """On a kept-alive connection it counts from the next request's first byte."""
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request())
+        assert read_reply(stream).status == 200
+        time.sleep(2.5)  # longer than the header deadline: nothing has begun yet
+        sock.sendall(good_request())
+        assert read_reply(stream).status == 200
+        time.sleep(0.6)
+        sock.sendall(b"POST /filt")
+        assert is_closed(sock, 2 + SLACK)
+    assert_well(server)
+
+
+def test_silent_connection_is_closed(server):
+    with connect(server) as sock:
+        assert is_closed(sock, 2 + SLACK)
+
+
+def test_idle_connection_is_closed(start_berth):
+    server = start_berth("--idle-timeout", 1)
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request())
+        assert read_reply(stream).status == 200
+        assert is_closed(sock, 1 + SLACK)
+
+
+def test_slow_body_is_told(server):
+    """1 kB/s where 64 are wanted."""
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(head("Content-Length: 1000000"))
+        done = threading.Event()
+
+        def drip():
+            while not done.wait(0.1):
+                with contextlib.suppress(OSError):
+                    sock.sendall(b"0" * 100)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            reply = read_reply(stream)
+        finally:
+            done.set()
+            thread.join()
+        assert reply is None or reply.status == 408
+        assert is_closed(sock)
+    assert_well(server)
+
+
+def test_body_at_a_fair_rate_is_read(start_berth):
+    """Slower than the grace allows at once, but at the rate."""
+    server = start_berth("--body-grace", 1, "--body-min-rate", 1000)
+    body = BODY.ljust(12_000)
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(head(f"Content-Length: {len(body)}"))
+        for at in range(0, len(body), 600):
+            sock.sendall(body[at : at + 600])
+            time.sleep(0.1)
+        assert read_reply(stream).status == 200
+
+
+STOPPED_CLIENT = """
+    import os, signal, socket, sys
+    sock = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+    sock.sendall(b"POST /filter HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 1000000\\r\\n\\r\\n" + b"0" * 500)
+    print("sent", flush=True)
+    sock.sendall(b"0" * int(sys.argv[3]))
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_stopped_clients(start_berth):
+    """kill -STOP in the middle of a body: the kernel keeps the connection, we do not."""
+    server = start_berth("--header-timeout", 2, "--body-grace", 1, "--max-connections", 20)
+    code = textwrap.dedent(STOPPED_CLIENT)
+    clients = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, server.host, str(server.port), "100000"],
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(5)
+    ]
+    try:
+        for client in clients:
+            assert client.stdout.readline() == b"sent\n"
+            os.waitpid(client.pid, os.WUNTRACED)
+        assert_well(server)
+        end = time.monotonic() + 1 + SLACK
+        while connections_from(server) > 0 and time.monotonic() < end:
+            assert_well(server)
+            time.sleep(0.2)
+        assert connections_from(server) == 0
+    finally:
+        for client in clients:
+            client.send_signal(signal.SIGKILL)
+            client.wait()
+            client.stdout.close()
+
+
+def connections_from(server):
+    """Connections the server's side of the kernel still counts as established."""
+    port = f"{server.port:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return sum(row[1].endswith(":" + port) and row[3] == "01" for row in rows)
+
+
+def large_reply_request():
+    """A request whose answer is about as large as itself, and larger than kernel buffers."""
+    node = {"metadata": {"name": "", "annotations": {"a": "x" * 16_000}}}
+    nodes = []
+    for i in range(2000):
+        node["metadata"]["name"] = f"n{i}"
+        nodes.append(json.dumps(node))
+    body = (
+        '{"Pod":{"metadata":{"name":"a"}},"NodeNames":null,"Nodes":{"items":[%s]}}'
+        % ",".join(nodes)
+    ).encode()
+    return good_request(body)
+
+
+def test_client_that_never_reads(start_berth):
+    server = start_berth("--write-timeout", 1)
+    raw = large_reply_request()
+    with connect(server, receive_buffer=4096) as sock:
+        sock.sendall(raw)
+        end = time.monotonic() + 1 + SLACK
+        while connections_from(server) > 0 and time.monotonic() < end:
+            assert_well(server)
+            time.sleep(0.2)
+        assert connections_from(server) == 0
+    assert server.rss_kib() < 64 * 1024
+    assert_well(server)
+
+
+# --- how many ---
+
+
+def count_open(socks):
+    time.sleep(0.5)
+    n_open = 0
+    for sock in socks:
+        sock.setblocking(False)
+        try:
+            if sock.recv(1):
+                n_open += 1
+        except BlockingIOError:
+            n_open += 1
+        except ConnectionError:
+            pass
+    return n_open
+
+
+@pytest.mark.parametrize("flag", ["--max-connections", "--max-connections-per-address"])
+def test_connection_caps(start_berth, flag):
+    server = start_berth(flag, 10)
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(server)) for _ in range(40)]
+        assert count_open(socks) <= 10
+    time.sleep(0.5)
+    assert_well(server)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_all_allowed_connections_are_served(start_berth, workers):
+    server = start_berth("--max-connections", 50, "--workers", workers)
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(server)) for _ in range(50)]
+        for sock in socks:
+            stream = stack.enter_context(sock.makefile("rb"))
+            sock.sendall(good_request())
+            assert read_reply(stream).status == 200
+
+
+def test_full_house_of_silent_clients_lets_new_ones_in(start_berth):
+    """The ones that have said nothing for longest make room."""
+    server = start_berth("--max-connections", 10, "--header-timeout", 60)
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(server)) for _ in range(10)]
+        time.sleep(1.5)
+        assert_well(server)
+        assert_well(server)
+        assert count_open(socks) >= 8
+
+
+# --- what is fine ---
+
+
+def test_keep_alive_is_used(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        for _ in range(50):
+            sock.sendall(good_request())
+            assert read_reply(stream).status == 200
+
+
+def test_pipelining(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request() * 20)
+        for _ in range(20):
+            assert read_reply(stream).status == 200
+
+
+def test_byte_by_byte(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for i in range(len(raw := good_request())):
+            sock.sendall(raw[i : i + 1])
+        assert read_reply(stream).status == 200
+
+
+def test_half_closed_client_gets_its_reply(server):
+    with connect(server) as sock, sock.makefile("rb") as stream:
+        sock.sendall(good_request())
+        sock.shutdown(socket.SHUT_WR)
+        reply = read_reply(stream)
+        assert reply is None or reply.status == 200
+    assert_well(server)
+
+
+def test_chunked_body(server):
+    pieces = [BODY[i : i + 7] for i in range(0, len(BODY), 7)]
+    raw = head("Transfer-Encoding: chunked", "Connection: close") + b"".join(chunked(pieces))
+    assert exchange(server, raw)[0].status == 200
+
+
+def test_http_1_0(server):
+    raw = f"POST /filter HTTP/1.0\r\nContent-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+    reply, closed = exchange(server, raw)
+    assert reply.status == 200
+    assert closed
+
+
+# --- the end ---
+
+
+def test_sigterm_lets_requests_finish(start_berth):
+    """A request under way when SIGTERM comes is answered; idle connections are closed; new ones
+    are refused; exit 0 within five seconds."""
+    server = start_berth()
+    body = BODY.ljust(200_000)
+    with contextlib.ExitStack() as stack:
+        idle = stack.enter_context(connect(server))
+        idle_stream = stack.enter_context(idle.makefile("rb"))
+        idle.sendall(good_request())
+        assert read_reply(idle_stream).status == 200
+        busy = stack.enter_context(connect(server))
+        busy_stream = stack.enter_context(busy.makefile("rb"))
+        busy.sendall(head(f"Content-Length: {len(body)}") + body[:100_000])
+        time.sleep(0.3)
+
+        start = time.monotonic()
+        server.proc.send_signal(signal.SIGTERM)
+        time.sleep(0.7)
+        with pytest.raises(OSError):
+            with connect(server) as late:
+                late.sendall(good_request())
+                if not late.recv(1):
+                    raise ConnectionResetError
+        busy.sendall(body[100_000:])
+        reply = read_reply(busy_stream)
+        assert reply.status == 200
+        assert reply.headers.get("connection", "").lower() == "close"
+        assert is_closed(idle)
+        assert server.proc.wait(SLACK) == 0
+        assert time.monotonic() - start < 5
+
+
+def test_sigterm_with_clients_that_stay(start_berth):
+    """Clients that do not end their requests do not hold the server up."""
+    server = start_berth("--body-grace", 60, "--header-timeout", 60)
+    with contextlib.ExitStack() as stack:
+        for raw in (b"", b"POST /fil", head("Content-Length: 1000") + b"{"):
+            sock = stack.enter_context(connect(server))
+            sock.sendall(raw)
+        time.sleep(0.3)
+        start = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - start < 5
+
+
+def test_busy_clients_lose_nothing_at_sigterm(start_berth):
+    """Clients in a hurry that reconnect when told: every request that was sent is answered."""
+    server = start_berth()
+    stop = threading.Event()
+    lost = []
+
+    def client():
+        while not stop.is_set():
+            try:
+                sock = connect(server)
+            except OSError:
+                return
+            with sock, sock.makefile("rb") as stream:
+                for i in range(1000):
+                    try:
+                        sock.sendall(good_request())
+                        reply = read_reply(stream)
+                    except OSError:
+                        reply = None
+                    if reply is None:
+                        if i > 0:  # a connection still in the queue may be turned away
+                            lost.append(i)
+                        return
+                    if reply.headers.get("connection", "").lower() == "close":
+                        break
+
+    threads = [threading.Thread(target=client) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    assert server.stop() == 0
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert lost == []
