@@ -31,6 +31,7 @@ typedef struct Floor {
     TlsFiles tls;
     Str client_names[16];
     size_t reply_bytes, n_slices;
+    char address[64];
     char *reply;
     Str *slices;
 } Floor;
@@ -98,19 +99,18 @@ static unsigned long number_of(const char *text) {
     return number;
 }
 
-static void set_listen(Floor *floor, const char *listen) {
-    char *text = strdup(listen), *colon = text ? strrchr(text, ':') : NULL;
+static void set_listen(Floor *floor, const char *text) {
+    const char *colon = strrchr(text, ':');
+    Str address = str_of(text, colon ? (size_t)(colon - text) : 0);
 
-    if (!colon) {
+    if (address.len >= 2 && address.ptr[0] == '[')
+        address = str_of(address.ptr + 1, address.len - 2);
+    if (address.len == 0 || address.len >= sizeof(floor->address)) {
         (void)fprintf(stderr, "floor: --listen wants ADDRESS:PORT\n");
         exit(2);
     }
-    *colon = '\0';
-    if (text[0] == '[' && colon > text && colon[-1] == ']') {
-        colon[-1] = '\0';
-        text++;
-    }
-    floor->server.address = text;
+    memcpy(floor->address, address.ptr, address.len);
+    floor->server.address = floor->address;
     floor->server.port = (uint16_t)number_of(colon + 1);
 }
 
@@ -261,42 +261,47 @@ static void serve(Server *server, TlsStore *tls) {
     }
 }
 
-int main(int argc, char **argv) {
-    Floor floor = {.server = server_default_options(), .reply_bytes = 1000, .n_slices = 1};
-    const ServerCallbacks callbacks = {.context = &floor, .admit = admit, .handle = handle};
+static int run(Floor *floor) {
+    const ServerCallbacks callbacks = {.context = floor, .admit = admit, .handle = handle};
     _cleanup_(tls_store_freep) TlsStore *tls = NULL;
     _cleanup_(server_freep) Server *server = NULL;
     char error[512] = "";
     int r;
 
-    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024); /* fixed: large blocks go back to the system */
-    parse(&floor, argc, argv);
-    if (prepare_reply(&floor) < 0)
-        return 1;
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGTERM, on_signal);
-    (void)signal(SIGINT, on_signal);
-    (void)signal(SIGHUP, on_signal);
-    if (floor.tls.certificate) {
-        if (tls_store_new(&floor.tls, &tls, error, sizeof(error)) < 0) {
+    if (floor->tls.certificate) {
+        if (tls_store_new(&floor->tls, &tls, error, sizeof(error)) < 0) {
             (void)fprintf(stderr, "floor: %s\n", error);
             return 1;
         }
-        floor.server.tls = tls;
+        floor->server.tls = tls;
     }
-    r = server_new(&floor.server, &callbacks, &server);
+    r = server_new(&floor->server, &callbacks, &server);
     if (r < 0) {
         (void)fprintf(stderr, "floor: %s\n", strerror(-r));
         return 1;
     }
     (void)printf("listening on %s://%s:%u\n",
         tls ? "https" : "http",
-        floor.server.address,
+        floor->server.address,
         (unsigned)server_port(server));
     (void)fflush(stdout);
     serve(server, tls);
-    server = server_free(server);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    Floor floor = {.server = server_default_options(), .reply_bytes = 1000, .n_slices = 1};
+    int status = 1;
+
+    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024); /* fixed: large blocks go back to the system */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGTERM, on_signal);
+    (void)signal(SIGINT, on_signal);
+    (void)signal(SIGHUP, on_signal);
+    parse(&floor, argc, argv);
+    if (prepare_reply(&floor) == 0)
+        status = run(&floor);
     free(floor.slices);
     free(floor.reply);
-    return 0;
+    return status;
 }

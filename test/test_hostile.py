@@ -323,11 +323,11 @@ def test_refused_body_gets_no_continue(server):
 def test_memory_budget(start_berth):
     """Bodies under way may hold --max-memory together; the one that passes it gets 503, and when
     they are gone there is room again. Announcing costs nobody anything."""
-    server = start_berth("--max-memory", 16 * MIB, "--max-body", 64 * MIB, "--body-grace", 30)
+    server = start_berth("--max-memory", 16 * MIB, "--max-body", 16 * MIB, "--body-grace", 30)
     with contextlib.ExitStack() as stack:
         announcers = [stack.enter_context(connect(server)) for _ in range(50)]
         for sock in announcers:
-            sock.sendall(head(f"Content-Length: {64 * MIB}"))
+            sock.sendall(head(f"Content-Length: {16 * MIB}"))
         time.sleep(0.3)
         assert_well(server)
 

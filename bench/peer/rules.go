@@ -93,20 +93,20 @@ func judge(pod *v1.Pod, asked usage, n *node) (reason string, unresolvable bool)
 		return "node is not known", false
 	}
 	if n.pool != "general" && n.pool != "batch" {
-		return "node is in another pool", true
+		return "node is not in a pool for this workload", true
 	}
 	if !n.ready {
 		return "node is not ready", false
 	}
 	if !tolerates(pod.Spec.Tolerations, n.taints) {
-		return "pod does not tolerate the node's taints", false
+		return "node has a taint that the pod does not tolerate", false
 	}
 	if n.allocatable.cpu-n.used.cpu-asked.cpu < headroomCPU ||
 		n.allocatable.memory-n.used.memory-asked.memory < headroomMemory {
-		return "node would have too little left", false
+		return "node has too little headroom", false
 	}
 	if n.used.pods >= maxPods {
-		return "node has too many pods", false
+		return "node has its number of pods", false
 	}
 	return "", false
 }

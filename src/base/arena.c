@@ -31,6 +31,10 @@
  * size. */
 #define BLOCK_MAX ((size_t)1024 * 1024)
 
+/* A reset keeps one block, as large as what was used, up to this: the next user
+ * most likely needs as much, and fresh pages cost more than a whole decision. */
+#define KEEP_MAX ((size_t)8 * 1024 * 1024)
+
 typedef struct Block {
     struct Block *previous;
     size_t size; /* of data */
@@ -74,12 +78,27 @@ Arena *arena_new(size_t budget) {
     return arena;
 }
 
-void arena_reset(Arena *arena) {
+/* All but the oldest block return to the system. */
+static void drop_blocks(Arena *arena) {
     while (arena->block->previous) {
         Block *previous = arena->block->previous;
 
         block_free(arena->block);
         arena->block = previous;
+    }
+}
+
+void arena_reset(Arena *arena) {
+    size_t used = arena->used < KEEP_MAX ? arena->used : KEEP_MAX;
+
+    drop_blocks(arena);
+    if (used > arena->block->size) {
+        Block *larger = block_new(used, NULL);
+
+        if (larger) {
+            block_free(arena->block);
+            arena->block = larger;
+        }
     }
     POISON(arena->block->data, arena->block->size);
     arena->at = 0;
@@ -89,7 +108,7 @@ void arena_reset(Arena *arena) {
 Arena *arena_free(Arena *arena) {
     if (!arena)
         return NULL;
-    arena_reset(arena);
+    drop_blocks(arena);
     block_free(arena->block);
     free(arena);
     return NULL;

@@ -4,9 +4,10 @@
  * Arena: memory that is given back all at once.
  *
  * One arena serves one request (or one policy, one snapshot). What is allocated
- * from it is never freed by itself; arena_reset() ends everything. The first
- * block is kept for the next user, larger ones return to the system, so that one
- * huge request does not fatten the process.
+ * from it is never freed by itself; arena_reset() ends everything. A reset keeps
+ * one block for the next user, as large as what was used but bounded, so that the
+ * usual request finds its memory ready and one huge one does not fatten the
+ * process.
  *
  * An arena has a budget in bytes. An allocation that would pass it returns NULL,
  * like one that the system refuses: whoever sizes something by what a peer sent
@@ -50,6 +51,9 @@ Str arena_copy(Arena *arena, Str str) MUST_CHECK;
 /* Text by printf's rules; on failure ptr is NULL. */
 Str arena_printf(Arena *arena, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 2, 3)));
+
+/* Uninitialised, for arrays that are filled at once. */
+#define ARENA_RAW(arena, type, count) ((type *)arena_alloc((arena), (size_t)(count) * sizeof(type)))
 
 #define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), 1, sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_zalloc((arena), (count), sizeof(type)))

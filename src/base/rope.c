@@ -6,55 +6,34 @@
 
 /* Below this copying is cheaper than a slice of its own in writev(). */
 #define ROPE_REFER_MIN 1024u
-#define ROPE_BLOCK ((size_t)8 * 1024)
 
-static void add_slice(Rope *rope, Str slice) {
-    Str *added = VEC_PUSH(&rope->slices, rope->arena);
+/* Blocks grow with the rope, so that a long one is few slices. */
+#define ROPE_BLOCK_MIN ((size_t)4 * 1024)
+#define ROPE_BLOCK_MAX ((size_t)256 * 1024)
 
-    if (!added)
-        rope->error = error_origin(-ENOMEM);
-    else
+void rope_add_slice(Rope *rope, Str slice) {
+    Str *added = slice.len > 0 ? VEC_PUSH(&rope->slices, rope->arena) : NULL;
+
+    if (added)
         *added = slice;
+    else if (slice.len > 0)
+        rope->error = error_origin(-ENOMEM);
 }
 
-char *rope_reserve(Rope *rope, size_t size) {
+char *rope_reserve_block(Rope *rope, size_t size) {
+    size_t block = rope->len < ROPE_BLOCK_MIN   ? ROPE_BLOCK_MIN
+                   : rope->len > ROPE_BLOCK_MAX ? ROPE_BLOCK_MAX
+                                                : rope->len;
+
     if (rope->error)
         return NULL;
-    if (size > rope->left) {
-        size_t block = size > ROPE_BLOCK ? size : ROPE_BLOCK;
-
-        rope->at = arena_alloc(rope->arena, block);
-        rope->left = rope->at ? block : 0;
-        if (!rope->at) {
-            rope->error = error_origin(-ENOMEM);
-            return NULL;
-        }
-    }
+    if (block < size)
+        block = size;
+    rope->at = arena_alloc(rope->arena, block);
+    rope->left = rope->at ? block : 0;
+    if (!rope->at)
+        rope->error = error_origin(-ENOMEM);
     return rope->at;
-}
-
-/* Extends the last slice when it ends where these bytes begin. */
-void rope_advance(Rope *rope, size_t written) {
-    Str *last = rope->slices.n > 0 ? &rope->slices.items[rope->slices.n - 1] : NULL;
-
-    if (written == 0)
-        return;
-    if (last && last->ptr + last->len == rope->at)
-        last->len += written;
-    else
-        add_slice(rope, str_of(rope->at, written));
-    rope->at += written;
-    rope->left -= written;
-    rope->len += written;
-}
-
-void rope_copy(Rope *rope, Str piece) {
-    char *at = piece.len > 0 ? rope_reserve(rope, piece.len) : NULL;
-
-    if (!at)
-        return;
-    memcpy(at, piece.ptr, piece.len);
-    rope_advance(rope, piece.len);
 }
 
 void rope_refer(Rope *rope, Str piece) {
@@ -64,6 +43,11 @@ void rope_refer(Rope *rope, Str piece) {
     }
     if (rope->error)
         return;
-    add_slice(rope, piece);
+    rope_add_slice(rope, piece);
     rope->len += piece.len;
+}
+
+Pen pen_refill(Pen pen, size_t size) {
+    pen_close(pen);
+    return pen_open(pen.rope, size);
 }

@@ -27,17 +27,81 @@ typedef struct Rope {
 
 #define ROPE_INIT_IN(where) ((Rope){.arena = (where)})
 
-/* Copies @piece. */
-void rope_copy(Rope *rope, Str piece);
-
 /* Adds @piece, which outlives the rope: copied when small, else referenced. */
 void rope_refer(Rope *rope, Str piece);
 
+/* The slow halves of the two below. */
+char *rope_reserve_block(Rope *rope, size_t size);
+void rope_add_slice(Rope *rope, Str slice);
+
 /* Room for @size bytes in one piece, or NULL (failed). The caller writes some or
  * all of them and says how many with rope_advance(), before anything else. */
-char *rope_reserve(Rope *rope, size_t size);
-void rope_advance(Rope *rope, size_t written);
+static inline char *rope_reserve(Rope *rope, size_t size) {
+    return size <= rope->left && !rope->error ? rope->at : rope_reserve_block(rope, size);
+}
+
+/* Extends the last slice when it ends where these bytes begin. */
+static inline void rope_advance(Rope *rope, size_t written) {
+    Str *last = rope->slices.n > 0 ? &rope->slices.items[rope->slices.n - 1] : NULL;
+
+    if (last && last->ptr + last->len == rope->at)
+        last->len += written;
+    else
+        rope_add_slice(rope, str_of(rope->at, written));
+    rope->at += written;
+    rope->left -= written;
+    rope->len += written;
+}
+
+/* Copies @piece. */
+static inline void rope_copy(Rope *rope, Str piece) {
+    char *at = piece.len > 0 ? rope_reserve(rope, piece.len) : NULL;
+
+    if (!at)
+        return;
+    memcpy(at, piece.ptr, piece.len);
+    rope_advance(rope, piece.len);
+}
 
 static inline int rope_error(const Rope *rope) {
     return rope->error;
+}
+
+/*
+ * Pen: for loops that add thousands of small pieces. It keeps its place in local
+ * variables, which a Rope behind a pointer cannot: the compiler must assume that
+ * every byte written might change it. Nothing else may touch the rope between
+ * pen_open() and pen_close().
+ *
+ *     Pen pen = pen_open(rope, expected);
+ *     while (…) {
+ *         pen = pen_room(pen, n);
+ *         if (!pen.at)
+ *             return; // failed; the rope says so
+ *         memcpy(pen.at, piece, n);
+ *         pen.at += n;
+ *     }
+ *     pen_close(pen);
+ */
+typedef struct Pen {
+    Rope *rope;
+    char *at, *end; /* at NULL: the rope has failed */
+} Pen;
+
+static inline Pen pen_open(Rope *rope, size_t size) {
+    char *at = rope_reserve(rope, size);
+
+    return (Pen){.rope = rope, .at = at, .end = at ? at + rope->left : NULL};
+}
+
+static inline void pen_close(Pen pen) {
+    if (pen.at && pen.at > pen.rope->at)
+        rope_advance(pen.rope, (size_t)(pen.at - pen.rope->at));
+}
+
+/* What was written so far is the rope's; goes on in a new block. */
+Pen pen_refill(Pen pen, size_t size);
+
+static inline Pen pen_room(Pen pen, size_t size) {
+    return size <= (size_t)(pen.end - pen.at) ? pen : pen_refill(pen, size);
 }

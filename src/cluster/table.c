@@ -61,6 +61,12 @@ static ResourceColumn *resource_column(Building *building, Str name, size_t gues
     return column;
 }
 
+/* Kubernetes has no negative amounts; a file that does is read as 0, so that no
+ * difference of two amounts can overflow. */
+static int64_t amount_of(const Resource *resource) {
+    return resource->amount > 0 ? resource->amount : 0;
+}
+
 static int set_allocatable(Building *building, size_t row, const Resources *allocatable) {
     for (size_t i = 0; i < allocatable->n; i++) {
         int r = 0;
@@ -70,7 +76,7 @@ static int set_allocatable(Building *building, size_t row, const Resources *allo
         if (r < 0)
             return error_trace(r);
         if (column)
-            column->allocatable[row] = allocatable->items[i].amount;
+            column->allocatable[row] = amount_of(&allocatable->items[i]);
     }
     return 0;
 }
@@ -161,7 +167,8 @@ static int add_requests(Building *building, size_t row, const Resources *request
         if (r < 0)
             return error_trace(r);
         if (column)
-            column->requested[row] = num_add_sat(column->requested[row], requests->items[i].amount);
+            column->requested[row] =
+                num_add_sat(column->requested[row], amount_of(&requests->items[i]));
     }
     return 0;
 }

@@ -29,6 +29,7 @@
  * names beyond the ceiling amounts are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
+/* Amounts are never negative. */
 typedef struct ResourceColumn {
     Str name;
     int64_t *allocatable;

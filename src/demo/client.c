@@ -51,21 +51,25 @@ static bool set_options(Client *client) {
            curl_easy_setopt(curl, CURLOPT_WRITEDATA, client) == CURLE_OK && set_headers(client);
 }
 
-Client *client_new(const char *url) {
-    _cleanup_(client_freep) Client *client = calloc(1, sizeof(*client));
-
-    if (!client)
-        return NULL;
+static bool client_init(Client *client, const char *url) {
     client->reply = BUF_INIT(CLIENT_REPLY_MAX);
     client->curl = curl_easy_init();
     if (!client->curl || !set_options(client))
-        return NULL;
+        return false;
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
         if (asprintf(&client->urls[verb], "%s/%s", url, verb_name(verb)) < 0) {
             client->urls[verb] = NULL;
-            return NULL;
+            return false;
         }
-    return TAKE_PTR(client);
+    return true;
+}
+
+Client *client_new(const char *url) {
+    Client *client = calloc(1, sizeof(*client));
+
+    if (client && !client_init(client, url))
+        return client_free(client);
+    return client;
 }
 
 Client *client_free(Client *client) {

@@ -1,6 +1,8 @@
 #include "demo/driver.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -33,7 +35,7 @@ typedef struct Rows {
 } Rows;
 
 Driver *driver_new(const char *url, uint64_t seed) {
-    _cleanup_(driver_freep) Driver *driver = calloc(1, sizeof(*driver));
+    Driver *driver = calloc(1, sizeof(*driver));
 
     if (!driver)
         return NULL;
@@ -41,7 +43,7 @@ Driver *driver_new(const char *url, uint64_t seed) {
     driver->dice = (Dice){.state = seed};
     driver->arena = arena_new(DRIVER_BUDGET);
     driver->client = client_new(url);
-    return driver->arena && driver->client ? TAKE_PTR(driver) : NULL;
+    return driver->arena && driver->client ? driver : driver_free(driver);
 }
 
 Driver *driver_free(Driver *driver) {
@@ -94,6 +96,7 @@ static int64_t own_score(const NodeTable *cluster, uint32_t row, const Pod *pod)
 static int find_nodes(Driver *driver, const NodeTable *cluster, const Pod *pod, Rows *ret) {
     size_t wanted = driver_sample_size(cluster->n_rows), n_seen = 0;
 
+    assert(cluster->n_rows > 0);
     *ret = (Rows){.items = ARENA_ARRAY(driver->arena, uint32_t, wanted)};
     if (!ret->items)
         return error_origin(-ENOMEM);
@@ -168,8 +171,7 @@ static void write_bind_args(Driver *driver, const WorldPod *pod, Str node) {
 }
 
 /* A reply that is not the protocol. */
-static int reply_is_bad(
-    Driver *driver, Verb verb, const JsonReader *reader, Placement *placement) {
+static int reply_is_bad(Driver *driver, Verb verb, const JsonReader *reader, Placement *placement) {
     char what[128];
 
     json_describe(reader, what, sizeof(what));
@@ -256,7 +258,7 @@ static int read_filter_reply(Driver *driver, Str reply, const NodeTable *cluster
 
 static int filter(Driver *driver, const NodeTable *cluster, const Rows *offered, Rows *ret_passed,
     Placement *placement) {
-    Str reply;
+    Str reply = STR_NULL;
     int r;
 
     *ret_passed = (Rows){.items = ARENA_ARRAY(driver->arena, uint32_t, offered->n)};
@@ -286,10 +288,10 @@ static void read_host(JsonReader *reader, Arena *arena, Str *ret_host, int64_t *
 }
 
 /* @scores is by row; hosts that are left out keep their 0. */
-static int prioritize(Driver *driver, const NodeTable *cluster, const Rows *passed,
-    int64_t *scores, Placement *placement) {
+static int prioritize(Driver *driver, const NodeTable *cluster, const Rows *passed, int64_t *scores,
+    Placement *placement) {
     JsonReader reader;
-    Str reply;
+    Str reply = STR_NULL;
     int r;
 
     write_args(driver, placement->pod, cluster, passed);
@@ -312,8 +314,8 @@ static int prioritize(Driver *driver, const NodeTable *cluster, const Rows *pass
 }
 
 /* The node with the most points; of several one by chance. */
-static uint32_t choose(Driver *driver, const NodeTable *cluster, const Pod *pod,
-    const Rows *passed, const int64_t *scores) {
+static uint32_t choose(Driver *driver, const NodeTable *cluster, const Pod *pod, const Rows *passed,
+    const int64_t *scores) {
     uint32_t best = passed->items[0];
     int64_t most = -1;
     size_t n_equal = 0;
@@ -336,7 +338,7 @@ static uint32_t choose(Driver *driver, const NodeTable *cluster, const Pod *pod,
 
 static int bind_to(Driver *driver, Str node, Placement *placement) {
     JsonReader reader;
-    Str reply, key;
+    Str reply = STR_NULL, key;
     int r;
 
     write_bind_args(driver, placement->pod, node);
@@ -405,4 +407,22 @@ int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, 
     *ret = (Placement){.pod = pod, .score = -1};
     r = attempt(driver, cluster, ret);
     return r < 0 ? error_trace(r) : 0;
+}
+
+void placement_print_reasons(const Placement *placement, size_t width, Buf *out) {
+    size_t start = out->len;
+
+    for (size_t i = 0; i < placement->n_reasons; i++) {
+        const Reason *reason = &placement->reasons[i];
+        size_t left = placement->n_reasons - i;
+        size_t size = (size_t)snprintf(NULL, 0, ", %zu ", reason->n_nodes) + reason->text.len;
+
+        if (left > 1)
+            size += strlen(", +10 more");
+        if (i > 0 && out->len - start + size > width) {
+            buf_printf(out, ", +%zu more", left);
+            return;
+        }
+        buf_printf(out, "%s%zu %.*s", i > 0 ? ", " : "", reason->n_nodes, STR_FMT(reason->text));
+    }
 }

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cluster/table.h"
@@ -35,13 +36,14 @@ typedef struct Reason {
     size_t n_nodes;
 } Reason;
 
-/* How one attempt went. Strings live until the driver's next one. */
+/* How one attempt went. Strings live until the driver's next one, the node's name as
+ * long as the cluster it was looked for in. */
 typedef struct Placement {
     const WorldPod *pod;
-    Str node;            /* empty: none */
-    size_t n_offered;    /* nodes the extender was asked about */
-    size_t n_passed;     /* of them, those it let pass */
-    int64_t score;       /* the extender's, 0..10, of the chosen node; -1: it was not asked */
+    Str node;         /* empty: none */
+    size_t n_offered; /* nodes the extender was asked about */
+    size_t n_passed;  /* of them, those it let pass */
+    int64_t score;    /* the extender's, 0..10, of the chosen node; -1: it was not asked */
     Reason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
     size_t n_reasons;
     int64_t nsec[_VERB_MAX]; /* how long each call took; 0: not made */
@@ -56,10 +58,13 @@ Driver *driver_new(const char *url, uint64_t seed);
 Driver *driver_free(Driver *driver); /* takes NULL */
 DEFINE_CLEANUP(Driver *, driver_free)
 
-/* Tries to find a node for @pod in @cluster. 0, also when there is none or a call
+/* Tries to find a node for @pod in @cluster, which has nodes. 0, also when there is none or a call
  * went wrong; or -ENOMEM. */
-int driver_place(
-    Driver *driver, const WorldPod *pod, const NodeTable *cluster, Placement *ret);
+int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, Placement *ret);
+
+/* "87 node is not in the workspace pool, 12 …": as many as fit into @width bytes, one
+ * at least, and "+2 more" for the rest. */
+void placement_print_reasons(const Placement *placement, size_t width, Buf *out);
 
 /* How many nodes kube-scheduler looks for in a cluster of @n_nodes. */
 size_t driver_sample_size(size_t n_nodes);

@@ -27,10 +27,13 @@ typedef struct Workload {
     int gpus;
     bool tolerates_gpu_taint;
     Pool home;          /* where its pods ran before the demo began */
-    unsigned share;     /* of new pods, in percent; all together 100 */
+    unsigned n_cards;   /* how many of each WORKLOAD_DECK new pods are its */
     unsigned home_max;  /* its pods on one node before the demo began */
     unsigned life_span; /* in percent of the average */
 } Workload;
+
+/* New pods are dealt like cards, so that every workload comes up before long. */
+#define WORKLOAD_DECK 20u
 
 extern const Workload workloads[];
 extern const size_t n_workloads;

@@ -38,6 +38,8 @@ struct World {
     size_t n_nodes;
     Map index;      /* node name to number */
     Pod *templates; /* by workload: its pods, but for names */
+    const Workload *deck[WORKLOAD_DECK];
+    size_t n_deck;
 
     WorldPod **pods; /* oldest first */
     size_t n_pods, size;
@@ -50,13 +52,14 @@ struct World {
 /* --- pods ------------------------------------------------------------------ */
 
 /* Five letters that differ for each of the first 14 million pods: multiplying by
- * a number without a common factor only shuffles. */
+ * a number without a common factor only shuffles, and one near the golden section
+ * of the whole shuffles well. */
 static void pod_suffix(uint64_t number, char suffix[6]) {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     const uint64_t n = UINT64_C(27) * 27 * 27 * 27 * 27;
-    uint64_t rest = (number * UINT64_C(7368787) + 1234567) % n;
+    uint64_t rest = (number * UINT64_C(8867945) + 1234567) % n;
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 5; i-- > 0;) {
         suffix[i] = letters[rest % 27];
         rest /= 27;
     }
@@ -88,7 +91,7 @@ static WorldPod *add_pod(World *world, const Workload *workload) {
 
     if (world->n_pods == world->size) {
         size_t size = world->size ? world->size * 2 : 256;
-        WorldPod **pods = reallocarray(world->pods, size, sizeof(*pods));
+        WorldPod **pods = reallocarray(world->pods, size, sizeof(void *));
 
         if (!pods)
             return NULL;
@@ -107,15 +110,23 @@ static bool pod_is_pending(const WorldPod *pod) {
     return str_is_empty(pod->model.node_name);
 }
 
-static const Workload *pick_workload(Dice *dice) {
-    size_t percent = dice_pick(dice, 100);
+static void shuffle_deck(World *world) {
+    for (size_t i = 0; i < n_workloads; i++)
+        for (unsigned j = 0; j < workloads[i].n_cards && world->n_deck < WORKLOAD_DECK; j++)
+            world->deck[world->n_deck++] = &workloads[i];
+    for (size_t i = world->n_deck; i > 1; i--) {
+        size_t other = dice_pick(&world->dice, i);
+        const Workload *card = world->deck[other];
 
-    for (size_t i = 0; i < n_workloads; i++) {
-        if (percent < workloads[i].share)
-            return &workloads[i];
-        percent -= workloads[i].share;
+        world->deck[other] = world->deck[i - 1];
+        world->deck[i - 1] = card;
     }
-    return &workloads[0];
+}
+
+static const Workload *deal_workload(World *world) {
+    if (world->n_deck == 0)
+        shuffle_deck(world);
+    return world->deck[--world->n_deck];
 }
 
 void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer) {
@@ -291,7 +302,7 @@ static WorldPod *find_due(World *world) {
 }
 
 static WorldPod *create_pod(World *world) {
-    const Workload *workload = pick_workload(&world->dice);
+    const Workload *workload = deal_workload(world);
     uint64_t most = world->life_span * 2 * workload->life_span / 100;
     WorldPod *pod = add_pod(world, workload);
 

@@ -22,8 +22,8 @@
 #include "cluster/snapshot.h"
 #include "demo/workload.h"
 #include "extender/wire.h"
-#include "json/write.h"
 #include "model/pod.h"
+#include "json/write.h"
 
 #define WORLD_NODES_MAX 15000u
 

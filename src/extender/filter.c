@@ -8,56 +8,86 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "extender/verbs.h"
-#include "json/write.h"
 
 /* Beside the numbers of filters. */
 #define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1)
 
 #define UNKNOWN_NODE_REASON "\"node is not known to berth\""
 
+/* What was said of each node, and which ones were rejected. */
+typedef struct Verdicts {
+    uint16_t *said;     /* by node: number of a filter, or one of the two above */
+    uint32_t *rejected; /* nodes that do not pass, in the order of the request */
+    size_t n_rejected;
+} Verdicts;
+
 /* --- deciding --------------------------------------------------------------- */
 
-static int count_verdicts(
-    const View *view, const uint16_t *verdicts, size_t n, Arena *arena, const uint32_t **ret) {
-    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, view->program->n_filters);
+/* Finds the rejected nodes without branches: rejections come in no pattern that a
+ * processor could predict. */
+static int collect_rejected(Verdicts *verdicts, size_t n, Arena *arena) {
+    size_t n_rejected = 0;
+
+    verdicts->rejected = ARENA_RAW(arena, uint32_t, n + 1);
+    if (!verdicts->rejected)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        verdicts->rejected[n_rejected] = (uint32_t)i;
+        n_rejected += verdicts->said[i] != VERDICT_PASS;
+    }
+    verdicts->n_rejected = n_rejected;
+    return 0;
+}
+
+/* How often each filter spoke. */
+static int count_rejected(
+    const Verdicts *verdicts, const Program *program, Arena *arena, const uint32_t **ret) {
+    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, program->n_filters);
 
     if (!counts)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < n; i++)
-        if (verdicts[i] < view->program->n_filters)
-            counts[verdicts[i]]++;
+    for (size_t i = 0; i < verdicts->n_rejected; i++) {
+        uint16_t said = verdicts->said[verdicts->rejected[i]];
+
+        if (said < program->n_filters)
+            counts[said]++;
+    }
     *ret = counts;
     return 0;
 }
 
+/* A node berth does not know cannot be vouched for. */
+static void mark_unknown(const FilterArgs *args, uint16_t *said) {
+    for (size_t i = 0; i < args->n; i++)
+        if (args->rows[i] == args->table->n_rows)
+            said[i] = VERDICT_UNKNOWN_NODE;
+}
+
 /* What policies in mode Observe would have said: counted, never acted upon. */
-static int observe(const View *view, const Question *question, Decision *decision) {
-    uint16_t *verdicts = ARENA_ARRAY(question->arena, uint16_t, question->n);
+static int observe(const Question *question, const FilterArgs *args, Decision *decision) {
+    Verdicts verdicts = {0};
     bool any = false;
     int r;
 
-    if (!verdicts)
-        return error_origin(-ENOMEM);
-    r = evaluate_observed(question, &any, verdicts);
-    if (r == 0 && any)
-        r = count_verdicts(view, verdicts, question->n, question->arena, &decision->observed);
+    if (!evaluate_has_observed(question->program, question->pod))
+        return 0;
+    verdicts.said = ARENA_RAW(question->arena, uint16_t, question->n);
+    r = verdicts.said ? evaluate_observed(question, &any, verdicts.said) : error_origin(-ENOMEM);
+    if (r < 0 || !any)
+        return error_trace(r);
+    if (args->n_unknown > 0)
+        mark_unknown(args, verdicts.said); /* nor can anything be said against it */
+    r = collect_rejected(&verdicts, question->n, question->arena);
+    if (r == 0)
+        r = count_rejected(&verdicts, question->program, question->arena, &decision->observed);
     return error_trace(r);
 }
 
-/* A node berth does not know cannot be vouched for. */
-static void mark_unknown(const FilterArgs *args, uint16_t *verdicts, Decision *decision) {
-    for (size_t i = 0; i < args->n; i++) {
-        if (args->rows[i] == args->table->n_rows) {
-            verdicts[i] = VERDICT_UNKNOWN_NODE;
-            decision->n_unknown++;
-        }
-    }
-}
-
-static int decide(const View *view, const FilterArgs *args, Arena *arena, uint16_t *verdicts,
-    Decision *decision) {
+static int decide(
+    const View *view, const FilterArgs *args, Arena *arena, Verdicts *ret, Decision *decision) {
     Question question = {
         .program = view->program,
         .table = args->table,
@@ -67,94 +97,154 @@ static int decide(const View *view, const FilterArgs *args, Arena *arena, uint16
         .n = args->n,
         .arena = arena,
     };
-    int r = evaluate_filters(&question, /* only_unresolvable= */ false, verdicts);
+    int r;
 
-    if (r == 0 && evaluate_has_filters(view->program, &args->pod))
-        mark_unknown(args, verdicts, decision);
+    ret->said = ARENA_RAW(arena, uint16_t, args->n);
+    if (!ret->said)
+        return error_origin(-ENOMEM);
+    r = evaluate_filters(&question, /* only_unresolvable= */ false, ret->said);
+    if (r == 0 && args->n_unknown > 0 && evaluate_has_filters(view->program, &args->pod)) {
+        mark_unknown(args, ret->said);
+        decision->n_unknown = args->n_unknown;
+    }
     if (r == 0)
-        r = count_verdicts(view, verdicts, args->n, arena, &decision->rejected);
+        r = collect_rejected(ret, args->n, arena);
     if (r == 0)
-        r = observe(view, &question, decision);
-    for (size_t i = 0; r == 0 && i < args->n; i++)
-        decision->n_out += verdicts[i] == VERDICT_PASS;
+        r = count_rejected(ret, view->program, arena, &decision->rejected);
+    if (r == 0)
+        r = observe(&question, args, decision);
+    decision->n_out = args->n - ret->n_rejected;
     return error_trace(r);
 }
 
 /* --- answering -------------------------------------------------------------- */
 
-static void encode_survivors(const FilterArgs *args, const uint16_t *verdicts, Rope *out) {
+/* The nodes from @begin up to, not including, @end, as they stand in the request. */
+static Str run_text(const FilterArgs *args, size_t begin, size_t end) {
+    Str last = args->raws[end - 1];
+
+    return str_of(args->raws[begin].ptr, (size_t)(last.ptr + last.len - args->raws[begin].ptr));
+}
+
+/* Where the run of survivors ends that is followed by rejected node @i. */
+static size_t run_end(const Verdicts *verdicts, size_t i, size_t n) {
+    return i < verdicts->n_rejected ? verdicts->rejected[i] : n;
+}
+
+/* Names are copied, so that the reply is one piece. */
+static void encode_names(const FilterArgs *args, const Verdicts *verdicts, Rope *out) {
+    Pen pen = pen_open(out, 1);
     bool needs_comma = false;
 
-    for (size_t i = 0; i < args->n; i++) {
-        const char *begin = args->raws[i].ptr;
-        const char *end;
+    for (size_t i = 0, begin = 0; pen.at && i <= verdicts->n_rejected; i++) {
+        size_t end = run_end(verdicts, i, args->n);
 
-        if (verdicts[i] != VERDICT_PASS)
-            continue;
-        while (i + 1 < args->n && verdicts[i + 1] == VERDICT_PASS)
-            i++;
-        end = args->raws[i].ptr + args->raws[i].len;
-        rope_copy(out, needs_comma ? STR(",") : STR_NULL);
-        rope_refer(out, str_of(begin, (size_t)(end - begin)));
-        needs_comma = true;
+        if (end > begin) {
+            Str run = run_text(args, begin, end);
+
+            pen = pen_room(pen, run.len + 1);
+            if (!pen.at)
+                return;
+            *pen.at = ',';
+            pen.at += needs_comma;
+            copy_short(pen.at, run.ptr, run.len);
+            pen.at += run.len;
+            needs_comma = true;
+        }
+        begin = end + 1;
+    }
+    pen_close(pen);
+}
+
+/* Node objects are large and only referred to. */
+static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope *out) {
+    bool needs_comma = false;
+
+    for (size_t i = 0, begin = 0; i <= verdicts->n_rejected; i++) {
+        size_t end = run_end(verdicts, i, args->n);
+
+        if (end > begin) {
+            if (needs_comma)
+                rope_copy(out, STR(","));
+            rope_refer(out, run_text(args, begin, end));
+            needs_comma = true;
+        }
+        begin = end + 1;
     }
 }
 
-/* The node's name as JSON: in names mode as it stands in the request. */
-static Str name_literal(const FilterArgs *args, size_t i, Arena *arena) {
-    Str literal = args->has_names ? args->raws[i] : args->table->literals[args->rows[i]];
-
-    if (str_is_empty(literal)) { /* whole-node mode, and no name Kubernetes would allow */
-        _cleanup_(buf_done) Buf quoted = BUF_INIT((size_t)64 * 1024);
-
-        json_quote(&quoted, args->table->names[args->rows[i]]);
-        literal = arena_copy(arena, buf_str(&quoted));
-    }
-    return literal;
+static Str reason_of(const View *view, uint16_t said) {
+    return said == VERDICT_UNKNOWN_NODE ? STR(UNKNOWN_NODE_REASON) : view->reasons[said];
 }
 
-static Str reason_of(const View *view, uint16_t verdict) {
-    return verdict == VERDICT_UNKNOWN_NODE ? STR(UNKNOWN_NODE_REASON) : view->reasons[verdict];
-}
-
-static bool is_unresolvable(const View *view, uint16_t verdict) {
-    return verdict != VERDICT_UNKNOWN_NODE && view->program->filters[verdict]->is_unresolvable;
-}
-
-/* One of the two maps: all rejected nodes, or the unresolvable ones only. */
-static void encode_rejected(const View *view, const FilterArgs *args, const uint16_t *verdicts,
-    bool only_unresolvable, Rope *out) {
+/* One of the two maps: the nodes of which a filter below @limit spoke. */
+static void encode_rejected(
+    const View *view, const FilterArgs *args, const Verdicts *verdicts, size_t limit, Rope *out) {
+    Pen pen = pen_open(out, 1);
     bool needs_comma = false;
 
-    for (size_t i = 0; i < args->n; i++) {
+    for (size_t i = 0; pen.at && i < verdicts->n_rejected; i++) {
+        size_t node = verdicts->rejected[i];
         Str literal, reason;
-        char *at;
 
-        if (verdicts[i] == VERDICT_PASS ||
-            (only_unresolvable && !is_unresolvable(view, verdicts[i])))
+        if (verdicts->said[node] >= limit)
             continue;
-        literal = name_literal(args, i, out->arena);
-        reason = reason_of(view, verdicts[i]);
-        at = rope_reserve(out, literal.len + reason.len + 2);
-        if (!at)
+        literal = filter_args_literal(args, node, out->arena);
+        reason = reason_of(view, verdicts->said[node]);
+        pen = pen_room(pen, literal.len + reason.len + 2);
+        if (!pen.at)
             return;
-        if (needs_comma)
-            *at++ = ',';
-        memcpy(at, literal.ptr, literal.len);
-        at[literal.len] = ':';
-        memcpy(at + literal.len + 1, reason.ptr, reason.len);
-        rope_advance(out, literal.len + reason.len + 1 + needs_comma);
+        *pen.at = ',';
+        pen.at += needs_comma;
+        copy_short(pen.at, literal.ptr, literal.len);
+        pen.at += literal.len;
+        *pen.at++ = ':';
+        copy_short(pen.at, reason.ptr, reason.len);
+        pen.at += reason.len;
         needs_comma = true;
     }
+    pen_close(pen);
 }
 
-static void encode(const View *view, const FilterArgs *args, const uint16_t *verdicts, Rope *out) {
-    rope_copy(out, args->has_names ? STR("{\"NodeNames\":[") : STR("{\"Nodes\":{\"items\":["));
-    encode_survivors(args, verdicts, out);
-    rope_copy(out, args->has_names ? STR("],\"FailedNodes\":{") : STR("]},\"FailedNodes\":{"));
-    encode_rejected(view, args, verdicts, /* only_unresolvable= */ false, out);
+/* Unresolvable filters have the lowest numbers: how many are there? */
+static size_t count_unresolvable(const Program *program) {
+    size_t n = 0;
+
+    while (n < program->n_filters && program->filters[n]->is_unresolvable)
+        n++;
+    return n;
+}
+
+/* Room for the whole reply at once, so that it is one piece: an upper bound, of
+ * which only what is used costs anything. In whole-node mode the survivors are
+ * not copied and it is a bound for the rest. */
+static void reserve_reply(
+    const View *view, const FilterArgs *args, const Decision *decision, Rope *out) {
+    size_t names = 256;
+
+    if (args->has_names && args->n > 0)
+        names += run_text(args, 0, args->n).len;
+    names *= 3; /* passed, failed, and failed and unresolvable */
+    for (size_t i = 0; i < view->program->n_filters; i++)
+        names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);
+    (void)rope_reserve(out, names + decision->n_unknown * sizeof(UNKNOWN_NODE_REASON));
+}
+
+static void encode(const View *view, const FilterArgs *args, const Verdicts *verdicts,
+    const Decision *decision, Rope *out) {
+    reserve_reply(view, args, decision, out);
+    if (args->has_names) {
+        rope_copy(out, STR("{\"NodeNames\":["));
+        encode_names(args, verdicts, out);
+        rope_copy(out, STR("],\"FailedNodes\":{"));
+    } else {
+        rope_copy(out, STR("{\"Nodes\":{\"items\":["));
+        encode_nodes(args, verdicts, out);
+        rope_copy(out, STR("]},\"FailedNodes\":{"));
+    }
+    encode_rejected(view, args, verdicts, VERDICT_PASS, out);
     rope_copy(out, STR("},\"FailedAndUnresolvableNodes\":{"));
-    encode_rejected(view, args, verdicts, /* only_unresolvable= */ true, out);
+    encode_rejected(view, args, verdicts, count_unresolvable(view->program), out);
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
@@ -162,8 +252,8 @@ static void encode(const View *view, const FilterArgs *args, const uint16_t *ver
 
 void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
+    Verdicts verdicts = {0};
     FilterArgs args;
-    uint16_t *verdicts;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
@@ -187,10 +277,9 @@ void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
         return;
     }
 
-    verdicts = ARENA_ARRAY(arena, uint16_t, args.n);
-    r = verdicts ? decide(view, &args, arena, verdicts, &ret->decision) : -ENOMEM;
+    r = decide(view, &args, arena, &verdicts, &ret->decision);
     if (r == 0)
-        encode(view, &args, verdicts, &ret->body);
+        encode(view, &args, &verdicts, &ret->decision, &ret->body);
     if (r < 0 || rope_error(&ret->body))
         answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
 }

@@ -8,53 +8,73 @@
 
 #include <errno.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "extender/score.h"
 #include "extender/verbs.h"
-#include "json/write.h"
 
-/* {"Host":"<name>","Score": of a node of the request's own table. */
-static Str host_text(const View *view, const FilterArgs *args, uint32_t row, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
+#define HOST "{\"Host\":"
+#define SCORE ",\"Score\":"
+#define ENTRY_MAX (sizeof(HOST SCORE) + 4) /* without the name: comma, digits, brace */
 
-    if (args->has_names)
-        return view->hosts[row];
-    buf_append(&text, STR("{\"Host\":"));
-    json_quote(&text, args->table->names[row]);
-    buf_append(&text, STR(",\"Score\":"));
-    return arena_copy(arena, buf_str(&text));
+/* An upper bound for the reply, so that it is one piece; of it only what is used
+ * costs anything. */
+static size_t reply_bound(const FilterArgs *args) {
+    size_t names = 16;
+
+    if (args->has_names && args->n > 0) {
+        Str last = args->raws[args->n - 1];
+
+        names += (size_t)(last.ptr + last.len - args->raws[0].ptr);
+    }
+    return names + args->n * ENTRY_MAX;
 }
 
-static void encode(
-    const View *view, const FilterArgs *args, const double *scores, Rope *out, Decision *decision) {
-    rope_copy(out, STR("["));
+/* {"Host":"<name>","Score":7}, with a comma before it unless it is the first. */
+static inline char *write_entry(char *at, Str literal, unsigned score, bool is_first) {
+    *at = ',';
+    at += !is_first;
+    memcpy(at, HOST, sizeof(HOST) - 1);
+    at += sizeof(HOST) - 1;
+    copy_short(at, literal.ptr, literal.len);
+    at += literal.len;
+    memcpy(at, SCORE, sizeof(SCORE) - 1);
+    at += sizeof(SCORE) - 1;
+    *at = '1';
+    at += score == WIRE_SCORE_MAX;
+    *at++ = (char)('0' + score % WIRE_SCORE_MAX);
+    *at++ = '}';
+    return at;
+}
+
+/* Returns how many nodes have a score. */
+static size_t encode(const FilterArgs *args, const double *scores, Rope *out) {
+    Pen pen = pen_open(out, reply_bound(args));
+    uint32_t unknown = (uint32_t)args->table->n_rows;
+    size_t n_scored = 0;
+
+    if (!pen.at)
+        return 0;
+    *pen.at++ = '[';
     for (size_t i = 0; i < args->n; i++) {
         unsigned score = score_to_wire(scores[i]);
-        Str host;
-        char *at;
-        size_t n = 0;
+        Str literal;
 
-        if (score == 0 || args->rows[i] == args->table->n_rows)
+        if (score == 0 || args->rows[i] == unknown)
             continue;
-        host = host_text(view, args, args->rows[i], out->arena);
-        at = rope_reserve(out, host.len + 4); /* comma, two digits, brace */
-        if (!at)
-            return;
-        if (decision->n_out > 0)
-            at[n++] = ',';
-        memcpy(at + n, host.ptr, host.len);
-        n += host.len;
-        if (score == WIRE_SCORE_MAX)
-            at[n++] = '1';
-        at[n++] = (char)('0' + score % 10);
-        at[n++] = '}';
-        rope_advance(out, n);
-        decision->n_out++;
+        literal = filter_args_literal(args, i, out->arena);
+        pen = pen_room(pen, literal.len + ENTRY_MAX);
+        if (!pen.at)
+            return 0;
+        pen.at = write_entry(pen.at, literal, score, n_scored++ == 0);
     }
+    pen_close(pen);
     rope_copy(out, STR("]"));
+    return n_scored;
 }
 
-static int score(const View *view, const FilterArgs *args, Arena *arena, double *scores) {
+static int score(
+    const View *view, const FilterArgs *args, Arena *arena, bool *ret_any, double *scores) {
     Question question = {
         .program = view->program,
         .table = args->table,
@@ -64,15 +84,15 @@ static int score(const View *view, const FilterArgs *args, Arena *arena, double 
         .n = args->n,
         .arena = arena,
     };
-    bool any;
 
-    return error_trace(evaluate_scores(&question, &any, scores)); /* none: all stay 0 */
+    return error_trace(evaluate_scores(&question, ret_any, scores));
 }
 
 void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
     FilterArgs args;
     double *scores;
+    bool any = false;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
@@ -83,10 +103,12 @@ void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret) 
     }
     if (r == 0) {
         decision_init(&ret->decision, &args.pod, args.n);
-        scores = ARENA_ARRAY(arena, double, args.n);
-        r = scores ? score(view, &args, arena, scores) : -ENOMEM;
-        if (r == 0)
-            encode(view, &args, scores, &ret->body, &ret->decision);
+        scores = ARENA_RAW(arena, double, args.n);
+        r = scores ? score(view, &args, arena, &any, scores) : -ENOMEM;
+        if (r == 0 && any)
+            ret->decision.n_out = encode(&args, scores, &ret->body);
+        else if (r == 0)
+            rope_copy(&ret->body, STR("[]")); /* no rule applies */
     }
     if (r < 0 || rope_error(&ret->body))
         answer_error(ret, arena, 500, STR("berth: the request needs more memory than it may have"));

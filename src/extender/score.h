@@ -8,9 +8,10 @@
 
 #define WIRE_SCORE_MAX 10
 
-/* 0..100 to 0..10, halves up. In range whatever comes in, NaN included. */
+/* 0..100 to 0..10, halves up; what a rounding error keeps just below a half counts
+ * as one. In range whatever comes in, NaN included. */
 static inline unsigned score_to_wire(double score) {
-    double scaled = score / (100.0 / WIRE_SCORE_MAX) + 0.5;
+    double scaled = score * (WIRE_SCORE_MAX / 100.0) + (0.5 + 1e-9);
 
     if (!(scaled >= 1))
         return 0;

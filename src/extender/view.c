@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "json/write.h"
 
-#define QUOTED_MAX ((size_t)4 * 1024)
+#define REASON_TEXT_MAX ((size_t)4 * 1024)
 
 View *view_ref(View *view) {
     ref_take(&view->ref);
@@ -24,37 +24,38 @@ View *view_unref(View *view) {
     return NULL;
 }
 
-static int quote(Arena *arena, Str before, Str text, Str after, Str *ret) {
-    _cleanup_(buf_done) Buf quoted = BUF_INIT(QUOTED_MAX);
+static int build_reasons(View *view) {
+    size_t n = view->program->n_filters;
 
-    buf_append(&quoted, before);
-    json_quote(&quoted, text);
-    buf_append(&quoted, after);
-    *ret = buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
-    return ret->ptr ? 0 : error_origin(-ENOMEM);
+    view->reasons = ARENA_ARRAY(view->arena, Str, n);
+    if (!view->reasons)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_(buf_done) Buf quoted = BUF_INIT(REASON_TEXT_MAX);
+
+        json_quote(&quoted, view->program->filters[i]->reason);
+        view->reasons[i] = arena_copy(view->arena, buf_str(&quoted));
+        if (buf_error(&quoted) || !view->reasons[i].ptr)
+            return error_origin(-ENOMEM);
+    }
+    return 0;
 }
 
-static int build_texts(View *view) {
-    size_t n_rows = view->table->n_rows;
-    int r = 0;
+/* Until a request has shown its order, the cluster's own is the best guess. The
+ * unknown node has no literal, so nothing ever matches it. */
+static int build_guesses(View *view) {
+    const NodeTable *table = view->table;
 
-    view->reasons = ARENA_ARRAY(view->arena, Str, view->program->n_filters);
-    view->hosts = ARENA_ARRAY(view->arena, Str, n_rows + 1);
-    view->followers = ARENA_ARRAY(view->arena, _Atomic uint32_t, n_rows + 1);
-    if (!view->reasons || !view->hosts || !view->followers)
+    view->guesses = ARENA_ARRAY(view->arena, Guess, table->n_rows + 1);
+    if (!view->guesses)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; r == 0 && i < view->program->n_filters; i++)
-        r = quote(
-            view->arena, STR_NULL, view->program->filters[i]->reason, STR_NULL, &view->reasons[i]);
-    for (size_t row = 0; r == 0 && row < n_rows; row++) {
-        r = quote(view->arena,
-            STR("{\"Host\":"),
-            view->table->names[row],
-            STR(",\"Score\":"),
-            &view->hosts[row]);
-        atomic_init(&view->followers[row], (uint32_t)row + 1);
+    for (size_t row = 0; row < table->n_rows; row++) {
+        view->guesses[row].literal = table->literals[row].ptr;
+        view->guesses[row].len = (uint32_t)table->literals[row].len;
+        atomic_init(&view->guesses[row].follower, (uint32_t)row + 1);
     }
-    return error_trace(r);
+    atomic_init(&view->guesses[table->n_rows].follower, (uint32_t)table->n_rows);
+    return 0;
 }
 
 int view_new(Snapshot *snapshot, Program *program, View **ret) {
@@ -75,7 +76,9 @@ int view_new(Snapshot *snapshot, Program *program, View **ret) {
     view->table = snapshot ? snapshot_table(snapshot) : &view->nothing;
     r = facts_build(program, view->table, view->arena, &view->facts);
     if (r == 0)
-        r = build_texts(view);
+        r = build_reasons(view);
+    if (r == 0)
+        r = build_guesses(view);
     if (r < 0)
         return error_trace(r);
     *ret = TAKE_PTR(view);

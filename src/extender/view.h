@@ -27,6 +27,15 @@
 /* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
 #define VIEW_BUDGET ((size_t)1024 * 1024 * 1024)
 
+/* What to expect behind a node's name in a request: kube-scheduler asks for nodes
+ * in much the same order every time, so the name that followed last time mostly
+ * follows again. A guess, not state: a wrong one costs time, never correctness. */
+typedef struct Guess {
+    const char *literal;       /* this node's name as JSON; borrowed from the table */
+    uint32_t len;              /* 0: no guess */
+    _Atomic uint32_t follower; /* row of the node that followed this one */
+} Guess;
+
 typedef struct View {
     Ref ref;
     Snapshot *snapshot; /* NULL: berth has no cluster of its own */
@@ -36,13 +45,8 @@ typedef struct View {
     const NodeTable *table;
     Facts facts;
 
-    Str *reasons; /* by number of the filter: its reason as JSON */
-    Str *hosts;   /* by row: {"Host":"<name>","Score": */
-
-    /* By row: which row followed it in the last request. kube-scheduler asks for
-     * nodes in much the same order every time, so this mostly is the next answer.
-     * A guess, not state: wrong values cost time, never correctness. */
-    _Atomic uint32_t *followers;
+    Str *reasons;   /* by number of the filter: its reason as JSON */
+    Guess *guesses; /* by row */
 } View;
 
 /* Takes references to @snapshot (which may be NULL) and @program. 0, or -ENOMEM. */

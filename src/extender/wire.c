@@ -3,15 +3,39 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "model/node.h"
 #include "json/read.h"
+#include "json/write.h"
+
+Str wire_quote(Str before, Str text, Str after, Arena *arena) {
+    /* no character takes more than six bytes for one */
+    _cleanup_(buf_done) Buf quoted = BUF_INIT(before.len + 6 * text.len + 2 + after.len);
+
+    buf_append(&quoted, before);
+    json_quote(&quoted, text);
+    buf_append(&quoted, after);
+    return buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
+}
 
 /* --- keys ------------------------------------------------------------------ */
 
-/* The key decoded: Go compares keys after decoding their escapes. */
-static Str decoded_key(const JsonReader *reader, Str key, Arena *arena) {
-    return reader->escaped ? json_unescape(key, arena) : key;
+/* The text decoded; over the budget it is empty and the reader has the error. */
+static Str decoded(JsonReader *reader, Str raw, bool escaped, Arena *arena) {
+    Str text = escaped ? json_unescape(raw, arena) : raw;
+
+    if (escaped && !text.ptr)
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
+    return text;
+}
+
+/* The next key, decoded: Go compares keys after decoding their escapes. */
+static bool next_key(JsonReader *reader, Arena *arena, Str *ret) {
+    if (!json_key(reader, ret))
+        return false;
+    *ret = decoded(reader, *ret, reader->escaped, arena);
+    return json_error(reader) == JSON_OK;
 }
 
 /* Marks @seen; a second time is an error. */
@@ -19,6 +43,15 @@ static void once(JsonReader *reader, bool *seen, const char *static_text) {
     if (*seen)
         json_fail(reader, JSON_E_SYNTAX, static_text);
     *seen = true;
+}
+
+/* A Pod that is null is as good as none. */
+static void decode_pod(JsonReader *reader, Arena *arena, bool *seen, bool *ret_is_given, Pod *ret) {
+    once(reader, seen, "\"Pod\" is given twice");
+    if (json_null(reader))
+        return;
+    *ret_is_given = true;
+    pod_decode(reader, arena, ret);
 }
 
 static int finish(JsonReader *reader, char *error) {
@@ -38,10 +71,15 @@ static int finish(JsonReader *reader, char *error) {
 
 typedef struct NodeList {
     bool is_given;
-    VEC(Str) raws;
-    VEC(uint32_t) rows;
+    size_t n, size;
+    Str *raws; /* size of them, n used */
+    uint32_t *rows;
+    size_t n_unknown;
     VEC(Node) nodes; /* whole-node mode only */
 } NodeList;
+
+#define NODE_LIST_FIRST 256u
+#define NAME_TEXT_MAX ((size_t)64 * 1024)
 
 /* Text that no name may hold; everything else that is not a name is only unknown. */
 static bool has_control(Str name) {
@@ -51,31 +89,56 @@ static bool has_control(Str name) {
     return false;
 }
 
-static bool add_entry(JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row) {
-    Str *raw_slot = VEC_PUSH(&list->raws, arena);
-    uint32_t *row_slot = VEC_PUSH(&list->rows, arena);
+/* Makes room for @size entries. False with the reader's error over the budget. */
+static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
+    Str *raws = ARENA_RAW(arena, Str, size);
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
 
-    if (!raw_slot || !row_slot) {
+    if (!raws || !rows) {
         json_fail(reader, JSON_E_MEMORY, "too many nodes");
         return false;
     }
-    *raw_slot = raw;
-    *row_slot = row;
+    if (list->n > 0) {
+        memcpy(raws, list->raws, list->n * sizeof(*raws));
+        memcpy(rows, list->rows, list->n * sizeof(*rows));
+    }
+    list->raws = raws;
+    list->rows = rows;
+    list->size = size;
     return true;
+}
+
+static inline bool add_entry(
+    JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row) {
+    if (list->n == list->size &&
+        !reserve(reader, arena, list, list->size ? list->size * 2 : NODE_LIST_FIRST))
+        return false;
+    list->raws[list->n] = raw;
+    list->rows[list->n++] = row;
+    return true;
+}
+
+static void check_name(JsonReader *reader, Str name) {
+    if (json_error(reader) == JSON_OK && (str_is_empty(name) || has_control(name)))
+        json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
 }
 
 /* Reads one name and finds its row by hashing: what to do when the guess failed. */
 static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
     bool escaped = false;
-    Str name = STR_NULL;
+    Str raw = STR_NULL, name;
 
-    json_string_raw(reader, &name, &escaped);
-    *ret_raw = str_of(name.ptr - 1, name.len + 2);
-    if (escaped)
-        name = json_unescape(name, arena);
-    if (json_error(reader) == JSON_OK && (str_is_empty(name) || has_control(name)))
-        json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
+    json_string_raw(reader, &raw, &escaped);
+    if (json_error(reader) != JSON_OK)
+        return (uint32_t)view->table->n_rows;
+    *ret_raw = str_of(raw.ptr - 1, raw.len + 2);
+    name = decoded(reader, raw, escaped, arena);
+    check_name(reader, name);
     return table_find(view->table, name);
+}
+
+static inline const Guess *follower_of(const View *view, uint32_t row) {
+    return &view->guesses[atomic_load_explicit(&view->guesses[row].follower, memory_order_relaxed)];
 }
 
 /* The hot loop of berth: each name is first compared with the one that followed
@@ -83,30 +146,34 @@ static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena,
 static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
     const NodeTable *table = view->table;
     uint32_t unknown = (uint32_t)table->n_rows;
-    uint32_t guess = 0, previous = unknown;
+    uint32_t previous = unknown;
+    const Guess *guess = view->guesses;
 
     if (json_null(reader))
         return;
     list->is_given = true;
+    if (!reserve(reader, arena, list, table->n_rows + NODE_LIST_FIRST))
+        return;
     json_array(reader);
     while (json_element(reader)) {
-        Str raw = table->literals[guess];
-        uint32_t row = guess;
+        Str raw = str_of(guess->literal, guess->len);
+        uint32_t row = (uint32_t)(guess - view->guesses);
 
-        if (raw.len == 0 || !json_take_literal(reader, raw)) {
+        if (raw.len > 0 && json_take_literal(reader, raw)) {
+            raw.ptr = reader->data + reader->at - raw.len; /* as it stands in the request */
+        } else {
             row = look_up_name(view, reader, arena, &raw);
             if (json_error(reader) != JSON_OK)
                 return;
+            list->n_unknown += row == unknown;
             if (row != unknown && previous != unknown)
-                atomic_store_explicit(&view->followers[previous], row, memory_order_relaxed);
-        } else {
-            raw.ptr = reader->data + reader->at - raw.len; /* as it stands in the request */
+                atomic_store_explicit(&view->guesses[previous].follower, row, memory_order_relaxed);
         }
         if (!add_entry(reader, arena, list, raw, row))
             return;
         previous = row;
-        guess = row == unknown ? unknown
-                               : atomic_load_explicit(&view->followers[row], memory_order_relaxed);
+        guess = follower_of(view, row);
+        __builtin_prefetch(follower_of(view, (uint32_t)(guess - view->guesses))->literal);
     }
 }
 
@@ -125,6 +192,7 @@ static void decode_items(JsonReader *reader, Arena *arena, NodeList *list) {
         (void)json_peek(reader); /* past white space, to where the object begins */
         begin = reader->at;
         node_decode(reader, arena, node);
+        check_name(reader, node->name);
         if (json_error(reader) == JSON_OK && !add_entry(reader,
                                                  arena,
                                                  list,
@@ -174,7 +242,7 @@ static int build_own_table(const View *view, const NodeList *nodes, Arena *arena
 
 static int decode_filter_body(const View *view, Str body, Arena *arena, FilterArgs *ret,
     NodeList *names, NodeList *nodes, char *error) {
-    bool has_pod = false, has_names = false, has_nodes = false;
+    bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     JsonReader reader;
     Str key;
 
@@ -182,11 +250,9 @@ static int decode_filter_body(const View *view, Str body, Arena *arena, FilterAr
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
     json_object(&reader);
-    while (json_key(&reader, &key)) {
-        key = decoded_key(&reader, key, arena);
+    while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
-            once(&reader, &has_pod, "\"Pod\" is given twice");
-            pod_decode(&reader, arena, &ret->pod);
+            decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
         } else if (str_eq_nocase(key, STR("NodeNames"))) {
             once(&reader, &has_names, "\"NodeNames\" is given twice");
             decode_names(view, &reader, arena, names);
@@ -240,15 +306,23 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
     /* Both given: names win, as they do in kube-scheduler's own reading of replies. */
     ret->has_names = names.is_given;
     used = names.is_given ? &names : &nodes;
-    ret->n = used->raws.n;
-    ret->raws = used->raws.items;
-    ret->rows = used->rows.items;
+    ret->n = used->n;
+    ret->raws = used->raws;
+    ret->rows = used->rows;
+    ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {
         r = build_own_table(view, &nodes, arena, ret);
         if (r < 0)
             return error_trace(r);
     }
     return error_trace(take_pod_out(ret, view, arena));
+}
+
+Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
+    _cleanup_(buf_done) Buf quoted = BUF_INIT(NAME_TEXT_MAX);
+
+    json_quote(&quoted, args->table->names[args->rows[i]]);
+    return arena_copy(arena, buf_str(&quoted));
 }
 
 /* --- preempt ---------------------------------------------------------------- */
@@ -261,7 +335,7 @@ static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate
     if (json_null(reader))
         return;
     json_object(reader);
-    while (json_key(reader, &key)) {
+    while (next_key(reader, arena, &key)) {
         if (meta && str_eq_nocase(key, STR("UID"))) {
             json_string_raw(reader, &uid, &escaped);
         } else if (!meta && json_key_is(reader, key, STR("metadata"))) {
@@ -296,7 +370,7 @@ static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candid
     Str key;
 
     json_object(reader);
-    while (json_key(reader, &key)) {
+    while (next_key(reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pods"))) {
             json_array(reader);
             while (json_element(reader))
@@ -312,27 +386,27 @@ static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candid
         json_fail(reader, JSON_E_MEMORY, "too many candidates");
 }
 
-static void decode_candidates(JsonReader *reader, Arena *arena, bool meta, PreemptArgs *args) {
-    Str key;
+static void decode_candidates(
+    JsonReader *reader, Arena *arena, bool meta, CandidateList *candidates) {
+    Str node;
 
     json_object(reader);
-    while (json_key(reader, &key)) {
-        Str node = decoded_key(reader, key, arena);
-        Candidate *candidate = VEC_PUSH(&args->candidates, arena);
+    while (next_key(reader, arena, &node)) {
+        Candidate *candidate = VEC_PUSH(candidates, arena);
 
         if (!candidate) {
             json_fail(reader, JSON_E_MEMORY, "too many candidates");
             return;
         }
         candidate->node = node;
-        if (str_is_empty(node) || has_control(node))
-            json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
+        check_name(reader, node);
         decode_candidate(reader, arena, meta, candidate);
     }
 }
 
 int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
-    bool has_pod = false, has_victims = false, has_meta = false;
+    bool seen_pod = false, has_pod = false, has_victims = false, has_meta = false;
+    CandidateList full = {0};
     JsonReader reader;
     Str key;
 
@@ -341,21 +415,21 @@ int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
     json_object(&reader);
-    while (json_key(&reader, &key)) {
-        key = decoded_key(&reader, key, arena);
+    while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
-            once(&reader, &has_pod, "\"Pod\" is given twice");
-            pod_decode(&reader, arena, &ret->pod);
+            decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
         } else if (str_eq_nocase(key, STR("NodeNameToVictims"))) {
             once(&reader, &has_victims, "\"NodeNameToVictims\" is given twice");
-            decode_candidates(&reader, arena, /* meta= */ false, ret);
+            decode_candidates(&reader, arena, /* meta= */ false, &full);
         } else if (str_eq_nocase(key, STR("NodeNameToMetaVictims"))) {
             once(&reader, &has_meta, "\"NodeNameToMetaVictims\" is given twice");
-            decode_candidates(&reader, arena, /* meta= */ true, ret);
+            decode_candidates(&reader, arena, /* meta= */ true, &ret->candidates);
         } else {
             json_skip(&reader, NULL);
         }
     }
+    if (ret->candidates.n == 0) /* both given: the form of the reply is meant */
+        ret->candidates = full;
     if (json_error(&reader) == JSON_OK && !has_pod)
         json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
     return finish(&reader, error);
@@ -382,10 +456,9 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
     json_object(&reader);
-    while (json_key(&reader, &key)) {
+    while (next_key(&reader, arena, &key)) {
         size_t i = 0;
 
-        key = decoded_key(&reader, key, arena);
         while (i < ELEMENTS_OF(fields) && !str_eq_nocase(key, fields[i].name))
             i++;
         if (i == ELEMENTS_OF(fields)) {

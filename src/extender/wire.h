@@ -37,6 +37,7 @@ typedef struct FilterArgs {
     size_t n;
     const Str *raws;        /* each node as it stands in the request: name or object */
     const uint32_t *rows;   /* each node's row in table; n_rows: berth does not know it */
+    size_t n_unknown;       /* how many of them berth does not know */
     const NodeTable *table; /* the view's, or one of the request's own nodes */
     const Facts *facts;     /* that go with it */
 } FilterArgs;
@@ -45,6 +46,9 @@ typedef struct FilterArgs {
  * (WIRE_ERROR_MAX bytes), or -ENOMEM. */
 int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error);
 
+/* The name of node @i as JSON, quotes included. */
+static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
+
 /* A node that could be freed by evicting pods. */
 typedef struct Candidate {
     Str node;           /* decoded */
@@ -52,9 +56,11 @@ typedef struct Candidate {
     Str pdb_violations; /* the number as written; "0" when absent */
 } Candidate;
 
+typedef VEC(Candidate) CandidateList;
+
 typedef struct PreemptArgs {
     Pod pod;
-    VEC(Candidate) candidates;
+    CandidateList candidates;
 } PreemptArgs;
 
 int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error);
@@ -64,3 +70,17 @@ typedef struct BindArgs {
 } BindArgs;
 
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
+
+/* @text as a JSON string, between @before and @after. Over the budget ptr is NULL. */
+Str wire_quote(Str before, Str text, Str after, Arena *arena) MUST_CHECK;
+
+/* --- the hot path, inline ---------------------------------------------------- */
+
+/* Whole-node mode, for a name that Kubernetes would not allow. */
+Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
+
+static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
+    Str literal = args->has_names ? args->raws[i] : args->table->literals[args->rows[i]];
+
+    return literal.len > 0 ? literal : filter_args_quote(args, i, arena);
+}

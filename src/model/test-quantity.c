@@ -15,7 +15,8 @@ static void test_apimachinery(void **state) {
     (void)state;
     assert_non_null(file);
     while (fgets(line, sizeof(line), file)) {
-        Str rest = str_of(line, strcspn(line, "\n")), text, value, milli = STR_NULL;
+        Str rest = str_of(line, strcspn(line, "\n")), text = STR_NULL, value = STR_NULL,
+            milli = STR_NULL;
         Quantity quantity = {.nano = 42};
         char got[2][32];
 

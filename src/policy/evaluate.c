@@ -140,7 +140,7 @@ static int apply_policies(
             !policy_matches(policy, question->pod))
             continue;
         if (!*ret_any) {
-            pass = ARENA_ARRAY(question->arena, uint8_t, question->n);
+            pass = ARENA_RAW(question->arena, uint8_t, question->n);
             if (!pass)
                 return error_origin(-ENOMEM);
             memset(verdicts, 0xff, question->n * sizeof(*verdicts)); /* VERDICT_PASS */
@@ -178,12 +178,20 @@ int evaluate_observed(const Question *question, bool *ret_any, uint16_t *ret_ver
     return error_trace(apply_policies(question, /* observed= */ true, ret_any, ret_verdicts));
 }
 
-bool evaluate_has_filters(const Program *program, const Pod *pod) {
+static bool has_filters(const Program *program, const Pod *pod, bool observed) {
     for (size_t i = 0; i < program->n_policies; i++)
-        if (!program->policies[i].is_observed && program->policies[i].n_filters > 0 &&
+        if (program->policies[i].is_observed == observed && program->policies[i].n_filters > 0 &&
             policy_matches(&program->policies[i], pod))
             return true;
     return false;
+}
+
+bool evaluate_has_filters(const Program *program, const Pod *pod) {
+    return has_filters(program, pod, /* observed= */ false);
+}
+
+bool evaluate_has_observed(const Program *program, const Pod *pod) {
+    return has_filters(program, pod, /* observed= */ true);
 }
 
 int evaluate_filter(const Question *question, const Filter *filter, uint8_t *ret_pass) {
@@ -194,10 +202,13 @@ int evaluate_filter(const Question *question, const Filter *filter, uint8_t *ret
 
 /* --- scores --------------------------------------------------------------- */
 
+static bool score_applies(const Score *score, const Pod *pod) {
+    return !score->policy->is_observed && policy_matches(score->policy, pod);
+}
+
 bool evaluate_has_scores(const Program *program, const Pod *pod) {
     for (size_t i = 0; i < program->n_scores; i++)
-        if (!program->scores[i]->policy->is_observed &&
-            policy_matches(program->scores[i]->policy, pod))
+        if (score_applies(program->scores[i], pod))
             return true;
     return false;
 }
@@ -213,33 +224,51 @@ int evaluate_score(const Question *question, const Score *score, double *ret_sco
     return 0;
 }
 
+/* totals[i] += share * the rule's value; the first rule sets them. @values is
+ * scratch for rules that are not known beforehand. */
+static int add_score(const Question *question, const Score *score, double share, bool is_first,
+    double *values, double *totals) {
+    const double *known = question->facts->scores[score->number];
+    int r = known ? 0 : evaluate_score(question, score, values);
+
+    if (r < 0)
+        return error_trace(r);
+    if (is_first && known)
+        for (size_t i = 0; i < question->n; i++)
+            totals[i] = share * known[question->rows[i]];
+    else if (is_first)
+        for (size_t i = 0; i < question->n; i++)
+            totals[i] = share * values[i];
+    else if (known)
+        for (size_t i = 0; i < question->n; i++)
+            totals[i] += share * known[question->rows[i]];
+    else
+        for (size_t i = 0; i < question->n; i++)
+            totals[i] += share * values[i];
+    return 0;
+}
+
 int evaluate_scores(const Question *question, bool *ret_any, double *ret_scores) {
     const Program *program = question->program;
-    double *values = NULL;
+    double *values = ARENA_RAW(question->arena, double, question->n);
     double weights = 0;
 
+    if (!values)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < program->n_scores; i++)
+        if (score_applies(program->scores[i], question->pod))
+            weights += program->scores[i]->weight;
     *ret_any = false;
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
         int r;
 
-        if (score->policy->is_observed || !policy_matches(score->policy, question->pod))
+        if (!score_applies(score, question->pod))
             continue;
-        if (!*ret_any) {
-            values = ARENA_ARRAY(question->arena, double, question->n);
-            if (!values)
-                return error_origin(-ENOMEM);
-            memset(ret_scores, 0, question->n * sizeof(*ret_scores));
-            *ret_any = true;
-        }
-        r = evaluate_score(question, score, values);
+        r = add_score(question, score, score->weight / weights, !*ret_any, values, ret_scores);
         if (r < 0)
             return error_trace(r);
-        for (size_t j = 0; j < question->n; j++)
-            ret_scores[j] += score->weight * values[j];
-        weights += score->weight;
+        *ret_any = true;
     }
-    for (size_t j = 0; *ret_any && j < question->n; j++)
-        ret_scores[j] /= weights;
     return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -128,104 +129,74 @@ static const Field score_fields[] = {
 };
 
 /* A rule is a mapping of common fields and exactly one more, which names its
- * kind. Splits the two: @ret_common gets a copy of the mapping without the kind,
- * @ret_kind the index of the kind. False when there is not exactly one. */
-static bool split_rule(PolicyReader *reader, const YamlNode *rule, const char *what,
-    const Str *kinds, size_t n_kinds, YamlNode *ret_common, size_t *ret_kind,
-    const YamlNode **ret_value) {
-    const YamlNode *first = NULL;
+ * kind. NULL when there is none. */
+static const YamlPair *find_kind(PolicyReader *reader, const YamlNode *rule, const char *what,
+    const Str *kinds, size_t n_kinds, size_t *ret_kind) {
+    const YamlPair *first = NULL;
 
-    if (!reader_mapping(reader, rule, what))
-        return false;
-    *ret_common = *rule;
-    ret_common->n = 0;
-    ret_common->pairs = ARENA_ARRAY(reader->arena, YamlPair, rule->n);
-    if (!ret_common->pairs)
-        return false;
     for (size_t i = 0; i < rule->n; i++) {
         size_t kind = 0;
 
         while (kind < n_kinds && !str_eq(kinds[kind], rule->pairs[i].key->text))
             kind++;
-        if (kind == n_kinds) {
-            ret_common->pairs[ret_common->n++] = rule->pairs[i];
-        } else if (first) {
+        if (kind == n_kinds)
+            continue;
+        if (first) {
             reader_error_hint(reader,
                 rule->pairs[i].key,
                 STR("write two rules"),
                 "%s has one kind, and \"%.*s\" is given already",
                 what,
-                STR_FMT(first->text));
+                STR_FMT(first->key->text));
         } else {
-            first = rule->pairs[i].key;
+            first = &rule->pairs[i];
             *ret_kind = kind;
-            *ret_value = rule->pairs[i].value;
         }
     }
-    return first != NULL;
+    return first;
 }
 
-/* Common fields of a rule; what is neither common nor a kind is reported with
- * suggestions from both. */
-static void read_common(PolicyReader *reader, const YamlNode *common, const char *what,
-    const Field *fields, size_t n_fields, const Str *kinds, size_t n_kinds, RuleFields *into) {
-    Str known[32];
-    size_t n_known = 0;
-    YamlNode rest = *common;
-
-    for (size_t i = 0; i < n_fields; i++)
-        if (!fields[i].is_later)
-            known[n_known++] = fields[i].name;
-    for (size_t i = 0; i < n_kinds && n_known < ELEMENTS_OF(known); i++)
-        known[n_known++] = kinds[i];
-
-    rest.n = 0;
-    rest.pairs = ARENA_ARRAY(reader->arena, YamlPair, common->n);
-    if (!rest.pairs)
-        return;
-    for (size_t i = 0; i < common->n; i++) {
-        bool is_common = false;
+/* Whether the mapping has a field that is unknown, or of a later version: then
+ * "which kind?" would be noise on top of the error already given. */
+static bool has_foreign_field(const YamlNode *rule, const Field *fields, size_t n_fields) {
+    for (size_t i = 0; i < rule->n; i++) {
+        bool is_own = false;
 
         for (size_t j = 0; j < n_fields; j++)
-            is_common |= str_eq(fields[j].name, common->pairs[i].key->text);
-        if (is_common)
-            rest.pairs[rest.n++] = common->pairs[i];
-        else
-            reader_unknown_field(reader, common->pairs[i].key, what, known, n_known);
-    }
-    reader_fields(reader, &rest, what, fields, n_fields, into);
-}
-
-/* Whether the mapping has a field that only a later version knows: then "which
- * kind?" would be noise on top of the error already given. */
-static bool has_later_field(const YamlNode *rule, const Field *fields, size_t n_fields) {
-    for (size_t i = 0; i < n_fields; i++)
-        if (fields[i].is_later && yaml_find(rule, fields[i].name))
+            is_own |= !fields[j].is_later && str_eq(fields[j].name, rule->pairs[i].key->text);
+        if (!is_own)
             return true;
+    }
     return false;
 }
 
+static void report_no_kind(PolicyReader *reader, const YamlNode *rule, const char *what,
+    const Str *kinds, size_t n_kinds) {
+    char hint[256] = "one of";
+    size_t used = strlen(hint);
+
+    for (size_t i = 0; i < n_kinds && used < sizeof(hint); i++)
+        used += (size_t)snprintf(
+            hint + used, sizeof(hint) - used, "%s %.*s", i ? "," : "", STR_FMT(kinds[i]));
+    reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
+}
+
+/* The common fields into @into; the kind's index and value for the caller. False
+ * when there is no kind. */
 static bool read_rule(PolicyReader *reader, const YamlNode *rule, const char *what,
     const Field *fields, size_t n_fields, const Str *kinds, size_t n_kinds, RuleFields *into,
     size_t *ret_kind, const YamlNode **ret_value) {
-    size_t n_errors = reader->diags->n_errors;
-    YamlNode common;
-    bool has_kind = split_rule(reader, rule, what, kinds, n_kinds, &common, ret_kind, ret_value);
+    const YamlPair *kind;
 
+    reader_fields_besides(reader, rule, what, fields, n_fields, kinds, n_kinds, into);
     if (rule->kind != YAML_MAPPING)
         return false;
-    read_common(reader, &common, what, fields, n_fields, kinds, n_kinds, into);
-    if (!has_kind && reader->diags->n_errors == n_errors &&
-        !has_later_field(rule, fields, n_fields)) {
-        char hint[256] = "one of";
-        size_t used = strlen(hint);
-
-        for (size_t i = 0; i < n_kinds && used < sizeof(hint); i++)
-            used += (size_t)snprintf(
-                hint + used, sizeof(hint) - used, "%s %.*s", i ? "," : "", STR_FMT(kinds[i]));
-        reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
-    }
-    return has_kind;
+    kind = find_kind(reader, rule, what, kinds, n_kinds, ret_kind);
+    if (kind)
+        *ret_value = kind->value;
+    else if (!has_foreign_field(rule, fields, n_fields))
+        report_no_kind(reader, rule, what, kinds, n_kinds);
+    return kind != NULL;
 }
 
 static void read_filter(PolicyReader *reader, const YamlNode *rule, Policy *policy) {
@@ -423,46 +394,42 @@ static void read_policy(PolicyReader *reader, const YamlNode *document, Policy *
 
 /* --- what spans several rules ---------------------------------------------- */
 
-/* The place of the name of rule @index in @list ("filters" or "scores"), found
- * again in the tree because rules do not keep it. */
-static const YamlNode *rule_name_node(const YamlNode *document, Str list, Str name, size_t nth) {
-    const YamlNode *rules = yaml_find(yaml_find(document, STR("spec")), list);
-
+/* Rules of one policy are told apart by name, in metrics and explanations. @names
+ * has the line of each. */
+static int check_rule_names(PolicyReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
-        const YamlNode *found = yaml_find(rules->items[i], STR("name"));
+        const YamlNode *name = yaml_find(rules->items[i], STR("name"));
+        uint32_t line;
+        char hint[64];
 
-        if (found && str_eq(found->text, name) && nth-- == 0)
-            return found;
+        if (!name || !is_name(name->text))
+            continue;
+        line = map_find(names, name->text);
+        if (line == MAP_NONE) {
+            int r = map_add(names, name->text, (uint32_t)name->place.line);
+
+            if (r < 0)
+                return error_trace(r);
+            continue;
+        }
+        (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
+        reader_error_hint(reader,
+            name,
+            str_from_c(hint),
+            "the policy has a rule named \"%.*s\" already",
+            STR_FMT(name->text));
     }
-    return document;
+    return 0;
 }
 
-/* Rules of one policy are told apart by name, in metrics and explanations. */
-static void check_rule_names(PolicyReader *reader, const YamlNode *document, const Policy *policy) {
-    for (size_t i = 0; i < policy->n_filters + policy->n_scores; i++) {
-        bool is_score = i >= policy->n_filters;
-        Str name = is_score ? policy->scores[i - policy->n_filters].name : policy->filters[i].name;
-        size_t n_before_here = 0;
-        bool is_taken = false;
+static int check_all_rule_names(PolicyReader *reader, const YamlNode *document) {
+    const YamlNode *spec = yaml_find(document, STR("spec"));
+    Map names = MAP_INIT_IN(reader->arena);
+    int r = check_rule_names(reader, yaml_find(spec, STR("filters")), &names);
 
-        for (size_t j = 0; j < i && !str_is_empty(name); j++) {
-            bool other_is_score = j >= policy->n_filters;
-            Str other = other_is_score ? policy->scores[j - policy->n_filters].name
-                                       : policy->filters[j].name;
-
-            if (!str_eq(name, other))
-                continue;
-            is_taken = true;
-            n_before_here += other_is_score == is_score;
-        }
-        if (is_taken)
-            reader_error_hint(reader,
-                rule_name_node(
-                    document, is_score ? STR("scores") : STR("filters"), name, n_before_here),
-                STR("metrics and explanations tell rules apart by name"),
-                "the policy has a rule named \"%.*s\" already",
-                STR_FMT(name));
-    }
+    if (r == 0)
+        r = check_rule_names(reader, yaml_find(spec, STR("scores")), &names);
+    return error_trace(r);
 }
 
 static void check_policy_name(Compiling *compiling, Str source, const Policy *policy) {
@@ -490,6 +457,17 @@ static void check_policy_name(Compiling *compiling, Str source, const Policy *po
     }
 }
 
+/* A file that was cut short while it was written must not pass for one without
+ * rules: the policy that is in force would go. */
+static void report_empty(Compiling *compiling, Str file) {
+    diag_add(compiling->diags,
+        DIAG_ERROR,
+        (Place){.file = file},
+        STR_NULL,
+        STR("holds no policy"),
+        STR("remove the file if that is meant"));
+}
+
 static int compile_source(Compiling *compiling, const PolicySource *source) {
     Arena *arena = compiling->program->arena;
     PolicySource kept = {
@@ -505,12 +483,16 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
         return 0; /* reported; other files are still worth reading */
     if (r < 0)
         return error_trace(r);
+    if (stream.n_documents == 0)
+        report_empty(compiling, kept.file);
     for (size_t i = 0; i < stream.n_documents; i++) {
         Policy policy = {0};
         Policy *added;
 
         read_policy(&reader, stream.documents[i], &policy);
-        check_rule_names(&reader, stream.documents[i], &policy);
+        r = check_all_rule_names(&reader, stream.documents[i]);
+        if (r < 0)
+            return error_trace(r);
         check_policy_name(compiling, kept.text, &policy);
         added = VEC_PUSH(&compiling->policies, arena);
         if (!added)

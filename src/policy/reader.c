@@ -43,22 +43,29 @@ void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const ch
     va_end(arguments);
 }
 
-void reader_unknown_field(
-    PolicyReader *reader, const YamlNode *key, const char *what, const Str *known, size_t n_known) {
-    Str nearest = str_nearest(key->text, known, n_known);
-    char hint[256];
+/* --- fields ---------------------------------------------------------------- */
 
-    if (!str_is_empty(nearest)) {
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(nearest));
-    } else {
-        size_t used = (size_t)snprintf(hint, sizeof(hint), "%s has the fields", what);
+#define KNOWN_MAX 32u /* names a mapping may have */
 
-        for (size_t i = 0; i < n_known && used < sizeof(hint); i++)
-            used += (size_t)snprintf(
-                hint + used, sizeof(hint) - used, "%s %.*s", i ? "," : "", STR_FMT(known[i]));
-    }
-    reader_error_hint(
-        reader, key, str_from_c(hint), "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
+typedef struct Known {
+    Str names[KNOWN_MAX];
+    size_t n;
+} Known;
+
+static void know(Known *known, Str name) {
+    if (known->n < KNOWN_MAX)
+        known->names[known->n++] = name;
+}
+
+static bool is_known(const Known *known, Str name) {
+    for (size_t i = 0; i < known->n; i++)
+        if (str_eq(known->names[i], name))
+            return true;
+    return false;
+}
+
+static Str nearest(const Known *known, Str word) {
+    return str_nearest(word, known->names, known->n);
 }
 
 static const Field *find_field(const Field *fields, size_t n_fields, Str name) {
@@ -68,53 +75,126 @@ static const Field *find_field(const Field *fields, size_t n_fields, Str name) {
     return NULL;
 }
 
-static void unknown_field(PolicyReader *reader, const YamlNode *key, const char *what,
-    const Field *fields, size_t n_fields) {
-    Str known[32];
-    size_t n_known = 0;
+static void unknown_field(
+    PolicyReader *reader, const YamlNode *key, const char *what, const Known *known) {
+    Str meant = nearest(known, key->text);
+    char hint[256];
 
-    for (size_t i = 0; i < n_fields && n_known < ELEMENTS_OF(known); i++)
-        if (!fields[i].is_later)
-            known[n_known++] = fields[i].name;
-    reader_unknown_field(reader, key, what, known, n_known);
+    if (!str_is_empty(meant)) {
+        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    } else {
+        size_t used = (size_t)snprintf(hint, sizeof(hint), "%s has the fields", what);
+
+        for (size_t i = 0; i < known->n && used < sizeof(hint); i++)
+            used += (size_t)snprintf(hint + used,
+                sizeof(hint) - used,
+                "%s %.*s",
+                i ? "," : "",
+                STR_FMT(known->names[i]));
+    }
+    reader_error_hint(
+        reader, key, str_from_c(hint), "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
 }
 
-void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *what,
-    const Field *fields, size_t n_fields, void *into) {
+static void later_field(PolicyReader *reader, const YamlNode *key) {
+    reader_error_hint(reader,
+        key,
+        STR("this version has the built-in rules only; see docs/policy.md"),
+        "\"%.*s\" is not available in this version of berth",
+        STR_FMT(key->text));
+}
+
+/* Whether a field that nobody knows was meant to be @name: that it is missing has
+ * been said then. */
+static bool is_misspelt(const YamlNode *mapping, Str name, const Known *known) {
+    for (size_t i = 0; i < mapping->n; i++) {
+        Str key = mapping->pairs[i].key->text;
+
+        if (!is_known(known, key) && str_eq(nearest(known, key), name))
+            return true;
+    }
+    return false;
+}
+
+void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const char *what,
+    const Field *fields, size_t n_fields, const Str *others, size_t n_others, void *into) {
+    Known known = {0};
+
     if (!reader_mapping(reader, mapping, what))
         return;
+    for (size_t i = 0; i < n_fields; i++)
+        if (!fields[i].is_later)
+            know(&known, fields[i].name);
+    for (size_t i = 0; i < n_others; i++)
+        know(&known, others[i]);
+
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
         const Field *field = find_field(fields, n_fields, key->text);
 
-        if (!field)
-            unknown_field(reader, key, what, fields, n_fields);
-        else if (field->is_later)
-            reader_error_hint(reader,
-                key,
-                STR("this version has the built-in rules only; see docs/policy.md"),
-                "\"%.*s\" is not available in this version of berth",
-                STR_FMT(key->text));
-        else
+        if (field && field->is_later)
+            later_field(reader, key);
+        else if (field)
             field->read(reader, mapping->pairs[i].value, into);
+        else if (!is_known(&known, key->text))
+            unknown_field(reader, key, what, &known);
     }
     for (size_t i = 0; i < n_fields; i++)
-        if (fields[i].is_required && !yaml_find(mapping, fields[i].name))
+        if (fields[i].is_required && !yaml_find(mapping, fields[i].name) &&
+            !is_misspelt(mapping, fields[i].name, &known))
             reader_error(
                 reader, mapping, "%s needs the field \"%.*s\"", what, STR_FMT(fields[i].name));
 }
 
+void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *what,
+    const Field *fields, size_t n_fields, void *into) {
+    reader_fields_besides(reader, mapping, what, fields, n_fields, /* others= */ NULL, 0, into);
+}
+
+/* --- values ---------------------------------------------------------------- */
+
+/* What stands there instead: a number as it is written, a string as one. */
+static void wrong_kind_hint(
+    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
+    switch (value->kind) {
+    case YAML_NULL:
+        reader_error_hint(reader, value, hint, "%s must be %s, not empty", what, wanted);
+        return;
+    case YAML_SEQUENCE:
+    case YAML_MAPPING:
+        reader_error_hint(reader,
+            value,
+            hint,
+            "%s must be %s, not %s",
+            what,
+            wanted,
+            value->kind == YAML_SEQUENCE ? "a list" : "a mapping");
+        return;
+    default:
+        reader_error_hint(reader,
+            value,
+            hint,
+            value->kind == YAML_STRING ? "%s must be %s, not the string \"%.*s\""
+                                       : "%s must be %s, not %.*s",
+            what,
+            wanted,
+            STR_FMT(value->text));
+    }
+}
+
 static bool wrong_kind(
     PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    reader_error(reader, value, "%s must be %s, not %s", what, wanted, yaml_kind_name(value->kind));
+    wrong_kind_hint(reader, value, what, wanted, STR_NULL);
     return false;
 }
 
 bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
-    if (value->kind != YAML_STRING)
+    if (value->kind == YAML_INT || value->kind == YAML_FLOAT || value->kind == YAML_BOOL)
+        wrong_kind_hint(reader, value, what, "a string", STR("put it in quotes"));
+    else if (value->kind != YAML_STRING)
         return wrong_kind(reader, value, what, "a string");
     *ret = value->text;
-    return true;
+    return value->kind == YAML_STRING;
 }
 
 bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret) {
@@ -124,11 +204,22 @@ bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, 
     return true;
 }
 
+/* A whole number too large for an integer, which YAML leaves a string. */
+static bool is_huge(const YamlNode *value) {
+    size_t i = str_has_prefix(value->text, STR("-")) ? 1 : 0;
+
+    if (value->kind != YAML_STRING || value->text.len < 19)
+        return false;
+    while (i < value->text.len && value->text.ptr[i] >= '0' && value->text.ptr[i] <= '9')
+        i++;
+    return i == value->text.len;
+}
+
 bool reader_int(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
     int64_t max, int64_t *ret) {
-    if (value->kind != YAML_INT)
+    if (value->kind != YAML_INT && !is_huge(value))
         return wrong_kind(reader, value, what, "a whole number");
-    if (value->integer < min || value->integer > max) {
+    if (value->kind != YAML_INT || value->integer < min || value->integer > max) {
         reader_error(reader,
             value,
             "%s must be between %lld and %lld",
@@ -146,7 +237,7 @@ bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what
     if (value->kind != YAML_INT && value->kind != YAML_FLOAT)
         return wrong_kind(reader, value, what, "a number");
     if (!isfinite(value->real) || value->real < min || value->real > max) {
-        reader_error(reader, value, "%s must be between %g and %g", what, min, max);
+        reader_error(reader, value, "%s must be between %.15g and %.15g", what, min, max);
         return false;
     }
     *ret = value->real;
@@ -187,9 +278,13 @@ bool reader_string_list(
     list = ARENA_ARRAY(reader->arena, Str, value->n);
     if (!list)
         return false;
-    for (size_t i = 0; i < value->n; i++)
-        if (!reader_label_value(reader, value->items[i], what, &list[i]))
+    for (size_t i = 0; i < value->n; i++) {
+        char each[64];
+
+        (void)snprintf(each, sizeof(each), "each of %s", what);
+        if (!reader_label_value(reader, value->items[i], each, &list[i]))
             return false;
+    }
     *ret = list;
     *ret_n = value->n;
     return true;
@@ -230,16 +325,25 @@ static bool is_label_key(Str key) {
     return is_label_name(str_skip(key, slash + 1));
 }
 
-bool reader_label_key(PolicyReader *reader, const YamlNode *key) {
+static bool check_key(PolicyReader *reader, const YamlNode *key, const char *what) {
     if (is_label_key(key->text))
         return true;
     reader_error_hint(reader,
         key,
-        STR("a key is name or prefix/name: letters, digits, '-', '_' and '.', at most 63 "
-            "characters"),
-        "\"%.*s\" is not a label key",
-        STR_FMT(key->text));
+        STR("name or prefix/name: letters, digits, '-', '_' and '.', a letter or digit at both "
+            "ends, at most 63 characters"),
+        "\"%.*s\" is not %s",
+        STR_FMT(key->text),
+        what);
     return false;
+}
+
+bool reader_label_key(PolicyReader *reader, const YamlNode *key) {
+    return check_key(reader, key, "a label key");
+}
+
+bool reader_resource_name(PolicyReader *reader, const YamlNode *name) {
+    return check_key(reader, name, "the name of a resource");
 }
 
 /* --- selectors ------------------------------------------------------------ */
@@ -247,6 +351,11 @@ bool reader_label_key(PolicyReader *reader, const YamlNode *key) {
 typedef struct SelectorReading {
     VEC(Requirement) requirements;
 } SelectorReading;
+
+typedef struct ExpressionReading {
+    Requirement requirement;
+    bool has_operator; /* and a known one */
+} ExpressionReading;
 
 static void read_match_labels(PolicyReader *reader, const YamlNode *value, void *into) {
     SelectorReading *reading = into;
@@ -269,36 +378,51 @@ static void read_match_labels(PolicyReader *reader, const YamlNode *value, void 
 }
 
 static void read_expression_key(PolicyReader *reader, const YamlNode *value, void *into) {
-    Requirement *requirement = into;
+    ExpressionReading *reading = into;
 
-    if (reader_string(reader, value, "key", &requirement->key))
+    if (reader_string(reader, value, "key", &reading->requirement.key))
         (void)reader_label_key(reader, value);
 }
 
 static void read_expression_operator(PolicyReader *reader, const YamlNode *value, void *into) {
     static const Str words[] = {STR("In"), STR("NotIn"), STR("Exists"), STR("DoesNotExist")};
-    Requirement *requirement = into;
-    Str word;
+    ExpressionReading *reading = into;
+    Str word, meant;
+    char hint[64] = "one of In, NotIn, Exists, DoesNotExist";
 
     if (!reader_string(reader, value, "operator", &word))
         return;
     for (size_t i = 0; i < ELEMENTS_OF(words); i++) {
         if (str_eq(words[i], word)) {
-            requirement->op = (SelectorOp)i; /* SelectorOp begins with these four */
+            reading->requirement.op = (SelectorOp)i; /* SelectorOp begins with these four */
+            reading->has_operator = true;
             return;
         }
     }
-    reader_error_hint(reader,
-        value,
-        STR("one of In, NotIn, Exists, DoesNotExist"),
-        "unknown operator \"%.*s\"",
-        STR_FMT(word));
+    meant = str_nearest(word, words, ELEMENTS_OF(words));
+    if (!str_is_empty(meant))
+        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    reader_error_hint(reader, value, str_from_c(hint), "unknown operator \"%.*s\"", STR_FMT(word));
 }
 
 static void read_expression_values(PolicyReader *reader, const YamlNode *value, void *into) {
-    Requirement *requirement = into;
+    Requirement *requirement = &((ExpressionReading *)into)->requirement;
 
     (void)reader_string_list(reader, value, "values", &requirement->values, &requirement->n_values);
+}
+
+static void check_values(
+    PolicyReader *reader, const YamlNode *expression, const ExpressionReading *reading) {
+    const YamlNode *values = yaml_find(expression, STR("values"));
+    bool wants_values =
+        reading->requirement.op == SELECTOR_IN || reading->requirement.op == SELECTOR_NOT_IN;
+
+    if (!reading->has_operator)
+        return;
+    if (wants_values && !values)
+        reader_error(reader, expression, "In and NotIn need the field \"values\"");
+    if (!wants_values && values)
+        reader_error(reader, values, "Exists and DoesNotExist take no \"values\"");
 }
 
 static void read_match_expressions(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -312,8 +436,8 @@ static void read_match_expressions(PolicyReader *reader, const YamlNode *value, 
     if (!reader_sequence(reader, value, "matchExpressions"))
         return;
     for (size_t i = 0; i < value->n; i++) {
+        ExpressionReading expression = {0};
         Requirement *requirement = VEC_PUSH(&reading->requirements, reader->arena);
-        bool wants_values;
 
         if (!requirement)
             return;
@@ -322,13 +446,9 @@ static void read_match_expressions(PolicyReader *reader, const YamlNode *value, 
             "a matchExpressions entry",
             fields,
             ELEMENTS_OF(fields),
-            requirement);
-        wants_values = requirement->op == SELECTOR_IN || requirement->op == SELECTOR_NOT_IN;
-        if (wants_values != (requirement->n_values > 0) && yaml_find(value->items[i], STR("key")))
-            reader_error(reader,
-                value->items[i],
-                wants_values ? "In and NotIn need \"values\""
-                             : "Exists and DoesNotExist take no \"values\"");
+            &expression);
+        check_values(reader, value->items[i], &expression);
+        *requirement = expression.requirement;
     }
 }
 

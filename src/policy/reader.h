@@ -45,9 +45,10 @@ void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const ch
 void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *what,
     const Field *fields, size_t n_fields, void *into);
 
-/* An error for @key, with the nearest of @known as a suggestion. */
-void reader_unknown_field(
-    PolicyReader *reader, const YamlNode *key, const char *what, const Str *known, size_t n_known);
+/* The same for a mapping in which @others may stand, too; they are left to the
+ * caller. */
+void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const char *what,
+    const Field *fields, size_t n_fields, const Str *others, size_t n_others, void *into);
 
 /* Each returns false, with an error reported, when the value is something else.
  * @what names it in the message ("reason"). Strings are borrowed from the tree. */
@@ -68,8 +69,10 @@ bool reader_string_list(
 /* The text of a scalar that stands for a label value, as written. */
 bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);
 
-/* A label key: an optional DNS prefix and a name of at most 63 characters. */
+/* A label key: an optional DNS prefix and a name of at most 63 characters. Names of
+ * resources look the same. */
 bool reader_label_key(PolicyReader *reader, const YamlNode *key);
+bool reader_resource_name(PolicyReader *reader, const YamlNode *name);
 
 /* matchLabels and matchExpressions, as Kubernetes writes them. */
 void reader_selector(PolicyReader *reader, const YamlNode *value, Selector *ret);

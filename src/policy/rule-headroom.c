@@ -7,19 +7,18 @@
  * resource has none of it free.
  */
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "base/num.h"
-#include "base/vec.h"
+#include "model/quantity.h"
 #include "policy/rule.h"
+
+/* Shares are fixed point: 100 * 0.07 is more than 7 in floating point, and a slot
+ * too many would be kept free. */
+#define SHARE_WHOLE INT64_C(100000000000)
 
 typedef struct Reserve {
     Str resource;
-    int64_t amount;  /* in the resource's units */
-    double fraction; /* of allocatable, on top of amount */
+    int64_t amount; /* in the resource's units */
+    int64_t share;  /* of allocatable, in billionths of a percent; instead of amount */
 } Reserve;
 
 typedef struct Config {
@@ -28,23 +27,19 @@ typedef struct Config {
 } Config;
 
 /* "10%" or "2.5 %": a number from 0 to 100. */
-static bool parse_percent(Str text, double *ret) {
-    char number[32];
-    char *end;
-    double percent;
+static bool parse_percent(Str text, int64_t *ret) {
+    Quantity percent;
 
     text = str_trim(text);
     if (!str_has_suffix(text, STR("%")))
         return false;
     text = str_trim(str_take(text, text.len - 1));
-    if (text.len == 0 || text.len >= sizeof(number) || text.ptr[0] < '0' || text.ptr[0] > '9')
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
+            return false; /* a quantity's suffixes mean nothing here */
+    if (!quantity_parse(text, &percent) || percent.nano > SHARE_WHOLE)
         return false;
-    memcpy(number, text.ptr, text.len);
-    number[text.len] = '\0';
-    percent = strtod(number, &end);
-    if (*end != '\0' || !(percent >= 0 && percent <= 100))
-        return false;
-    *ret = percent / 100;
+    *ret = (int64_t)percent.nano;
     return true;
 }
 
@@ -52,10 +47,10 @@ static void read_reserve(PolicyReader *reader, const YamlPair *pair, Reserve *re
     Str text;
 
     reserve->resource = pair->key->text;
-    if (!reader_label_key(reader, pair->key) ||
+    if (!reader_resource_name(reader, pair->key) ||
         !reader_label_value(reader, pair->value, "headroom", &text))
         return;
-    if (parse_percent(text, &reserve->fraction))
+    if (parse_percent(text, &reserve->share))
         return;
     if (!resource_amount_parse(reserve->resource, text, &reserve->amount) || reserve->amount < 0)
         reader_error_hint(reader,
@@ -83,13 +78,26 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
 
 /* What would be free of the resource on @row with the pod there. */
 static int64_t free_after(const ResourceColumn *column, uint32_t row, int64_t asked) {
-    return num_sub_sat(num_sub_sat(column->allocatable[row], column->requested[row]), asked);
+    return num_sub_sat(column->allocatable[row] - column->requested[row], asked);
 }
 
+/* Rounded up: a share is never less than it says. */
 static int64_t wanted_on(const Reserve *reserve, const ResourceColumn *column, uint32_t row) {
-    if (reserve->fraction == 0)
+    __int128 whole = column->allocatable[row];
+
+    if (reserve->share == 0)
         return reserve->amount;
-    return (int64_t)ceil((double)column->allocatable[row] * reserve->fraction);
+    return whole > 0 ? (int64_t)((whole * reserve->share + SHARE_WHOLE - 1) / SHARE_WHOLE) : 0;
+}
+
+/* An amount is the same for all nodes: one comparison a row. */
+static void judge_amount(
+    const ResourceColumn *column, int64_t least, const Batch *batch, uint8_t *pass) {
+    for (size_t i = 0; i < batch->n; i++) {
+        uint32_t row = batch->rows[i];
+
+        pass[i] &= column->allocatable[row] - column->requested[row] >= least;
+    }
 }
 
 static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *pass) {
@@ -99,6 +107,10 @@ static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *p
     if (!column) { /* nobody offers it: nothing is free, nothing may be asked or kept */
         if (asked > 0 || reserve->amount > 0)
             memset(pass, 0, batch->n);
+        return;
+    }
+    if (reserve->share == 0) {
+        judge_amount(column, num_add_sat(reserve->amount, asked), batch, pass);
         return;
     }
     for (size_t i = 0; i < batch->n; i++) {
@@ -125,7 +137,7 @@ static void explain(const void *config, const Batch *batch, Buf *out) {
         const Reserve *reserve = &headroom->items[i];
         const ResourceColumn *column = table_find_resource(batch->table, reserve->resource);
         int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
-        int64_t left = column ? free_after(column, row, asked) : 0;
+        int64_t left = column ? free_after(column, row, asked) : num_sub_sat(0, asked);
         int64_t wanted = column ? wanted_on(reserve, column, row) : reserve->amount;
 
         if (left >= wanted)

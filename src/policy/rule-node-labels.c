@@ -141,6 +141,38 @@ static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     return 0;
 }
 
+static void explain_values(const Requirement *requirement, Buf *out) {
+    if (requirement->n_values > 1)
+        buf_append(out, STR("one of "));
+    for (size_t i = 0; i < requirement->n_values; i++)
+        buf_printf(out, "%s\"%.*s\"", i > 0 ? ", " : "", STR_FMT(requirement->values[i]));
+}
+
+static void explain_wanted(const Requirement *requirement, Buf *out) {
+    switch (requirement->op) {
+    case SELECTOR_IN:
+        buf_append(out, STR("must be "));
+        explain_values(requirement, out);
+        return;
+    case SELECTOR_NOT_IN:
+        buf_append(out, STR("must not be "));
+        explain_values(requirement, out);
+        return;
+    case SELECTOR_EXISTS:
+        buf_append(out, STR("must exist"));
+        return;
+    case SELECTOR_ABSENT:
+        buf_append(out, STR("must be absent"));
+        return;
+    case SELECTOR_GT:
+        buf_printf(out, "must be over %lld", (long long)requirement->bound);
+        return;
+    case SELECTOR_LT:
+        buf_printf(out, "must be under %lld", (long long)requirement->bound);
+        return;
+    }
+}
+
 static void explain(const void *config, const Batch *batch, Buf *out) {
     const Selector *selector = config;
     const Labels *labels = &batch->table->labels[batch->rows[0]];
@@ -155,9 +187,10 @@ static void explain(const void *config, const Batch *batch, Buf *out) {
             buf_append(out, STR("; "));
         buf_printf(out, "label %.*s is ", STR_FMT(requirement->key));
         if (value)
-            buf_printf(out, "\"%.*s\"", STR_FMT(*value));
+            buf_printf(out, "\"%.*s\", ", STR_FMT(*value));
         else
-            buf_append(out, STR("absent"));
+            buf_append(out, STR("absent, "));
+        explain_wanted(requirement, out);
     }
 }
 

@@ -10,11 +10,8 @@
  * that resource. A node that offers none of them scores 0.
  */
 
-#include <errno.h>
 #include <math.h>
 
-#include "base/error.h"
-#include "base/vec.h"
 #include "policy/rule.h"
 
 #define REQUESTED_RESOURCES_MAX 16u
@@ -31,10 +28,11 @@ typedef struct Config {
 
 /* --- reading --------------------------------------------------------------- */
 
-static bool check_count(PolicyReader *reader, const YamlNode *value, const char *what) {
-    if (value->n > 0 && value->n <= REQUESTED_RESOURCES_MAX)
+static bool check_count(PolicyReader *reader, const YamlNode *value, const char *what, size_t min) {
+    if (value->n >= min && value->n <= REQUESTED_RESOURCES_MAX)
         return true;
-    reader_error(reader, value, "%s must name 1 to %u resources", what, REQUESTED_RESOURCES_MAX);
+    reader_error(
+        reader, value, "%s must name %zu to %u resources", what, min, REQUESTED_RESOURCES_MAX);
     return false;
 }
 
@@ -42,14 +40,14 @@ static const void *read_weights(PolicyReader *reader, const YamlNode *value, con
     Config *config = ARENA_NEW(reader->arena, Config);
     Part *parts;
 
-    if (!config || !reader_mapping(reader, value, what) || !check_count(reader, value, what))
+    if (!config || !reader_mapping(reader, value, what) || !check_count(reader, value, what, 1))
         return NULL;
     parts = ARENA_ARRAY(reader->arena, Part, value->n);
     for (size_t i = 0; parts && i < value->n; i++) {
         const YamlPair *pair = &value->pairs[i];
 
         parts[i].resource = pair->key->text;
-        if (reader_label_key(reader, pair->key) &&
+        if (reader_resource_name(reader, pair->key) &&
             reader_number(reader, pair->value, "a resource's weight", 0, 1000, &parts[i].weight) &&
             parts[i].weight == 0)
             reader_error(reader, pair->value, "a resource's weight must be greater than 0");
@@ -66,141 +64,175 @@ static const void *read_spread(PolicyReader *reader, const YamlNode *value) {
     return read_weights(reader, value, "spread");
 }
 
+static void read_balanced(PolicyReader *reader, const YamlNode *list, size_t i, Part *parts) {
+    parts[i].weight = 1;
+    if (!reader_string(reader, list->items[i], "a resource", &parts[i].resource) ||
+        !reader_resource_name(reader, list->items[i]))
+        return;
+    for (size_t j = 0; j < i; j++)
+        if (str_eq(parts[j].resource, parts[i].resource))
+            reader_error(
+                reader, list->items[i], "\"%.*s\" is named twice", STR_FMT(parts[i].resource));
+}
+
 static const void *read_balance(PolicyReader *reader, const YamlNode *value) {
     Config *config = ARENA_NEW(reader->arena, Config);
     Part *parts;
 
     if (!config || !reader_sequence(reader, value, "balance") ||
-        !check_count(reader, value, "balance"))
+        !check_count(reader, value, "balance", 2))
         return NULL;
-    if (value->n < 2)
-        reader_error(reader, value, "balance must name at least two resources");
     parts = ARENA_ARRAY(reader->arena, Part, value->n);
-    for (size_t i = 0; parts && i < value->n; i++) {
-        parts[i].weight = 1;
-        if (reader_string(reader, value->items[i], "a resource", &parts[i].resource))
-            (void)reader_label_key(reader, value->items[i]);
-    }
+    for (size_t i = 0; parts && i < value->n; i++)
+        read_balanced(reader, value, i, parts);
     *config = (Config){.parts = parts, .n = parts ? value->n : 0};
     return config;
 }
 
 /* --- scoring --------------------------------------------------------------- */
 
-/* Sums over the parts, per row of the batch. */
+/*
+ * Rows are taken in blocks that stay in the first-level cache: what a resource's
+ * columns say of the block is gathered into plain arrays, and everything after
+ * that is loops without branches, which the compiler turns into vector code.
+ */
+#define BLOCK 256u
+
+/* A part with what is the same for all rows. */
+typedef struct Term {
+    const int64_t *allocatable, *requested;
+    double asked;
+    double weight;
+} Term;
+
+/* Of each row of a block. */
+typedef struct Shares {
+    double allocatable[BLOCK];
+    double used[BLOCK];    /* (requested + asked) / allocatable */
+    double offered[BLOCK]; /* 1 when the node offers the resource, else 0 */
+} Shares;
+
 typedef struct Sums {
-    double *weights;
-    double *values;  /* weight * what the part gives */
-    double *squares; /* balance only */
+    double weights[BLOCK];
+    double values[BLOCK];
+    double squares[BLOCK]; /* balance only */
 } Sums;
 
-static int sums_new(const Batch *batch, bool with_squares, Sums *ret) {
-    ret->weights = ARENA_ARRAY(batch->arena, double, batch->n);
-    ret->values = ARENA_ARRAY(batch->arena, double, batch->n);
-    ret->squares = with_squares ? ARENA_ARRAY(batch->arena, double, batch->n) : NULL;
-    if (!ret->weights || !ret->values || (with_squares && !ret->squares))
-        return error_origin(-ENOMEM);
-    return 0;
-}
+typedef void (*AddTerm)(const Shares *shares, double weight, size_t n, Sums *sums);
 
-/* The used share of each row; below 0 where the resource is not offered. */
-static void used_shares(const ResourceColumn *column, const Batch *batch, double *ret) {
-    double asked = (double)resources_get(&batch->pod->requests, column->name);
+/* Parts whose resource some node of the table offers; the others say nothing. */
+static size_t resolve(const Config *config, const Batch *batch, Term *ret) {
+    size_t n = 0;
 
-    for (size_t i = 0; i < batch->n; i++) {
-        uint32_t row = batch->rows[i];
-        double allocatable = (double)column->allocatable[row];
-
-        ret[i] = allocatable > 0 ? ((double)column->requested[row] + asked) / allocatable : -1;
-    }
-}
-
-static void add_used(const Part *part, const double *shares, size_t n, Sums *sums) {
-    for (size_t i = 0; i < n; i++) {
-        bool offered = shares[i] >= 0;
-
-        sums->weights[i] += offered ? part->weight : 0;
-        sums->values[i] += offered && shares[i] <= 1 ? part->weight * shares[i] : 0;
-    }
-}
-
-static void add_free(const Part *part, const double *shares, size_t n, Sums *sums) {
-    for (size_t i = 0; i < n; i++) {
-        bool offered = shares[i] >= 0;
-
-        sums->weights[i] += offered ? part->weight : 0;
-        sums->values[i] += offered && shares[i] <= 1 ? part->weight * (1 - shares[i]) : 0;
-    }
-}
-
-static void add_deviation(const Part *part, const double *shares, size_t n, Sums *sums) {
-    (void)part;
-    for (size_t i = 0; i < n; i++) {
-        double share = shares[i] < 1 ? shares[i] : 1;
-
-        if (share < 0)
-            continue;
-        sums->weights[i] += 1;
-        sums->values[i] += share;
-        sums->squares[i] += share * share;
-    }
-}
-
-static int add_parts(const Config *config, const Batch *batch, Sums *sums,
-    void (*add)(const Part *part, const double *shares, size_t n, Sums *sums)) {
-    double *shares = ARENA_ARRAY(batch->arena, double, batch->n);
-
-    if (!shares)
-        return error_origin(-ENOMEM);
     for (size_t i = 0; i < config->n; i++) {
         const ResourceColumn *column = table_find_resource(batch->table, config->parts[i].resource);
 
-        if (!column)
-            continue;
-        used_shares(column, batch, shares);
-        add(&config->parts[i], shares, batch->n, sums);
+        if (column)
+            ret[n++] = (Term){
+                .allocatable = column->allocatable,
+                .requested = column->requested,
+                .asked = (double)resources_get(&batch->pod->requests, column->name),
+                .weight = config->parts[i].weight,
+            };
     }
-    return 0;
+    return n;
 }
 
-static int score_mean(const Config *config, const Batch *batch, double *ret_scores,
-    void (*add)(const Part *part, const double *shares, size_t n, Sums *sums)) {
-    Sums sums;
-    int r = sums_new(batch, /* with_squares= */ false, &sums);
+static void gather(const Term *term, const uint32_t *rows, size_t n, Shares *ret) {
+    for (size_t i = 0; i < n; i++) {
+        ret->used[i] = (double)term->requested[rows[i]] + term->asked;
+        ret->allocatable[i] = (double)term->allocatable[rows[i]];
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool offered = ret->allocatable[i] > 0;
 
-    if (r == 0)
-        r = add_parts(config, batch, &sums, add);
-    if (r < 0)
-        return error_trace(r);
-    for (size_t i = 0; i < batch->n; i++)
-        ret_scores[i] = sums.weights[i] > 0 ? 100 * sums.values[i] / sums.weights[i] : 0;
+        ret->offered[i] = offered ? 1 : 0;
+        ret->used[i] /= offered ? ret->allocatable[i] : 1;
+    }
+}
+
+static void add_used(const Shares *shares, double weight, size_t n, Sums *sums) {
+    for (size_t i = 0; i < n; i++) {
+        double fits = shares->used[i] <= 1 ? shares->offered[i] : 0;
+
+        sums->weights[i] += weight * shares->offered[i];
+        sums->values[i] += weight * fits * shares->used[i];
+    }
+}
+
+static void add_free(const Shares *shares, double weight, size_t n, Sums *sums) {
+    for (size_t i = 0; i < n; i++) {
+        double fits = shares->used[i] <= 1 ? shares->offered[i] : 0;
+
+        sums->weights[i] += weight * shares->offered[i];
+        sums->values[i] += weight * fits * (1 - shares->used[i]);
+    }
+}
+
+static void add_spread(const Shares *shares, double weight, size_t n, Sums *sums) {
+    (void)weight;
+    for (size_t i = 0; i < n; i++) {
+        double used = shares->used[i] < 1 ? shares->used[i] : 1;
+
+        sums->weights[i] += shares->offered[i];
+        sums->values[i] += shares->offered[i] * used;
+        sums->squares[i] += shares->offered[i] * used * used;
+    }
+}
+
+/* 100 times the weighted mean. */
+static void finish_mean(const Sums *sums, size_t n, double *ret_scores) {
+    for (size_t i = 0; i < n; i++) {
+        double weights = sums->weights[i] > 0 ? sums->weights[i] : 1;
+
+        ret_scores[i] = 100 * sums->values[i] / weights;
+    }
+}
+
+/* 100 less the standard deviation, as kube-scheduler's balanced allocation. */
+static void finish_evenness(const Sums *sums, size_t n, double *ret_scores) {
+    for (size_t i = 0; i < n; i++) {
+        double weights = sums->weights[i] > 0 ? sums->weights[i] : 1;
+        double mean = sums->values[i] / weights;
+        double variance = sums->squares[i] / weights - mean * mean;
+        double score = 100 * (1 - sqrt(variance > 0 ? variance : 0));
+
+        ret_scores[i] = sums->weights[i] > 0 ? score : 0;
+    }
+}
+
+static int score_blocks(const Config *config, const Batch *batch, AddTerm add,
+    void (*finish)(const Sums *sums, size_t n, double *ret_scores), double *ret_scores) {
+    Term terms[REQUESTED_RESOURCES_MAX];
+    size_t n_terms = resolve(config, batch, terms);
+    Shares shares; /* outside the loop: the build zeroes locals where they begin */
+    Sums sums;
+
+    for (size_t begin = 0; begin < batch->n; begin += BLOCK) {
+        size_t n = batch->n - begin < BLOCK ? batch->n - begin : BLOCK;
+
+        memset(sums.weights, 0, n * sizeof(double));
+        memset(sums.values, 0, n * sizeof(double));
+        memset(sums.squares, 0, n * sizeof(double));
+        for (size_t t = 0; t < n_terms; t++) {
+            gather(&terms[t], batch->rows + begin, n, &shares);
+            add(&shares, terms[t].weight, n, &sums);
+        }
+        finish(&sums, n, ret_scores + begin);
+    }
     return 0;
 }
 
 static int score_used(const void *config, const Batch *batch, double *ret_scores) {
-    return error_trace(score_mean(config, batch, ret_scores, add_used));
+    return score_blocks(config, batch, add_used, finish_mean, ret_scores);
 }
 
 static int score_free(const void *config, const Batch *batch, double *ret_scores) {
-    return error_trace(score_mean(config, batch, ret_scores, add_free));
+    return score_blocks(config, batch, add_free, finish_mean, ret_scores);
 }
 
 static int score_evenness(const void *config, const Batch *batch, double *ret_scores) {
-    Sums sums;
-    int r = sums_new(batch, /* with_squares= */ true, &sums);
-
-    if (r == 0)
-        r = add_parts(config, batch, &sums, add_deviation);
-    if (r < 0)
-        return error_trace(r);
-    for (size_t i = 0; i < batch->n; i++) {
-        double n = sums.weights[i];
-        double mean = n > 0 ? sums.values[i] / n : 0;
-        double variance = n > 0 ? sums.squares[i] / n - mean * mean : 0;
-
-        ret_scores[i] = n > 0 ? 100 * (1 - sqrt(variance > 0 ? variance : 0)) : 0;
-    }
-    return 0;
+    return score_blocks(config, batch, add_spread, finish_evenness, ret_scores);
 }
 
 const ScoreKind score_bin_pack = {

@@ -47,7 +47,7 @@ static void update(const char *path, Str text) {
     (void)fclose(file);
 }
 
-static void check_expected(const char *path, void *user) {
+static void check_messages(const char *path, void *user) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
@@ -93,7 +93,7 @@ static void check_has_expected(const char *path, void *user) {
 static void test_messages(void **state) {
     (void)state;
     assert_true(scene_each(TEST_DATA "/policy/errors", ".yaml", check_has_expected, NULL) > 0);
-    assert_true(scene_each(TEST_DATA "/policy/errors", ".expected", check_expected, NULL) > 0);
+    assert_true(scene_each(TEST_DATA "/policy/errors", ".expected", check_messages, NULL) > 0);
 }
 
 int main(void) {

@@ -71,13 +71,17 @@ size_t body_store_memory(const BodyStore *store) {
 static int charge(BodyStore *store, Body *body, size_t want) {
     size_t step = body->map ? HUGE_PAGE : SMALL_STEP, more, before;
 
-    want = (want + step - 1) / step * step;
     if (want <= body->charged)
         return 0;
+    if (want > store->memory_max)
+        return BODY_E_MEMORY;
+    want = (want + step - 1) / step * step;
+    if (want > store->memory_max)
+        want = store->memory_max;
     more = want - body->charged;
     before = atomic_load_explicit(&store->memory, memory_order_relaxed);
     do {
-        if (more > store->memory_max || before > store->memory_max - more)
+        if (before > store->memory_max - more)
             return BODY_E_MEMORY;
     } while (!atomic_compare_exchange_weak_explicit(
         &store->memory, &before, before + more, memory_order_relaxed, memory_order_relaxed));
@@ -149,11 +153,14 @@ static int move_to_large(BodyStore *store, Body *body) {
 
     if (r)
         return r;
+    large.charged = body->charged; /* what is counted moves with the bytes */
     r = charge(store, &large, body->len);
     if (r) {
+        large.charged = 0;
         body_close(store, &large);
         return r;
     }
+    body->charged = 0;
     memcpy(large.data, body->data, body->len);
     large.len = body->len;
     body_close(store, body);

@@ -23,6 +23,9 @@
 /* How many connections are looked at under one hold of the lock. */
 #define TICK_BATCH 32u
 
+/* TCP_CLOSE_WAIT. <netinet/tcp.h> has it, but a tcp_info without byte counts. */
+#define PEER_HAS_CLOSED 8
+
 struct Connections {
     ServerOptions options;
     atomic_uint_fast64_t *refused;
@@ -42,7 +45,7 @@ Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t 
     connections->options = *options;
     connections->refused = refused;
     connections->capacity = options->connections_max + SPARE;
-    connections->slots = calloc(connections->capacity, sizeof(*connections->slots));
+    connections->slots = calloc(connections->capacity, sizeof(Connection *));
     if (!connections->slots) {
         free(connections);
         return NULL;
@@ -269,6 +272,13 @@ static bool has_unread(const Connection *connection) {
     return ioctl(connection->fd, SIOCINQ, &n) == 0 && n > 0;
 }
 
+/* The peer has sent its last byte, and all it sent has been read. libmicrohttpd
+ * waits for edges and takes a short read for the end of what there is: an end
+ * that came together with data goes unnoticed. */
+static bool has_ended(const Connection *connection, const struct tcp_info *info) {
+    return info->tcpi_state == PEER_HAS_CLOSED && !has_unread(connection);
+}
+
 /* Too late. In plain HTTP the client is told, if that goes without waiting. */
 static void time_out(
     Connections *connections, Connection *connection, ServerRefusal refusal, bool say) {
@@ -304,7 +314,12 @@ static void check_body(Connections *connections, Connection *connection, int64_t
     const ServerOptions *options = &connections->options;
     int64_t late = now - connection->since_nsec;
     double wanted = (double)options->body_rate * (double)late / (double)NSEC_PER_SEC;
+    struct tcp_info info;
 
+    if (tcp_info(connection, &info) && has_ended(connection, &info)) {
+        cut(connections, connection);
+        return;
+    }
     if (late <= options->body_grace_sec * NSEC_PER_SEC)
         return;
     if ((double)atomic_load_explicit(&connection->body_bytes, memory_order_relaxed) >= wanted)
@@ -353,6 +368,10 @@ static void check_idle(Connections *connections, Connection *connection, int64_t
 
     if (!tcp_info(connection, &info))
         return;
+    if (has_ended(connection, &info)) {
+        cut(connections, connection);
+        return;
+    }
     if (connection->mark_nsec == 0) {
         connection->mark_nsec = now;
         connection->mark = info.tcpi_bytes_received;

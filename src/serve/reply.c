@@ -128,5 +128,10 @@ bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session) {
         (unsigned long long)reply_size(reply));
     for (size_t i = 0; i < reply->n_slices; i++)
         buf_append(&text, reply->slices[i]);
-    return buf_error(&text) == 0 && send_all(buf_str(&text), fd, session);
+    if (buf_error(&text) != 0 || !send_all(buf_str(&text), fd, session))
+        return false;
+    if (session)
+        (void)gnutls_bye(session, GNUTLS_SHUT_WR);
+    (void)shutdown(fd, SHUT_WR);
+    return true;
 }

@@ -41,6 +41,7 @@ uint64_t reply_size(const HttpReply *reply);
 struct MHD_Response *reply_response(
     const HttpReply *reply, bool close, Arena *arena, SliceReader *reader);
 
-/* Writes the whole reply, with "Connection: close", without waiting. @session is
- * NULL for plain HTTP. False when it could not be written at once. */
+/* Writes the whole reply, with "Connection: close", without waiting, and ends our
+ * half of the connection. @session is NULL for plain HTTP. False when it could not
+ * be written at once. */
 bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session);

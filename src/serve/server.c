@@ -495,44 +495,44 @@ ServerOptions server_default_options(void) {
     };
 }
 
-static int parse_address(
-    const ServerOptions *options, struct sockaddr_storage *ret, socklen_t *ret_size) {
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(options->port)};
-    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(options->port)};
+typedef union Address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+} Address;
 
-    if (inet_pton(AF_INET, options->address, &in.sin_addr) == 1) {
-        memcpy(ret, &in, sizeof(in));
-        *ret_size = sizeof(in);
-    } else if (inet_pton(AF_INET6, options->address, &in6.sin6_addr) == 1) {
-        memcpy(ret, &in6, sizeof(in6));
-        *ret_size = sizeof(in6);
+static int parse_address(const ServerOptions *options, Address *ret) {
+    *ret = (Address){0};
+    if (inet_pton(AF_INET, options->address, &ret->in.sin_addr) == 1) {
+        ret->in.sin_family = AF_INET;
+        ret->in.sin_port = htons(options->port);
+    } else if (inet_pton(AF_INET6, options->address, &ret->in6.sin6_addr) == 1) {
+        ret->in6.sin6_family = AF_INET6;
+        ret->in6.sin6_port = htons(options->port);
     } else
         return error_origin(-EINVAL);
     return 0;
 }
 
 static int start_listening(Server *server) {
-    struct sockaddr_storage address = {0};
-    socklen_t size = 0;
+    Address address;
+    socklen_t size = sizeof(address);
     int on = 1, r;
 
-    r = parse_address(&server->options, &address, &size);
+    r = parse_address(&server->options, &address);
     if (r < 0)
         return error_trace(r);
     server->listen_fd =
-        socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+        socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
     if (server->listen_fd < 0)
         return error_origin(-errno);
     if (setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        bind(server->listen_fd, (const void *)&address, size) < 0 ||
-        listen(server->listen_fd, LISTEN_BACKLOG) < 0)
-        return error_origin(-errno);
-    size = sizeof(address);
-    if (getsockname(server->listen_fd, (void *)&address, &size) < 0)
+        bind(server->listen_fd, &address.any, size) < 0 ||
+        listen(server->listen_fd, LISTEN_BACKLOG) < 0 ||
+        getsockname(server->listen_fd, &address.any, &size) < 0)
         return error_origin(-errno);
     server->port =
-        ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
-                                            : ((const struct sockaddr_in *)&address)->sin_port);
+        ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
     return 0;
 }
 
@@ -608,7 +608,7 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     server->callbacks = *callbacks;
     pthread_mutex_init(&server->mutex, NULL);
     server->arenas_size = KEEP_PER_WORKER * server->options.n_workers;
-    server->arenas = calloc(server->arenas_size, sizeof(*server->arenas));
+    server->arenas = calloc(server->arenas_size, sizeof(Arena *));
     server->connections = connections_new(&server->options, server->refused);
     server->bodies = body_store_new(options->body_max, options->memory_max, server->arenas_size);
     if (!server->arenas || !server->connections || !server->bodies)

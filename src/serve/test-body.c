@@ -100,6 +100,26 @@ static void test_counts_what_arrived(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
+/* The steps of counting do not make the largest body too large. */
+static void test_one_body_may_take_all(void **state) {
+    const size_t sizes[] = {1, 100000, 10000000, 2 * MIB, 2 * MIB + 1};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        _cleanup_(body_store_freep) BodyStore *store = body_store_new(sizes[i], sizes[i], 1);
+        Body announced = {0}, chunked = {0};
+
+        assert_int_equal(body_open(store, &announced, sizes[i]), 0);
+        assert_int_equal(fill(store, &announced, sizes[i], 65536), 0);
+        assert_int_equal(body_open(store, &chunked, 0), 0);
+        assert_int_equal(body_append(store, &chunked, STR("x")), BODY_E_MEMORY);
+        body_close(store, &announced);
+        assert_int_equal(fill(store, &chunked, sizes[i], 65536), 0);
+        assert_filled(&chunked, sizes[i]);
+        body_close(store, &chunked);
+        assert_int_equal(body_store_memory(store), 0);
+    }
+}
+
 static void test_recycles(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 1);
     Body a = {0}, b = {0};
@@ -120,6 +140,7 @@ int main(void) {
         cmocka_unit_test(test_keeps_bytes),
         cmocka_unit_test(test_refuses_size),
         cmocka_unit_test(test_counts_what_arrived),
+        cmocka_unit_test(test_one_body_may_take_all),
         cmocka_unit_test(test_recycles),
     };
 

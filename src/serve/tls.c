@@ -375,7 +375,7 @@ TlsStore *tls_store_free(TlsStore *store) {
 TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
     TlsSet *set = NULL, *old;
 
-    if (set_load(store, &set, error, error_size) < 0)
+    if (set_load(store, &set, error, error_size) < 0 || !set)
         return TLS_REFUSED;
     if (memcmp(set->digest, store->set->digest, sizeof(set->digest)) == 0) {
         tls_set_unref(set);
@@ -472,7 +472,7 @@ static int peer_chain(gnutls_session_t session, CertificateList *ret) {
         return GNUTLS_E_NO_CERTIFICATE_FOUND;
     if (n > CHAIN_MAX)
         return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
-    ret->items = gnutls_calloc(n, sizeof(*ret->items));
+    ret->items = gnutls_calloc(n, sizeof(gnutls_x509_crt_t));
     if (!ret->items)
         return GNUTLS_E_MEMORY_ERROR;
     for (unsigned i = 0; i < n; i++) {

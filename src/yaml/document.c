@@ -24,10 +24,10 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "yaml/scalar.h"
+#include "yaml/source.h"
 #include "yaml/syntax.h"
 
-#define SHOWN_MAX 64u                      /* bytes of a key or tag quoted in a message */
-#define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
+#define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
 
 enum {
     _YAML_E_SUCCESS,
@@ -46,7 +46,8 @@ typedef struct Frame {
 } Frame;
 
 typedef struct Parse {
-    YamlStream *stream;
+    Source source;
+    Str input; /* what libfyaml is given: the text, and a line break at its end */
     Arena *arena;
     DiagList *diags;
     VEC(YamlNode *) documents;
@@ -56,11 +57,6 @@ typedef struct Parse {
     size_t at;   /* end of what has been read: what has no mark is behind it */
     struct fy_token_iter *iterator;
     Buf text; /* of the scalar being read */
-
-    /* The line of the last place asked for: places come nearly in order. */
-    size_t line, line_start, line_end;
-
-    Str shown; /* the source, or nothing when it has lines too long to show */
 } Parse;
 
 static inline void fy_parser_freep(struct fy_parser **parser) {
@@ -77,47 +73,8 @@ static inline void fy_diag_freep(struct fy_diag **diag) {
 
 /* Places */
 
-static size_t line_end(Str source, size_t start) {
-    const char *end = memchr(source.ptr + start, '\n', source.len - start);
-
-    return end ? (size_t)(end - source.ptr) : source.len;
-}
-
-/* A text may be one line of megabytes: no place may cost its length. */
-static void line_seek(Parse *parse, size_t offset) {
-    Str source = parse->stream->source;
-
-    if (parse->line == 0) {
-        parse->line = 1;
-        parse->line_end = line_end(source, 0);
-    }
-    while (offset > parse->line_end) {
-        parse->line++;
-        parse->line_start = parse->line_end + 1;
-        parse->line_end = line_end(source, parse->line_start);
-    }
-    while (offset < parse->line_start) {
-        const char *before = memrchr(source.ptr, '\n', parse->line_start - 1);
-
-        parse->line--;
-        parse->line_end = parse->line_start - 1;
-        parse->line_start = before ? (size_t)(before - source.ptr) + 1 : 0;
-    }
-}
-
 static Place place_at(Parse *parse, size_t offset, size_t width) {
-    size_t rest;
-
-    line_seek(parse, offset);
-    rest = parse->line_end - offset; /* carets stay within the line */
-    if (rest > 0 && parse->stream->source.ptr[parse->line_end - 1] == '\r')
-        rest--;
-    return (Place){
-        .file = parse->stream->file,
-        .line = parse->line,
-        .column = offset - parse->line_start + 1,
-        .width = width < rest ? width : rest,
-    };
+    return source_place(&parse->source, offset, width);
 }
 
 static Place place_of_range(Parse *parse, size_t start, size_t end) {
@@ -127,45 +84,23 @@ static Place place_of_range(Parse *parse, size_t start, size_t end) {
 static size_t offset_of(const Parse *parse, const struct fy_mark *mark) {
     size_t offset = mark ? parse->base + mark->input_pos : parse->at;
 
-    return offset < parse->stream->source.len ? offset : parse->stream->source.len;
-}
-
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* The first byte from @offset on that is neither blank nor comment. */
-static size_t skip_blank(const Parse *parse, size_t offset) {
-    Str source = parse->stream->source;
-
-    for (; offset < source.len; offset++) {
-        if (source.ptr[offset] == '#' && (offset == 0 || is_blank(source.ptr[offset - 1]))) {
-            const char *end = memchr(source.ptr + offset, '\n', source.len - offset);
-
-            if (!end)
-                return source.len;
-            offset = (size_t)(end - source.ptr);
-        } else if (!is_blank(source.ptr[offset])) {
-            break;
-        }
-    }
-    return offset;
+    return offset < parse->source.text.len ? offset : parse->source.text.len;
 }
 
 /* The "|" or ">" of the block scalar that comes next. */
 static size_t find_block_indicator(const Parse *parse) {
-    Str source = parse->stream->source;
-    size_t offset = skip_blank(parse, parse->at);
+    Str source = parse->source.text;
+    size_t offset = source_skip_blank(&parse->source, parse->at);
 
     while (offset < source.len && memchr(":-?", source.ptr[offset], 3))
-        offset = skip_blank(parse, offset + 1);
+        offset = source_skip_blank(&parse->source, offset + 1);
     return offset;
 }
 
 /* Complaints */
 
 static void complain(Parse *parse, Place place, Str text, Str hint) {
-    diag_add(parse->diags, DIAG_ERROR, place, parse->shown, text, hint);
+    diag_add(parse->diags, DIAG_ERROR, place, parse->source.shown, text, hint);
 }
 
 /* The same, with a word of the source in it, cut to a length people read. */
@@ -183,88 +118,6 @@ static void complain_about(
     buf_append(&text, after);
     complain(parse, place, buf_str(&text), hint);
     buf_done(&text);
-}
-
-static bool has_long_line(Str source) {
-    Str line;
-
-    while (str_split(&source, '\n', &line))
-        if (line.len > SHOWN_LINE_MAX)
-            return true;
-    return false;
-}
-
-/* The text as bytes: what no parser should have to meet. */
-static bool check_source(Parse *parse) {
-    Str source = parse->stream->source;
-    size_t valid = utf8_valid_length(source);
-
-    for (size_t i = 0; i < valid; i++) {
-        unsigned char c = (unsigned char)source.ptr[i];
-
-        if (c >= 0x20 || c == '\t' || c == '\n' || c == '\r')
-            continue;
-        if (c == 0)
-            complain(
-                parse, place_at(parse, i, 1), STR("NUL byte"), STR("save the file as UTF-8 text"));
-        else
-            diag_addf(parse->diags,
-                DIAG_ERROR,
-                place_at(parse, i, 1),
-                parse->shown,
-                "control character 0x%02x",
-                c);
-        return false;
-    }
-    if (valid < source.len)
-        complain(parse,
-            place_at(parse, valid, 1),
-            STR("invalid UTF-8"),
-            STR("save the file as UTF-8 text"));
-    return valid == source.len;
-}
-
-/* Is there a "?" that could start an explicit key? */
-static bool has_explicit_key(Str source) {
-    for (size_t i = 0; i < source.len; i++) {
-        const char *mark = memchr(source.ptr + i, '?', source.len - i);
-
-        if (!mark)
-            return false;
-        i = (size_t)(mark - source.ptr);
-        if ((i == 0 || is_blank(source.ptr[i - 1])) &&
-            (i + 1 == source.len || is_blank(source.ptr[i + 1])))
-            return true;
-    }
-    return false;
-}
-
-/* libfyaml 0.7.12 frees a key twice when, after "?", a colon is followed by a tab
- * and then by what starts something new ("? a:\t:"): fy_fetch_value() gives the
- * key back, then fails on the tab and gives it back again. Such a text is not
- * handed over. It takes both marks, so that a tab in a script, or a ?: in an
- * expression, is no reason. */
-static bool check_tabs(Parse *parse) {
-    Str source = parse->stream->source;
-
-    if (!has_explicit_key(source))
-        return true;
-    for (size_t i = 0; i < source.len; i++) {
-        const char *colon = memchr(source.ptr + i, ':', source.len - i);
-        size_t end, tab = SIZE_MAX;
-
-        if (!colon)
-            return true;
-        i = (size_t)(colon - source.ptr);
-        for (end = i + 1; end < source.len && memchr(" \t", source.ptr[end], 2); end++)
-            if (source.ptr[end] == '\t')
-                tab = end;
-        if (tab == SIZE_MAX || (end < source.len && !memchr("?:|>-", source.ptr[end], 5)))
-            continue;
-        complain(parse, place_at(parse, tab, 1), STR("a tab after a colon"), STR("use a space"));
-        return false;
-    }
-    return true;
 }
 
 /* Building */
@@ -361,7 +214,7 @@ static int collection_open(Parse *parse, YamlKind kind, struct fy_event *event) 
         diag_addf(parse->diags,
             DIAG_ERROR,
             place_at(parse, start, 1),
-            parse->shown,
+            parse->source.shown,
             "nested deeper than %u levels",
             YAML_DEPTH_MAX);
         return YAML_E_STOPPED;
@@ -401,8 +254,8 @@ static Place place_of_nothing(Parse *parse) {
 
     if (top && top->key)
         return top->key->place;
-    offset = skip_blank(parse, parse->at);
-    if (offset < parse->stream->source.len)
+    offset = source_skip_blank(&parse->source, parse->at);
+    if (offset < parse->source.text.len)
         parse->at = offset + 1;
     return place_at(parse, offset, 1);
 }
@@ -421,7 +274,7 @@ static Place place_of_scalar(Parse *parse, struct fy_token *token, enum fy_scala
     case FYSS_SINGLE_QUOTED:
     case FYSS_DOUBLE_QUOTED:
         start -= start > 0 ? 1 : 0;
-        end += end < parse->stream->source.len ? 1 : 0;
+        end += end < parse->source.text.len ? 1 : 0;
         break;
     default:
         break;
@@ -450,11 +303,8 @@ static int scalar_read_text(Parse *parse, struct fy_token *token, YamlNode *node
     while ((chunk = fy_token_iter_chunk_next(parse->iterator, chunk, &error)))
         buf_append(&parse->text, str_of(chunk->str, chunk->len));
     fy_token_iter_finish(parse->iterator);
-    if (error) /* an empty block scalar, and blanks without a line break after it */
-        complain(parse,
-            node->place,
-            STR("this text cannot be read"),
-            STR("end its last line with a line break"));
+    if (error)
+        complain(parse, node->place, STR("this text cannot be read"), STR_NULL);
     node->text = arena_copy(parse->arena, buf_str(&parse->text));
     if (!node->text.ptr || buf_error(&parse->text))
         return error_origin(-ENOMEM);
@@ -511,7 +361,7 @@ static int alias_add(Parse *parse, struct fy_event *event) {
     start -= start > 0 ? 1 : 0; /* the mark leaves the star out */
     node->place = place_of_range(parse, start, end);
     node->text =
-        arena_copy(parse->arena, str_take(str_skip(parse->stream->source, start), end - start));
+        arena_copy(parse->arena, str_take(str_skip(parse->source.text, start), end - start));
     if (!node->text.ptr)
         return error_origin(-ENOMEM);
     complain_about(parse,
@@ -540,7 +390,7 @@ static void check_properties(Parse *parse, struct fy_event *event) {
     complain_about(parse,
         place_of_range(parse, start, end),
         "tag ",
-        str_take(str_skip(parse->stream->source, start), end > start ? end - start : 0),
+        str_take(str_skip(parse->source.text, start), end > start ? end - start : 0),
         STR(" is not supported"),
         STR("quote a value to make it a string"));
     if (end > parse->at)
@@ -576,7 +426,7 @@ static int event_take(Parse *parse, struct fy_event *event) {
 /* At the end of the document inside brackets, what is missing is the bracket;
  * where it was opened is the place to look. */
 static bool complain_unclosed(Parse *parse, size_t offset) {
-    Str rest = str_skip(parse->stream->source, skip_blank(parse, offset));
+    Str rest = str_skip(parse->source.text, source_skip_blank(&parse->source, offset));
     Frame *top = frame_top(parse);
 
     if (!top || !top->is_flow)
@@ -602,7 +452,7 @@ static void complain_syntax(Parse *parse, struct fy_diag *diag) {
         error = fy_diag_errors_iterate(diag, &previous);
     while (error && error->type != FYET_ERROR);
     if (!error || !error->fyt) {
-        parse->at = skip_blank(parse, parse->at);
+        parse->at = source_skip_blank(&parse->source, parse->at);
         complain(parse,
             place_at(parse, parse->at, 1),
             error && error->msg ? syntax_explain(str_from_c(error->msg)).text
@@ -616,7 +466,7 @@ static void complain_syntax(Parse *parse, struct fy_diag *diag) {
     if (complain_unclosed(parse, start))
         return;
     why = syntax_explain(str_from_c(error->msg));
-    if (start > parse->base && memchr("\"'", parse->stream->source.ptr[start - 1], 2))
+    if (start > parse->base && memchr("\"'", parse->source.text.ptr[start - 1], 2))
         start--; /* what is wrong with a quoted text is shown with its quote */
     complain(parse, place_of_range(parse, start, end), why.text, why.hint);
 }
@@ -624,9 +474,9 @@ static void complain_syntax(Parse *parse, struct fy_diag *diag) {
 /* libfyaml ends the stream, as if all was well, at bytes it cannot read. None
  * should get past check_source(); a file half read must never pass for whole. */
 static int check_all_read(Parse *parse, struct fy_event *event) {
-    size_t end = skip_blank(parse, offset_of(parse, fy_event_end_mark(event)));
+    size_t end = source_skip_blank(&parse->source, offset_of(parse, fy_event_end_mark(event)));
 
-    if (end == parse->stream->source.len)
+    if (end == parse->source.text.len)
         return 0;
     complain(parse, place_at(parse, end, 1), STR("cannot be read from here on"), STR_NULL);
     parse->at = end;
@@ -656,7 +506,7 @@ static int parse_rest(Parse *parse) {
         .flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
         .diag = diag,
     };
-    Str rest = str_skip(parse->stream->source, parse->base);
+    Str rest = str_skip(parse->input, parse->base);
     bool is_over = false;
     int r = 0;
 
@@ -683,13 +533,13 @@ static int parse_rest(Parse *parse) {
 /* Moves on to the next "---" after where the last parse stopped; an error may lie
  * on the marker itself. Never back to the one that parse began with. */
 static bool find_document(Parse *parse) {
-    Str source = parse->stream->source;
+    Str source = parse->source.text;
     size_t offset = parse->at > parse->base ? parse->at - 1 : parse->base;
     const char *found;
 
     while ((found = memmem(source.ptr + offset, source.len - offset, "\n---", 4))) {
         offset = (size_t)(found - source.ptr) + 4;
-        if (offset == source.len || is_blank(source.ptr[offset])) {
+        if (offset == source.len || source_is_blank(source.ptr[offset])) {
             parse->base = offset - 3;
             return true;
         }
@@ -709,43 +559,47 @@ static int parse_documents(Parse *parse) {
     return r < 0 ? error_trace(r) : 0;
 }
 
+/* Of a last line that only has blanks and no line break, libfyaml 0.7.12 reads
+ * memory that it never set. */
+static int input_prepare(Parse *parse, Buf *copy) {
+    Str text = parse->source.text;
+
+    parse->input = text;
+    if (str_is_empty(text) || text.ptr[text.len - 1] == '\n')
+        return 0;
+    buf_append(copy, text);
+    buf_append_char(copy, '\n');
+    parse->input = buf_str(copy);
+    return buf_error(copy) ? error_origin(-ENOMEM) : 0;
+}
+
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
-    YamlStream stream = {.file = file, .source = source};
     Parse parse = {
-        .stream = &stream,
+        .source = source_of(file, source),
         .arena = arena,
         .diags = diags,
         .text = BUF_INIT(2 * YAML_SOURCE_MAX), /* an escape may be shorter than its character */
     };
+    _cleanup_(buf_done) Buf copy = BUF_INIT(YAML_SOURCE_MAX + 1);
     size_t errors_before = diags->n_errors;
     int r;
 
-    if (source.len > YAML_SOURCE_MAX) {
-        diag_addf(diags,
-            DIAG_ERROR,
-            (Place){.file = file},
-            STR_NULL,
-            "%zu bytes; at most %zu are read",
-            source.len,
-            YAML_SOURCE_MAX);
+    if (!source_check(&parse.source, diags))
         return -EINVAL;
-    }
-    if (str_has_prefix(source, STR("\xef\xbb\xbf")))
-        stream.source = str_skip(source, 3); /* places count from after the byte order mark */
-    parse.shown = has_long_line(stream.source) ? STR_NULL : stream.source;
-    if (!check_source(&parse) || !check_tabs(&parse))
-        return -EINVAL;
-    if (stream.source.len > 0) {
+    r = input_prepare(&parse, &copy);
+    if (r == 0 && !str_is_empty(parse.input))
         r = parse_documents(&parse);
-        buf_done(&parse.text);
-        if (r < 0)
-            return error_trace(r);
-    }
+    buf_done(&parse.text);
+    if (r < 0)
+        return error_trace(r);
     if (diags->n_errors > errors_before)
         return -EINVAL;
-    stream.documents = parse.documents.items;
-    stream.n_documents = parse.documents.n;
-    *ret = stream;
+    *ret = (YamlStream){
+        .file = file,
+        .source = parse.source.text,
+        .n_documents = parse.documents.n,
+        .documents = parse.documents.items,
+    };
     return 0;
 }
 

@@ -4,9 +4,9 @@
  * YamlDocument: one YAML document as a tree in which every node knows its place.
  *
  * A thin layer over libfyaml that hides it: libfyaml does the parsing and finds
- * syntax errors and duplicate keys; what comes out is a plain tree in an arena.
- * Aliases and merge keys are refused, not resolved: a policy needs none, and an
- * alias bomb is then only a short error message.
+ * syntax errors; what comes out is a plain tree in an arena. Duplicate keys are
+ * errors. Aliases, merge keys and tags are refused, not resolved: a policy needs
+ * none, and an alias bomb is then only a short error message.
  */
 
 #include <stdbool.h>
@@ -53,7 +53,7 @@ struct YamlPair {
 
 typedef struct YamlStream {
     Str file;   /* its name, for messages */
-    Str source; /* its text */
+    Str source; /* its text, less a byte order mark: what places count in */
     size_t n_documents;
     YamlNode **documents; /* empty documents are left out */
 } YamlStream;
@@ -70,5 +70,6 @@ const YamlNode *yaml_find(const YamlNode *node, Str key);
 const char *yaml_kind_name(YamlKind kind);
 
 /* The document as JSON text: how YAML pods and cluster lists reach the one
- * decoder that knows Pods and Nodes. */
+ * decoder that knows Pods and Nodes. Numbers keep their digits where JSON can read
+ * them; .inf and .nan become null. */
 void yaml_to_json(const YamlNode *node, Buf *out);

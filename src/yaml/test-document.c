@@ -113,6 +113,9 @@ static void test_trees(void **state) {
         {STR("a: &x |\n  y\n"), "{str:a@1:1+1=str:y\\n@1:7+1}@1:1+1"},
         {STR("|\n x\n"), "str:x\\n@1:1+1"},
 
+        {STR("a: |\n "), "{str:a@1:1+1=str:@1:4+1}@1:1+1"},
+        {STR("a: |"), "{str:a@1:1+1=str:@1:4+1}@1:1+1"},
+
         /* columns are bytes */
         {STR("é: ü # ö\nß: x"), "{str:é@1:1+2=str:ü@1:5+2 str:ß@2:1+2=str:x@2:5+1}@1:1+2"},
 
@@ -410,11 +413,6 @@ static void test_errors(void **state) {
             "  4 | - y\n"
             "    | ^\n"
             "  = write null where there is none\n"},
-        {STR("a: |\n "),
-            "f.yaml:1:4: error: this text cannot be read\n"
-            "  1 | a: |\n"
-            "    |    ^\n"
-            "  = end its last line with a line break\n"},
         {STR("%YAML 3.0\n---\na: b\n"),
             "f.yaml:1:1: error: not valid YAML\n"
             "  1 | %YAML 3.0\n"
@@ -470,7 +468,7 @@ static void assert_refused(Buf *source, const char *text, size_t line, size_t co
 
     assert_int_equal(buf_error(source), 0);
     assert_int_equal(parse(buf_str(source), arena, &diags, &stream), -EINVAL);
-    assert_true(clock_monotonic_nsec() - before < 5 * NSEC_PER_SEC);
+    assert_true(clock_monotonic_nsec() - before < 30 * NSEC_PER_SEC);
     assert_true(diags.diags.n > 0);
     assert_true(str_is(diags.diags.items[0].text, text));
     assert_int_equal(diags.diags.items[0].place.line, line);

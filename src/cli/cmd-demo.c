@@ -1,0 +1,213 @@
+/*
+ * berth demo: see it work, without a cluster.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "demo/demo.h"
+#include "demo/world.h"
+
+#define ADDRESS_MAX 64u
+
+/* Without a terminal nobody can press Ctrl-C. */
+#define PODS_PLAIN 60u
+#define PODS_MAX 1000000000
+
+/* About four pods a second can be read. */
+#define PACE_LIVE_MSEC 250u
+#define PACE_MAX_MSEC 60000
+
+/* Above all levels there are. */
+#define LOG_NOTHING ((LogLevel)(LOG_ERROR + 1))
+
+typedef struct Settings {
+    DemoOptions demo;
+    char address[ADDRESS_MAX];
+    const char *dump_path; /* NULL: run */
+} Settings;
+
+static void print_help(FILE *out) {
+    (void)fprintf(out,
+        "usage: %s demo [OPTIONS]\n"
+        "\n"
+        "Starts berth on a loopback address with a made-up cluster and a policy of its own,\n"
+        "creates pods, asks about each of them as kube-scheduler would, and shows what was\n"
+        "decided and why. On a terminal it goes on until Ctrl-C; otherwise it ends by itself.\n"
+        "Its files (policy, cluster, a pod) stay in ${TMPDIR:-/tmp}/berth-demo-UID.\n"
+        "\n"
+        "  --nodes N              nodes of the cluster, 1 to %u                      [200]\n"
+        "  --pods N               end after so many pods; 0: never [0 on a terminal, else %u]\n"
+        "  --pace MSEC            pause between two pods          [%u on a terminal, else 0]\n"
+        "  --seed N               same number, same cluster and pods                      [1]\n"
+        "  --policy FILE-OR-DIR   use this policy              [policies/demo.yaml, built in]\n"
+        "  --listen ADDR:PORT     where to serve; port 0 picks one              [127.0.0.1:0]\n"
+        "  --dump-cluster FILE    only write the cluster, as `kubectl get nodes,pods -A\n"
+        "                         -o json` would print it; \"-\" is standard output\n",
+        program_name,
+        WORLD_NODES_MAX,
+        PODS_PLAIN,
+        PACE_LIVE_MSEC);
+}
+
+static int usage_error(const char *option, const char *value, const char *wanted) {
+    (void)fprintf(stderr, "berth demo: --%s %s: %s\n", option, value, wanted);
+    return EXIT_USAGE;
+}
+
+static int set_number(
+    const char *option, const char *value, int64_t min, int64_t max, uint64_t *ret) {
+    char wanted[96];
+    int64_t number;
+
+    if (str_to_int64(str_from_c(value), &number) && number >= min && number <= max) {
+        *ret = (uint64_t)number;
+        return 0;
+    }
+    (void)snprintf(wanted,
+        sizeof(wanted),
+        "expected a whole number from %lld to %lld",
+        (long long)min,
+        (long long)max);
+    return usage_error(option, value, wanted);
+}
+
+/* ADDR:PORT or [ADDR]:PORT, numeric. */
+static int set_listen(Settings *settings, const char *value) {
+    Str text = str_from_c(value);
+    size_t colon = str_find_last(text, ':');
+    unsigned char parsed[sizeof(struct in6_addr)];
+    Str address = str_take(text, colon);
+    int64_t port;
+
+    if (str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
+        address = str_of(address.ptr + 1, address.len - 2);
+    if (str_is(address, "localhost"))
+        address = STR("127.0.0.1");
+    (void)snprintf(settings->address, ADDRESS_MAX, "%.*s", STR_FMT(address));
+    if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
+        port > UINT16_MAX ||
+        (inet_pton(AF_INET, settings->address, parsed) != 1 &&
+            inet_pton(AF_INET6, settings->address, parsed) != 1))
+        return usage_error(
+            "listen", value, "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080");
+    if (!str_has_prefix(str_from_c(settings->address), STR("127.")) &&
+        strcmp(settings->address, "::1") != 0)
+        return usage_error("listen", value, "the demo serves on loopback only, 127.0.0.1 or [::1]");
+    settings->demo.address = settings->address;
+    settings->demo.port = (uint16_t)port;
+    return 0;
+}
+
+static int set_option(Settings *settings, int option, const char *value) {
+    uint64_t number = 0;
+    int r = 0;
+
+    switch (option) {
+    case 'n':
+        r = set_number("nodes", value, 1, WORLD_NODES_MAX, &number);
+        settings->demo.n_nodes = (size_t)number;
+        break;
+    case 'p':
+        r = set_number("pods", value, 0, PODS_MAX, &settings->demo.n_pods);
+        break;
+    case 'd':
+        r = set_number("pace", value, 0, PACE_MAX_MSEC, &number);
+        settings->demo.pace_msec = (unsigned)number;
+        break;
+    case 's':
+        r = set_number("seed", value, 0, INT64_MAX, &settings->demo.seed);
+        break;
+    case 'l':
+        r = set_listen(settings, value);
+        break;
+    case 'f':
+        settings->demo.policy = value;
+        break;
+    default:
+        settings->dump_path = value;
+        break;
+    }
+    return r;
+}
+
+static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_is_over) {
+    static const struct option options[] = {
+        {"nodes", required_argument, NULL, 'n'},
+        {"pods", required_argument, NULL, 'p'},
+        {"pace", required_argument, NULL, 'd'},
+        {"seed", required_argument, NULL, 's'},
+        {"listen", required_argument, NULL, 'l'},
+        {"policy", required_argument, NULL, 'f'},
+        {"dump-cluster", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int option, r;
+
+    *ret_is_over = true;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            print_help(stdout);
+            return EXIT_FINE;
+        }
+        if (option == '?') {
+            (void)fprintf(stderr, "Try: %s demo --help\n", program_name);
+            return EXIT_USAGE;
+        }
+        r = set_option(settings, option, optarg);
+        if (r != 0)
+            return r;
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "berth demo: \"%s\" is not an option\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+    *ret_is_over = false;
+    return EXIT_FINE;
+}
+
+/* A broken policy, or calls that went wrong, is a failed check (1); a port or file
+ * that cannot be had is the world's (3). */
+static int exit_code_of(int r) {
+    return r == DEMO_E_CALLS || r == -EINVAL || r == -EPERM ? EXIT_FAILED : EXIT_UNREACHABLE;
+}
+
+int cmd_demo(int argc, char *argv[]) {
+    bool is_live = isatty(STDOUT_FILENO);
+    Settings settings = {
+        .demo =
+            {
+                .program = program_name,
+                .n_nodes = 200,
+                .n_pods = is_live ? 0 : PODS_PLAIN,
+                .seed = 1,
+                .address = "127.0.0.1",
+                .pace_msec = is_live ? PACE_LIVE_MSEC : 0,
+                .is_live = is_live,
+                .has_colour = terminal_has_colour(stdout),
+            },
+    };
+    char error[DEMO_ERROR_MAX];
+    bool is_over;
+    int r = parse_options(&settings, argc, argv, &is_over);
+
+    if (is_over)
+        return r;
+    /* On a terminal the log would run into the view, which tells the same. */
+    log_setup(is_live ? LOG_NOTHING : LOG_WARN, LOG_LOGFMT);
+    r = settings.dump_path ? demo_dump(&settings.demo, settings.dump_path, error)
+                           : demo_run(&settings.demo, error);
+    if (r == 0)
+        return EXIT_FINE;
+    (void)fprintf(stderr, "berth demo: %s\n", error);
+    return exit_code_of(r);
+}

@@ -1,0 +1,93 @@
+#include "demo/driver.h"
+
+#include <stdio.h>
+
+#include "base/test-assert.h"
+
+/* kube-scheduler's own figures (extender-protocol.md, 2.2). */
+static void test_sample_size(void **state) {
+    static const struct {
+        size_t n_nodes, n_offered;
+    } cases[] = {
+        {1, 1},
+        {99, 99},
+        {100, 100},
+        {200, 100},
+        {500, 230},
+        {1000, 420},
+        {2000, 680},
+        {3125, 781},
+        {5000, 500},
+        {5625, 281},
+        {10000, 500},
+        {15000, 750},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "%zu nodes", cases[i].n_nodes);
+        assert_case(name, driver_sample_size(cases[i].n_nodes) == cases[i].n_offered);
+    }
+}
+
+static void test_reasons(void **state) {
+    static const Placement placement = {
+        .n_reasons = 3,
+        .reasons = {{STR("too far"), 87}, {STR("too small"), 12}, {STR("too new"), 1}},
+    };
+    static const struct {
+        const char *name;
+        size_t width;
+        const char *text;
+    } cases[] = {
+        {"all of them", 100, "87 too far, 12 too small, 1 too new"},
+        {"exactly", 35, "87 too far, 12 too small, 1 too new"},
+        {"two", 34, "87 too far, 12 too small, +1 more"},
+        {"one", 30, "87 too far, +2 more"},
+        {"one at least", 0, "87 too far, +2 more"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Buf out = BUF_INIT(1024);
+
+        placement_print_reasons(&placement, cases[i].width, &out);
+        assert_text(cases[i].name, buf_str(&out), cases[i].text);
+        buf_done(&out);
+    }
+}
+
+/* Nobody listens there: that is said, and told apart from a refusal. */
+static void test_no_reply(void **state) {
+    Driver *driver = driver_new("http://127.0.0.1:1", 1);
+    World *world = NULL;
+    Snapshot *snapshot = NULL;
+    const WorldPod *pod;
+    Placement placement;
+
+    (void)state;
+    assert_non_null(driver);
+    assert_int_equal(world_new(20, 1, &world), 0);
+    assert_int_equal(world_next_pod(world, &pod), 0);
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    assert_int_equal(driver_place(driver, pod, snapshot_table(snapshot), &placement), 0);
+    assert_true(placement.is_cut_off);
+    assert_true(placement.n_offered > 0);
+    assert_true(str_is_empty(placement.node));
+    assert_false(str_is_empty(placement.error));
+    snapshot_unref(snapshot);
+    world_free(world);
+    driver_free(driver);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sample_size),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_no_reply),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+#include "demo/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test-assert.h"
+#include "demo/fleet.h"
+#include "input/objects.h"
+#include "model/node.h"
+
+#define SEED 7u
+
+static World *make_world(size_t n_nodes, uint64_t seed) {
+    World *world = NULL;
+
+    assert_int_equal(world_new(n_nodes, seed, &world), 0);
+    return world;
+}
+
+static char *write_world(World *world) {
+    Buf text = BUF_INIT(WORLD_DUMP_MAX);
+    char *taken;
+
+    world_write(world, &text);
+    buf_append_char(&text, '\0');
+    taken = buf_take(&text);
+    assert_non_null(taken);
+    return taken;
+}
+
+/* Binds the pod to the node of @row; the message, empty for success. */
+static const char *bind_pod(World *world, const Pod *pod, Str node) {
+    static char error[256];
+    BindArgs args = {
+        .pod_name = pod->name,
+        .pod_namespace = pod->namespace,
+        .pod_uid = pod->uid,
+        .node = node,
+    };
+
+    world_bind(world, &args, error, sizeof(error));
+    return error;
+}
+
+/* Hands out @n pods and binds each to the next node. */
+static void play(World *world, size_t n) {
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (size_t i = 0; i < n; i++) {
+        const WorldPod *pod;
+
+        assert_int_equal(world_next_pod(world, &pod), 0);
+        assert_string_equal(bind_pod(world, &pod->model, table->names[i % table->n_rows]), "");
+    }
+    snapshot_unref(snapshot);
+}
+
+static void test_same_seed_same_bytes(void **state) {
+    World *a = make_world(60, SEED), *b = make_world(60, SEED), *c = make_world(60, SEED + 1);
+    char *text_a, *text_b, *text_c;
+
+    (void)state;
+    play(a, 100);
+    play(b, 100);
+    play(c, 100);
+    text_a = write_world(a);
+    text_b = write_world(b);
+    text_c = write_world(c);
+    assert_string_equal(text_a, text_b);
+    assert_string_not_equal(text_a, text_c);
+    free(text_a);
+    free(text_b);
+    free(text_c);
+    world_free(a);
+    world_free(b);
+    world_free(c);
+}
+
+static void assert_same_table(const NodeTable *a, const NodeTable *b) {
+    assert_int_equal(a->n_rows, b->n_rows);
+    assert_int_equal(a->n_resources, b->n_resources);
+    for (size_t row = 0; row < a->n_rows; row++) {
+        assert_true(str_eq(a->names[row], b->names[row]));
+        assert_int_equal(a->labels[row].n, b->labels[row].n);
+        assert_int_equal(a->is_ready[row], b->is_ready[row]);
+        assert_int_equal(a->is_unschedulable[row], b->is_unschedulable[row]);
+        assert_int_equal(a->n_pods[row], b->n_pods[row]);
+        for (size_t i = 0; i < a->n_resources; i++) {
+            const ResourceColumn *other = table_find_resource(b, a->resources[i].name);
+
+            assert_non_null(other);
+            assert_int_equal(a->resources[i].allocatable[row], other->allocatable[row]);
+            assert_int_equal(a->resources[i].requested[row], other->requested[row]);
+        }
+    }
+}
+
+/* What --dump-cluster writes is, read back, what the demo serves from. */
+static void test_dump_is_the_snapshot(void **state) {
+    char path[] = "/tmp/berth-test-world-XXXXXX", error[OBJECTS_ERROR_MAX];
+    World *world = make_world(40, SEED);
+    Snapshot *served = NULL, *read = NULL;
+    char *text;
+    FILE *file;
+
+    (void)state;
+    play(world, 30);
+    text = write_world(world);
+    file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    if (cluster_load(path, &read, error) < 0)
+        fail_msg("%s", error);
+    assert_int_equal(world_snapshot(world, &served), 0);
+    assert_same_table(snapshot_table(served), snapshot_table(read));
+    (void)unlink(path);
+    free(text);
+    snapshot_unref(served);
+    snapshot_unref(read);
+    world_free(world);
+}
+
+static void test_bind_accounts(void **state) {
+    World *world = make_world(20, SEED);
+    Snapshot *before = NULL, *after = NULL;
+    const NodeTable *old, *new;
+    const WorldPod *pod;
+    WorldFigures figures;
+    int64_t asked;
+
+    (void)state;
+    assert_int_equal(world_next_pod(world, &pod), 0);
+    assert_int_equal(pod->n_attempts, 1);
+    assert_int_equal(world_snapshot(world, &before), 0);
+    old = snapshot_table(before);
+    asked = resources_get(&pod->model.requests, STR("cpu"));
+    assert_true(asked > 0);
+    world_figures(world, &figures);
+    assert_int_equal(figures.n_pending, 1);
+
+    assert_string_equal(bind_pod(world, &pod->model, old->names[3]), "");
+    assert_int_equal(world_snapshot(world, &after), 0);
+    new = snapshot_table(after);
+    assert_int_equal(new->n_pods[3], old->n_pods[3] + 1);
+    assert_int_equal(
+        new->resources[TABLE_CPU].requested[3], old->resources[TABLE_CPU].requested[3] + asked);
+    world_figures(world, &figures);
+    assert_int_equal(figures.n_pending, 0);
+    snapshot_unref(before);
+    snapshot_unref(after);
+    world_free(world);
+}
+
+static void test_bind_refusals(void **state) {
+    World *world = make_world(20, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    const WorldPod *pod;
+    Pod other;
+
+    (void)state;
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    assert_int_equal(world_next_pod(world, &pod), 0);
+    other = pod->model;
+    other.name = STR("nobody");
+    assert_string_equal(bind_pod(world, &other, table->names[0]), "pods \"nobody\" not found");
+    other = pod->model;
+    other.uid = STR("another");
+    assert_non_null(strstr(bind_pod(world, &other, table->names[0]), "UID"));
+    assert_string_equal(bind_pod(world, &pod->model, STR("moon")), "nodes \"moon\" not found");
+
+    assert_string_equal(bind_pod(world, &pod->model, table->names[1]), "");
+    assert_string_equal(bind_pod(world, &pod->model, table->names[1]), ""); /* again is fine */
+    assert_non_null(strstr(bind_pod(world, &pod->model, table->names[2]), "already assigned"));
+    snapshot_unref(snapshot);
+    world_free(world);
+}
+
+/* A pod that is not bound comes back, a few times and not at once. */
+static void test_pending_pods_return(void **state) {
+    World *world = make_world(20, SEED);
+    const WorldPod *first, *pod;
+    unsigned n_seen = 1;
+
+    (void)state;
+    assert_int_equal(world_next_pod(world, &first), 0);
+    for (size_t i = 0; i < 12; i++) {
+        assert_int_equal(world_next_pod(world, &pod), 0);
+        if (pod != first)
+            continue;
+        n_seen++;
+        assert_true(i > 3);
+        assert_int_equal(pod->n_attempts, n_seen);
+    }
+    assert_int_equal(n_seen, 2);
+    world_free(world);
+}
+
+/* As many pods end as begin: after a long time the cluster is about as full. */
+static void test_neither_full_nor_empty(void **state) {
+    World *world = make_world(50, SEED);
+    WorldFigures start, end;
+
+    (void)state;
+    world_figures(world, &start);
+    assert_int_equal(start.n_nodes, 50);
+    play(world, 3000);
+    world_figures(world, &end);
+    assert_true(end.n_running > start.n_running / 2);
+    assert_true(end.n_running < start.n_running * 2);
+    assert_true(end.n_ended > 1000);
+    world_free(world);
+}
+
+/* The policy of the demo relies on these. */
+static void test_pools(void **state) {
+    size_t n_not_ready = 0, n_cordoned = 0, n_pool[_POOL_MAX] = {0};
+    World *world = make_world(400, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    (void)state;
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (size_t row = 0; row < table->n_rows; row++) {
+        const Str *pool = labels_find(&table->labels[row], STR("example.com/pool"));
+
+        assert_non_null(pool);
+        assert_true(node_name_is_valid(table->names[row]));
+        assert_non_null(labels_find(&table->labels[row], STR("topology.kubernetes.io/zone")));
+        assert_true(str_has_prefix(table->names[row], *pool));
+        n_pool[fleet_pool(row)]++;
+        n_not_ready += !table->is_ready[row];
+        n_cordoned += table->is_unschedulable[row];
+        if (fleet_pool(row) == POOL_GPU)
+            assert_true(table->taint_set[row] != 0);
+    }
+    for (size_t i = 0; i < _POOL_MAX; i++)
+        assert_true(n_pool[i] >= 40);
+    assert_true(n_not_ready > 0 && n_not_ready < 60);
+    assert_true(n_cordoned > 0 && n_cordoned < 60);
+    snapshot_unref(snapshot);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_seed_same_bytes),
+        cmocka_unit_test(test_dump_is_the_snapshot),
+        cmocka_unit_test(test_bind_accounts),
+        cmocka_unit_test(test_bind_refusals),
+        cmocka_unit_test(test_pending_pods_return),
+        cmocka_unit_test(test_neither_full_nor_empty),
+        cmocka_unit_test(test_pools),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+/*
+ * Replies read back, as strictly as kube-scheduler's crashes have taught: every
+ * list is a list, nothing is null, a score is a whole number. For tests and fuzzers.
+ */
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/rope.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef struct ReplyNode {
+    Str name;   /* decoded */
+    Str raw;    /* as it stands in the reply */
+    Str reason; /* of nodes that failed */
+} ReplyNode;
+
+typedef VEC(ReplyNode) ReplyNodes;
+
+typedef struct FilterReply {
+    bool has_names; /* NodeNames, otherwise Nodes */
+    ReplyNodes passed, failed, unresolvable;
+    Str error;
+} FilterReply;
+
+typedef struct ReplyScore {
+    Str host;
+    int64_t score;
+} ReplyScore;
+
+typedef VEC(ReplyScore) ReplyScores;
+
+typedef struct ReplyCandidate {
+    Str node;
+    VEC(Str) uids;
+    int64_t pdb_violations;
+} ReplyCandidate;
+
+typedef VEC(ReplyCandidate) ReplyCandidates;
+
+/* The whole reply as one text, in @arena. */
+Str reply_text(const Rope *rope, Arena *arena);
+
+/* Each returns false when the text is not that reply. Slices are of @text. */
+bool reply_filter(Str text, Arena *arena, FilterReply *ret);
+bool reply_scores(Str text, Arena *arena, ReplyScores *ret);
+bool reply_candidates(Str text, Arena *arena, ReplyCandidates *ret);
+
+/* {"Error": text}, and nothing else. */
+bool reply_error(Str text, Arena *arena, Str *ret);

@@ -1,0 +1,168 @@
+/*
+ * Requests and their exact replies as data: the files NAME.test in test/wire, one
+ * YAML document a case.
+ *
+ * A case is a scene (policy/test-scene.h; without nodes berth has no cluster) and
+ *
+ *     case: what it shows
+ *     verb: filter, prioritize, preempt or bind
+ *     body: '{"Pod":...}'
+ *     status: 400                    # 200 unless it is said
+ *     reply: '{"NodeNames":...}'     # every byte
+ *     error: text                    # bind: how the binding went
+ *     decision: {in: 3, out: 1, unknown: 1, rejected: {pool: 1}, observed: {up: 2}}
+ */
+
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "extender/verbs.h"
+#include "policy/test-scene.h"
+
+typedef struct Case {
+    Scene scene;
+    const YamlNode *document;
+    const char *name;
+    View *view;
+    Arena *arena;
+    Answer answer;
+} Case;
+
+static Verb verb_of(const YamlNode *word) {
+    for (Verb verb = 0; word && verb < _VERB_MAX; verb++)
+        if (str_is(word->text, verb_name(verb)))
+            return verb;
+    scene_require(false, word ? word->place : (Place){0}, "no such verb");
+    return _VERB_MAX;
+}
+
+static void case_init(Case *test, const YamlNode *document) {
+    static const Str keys[] = {STR("case"),
+        STR("verb"),
+        STR("body"),
+        STR("status"),
+        STR("reply"),
+        STR("error"),
+        STR("decision")};
+    const YamlNode *name = yaml_find(document, STR("case"));
+
+    scene_require(name != NULL, document->place, "a case needs a name");
+    scene_require(yaml_find(document, STR("body")), document->place, "a case needs a body");
+    scene_require(yaml_find(document, STR("reply")), document->place, "a case needs a reply");
+    *test = (Case){.document = document, .arena = arena_new((size_t)16 << 20)};
+    scene_init(&test->scene, document, keys, ELEMENTS_OF(keys));
+    test->name = arena_copy(test->scene.arena, name->text).ptr;
+    assert_int_equal(view_new(test->scene.snapshot, test->scene.program, &test->view), 0);
+}
+
+static void case_done(Case *test) {
+    test->view = view_unref(test->view);
+    test->arena = arena_free(test->arena);
+    scene_done(&test->scene);
+}
+
+static void bind(Case *test, Str body) {
+    const YamlNode *error = yaml_find(test->document, STR("error"));
+    BindArgs args;
+
+    if (extender_bind_request(body, test->arena, &args, &test->answer))
+        extender_bind_reply(&args, error ? error->text : STR_NULL, test->arena, &test->answer);
+}
+
+static void ask(Case *test) {
+    Str body = yaml_find(test->document, STR("body"))->text;
+
+    switch (verb_of(yaml_find(test->document, STR("verb")))) {
+    case VERB_FILTER:
+        extender_filter(test->view, body, test->arena, &test->answer);
+        return;
+    case VERB_PRIORITIZE:
+        extender_prioritize(test->view, body, test->arena, &test->answer);
+        return;
+    case VERB_PREEMPT:
+        extender_preempt(test->view, body, test->arena, &test->answer);
+        return;
+    default:
+        bind(test, body);
+    }
+}
+
+static Str rope_text(const Rope *rope, Buf *out) {
+    for (size_t i = 0; i < rope->slices.n; i++)
+        buf_append(out, rope->slices.items[i]);
+    return buf_str(out);
+}
+
+static void check_reply(const Case *test) {
+    _cleanup_(buf_done) Buf reply = BUF_INIT((size_t)1 << 20);
+    const YamlNode *status = yaml_find(test->document, STR("status"));
+    const YamlNode *wanted = yaml_find(test->document, STR("reply"));
+    Str want = arena_copy(test->scene.arena, wanted->text);
+
+    assert_int_equal(rope_error(&test->answer.body), 0);
+    assert_text(test->name, rope_text(&test->answer.body, &reply), want.ptr);
+    assert_case(test->name, test->answer.body.len == reply.len);
+    assert_case(test->name, test->answer.status == (status ? (unsigned)status->integer : 200));
+}
+
+static size_t count_of(const YamlNode *decision, Str key, size_t otherwise) {
+    const YamlNode *value = yaml_find(decision, key);
+
+    return value ? (size_t)value->integer : otherwise;
+}
+
+/* @counts by number against {rule: count}; rules that are not named count 0. */
+static void check_counts(const Case *test, const YamlNode *wanted, const uint32_t *counts) {
+    const Program *program = test->scene.program;
+
+    assert_case(test->name, counts || !wanted);
+    for (size_t i = 0; counts && i < program->n_filters; i++)
+        assert_case(test->name, counts[i] == count_of(wanted, program->filters[i]->name, 0));
+}
+
+static void check_decision(const Case *test) {
+    const YamlNode *wanted = yaml_find(test->document, STR("decision"));
+    const Decision *got = &test->answer.decision;
+
+    if (!wanted)
+        return;
+    assert_case(test->name, got->n_in == count_of(wanted, STR("in"), got->n_in));
+    assert_case(test->name, got->n_out == count_of(wanted, STR("out"), got->n_out));
+    assert_case(test->name, got->n_unknown == count_of(wanted, STR("unknown"), 0));
+    check_counts(test, yaml_find(wanted, STR("rejected")), got->rejected);
+    check_counts(test, yaml_find(wanted, STR("observed")), got->observed);
+}
+
+static void check_file(const char *path, void *user) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
+    YamlStream stream = scene_parse(path, scene_read(path, arena), arena);
+
+    for (size_t i = 0; i < stream.n_documents; i++) {
+        Case test;
+
+        case_init(&test, stream.documents[i]);
+        for (int turn = 0; turn < 2; turn++) { /* the second one with what the first left behind */
+            arena_reset(test.arena);
+            ask(&test);
+            check_reply(&test);
+            check_decision(&test);
+        }
+        case_done(&test);
+        ++*(size_t *)user;
+    }
+}
+
+static void test_cases(void **state) {
+    size_t n_cases = 0;
+
+    (void)state;
+    assert_true(scene_each(TEST_DATA "/wire", ".test", check_file, &n_cases) > 0);
+    assert_true(n_cases > 0);
+    print_message("%zu cases\n", n_cases);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+#include "yaml/source.h"
+
+#include "base/utf8.h"
+#include "yaml/document.h"
+
+#define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
+
+static bool has_long_line(Str text) {
+    Str line;
+
+    while (str_split(&text, '\n', &line))
+        if (line.len > SHOWN_LINE_MAX)
+            return true;
+    return false;
+}
+
+static size_t find_line_end(Str text, size_t start) {
+    const char *end = start < text.len ? memchr(text.ptr + start, '\n', text.len - start) : NULL;
+
+    return end ? (size_t)(end - text.ptr) : text.len;
+}
+
+Source source_of(Str file, Str text) {
+    if (str_has_prefix(text, STR("\xef\xbb\xbf")))
+        text = str_skip(text, 3);
+    return (Source){
+        .file = file,
+        .text = text,
+        .shown = has_long_line(text) ? STR_NULL : text,
+        .line = 1,
+        .line_end = find_line_end(text, 0),
+    };
+}
+
+/* A text may be one line of megabytes: no place may cost its length. */
+static void seek_line(Source *source, size_t offset) {
+    while (offset > source->line_end) {
+        source->line++;
+        source->line_start = source->line_end + 1;
+        source->line_end = find_line_end(source->text, source->line_start);
+    }
+    while (offset < source->line_start) {
+        const char *before = memrchr(source->text.ptr, '\n', source->line_start - 1);
+
+        source->line--;
+        source->line_end = source->line_start - 1;
+        source->line_start = before ? (size_t)(before - source->text.ptr) + 1 : 0;
+    }
+}
+
+Place source_place(Source *source, size_t offset, size_t width) {
+    size_t rest;
+
+    seek_line(source, offset);
+    rest = source->line_end - offset;
+    if (rest > 0 && source->text.ptr[source->line_end - 1] == '\r')
+        rest--;
+    return (Place){
+        .file = source->file,
+        .line = source->line,
+        .column = offset - source->line_start + 1,
+        .width = width < rest ? width : rest,
+    };
+}
+
+size_t source_skip_blank(const Source *source, size_t offset) {
+    Str text = source->text;
+
+    for (; offset < text.len; offset++) {
+        if (text.ptr[offset] == '#' && (offset == 0 || source_is_blank(text.ptr[offset - 1])))
+            offset = find_line_end(text, offset);
+        else if (!source_is_blank(text.ptr[offset]))
+            break;
+    }
+    return offset < text.len ? offset : text.len;
+}
+
+static void complain(Source *source, DiagList *diags, size_t offset, Str text, Str hint) {
+    diag_add(diags, DIAG_ERROR, source_place(source, offset, 1), source->shown, text, hint);
+}
+
+static bool check_size(Source *source, DiagList *diags) {
+    if (source->text.len <= YAML_SOURCE_MAX)
+        return true;
+    diag_addf(diags,
+        DIAG_ERROR,
+        (Place){.file = source->file},
+        STR_NULL,
+        "%zu bytes; at most %zu are read",
+        source->text.len,
+        YAML_SOURCE_MAX);
+    return false;
+}
+
+static bool is_control(char c) {
+    return (unsigned char)c < 0x20 && !source_is_blank(c);
+}
+
+/* libfyaml takes some bytes that are no text for the end of the stream, without a
+ * word. */
+static bool check_bytes(Source *source, DiagList *diags) {
+    static const Str hint = STR("save the file as UTF-8 text");
+    Str text = source->text;
+    size_t valid = utf8_valid_length(text);
+    size_t i = 0;
+
+    while (i < valid && !is_control(text.ptr[i]))
+        i++;
+    if (i == text.len)
+        return true;
+    if (i == valid)
+        complain(source, diags, i, STR("invalid UTF-8"), hint);
+    else if (text.ptr[i] == '\0')
+        complain(source, diags, i, STR("NUL byte"), hint);
+    else
+        diag_addf(diags,
+            DIAG_ERROR,
+            source_place(source, i, 1),
+            source->shown,
+            "control character 0x%02x",
+            (unsigned char)text.ptr[i]);
+    return false;
+}
+
+/* Is there a "?" that could start an explicit key? */
+static bool has_explicit_key(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        const char *mark = memchr(text.ptr + i, '?', text.len - i);
+
+        if (!mark)
+            return false;
+        i = (size_t)(mark - text.ptr);
+        if ((i == 0 || source_is_blank(text.ptr[i - 1])) &&
+            (i + 1 == text.len || source_is_blank(text.ptr[i + 1])))
+            return true;
+    }
+    return false;
+}
+
+/* The first tab that stands between a colon and what starts something new, or
+ * SIZE_MAX. */
+static size_t find_tab_after_colon(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        const char *colon = memchr(text.ptr + i, ':', text.len - i);
+        size_t end, tab = SIZE_MAX;
+
+        if (!colon)
+            break;
+        i = (size_t)(colon - text.ptr);
+        for (end = i + 1; end < text.len && memchr(" \t", text.ptr[end], 2); end++)
+            if (text.ptr[end] == '\t')
+                tab = end;
+        if (tab != SIZE_MAX && (end == text.len || memchr("?:|>-", text.ptr[end], 5)))
+            return tab;
+    }
+    return SIZE_MAX;
+}
+
+/* libfyaml 0.7.12 frees a key twice when, after "?", a colon is followed by a tab
+ * and then by what starts something new ("? a:\t:"): fy_fetch_value() gives the
+ * key back, then fails on the tab and gives it back again. It takes both marks
+ * here, so that a tab in a script, or a ?: in an expression, is no reason to
+ * refuse the text. */
+static bool check_tabs(Source *source, DiagList *diags) {
+    size_t tab = find_tab_after_colon(source->text);
+
+    if (tab == SIZE_MAX || !has_explicit_key(source->text))
+        return true;
+    complain(source, diags, tab, STR("a tab after a colon"), STR("use a space"));
+    return false;
+}
+
+bool source_check(Source *source, DiagList *diags) {
+    return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags);
+}

@@ -1,0 +1,334 @@
+"""berth demo, as the person at the keyboard sees it: with and without a terminal."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
+
+# pod, node or "pending", passed/offered, score or "-", time
+DECISION = re.compile(
+    r"^(?P<pod>\S+/\S+) +(?P<node>\S+) +(?P<passed>\d+)/(?P<offered>\d+) +(?P<score>\d+|-) +\d+ .?s"
+    r"(  (?P<why>.*))?$"
+)
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """A TMPDIR of its own: demos of other tests leave their files elsewhere."""
+    env = dict(os.environ, TMPDIR=str(tmp_path))
+    env.pop("NO_COLOR", None)
+    return env
+
+
+def run(*args, env, timeout=60):
+    return subprocess.run(
+        [BERTH, "demo", *args], capture_output=True, text=True, timeout=timeout, env=env
+    )
+
+
+def decisions(text):
+    return [m for m in map(DECISION.match, text.splitlines()) if m]
+
+
+def commands(text):
+    """The lines a person would paste: indented, and starting with a program."""
+    return [
+        line.strip()
+        for line in text.splitlines()
+        if line.startswith("  ") and line.strip().startswith((BERTH, "curl "))
+    ]
+
+
+def paste(command, env):
+    return subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=60, env=env
+    )
+
+
+# --- without a terminal ----------------------------------------------------------------
+
+
+def test_plain_run(environment):
+    result = run("--pods", "30", env=environment)
+
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert "\033" not in result.stdout
+    shown = decisions(result.stdout)
+    assert len({m["pod"] for m in shown}) == 30
+    assert {m["pod"].split("/")[0] for m in shown} == {"shop", "batch", "workspaces", "ml"}
+    assert all(int(m["passed"]) <= int(m["offered"]) == 100 for m in shown)
+    assert re.search(r"^30 pods: \d+ placed, \d+ not", result.stdout, re.M)
+    assert re.search(r"^serving http://127\.0\.0\.1:\d+ ", result.stdout, re.M)
+    for verb in ("filter", "prioritize", "bind"):
+        assert re.search(rf"^  {verb} +\d+ ", result.stdout, re.M)
+
+
+def test_decisions_follow_the_policy(environment):
+    shown = decisions(run("--pods", "60", env=environment).stdout)
+    pools = {"shop": {"general"}, "workspaces": {"workspace"}, "batch": {"batch", "general"}}
+
+    for m in shown:
+        namespace, name = m["pod"].split("/")
+        if name.startswith("render-"):  # asks for a GPU, tolerates nothing
+            assert m["node"] == "pending"
+            assert "pod does not tolerate the node's taints" in m["why"]
+            assert "node is not in the gpu pool" in m["why"]
+        elif m["node"] != "pending":
+            assert m["node"].split("-")[0] in pools.get(namespace, {"gpu"})
+            assert m["score"] == "-" or 0 <= int(m["score"]) <= 10
+
+
+def test_commands_work_after_the_end(environment):
+    result = run("--pods", "30", env=environment)
+    pasted = list(dict.fromkeys(commands(result.stdout)))
+
+    assert [shlex.split(c)[1] for c in pasted] == ["explain", "check"]
+    for command in pasted:
+        done = paste(command, environment)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+    # The pod that is explained is one that found no node, and why is said.
+    assert "pod does not tolerate the node's taints" in paste(pasted[0], environment).stdout
+
+
+def test_same_seed_same_decisions(environment):
+    def outcome(*args):
+        return [
+            (m["pod"], m["node"], m["passed"], m["score"], m["why"])
+            for m in decisions(run("--pods", "25", *args, env=environment).stdout)
+        ]
+
+    assert outcome("--seed", "5") == outcome("--seed", "5")
+    assert outcome("--seed", "5") != outcome("--seed", "6")
+
+
+@pytest.mark.parametrize("nodes", ["1", "99", "1000"])
+def test_sizes(environment, nodes):
+    result = run("--pods", "10", "--nodes", nodes, env=environment)
+
+    assert result.returncode == 0, result.stderr
+    assert f"{nodes} node" in result.stdout
+
+
+def test_dump_cluster(environment, tmp_path):
+    path = tmp_path / "cluster.json"
+    result = run("--nodes", "10", "--dump-cluster", str(path), env=environment)
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    kinds = [item["kind"] for item in json.loads(path.read_text())["items"]]
+    assert kinds.count("Node") == 10
+    assert kinds.count("Pod") > 10
+
+
+def test_two_at_once_do_not_share_files(environment):
+    with subprocess.Popen(
+        [BERTH, "demo", "--pods", "0", "--pace", "50"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as first:
+        try:
+            start = first.stdout.readline() + first.stdout.readline()
+            assert "serving" in start
+            second = run("--pods", "1", env=environment)
+            assert second.returncode == 0, second.stderr
+            assert re.search(r"berth-demo-\d+-2/pod\.json", second.stdout)
+        finally:
+            first.terminate()
+            first.stdout.read()
+        assert first.wait(timeout=10) == 0
+
+
+def test_own_policy(environment, tmp_path):
+    policy = tmp_path / "own.yaml"
+    policy.write_text(
+        "apiVersion: berth.dev/v1alpha1\n"
+        "kind: PlacementPolicy\n"
+        "metadata: {name: own}\n"
+        "spec:\n"
+        "  filters:\n"
+        "    - {name: zone, nodeLabels: {topology.kubernetes.io/zone: a}, reason: not zone a}\n"
+    )
+    result = run("--pods", "10", "--policy", str(policy), env=environment)
+
+    assert result.returncode == 0, result.stderr
+    assert all(re.match(r"\w+-a-\d+", m["node"]) for m in decisions(result.stdout))
+    assert "not zone a" in result.stdout
+    assert f"--policy {policy}" in result.stdout
+
+
+# --- what goes wrong -------------------------------------------------------------------
+
+
+def test_broken_policy(environment, tmp_path):
+    policy = tmp_path / "broken.yaml"
+    policy.write_text("apiVersion: berth.dev/v1alpha1\nkind: Nothing\n")
+    result = run("--policy", str(policy), env=environment)
+
+    assert result.returncode == 1
+    assert f"{policy}:2:7: error:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--nodes", "0"],
+        ["--nodes", "15001"],
+        ["--pods", "many"],
+        ["--pods", "-1"],
+        ["--listen", "here"],
+        ["--listen", "example.com:80"],
+        ["--listen", "127.0.0.1:70000"],
+        ["--listen", "0.0.0.0:0"],
+        ["--nonsense"],
+        ["stray"],
+    ],
+)
+def test_wrong_usage(environment, args):
+    result = run(*args, env=environment)
+
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "berth" in result.stderr
+
+
+def test_address_in_use(environment):
+    with subprocess.Popen(
+        [BERTH, "demo", "--pods", "0", "--pace", "50"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as first:
+        try:
+            url = re.search(
+                r"http://(\S+)", first.stdout.readline() + first.stdout.readline()
+            ).group(1)
+            second = run("--listen", url, env=environment)
+            assert second.returncode == 3
+            assert "cannot listen" in second.stderr
+        finally:
+            first.terminate()
+            first.stdout.read()
+
+
+def test_help(environment):
+    result = run("--help", env=environment)
+
+    assert result.returncode == 0
+    for option in ("--nodes", "--pods", "--seed", "--policy", "--listen", "--dump-cluster"):
+        assert option in result.stdout
+
+
+def test_reader_goes_away(environment):
+    """berth demo | head: it stops when nobody reads any more."""
+    done = paste(f"{shlex.quote(BERTH)} demo --pods 0 | head -n 20", environment)
+
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 20
+
+
+# --- on a terminal ---------------------------------------------------------------------
+
+
+class Terminal:
+    """A demo on a terminal of its own."""
+
+    def __init__(self, env, *args, columns=160):
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            os.execve(BERTH, [BERTH, "demo", *args], env)
+
+    def read_until(self, pattern, timeout=20):
+        deadline = time.monotonic() + timeout
+        while not re.search(pattern, self.text):
+            assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.text}"
+            self.read(0.2)
+        return re.search(pattern, self.text)
+
+    def read(self, timeout):
+        if not select.select([self.fd], [], [], timeout)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:  # the other end is closed
+            return False
+        self.text += data.decode()
+        return bool(data)
+
+    def interrupt(self):
+        """Ctrl-C; returns the exit code."""
+        os.write(self.fd, b"\x03")
+        return self.wait()
+
+    def wait(self, timeout=15):
+        deadline = time.monotonic() + timeout
+        while self.read(0.2):
+            assert time.monotonic() < deadline, f"does not end:\n{self.text}"
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_live_until_interrupted(environment):
+    terminal = Terminal(environment, "--pace", "20")
+    terminal.read_until(r"12 placed")
+
+    assert "\033[32m" in terminal.text  # colour
+    assert "Ctrl-C ends" in terminal.text
+    assert terminal.interrupt() == 0
+    assert re.search(r"\d+ pods: \d+ placed, \d+ not", terminal.text)
+    assert "Try next" in terminal.text
+    assert "error" not in terminal.text
+
+
+def test_live_commands_work_meanwhile(environment):
+    terminal = Terminal(dict(environment, NO_COLOR="1"), "--pace", "20", columns=100)
+    terminal.read_until(r"5 placed")
+    pasted = commands(terminal.text.replace("\r\n", "\n"))
+
+    assert [shlex.split(c)[0] for c in pasted] == ["curl", BERTH]
+    ready = paste(pasted[0], environment)
+    assert "[+]" in ready.stdout and "readyz check passed" in ready.stdout, ready
+    explained = paste(pasted[1], environment)
+    assert explained.returncode == 0, explained.stderr
+    assert "NODE" in explained.stdout
+    assert terminal.interrupt() == 0
+    assert "\033[3" not in terminal.text and "\033[1m" not in terminal.text
+
+
+def test_live_policy_is_edited(environment):
+    terminal = Terminal(environment, "--pace", "50")
+    path = Path(terminal.read_until(r"--policy (\S+)").group(1))
+    terminal.read_until(r"3 placed")
+    good = path.read_text()
+
+    path.write_text(good.replace("nodeReady", "nodeRedy"))
+    terminal.read_until(r"policy refused, the last good one stays in force")
+    terminal.read_until(r'did you mean "nodeReady"')
+    path.write_text(good.replace("node is not in the general pool", "wrong pool, sorry"))
+    terminal.read_until(r"policy reloaded: 5 policies")
+    terminal.read_until(r"wrong pool, sorry")
+    assert terminal.interrupt() == 0
+
+
+def test_live_ends_after_pods(environment):
+    terminal = Terminal(environment, "--pace", "0", "--pods", "5")
+
+    assert terminal.wait() == 0
+    assert "5 pods: " in terminal.text

@@ -1,0 +1,471 @@
+"""HTTPS: who is let in, what is spoken, and certificates that change under traffic."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import types
+
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+
+SLACK = 15  # seconds for a new certificate to be served
+
+BODY = json.dumps({"Pod": {"metadata": {"name": "a"}}, "NodeNames": ["n1"], "Nodes": None})
+
+
+# --- certificates ---
+
+
+def openssl(*args):
+    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
+
+
+class Authority:
+    """A CA in a folder of its own, and the certificates it issues."""
+
+    def __init__(self, folder, name):
+        folder.mkdir()
+        self.folder, self.name = folder, name
+        self.certificate, self.key = folder / "ca.crt", folder / "ca.key"
+        self.n_issued = 0
+        openssl(
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", self.key, "-out", self.certificate, "-subj", f"/CN={name}", "-days", 10,
+        )  # fmt: skip
+
+    def issue(self, common_name, purpose="clientAuth", names="", start=None, end=None):
+        """Returns (certificate, key). @names is a subjectAltName; @start and @end are openssl's
+        YYYYMMDDHHMMSSZ."""
+        self.n_issued += 1
+        base = self.folder / f"{self.n_issued}"
+        certificate, key = base.with_suffix(".crt"), base.with_suffix(".key")
+        request, settings = base.with_suffix(".csr"), base.with_suffix(".cnf")
+        openssl(
+            "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", key, "-out", request, "-subj", f"/CN={common_name}",
+        )  # fmt: skip
+        (self.folder / "index.txt").write_text("")
+        settings.write_text(
+            f"[ca]\ndefault_ca=own\n[own]\ndatabase={self.folder}/index.txt\n"
+            f"new_certs_dir={self.folder}\nrand_serial=yes\ndefault_md=sha256\n"
+            f"policy=any\nunique_subject=no\n[any]\ncommonName=optional\n[leaf]\n"
+            f"basicConstraints=CA:FALSE\nextendedKeyUsage={purpose}\n"
+            + (f"subjectAltName={names}\n" if names else "")
+        )
+        openssl(
+            "ca", "-batch", "-config", settings, "-extensions", "leaf", "-notext",
+            "-cert", self.certificate, "-keyfile", self.key, "-in", request, "-out", certificate,
+            "-startdate", start or "20200101000000Z", "-enddate", end or "20491231000000Z",
+        )  # fmt: skip
+        return certificate, key
+
+    def issue_server(self):
+        return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def authorities(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    return Authority(folder / "own", "own"), Authority(folder / "other", "other")
+
+
+def client_context(authority, pair=None):
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    if pair:
+        context.load_cert_chain(*map(str, pair))
+    return context
+
+
+def post(berth, context, connection=None):
+    """The status of a filter call."""
+    own = connection or http.client.HTTPSConnection(
+        berth.host, berth.port, context=context, timeout=20
+    )
+    own.request("POST", "/filter", BODY)
+    reply = own.getresponse()
+    reply.read()
+    if not connection:
+        own.close()
+    return reply.status
+
+
+@pytest.fixture
+def start_tls(start_berth, authorities):
+    """start_tls(*flags, clients=True) -> Berth with a certificate of the first authority."""
+    own, _ = authorities
+
+    def start(*flags, clients=True, pair=None):
+        certificate, key = pair or own.issue_server()
+        flags = ["--tls-cert", certificate, "--tls-key", key, *flags]
+        if clients:
+            flags += ["--client-ca", own.certificate]
+        return start_berth(*flags)
+
+    return start
+
+
+# --- who is let in ---
+
+NAME = "system:kube-scheduler"
+PAST = {"start": "20200101000000Z", "end": "20210101000000Z"}
+FUTURE = {"start": "20480101000000Z", "end": "20490101000000Z"}
+
+CLIENTS = {
+    # case: (authority, arguments of issue(), allowed)
+    "right by common name": (0, {"common_name": NAME}, True),
+    "right by DNS name": (0, {"common_name": "x", "names": f"DNS:{NAME}"}, True),
+    "right by URI": (0, {"common_name": "x", "names": f"URI:{NAME}"}, True),
+    "right for both purposes": (
+        0, {"common_name": NAME, "purpose": "clientAuth,serverAuth"}, True,
+    ),
+    "wrong name": (0, {"common_name": "system:kube-proxy"}, False),
+    "a kubelet's": (
+        0, {"common_name": "system:node:n1", "purpose": "clientAuth,serverAuth"}, False,
+    ),
+    "name is only a part": (0, {"common_name": NAME + ".evil"}, False),
+    "name in other letters": (0, {"common_name": NAME.upper()}, False),
+    "wrong CA": (1, {"common_name": NAME}, False),
+    "expired": (0, {"common_name": NAME, **PAST}, False),
+    "not yet valid": (0, {"common_name": NAME, **FUTURE}, False),
+    "for servers only": (0, {"common_name": NAME, "purpose": "serverAuth"}, False),
+}  # fmt: skip
+
+
+def test_clients(start_tls, authorities):
+    own, _ = authorities
+    berth = start_tls()
+    assert berth.url.startswith("https://")
+    wrong = {}
+    for name, (authority, wish, allowed) in CLIENTS.items():
+        status = post(berth, client_context(own, authorities[authority].issue(**wish)))
+        if (status == 200) != allowed or (not allowed and status not in (401, 403)):
+            wrong[name] = status
+    assert wrong == {}
+
+
+def test_no_certificate(start_tls, authorities):
+    berth = start_tls()
+    assert post(berth, client_context(authorities[0])) in (401, 403)
+
+
+def test_self_signed_certificate(start_tls, authorities, tmp_path):
+    berth = start_tls()
+    impostor = Authority(tmp_path / "impostor", NAME)
+    pair = impostor.certificate, impostor.key
+    assert post(berth, client_context(authorities[0], pair)) in (401, 403)
+
+
+def test_allowed_names_are_flags(start_tls, authorities):
+    own, _ = authorities
+    berth = start_tls("--client-name", "alice", "--client-name", "bob")
+    assert post(berth, client_context(own, own.issue("bob"))) == 200
+    assert post(berth, client_context(own, own.issue("alice"))) == 200
+    assert post(berth, client_context(own, own.issue(NAME))) in (401, 403)
+
+
+def test_without_client_ca_all_are_let_in(start_tls, authorities):
+    berth = start_tls(clients=False)
+    assert post(berth, client_context(authorities[0])) == 200
+
+
+def test_refused_client_may_send_a_large_body(start_tls, authorities):
+    """It is told without being read."""
+    berth = start_tls()
+    connection = http.client.HTTPSConnection(
+        berth.host, berth.port, context=client_context(authorities[0]), timeout=20
+    )
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        connection.request("POST", "/filter", b"0" * 20_000_000)
+    assert connection.getresponse().status in (401, 403)
+    connection.close()
+
+
+def test_body_over_the_limit(start_tls, authorities):
+    berth = start_tls("--max-body", 1_000_000, clients=False)
+    for chunked in (False, True):
+        connection = http.client.HTTPSConnection(
+            berth.host, berth.port, context=client_context(authorities[0]), timeout=20
+        )
+        body = iter([b"0" * 100_000] * 200)
+        headers = {} if chunked else {"Content-Length": "20000000"}
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            connection.request("POST", "/filter", body, headers, encode_chunked=chunked)
+        assert connection.getresponse().status == 413
+        connection.close()
+    assert post(berth, client_context(authorities[0])) == 200
+
+
+# --- what is spoken ---
+
+
+@contextlib.contextmanager
+def lenient_server(pair):
+    """Speaks everything this machine's library can: shows that the client of these tests could
+    have spoken what berth refuses."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*map(str, pair))
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    sock, _ = listener.accept()
+                    with contextlib.suppress(OSError), context.wrap_socket(sock, True) as tls:
+                        tls.recv(1)
+
+        listener.settimeout(5)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield types.SimpleNamespace(host="127.0.0.1", port=listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def handshake(berth, **settings):
+    """(version, cipher, application protocol), or None when no handshake is possible."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers(settings.get("ciphers", "ALL:@SECLEVEL=0"))
+    context.minimum_version = settings.get("least", ssl.TLSVersion.TLSv1)
+    context.maximum_version = settings.get("most", ssl.TLSVersion.TLSv1_3)
+    context.set_alpn_protocols(settings.get("protocols", ["h2", "http/1.1"]))
+    try:
+        with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+            with context.wrap_socket(sock) as tls:
+                return tls.version(), tls.cipher()[0], tls.selected_alpn_protocol()
+    except (ssl.SSLError, ConnectionError):
+        return None
+
+
+REFUSED = [
+    {"most": ssl.TLSVersion.TLSv1_1},
+    {"most": ssl.TLSVersion.TLSv1},
+    {"most": ssl.TLSVersion.TLSv1_2, "ciphers": "ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0"},
+    {"most": ssl.TLSVersion.TLSv1_2, "ciphers": "ECDHE-ECDSA-AES256-SHA384"},
+    {"most": ssl.TLSVersion.TLSv1_2, "ciphers": "ECDHE-ECDSA-AES128-CCM8"},
+]
+
+
+def test_versions_and_ciphers(start_tls, authorities):
+    berth = start_tls(clients=False)
+    two = ssl.TLSVersion.TLSv1_2
+    assert handshake(berth)[0] == "TLSv1.3"
+    assert handshake(berth, most=two)[0] == "TLSv1.2"
+    for cipher in ("ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"):
+        assert handshake(berth, most=two, ciphers=cipher)[1] == cipher
+    with lenient_server(authorities[0].issue_server()) as lenient:
+        for settings in REFUSED:
+            assert handshake(lenient, **settings), f"cannot be tried here: {settings}"
+            assert handshake(berth, **settings) is None
+
+
+def test_only_http_1_1_is_offered(start_tls):
+    berth = start_tls(clients=False)
+    assert handshake(berth)[2] == "http/1.1"
+    assert handshake(berth, protocols=["http/1.1"])[2] == "http/1.1"
+
+
+def test_handshake_has_a_deadline(start_tls):
+    berth = start_tls("--header-timeout", 1)
+    with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+        sock.sendall(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
+        assert sock.recv(100) == b""
+
+
+def test_plain_http_on_the_tls_port(start_tls, authorities):
+    berth = start_tls(clients=False)
+    with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+        sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+        with contextlib.suppress(ConnectionError):
+            while sock.recv(1000):
+                pass
+    assert post(berth, client_context(authorities[0])) == 200
+
+
+# --- certificates that change ---
+
+
+class MountedSecret:
+    """Files the way a kubelet mounts them: behind a symbolic link that is exchanged whole."""
+
+    FILES = ("tls.crt", "tls.key", "ca.crt")
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.folder, self.n = folder, 0
+        for name in self.FILES:
+            (folder / name).symlink_to(pathlib.Path("..data") / name)
+
+    def put(self, certificate, key, ca):
+        self.n += 1
+        version = self.folder / f"..{self.n}"
+        version.mkdir()
+        for name, source in zip(self.FILES, (certificate, key, ca)):
+            (version / name).write_bytes(pathlib.Path(source).read_bytes())
+        link = self.folder / "..data_tmp"
+        link.symlink_to(version.name)
+        os.replace(link, self.folder / "..data")
+
+    def flags(self):
+        certificate, key, ca = (self.folder / name for name in self.FILES)
+        return ["--tls-cert", certificate, "--tls-key", key, "--client-ca", ca]
+
+
+def served_certificate(berth):
+    return ssl.get_server_certificate((berth.host, berth.port))
+
+
+def pem(path):
+    text = pathlib.Path(path).read_text()
+    return ssl.DER_cert_to_PEM_cert(ssl.PEM_cert_to_DER_cert(text))
+
+
+def wait_until_served(berth, certificate):
+    end = time.monotonic() + SLACK
+    while served_certificate(berth) != pem(certificate):
+        assert time.monotonic() < end, "the new certificate is not served"
+        time.sleep(0.1)
+
+
+class Traffic:
+    """Clients that go on calling, on kept connections and on new ones."""
+
+    def __init__(self, berth, context):
+        self.berth, self.context = berth, context
+        self.stop = threading.Event()
+        self.statuses, self.failures = [], []
+        self.threads = [threading.Thread(target=self.run, args=(keep,)) for keep in (True, False)]
+
+    def run(self, keep):
+        connection = None
+        while not self.stop.is_set():
+            try:
+                if keep and not connection:
+                    connection = http.client.HTTPSConnection(
+                        self.berth.host, self.berth.port, context=self.context, timeout=20
+                    )
+                self.statuses.append(post(self.berth, self.context, connection))
+            except OSError as failure:
+                self.failures.append(failure)
+        if connection:
+            connection.close()
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def test_rotation_under_traffic(start_berth, authorities, tmp_path):
+    own, _ = authorities
+    secret = MountedSecret(tmp_path / "secret")
+    secret.put(*own.issue_server(), own.certificate)
+    berth = start_berth(*secret.flags())
+    with Traffic(berth, client_context(own, own.issue(NAME))) as traffic:
+        for _ in range(5):
+            pair = own.issue_server()
+            secret.put(*pair, own.certificate)
+            berth.proc.send_signal(signal.SIGHUP)
+            wait_until_served(berth, pair[0])
+            time.sleep(0.2)
+    assert traffic.failures == []
+    assert set(traffic.statuses) == {200}
+
+
+def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
+    """A key that does not fit, half a file, an empty CA: what was in use stays in use."""
+    own, _ = authorities
+    good = own.issue_server()
+    other = own.issue_server()
+    half = tmp_path / "half"
+    half.write_bytes(other[0].read_bytes()[:-60])
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+
+    secret = MountedSecret(tmp_path / "secret")
+    secret.put(*good, own.certificate)
+    berth = start_berth(*secret.flags())
+    context = client_context(own, own.issue(NAME))
+    for bad in (
+        (other[0], good[1], own.certificate),
+        (good[0], other[1], own.certificate),
+        (half, other[1], own.certificate),
+        (*other, empty),
+        (empty, empty, own.certificate),
+    ):
+        secret.put(*bad)
+        berth.proc.send_signal(signal.SIGHUP)
+        time.sleep(0.6)
+        assert served_certificate(berth) == pem(good[0])
+        assert post(berth, context) == 200
+    secret.put(*other, own.certificate)
+    berth.proc.send_signal(signal.SIGHUP)
+    wait_until_served(berth, other[0])
+    assert post(berth, context) == 200
+
+
+def test_client_ca_rotates(start_berth, authorities, tmp_path):
+    """Who was let in by the old CA is not any more, on a connection kept from before too."""
+    own, other = authorities
+    secret = MountedSecret(tmp_path / "secret")
+    secret.put(*own.issue_server(), own.certificate)
+    berth = start_berth(*secret.flags())
+    old_client = client_context(own, own.issue(NAME))
+    new_client = client_context(own, other.issue(NAME))
+    assert post(berth, old_client) == 200
+    assert post(berth, new_client) in (401, 403)
+    kept = http.client.HTTPSConnection(berth.host, berth.port, context=old_client, timeout=20)
+    assert post(berth, old_client, kept) == 200
+
+    pair = own.issue_server()
+    secret.put(*pair, other.certificate)
+    berth.proc.send_signal(signal.SIGHUP)
+    wait_until_served(berth, pair[0])
+    assert post(berth, old_client, kept) in (401, 403)
+    kept.close()
+    assert post(berth, old_client) in (401, 403)
+    assert post(berth, new_client) == 200
+
+
+def test_change_is_noticed_without_a_signal(start_berth, authorities, tmp_path, berth_path):
+    if pathlib.Path(berth_path).name != "berth":
+        pytest.skip("the benchmark's floor reloads on SIGHUP only")
+    own, _ = authorities
+    secret = MountedSecret(tmp_path / "secret")
+    secret.put(*own.issue_server(), own.certificate)
+    berth = start_berth(*secret.flags())
+    pair = own.issue_server()
+    secret.put(*pair, own.certificate)
+    wait_until_served(berth, pair[0])
+
+
+def test_bad_set_at_the_start_is_an_error(berth_path, authorities):
+    own, _ = authorities
+    command = [berth_path] + (["serve"] if pathlib.Path(berth_path).name == "berth" else [])
+    certificate, other = own.issue_server()[0], own.issue_server()[1]
+    done = subprocess.run(
+        [*command, "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", other],
+        capture_output=True,
+        timeout=20,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "does not belong to the certificate" in done.stderr
