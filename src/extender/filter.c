@@ -192,7 +192,9 @@ static void encode_rejected(
         literal = filter_args_literal(args, node, out->arena);
         reason = reason_of(view, verdicts->said[node]);
         pen = pen_room(pen, literal.len + reason.len + 2);
-        if (!pen.at)
+        if (!literal.ptr)
+            out->error = error_origin(-ENOMEM);
+        if (!literal.ptr || !pen.at)
             return;
         *pen.at = ',';
         pen.at += needs_comma;

@@ -64,7 +64,9 @@ static size_t encode(const FilterArgs *args, const double *scores, Rope *out) {
             continue;
         literal = filter_args_literal(args, i, out->arena);
         pen = pen_room(pen, literal.len + ENTRY_MAX);
-        if (!pen.at)
+        if (!literal.ptr)
+            out->error = error_origin(-ENOMEM);
+        if (!literal.ptr || !pen.at)
             return 0;
         pen.at = write_entry(pen.at, literal, score, n_scored++ == 0);
     }

@@ -9,16 +9,6 @@
 #include "json/read.h"
 #include "json/write.h"
 
-Str wire_quote(Str before, Str text, Str after, Arena *arena) {
-    /* no character takes more than six bytes for one */
-    _cleanup_(buf_done) Buf quoted = BUF_INIT(before.len + 6 * text.len + 2 + after.len);
-
-    buf_append(&quoted, before);
-    json_quote(&quoted, text);
-    buf_append(&quoted, after);
-    return buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
-}
-
 /* --- keys ------------------------------------------------------------------ */
 
 /* The text decoded; over the budget it is empty and the reader has the error. */
@@ -79,8 +69,6 @@ typedef struct NodeList {
 } NodeList;
 
 #define NODE_LIST_FIRST 256u
-#define NAME_TEXT_MAX ((size_t)64 * 1024)
-
 /* Text that no name may hold; everything else that is not a name is only unknown. */
 static bool has_control(Str name) {
     for (size_t i = 0; i < name.len; i++)
@@ -319,10 +307,11 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
 }
 
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
-    _cleanup_(buf_done) Buf quoted = BUF_INIT(NAME_TEXT_MAX);
+    Str name = args->table->names[args->rows[i]];
+    _cleanup_(buf_done) Buf quoted = BUF_INIT(6 * name.len + 2); /* six bytes for one, at most */
 
-    json_quote(&quoted, args->table->names[args->rows[i]]);
-    return arena_copy(arena, buf_str(&quoted));
+    json_quote(&quoted, name);
+    return buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
 }
 
 /* --- preempt ---------------------------------------------------------------- */

@@ -46,7 +46,7 @@ typedef struct FilterArgs {
  * (WIRE_ERROR_MAX bytes), or -ENOMEM. */
 int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error);
 
-/* The name of node @i as JSON, quotes included. */
+/* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
 
 /* A node that could be freed by evicting pods. */
@@ -70,9 +70,6 @@ typedef struct BindArgs {
 } BindArgs;
 
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
-
-/* @text as a JSON string, between @before and @after. Over the budget ptr is NULL. */
-Str wire_quote(Str before, Str text, Str after, Arena *arena) MUST_CHECK;
 
 /* --- the hot path, inline ---------------------------------------------------- */
 

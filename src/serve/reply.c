@@ -8,7 +8,7 @@
 
 /* What a reader copies at a time. Below malloc's threshold for mappings, which
  * would cost a page fault each 4 KiB. */
-#define READ_BLOCK ((size_t)64 * 1024)
+#define READ_BLOCK ((size_t)120 * 1024)
 
 /* Up to this, slices are joined: header and body leave in one system call. */
 #define JOIN_MAX ((size_t)256 * 1024)

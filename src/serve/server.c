@@ -355,7 +355,7 @@ static void report(const Request *request, bool is_sent, int64_t now) {
         .duration_nsec = now - request->started_nsec,
     };
 
-    if (is_sent)
+    if (is_sent || request->is_refused)
         outcome.bytes_out = reply_size(&request->reply);
     if (cut != 0)
         outcome.tag = -1;
@@ -627,8 +627,11 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    if (server->daemon)
-        MHD_stop_daemon(server->daemon); /* closes the socket, unless it was quiesced */
+    if (server->daemon) {
+        if (!atomic_load(&server->is_draining))
+            (void)MHD_quiesce_daemon(server->daemon); /* else it closes the socket itself */
+        MHD_stop_daemon(server->daemon);
+    }
     if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
     while (server->n_arenas > 0)

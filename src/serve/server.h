@@ -11,6 +11,9 @@
  *
  *   accept → headers → admit() → body → handle() → reply sent → finished()
  *
+ * HTTP/1.0 is answered and closed. Nothing is chunked on the way out, nothing is
+ * compressed either way, and TLS offers http/1.1 only.
+ *
  * All callbacks run on worker threads, several at a time. Whatever is over a
  * limit gets its status (400 408 413 431 503 …) and "Connection: close"; other
  * connections do not notice.
@@ -86,17 +89,16 @@ typedef struct ServerOptions {
     uint16_t port;       /* 0: the system picks one */
     TlsStore *tls;       /* NULL: plain HTTP. Borrowed */
     unsigned n_workers;
-    size_t header_max; /* request line and headers, bytes: 431 */
-    size_t body_max;   /* one body, bytes: 413 */
-    size_t memory_max; /* all bodies being held, bytes: 503 */
-    unsigned
-        header_sec; /* accept (or first byte of a next request) to end of headers: 408, close */
+    size_t header_max;        /* request line and headers, bytes: 431 */
+    size_t body_max;          /* one body, bytes: 413 */
+    size_t memory_max;        /* all bodies being held, bytes: 503 */
+    unsigned header_sec;      /* accept, or a next request's first byte, to end of headers: 408 */
     unsigned body_grace_sec;  /* after this a body must have come at ... */
-    size_t body_rate;         /* ... this many bytes a second on average: 408, close */
-    unsigned write_sec;       /* a reply that makes no progress for this long: close */
-    unsigned idle_sec;        /* a kept-alive connection without a request: close */
-    unsigned connections_max; /* in all */
-    unsigned connections_per_address_max;
+    size_t body_rate;         /* ... this many bytes a second on average: 408 */
+    unsigned write_sec;       /* a reply is taken at less than body_rate for this long: closed */
+    unsigned idle_sec;        /* a kept-alive connection without a request: closed */
+    unsigned connections_max; /* in all; when full, who is silent for longest makes room */
+    unsigned connections_per_address_max; /* the same for one address */
 } ServerOptions;
 
 /* All defaults; address 127.0.0.1, port 8080, two workers. */

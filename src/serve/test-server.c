@@ -1,0 +1,280 @@
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test-assert.h"
+
+/* What the callbacks have seen. */
+typedef struct Seen {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    HttpOutcome outcomes[16];
+    size_t n_outcomes;
+    Str slices[3];
+    char path[64], query[64];
+} Seen;
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    static const Str text = STR("not here\n");
+
+    assert_true(str_is_empty(request->body));
+    assert_true(request->is_authenticated);
+    if (!str_is(request->path, "/forbidden"))
+        return true;
+    *reply = (HttpReply){.status = 404,
+        .content_type = "text/plain",
+        .allow = "POST",
+        .slices = &text,
+        .n_slices = 1,
+        .tag = 7};
+    return false;
+}
+
+/* Says the body back, between brackets. */
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    Seen *seen = context;
+
+    (void)snprintf(seen->path, sizeof(seen->path), "%.*s", STR_FMT(request->path));
+    (void)snprintf(seen->query, sizeof(seen->query), "%.*s", STR_FMT(request->query));
+    seen->slices[0] = STR("[");
+    seen->slices[1] = arena_copy(request->arena, request->body);
+    seen->slices[2] = STR("]");
+    *reply = (HttpReply){.status = 200,
+        .content_type = "text/plain",
+        .slices = seen->slices,
+        .n_slices = 3,
+        .tag = 42};
+}
+
+static void finished(void *context, const HttpOutcome *outcome) {
+    Seen *seen = context;
+
+    pthread_mutex_lock(&seen->mutex);
+    assert_true(seen->n_outcomes < 16);
+    seen->outcomes[seen->n_outcomes++] = *outcome;
+    pthread_cond_signal(&seen->changed);
+    pthread_mutex_unlock(&seen->mutex);
+}
+
+static HttpOutcome wait_for_outcome(Seen *seen, size_t n) {
+    HttpOutcome outcome;
+
+    pthread_mutex_lock(&seen->mutex);
+    while (seen->n_outcomes <= n)
+        pthread_cond_wait(&seen->changed, &seen->mutex);
+    outcome = seen->outcomes[n];
+    pthread_mutex_unlock(&seen->mutex);
+    return outcome;
+}
+
+static Server *start(Seen *seen, ServerOptions options) {
+    const ServerCallbacks callbacks = {
+        .context = seen, .admit = admit, .handle = handle, .finished = finished};
+    Server *server = NULL;
+
+    *seen = (Seen){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    options.port = 0;
+    assert_int_equal(server_new(&options, &callbacks, &server), 0);
+    assert_int_not_equal(server_port(server), 0);
+    return server;
+}
+
+static int connect_to(const Server *server) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+        .sin_port = htons(server_port(server)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 20};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+    return fd;
+}
+
+/* Sends @request on a connection of its own and compares the reply, but for its
+ * Date. */
+static void ask(const Server *server, Str request, const char *status, const char *end) {
+    char reply[4096];
+    size_t len = 0;
+    ssize_t n;
+    int fd = connect_to(server);
+
+    assert_int_equal(send(fd, request.ptr, request.len, MSG_NOSIGNAL), request.len);
+    while ((n = recv(fd, reply + len, sizeof(reply) - 1 - len, 0)) > 0)
+        len += (size_t)n;
+    reply[len] = '\0';
+    (void)close(fd);
+    assert_true(str_has_prefix(str_of(reply, len), str_from_c(status)));
+    assert_true(str_has_suffix(str_of(reply, len), str_from_c(end)));
+    assert_null(strstr(reply, "chunked"));
+    assert_non_null(strstr(reply, "Content-Length: "));
+    assert_non_null(strstr(reply, "Cache-Control: no-store\r\n"));
+}
+
+#define LAST "Host: a\r\nConnection: close\r\n"
+
+static void test_answers(void **state) {
+    Seen seen;
+    _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
+    HttpOutcome outcome;
+    ServerFigures figures;
+
+    ask(server,
+        STR("POST /a%41/b?c=%20&d+e HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
+        "HTTP/1.1 200 ",
+        "\r\n\r\n[xyz]");
+    assert_string_equal(seen.path, "/a%41/b");
+    assert_string_equal(seen.query, "c=%20&d+e");
+    outcome = wait_for_outcome(&seen, 0);
+    assert_int_equal(outcome.tag, 42);
+    assert_int_equal(outcome.status, 200);
+    assert_int_equal(outcome.bytes_in, 3);
+    assert_int_equal(outcome.bytes_out, 5);
+    assert_true(outcome.duration_nsec > 0);
+
+    ask(server, STR("GET / HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 200 ", "\r\n\r\n[]");
+    ask(server, STR("HEAD / HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 200 ", "\r\n\r\n");
+    assert_int_equal(wait_for_outcome(&seen, 2).status, 200);
+    server_figures(server, &figures);
+    assert_int_equal(figures.connections_total, 3);
+    assert_int_equal(figures.memory, 0);
+}
+
+static void test_refuses(void **state) {
+    Seen seen;
+    ServerOptions options = server_default_options();
+    _cleanup_(server_freep) Server *server = NULL;
+    HttpOutcome outcome;
+    ServerFigures figures;
+
+    options.body_max = 10;
+    server = start(&seen, options);
+    ask(server, STR("GET /forbidden HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 404 ", "not here\n");
+    ask(server,
+        STR("POST /forbidden HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
+        "HTTP/1.1 404 ",
+        "not here\n");
+    for (size_t i = 0; i < 2; i++) {
+        outcome = wait_for_outcome(&seen, i);
+        assert_int_equal(outcome.tag, 7);
+        assert_int_equal(outcome.status, 404);
+        assert_int_equal(outcome.bytes_out, 9);
+    }
+
+    ask(server,
+        STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 11\r\n\r\nhello world"),
+        "HTTP/1.1 413 ",
+        "\n");
+    ask(server,
+        STR("POST / HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n"),
+        "HTTP/1.1 413 ",
+        "\n");
+    ask(server, STR("GET / HTTP/1.1\r\n" LAST "X : y\r\n\r\n"), "HTTP/1.1 400 ", "\n");
+    ask(server,
+        STR("GET / HTTP/1.1\r\n" LAST "Content-Encoding: gzip\r\n\r\n"),
+        "HTTP/1.1 415 ",
+        "\n");
+    for (size_t i = 2; i < 6; i++)
+        assert_int_equal(wait_for_outcome(&seen, i).tag, -1);
+    assert_int_equal(wait_for_outcome(&seen, 2).status, 413);
+    server_figures(server, &figures);
+    assert_int_equal(figures.refused[SERVER_REFUSED_BODY_SIZE], 2);
+    assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 1);
+    assert_int_equal(figures.refused[SERVER_REFUSED_ENCODING], 1);
+    assert_int_equal(figures.memory, 0);
+}
+
+static void test_broken_and_late_requests(void **state) {
+    Seen seen;
+    ServerOptions options = server_default_options();
+    _cleanup_(server_freep) Server *server = start(&seen, options);
+    static const char half[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx";
+    int fd = connect_to(server);
+    ServerFigures figures;
+    char reply[512];
+
+    assert_int_equal(send(fd, half, sizeof(half) - 1, 0), sizeof(half) - 1);
+    (void)usleep(100 * 1000);
+    (void)close(fd);
+    /* Looks once in a while, as the daemon does: the end may have come with data. */
+    for (size_t n = 0; n == 0;) {
+        server_tick(server, clock_monotonic_nsec());
+        (void)usleep(10 * 1000);
+        pthread_mutex_lock(&seen.mutex);
+        n = seen.n_outcomes;
+        pthread_mutex_unlock(&seen.mutex);
+    }
+    assert_int_equal(wait_for_outcome(&seen, 0).status, 0);
+
+    fd = connect_to(server);
+    assert_int_equal(send(fd, half, sizeof(half) - 1, 0), sizeof(half) - 1);
+    (void)usleep(100 * 1000);
+    server_tick(server, clock_monotonic_nsec()); /* not late yet */
+    server_figures(server, &figures);
+    assert_int_equal(figures.refused[SERVER_REFUSED_BODY_TIME], 0);
+    assert_true(figures.memory > 0);
+    server_tick(server, clock_monotonic_nsec() + 100 * NSEC_PER_SEC);
+    assert_true(recv(fd, reply, sizeof(reply), 0) > 12);
+    assert_memory_equal(reply, "HTTP/1.1 408", 12);
+    (void)close(fd);
+    assert_int_equal(wait_for_outcome(&seen, 1).status, 408);
+    assert_int_equal(wait_for_outcome(&seen, 1).tag, -1);
+    server_figures(server, &figures);
+    assert_int_equal(figures.refused[SERVER_REFUSED_BODY_TIME], 1);
+}
+
+static void test_addresses(void **state) {
+    Seen seen;
+    ServerOptions options = server_default_options();
+    const ServerCallbacks callbacks = {.context = &seen, .admit = admit, .handle = handle};
+    _cleanup_(server_freep) Server *first = start(&seen, options), *second = NULL;
+
+    options.port = server_port(first);
+    assert_int_equal(server_new(&options, &callbacks, &second), -EADDRINUSE);
+    assert_null(second);
+    options.address = "localhost";
+    assert_int_equal(server_new(&options, &callbacks, &second), -EINVAL);
+    options.address = "::1";
+    options.port = 0;
+    assert_int_equal(server_new(&options, &callbacks, &second), 0);
+}
+
+static void test_drains(void **state) {
+    Seen seen;
+    _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
+    int fd = connect_to(server);
+    char byte;
+
+    for (int i = 0; server_drain(server) > 0 && i < 1000; i++)
+        (void)usleep(10 * 1000);
+    assert_int_equal(server_drain(server), 0);
+    assert_true(recv(fd, &byte, 1, 0) <= 0);
+    (void)close(fd);
+}
+
+static void test_names(void **state) {
+    for (ServerRefusal i = 0; i < _SERVER_REFUSED_MAX; i++)
+        assert_non_null(server_refusal_name(i));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_broken_and_late_requests),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_drains),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
