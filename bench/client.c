@@ -74,8 +74,8 @@ static long server_rss(pid_t pid) {
     if (!file)
         die(path);
     while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "VmRSS: %ld kB", &kilobytes) == 1)
-            break;
+        if (strncmp(line, "VmRSS:", 6) == 0)
+            kilobytes = strtol(line + 6, NULL, 10);
     (void)fclose(file);
     return kilobytes;
 }

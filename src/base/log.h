@@ -30,6 +30,7 @@ typedef enum LogLevel {
     LOG_INFO,
     LOG_WARN,
     LOG_ERROR,
+    LOG_NONE, /* for log_setup() only: nothing is written */
 } LogLevel;
 
 typedef enum LogFormat {

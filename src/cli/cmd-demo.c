@@ -2,7 +2,6 @@
  * berth demo: see it work, without a cluster.
  */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,10 +12,9 @@
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/values.h"
 #include "demo/demo.h"
 #include "demo/world.h"
-
-#define ADDRESS_MAX 64u
 
 /* Without a terminal nobody can press Ctrl-C. */
 #define PODS_PLAIN 60u
@@ -26,12 +24,9 @@
 #define PACE_LIVE_MSEC 250u
 #define PACE_MAX_MSEC 60000
 
-/* Above all levels there are. */
-#define LOG_NOTHING ((LogLevel)(LOG_ERROR + 1))
-
 typedef struct Settings {
     DemoOptions demo;
-    char address[ADDRESS_MAX];
+    Listen listen;
     const char *dump_path; /* NULL: run */
 } Settings;
 
@@ -58,52 +53,27 @@ static void print_help(FILE *out) {
         PACE_LIVE_MSEC);
 }
 
-static int usage_error(const char *option, const char *value, const char *wanted) {
-    (void)fprintf(stderr, "berth demo: --%s %s: %s\n", option, value, wanted);
-    return EXIT_USAGE;
-}
-
 static int set_number(
     const char *option, const char *value, int64_t min, int64_t max, uint64_t *ret) {
-    char wanted[96];
-    int64_t number;
+    int64_t number = 0;
+    int r = value_number("demo", option, value, min, max, &number);
 
-    if (str_to_int64(str_from_c(value), &number) && number >= min && number <= max) {
+    if (r == 0)
         *ret = (uint64_t)number;
-        return 0;
-    }
-    (void)snprintf(wanted,
-        sizeof(wanted),
-        "expected a whole number from %lld to %lld",
-        (long long)min,
-        (long long)max);
-    return usage_error(option, value, wanted);
+    return r;
 }
 
-/* ADDR:PORT or [ADDR]:PORT, numeric. */
 static int set_listen(Settings *settings, const char *value) {
-    Str text = str_from_c(value);
-    size_t colon = str_find_last(text, ':');
-    unsigned char parsed[sizeof(struct in6_addr)];
-    Str address = str_take(text, colon);
-    int64_t port;
+    int r = value_listen("demo", value, &settings->listen);
 
-    if (str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
-        address = str_of(address.ptr + 1, address.len - 2);
-    if (str_is(address, "localhost"))
-        address = STR("127.0.0.1");
-    (void)snprintf(settings->address, ADDRESS_MAX, "%.*s", STR_FMT(address));
-    if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
-        port > UINT16_MAX ||
-        (inet_pton(AF_INET, settings->address, parsed) != 1 &&
-            inet_pton(AF_INET6, settings->address, parsed) != 1))
-        return usage_error(
-            "listen", value, "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080");
-    if (!str_has_prefix(str_from_c(settings->address), STR("127.")) &&
-        strcmp(settings->address, "::1") != 0)
-        return usage_error("listen", value, "the demo serves on loopback only, 127.0.0.1 or [::1]");
-    settings->demo.address = settings->address;
-    settings->demo.port = (uint16_t)port;
+    if (r != 0)
+        return r;
+    if (!str_has_prefix(str_from_c(settings->listen.address), STR("127.")) &&
+        strcmp(settings->listen.address, "::1") != 0)
+        return value_error(
+            "demo", "listen", value, "the demo serves on loopback only, 127.0.0.1 or [::1]");
+    settings->demo.address = settings->listen.address;
+    settings->demo.port = settings->listen.port;
     return 0;
 }
 
@@ -203,7 +173,7 @@ int cmd_demo(int argc, char *argv[]) {
     if (is_over)
         return r;
     /* On a terminal the log would run into the view, which tells the same. */
-    log_setup(is_live ? LOG_NOTHING : LOG_WARN, LOG_LOGFMT);
+    log_setup(is_live ? LOG_NONE : LOG_WARN, LOG_LOGFMT);
     r = settings.dump_path ? demo_dump(&settings.demo, settings.dump_path, error)
                            : demo_run(&settings.demo, error);
     if (r == 0)

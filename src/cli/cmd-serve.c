@@ -2,29 +2,26 @@
  * berth serve: the extender.
  */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "model/quantity.h"
+#include "cli/values.h"
 #include "serve/daemon.h"
 
 #define POLICIES_MAX 16u
 #define CLIENT_NAMES_MAX 64u
-#define ADDRESS_MAX 64u
 
 /* What the options are collected into; the daemon borrows from it. */
 typedef struct Settings {
     DaemonOptions daemon;
     const char *policies[POLICIES_MAX];
     Str client_names[CLIENT_NAMES_MAX];
-    char address[ADDRESS_MAX];
+    Listen listen;
     LogLevel log_level;
     LogFormat log_format;
 } Settings;
@@ -32,68 +29,29 @@ typedef struct Settings {
 /* --- values -------------------------------------------------------------------- */
 
 static int usage_error(const char *option, const char *value, const char *wanted) {
-    (void)fprintf(stderr, "berth serve: --%s %s: %s\n", option, value, wanted);
-    return EXIT_USAGE;
+    return value_error("serve", option, value, wanted);
 }
 
-/* ADDR:PORT, [ADDR]:PORT or :PORT; numeric only, so that nothing waits for DNS. */
 static int set_listen(Settings *settings, const char *value) {
-    const char *wanted = "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080";
-    Str text = str_from_c(value);
-    size_t colon = str_find_last(text, ':');
-    unsigned char parsed[sizeof(struct in6_addr)];
-    Str address;
-    int64_t port;
+    int r = value_listen("serve", value, &settings->listen);
 
-    if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
-        port > 65535)
-        return usage_error("listen", value, wanted);
-    address = str_take(text, colon);
-    if (str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
-        address = str_of(address.ptr + 1, address.len - 2);
-    if (address.len == 0)
-        address = STR("0.0.0.0");
-    if (str_is(address, "localhost"))
-        address = STR("127.0.0.1");
-    if (address.len >= ADDRESS_MAX)
-        return usage_error("listen", value, wanted);
-    memcpy(settings->address, address.ptr, address.len);
-    settings->address[address.len] = '\0';
-    if (inet_pton(AF_INET, settings->address, parsed) != 1 &&
-        inet_pton(AF_INET6, settings->address, parsed) != 1)
-        return usage_error("listen", value, wanted);
-    settings->daemon.server.address = settings->address;
-    settings->daemon.server.port = (uint16_t)port;
-    return 0;
+    settings->daemon.server.address = settings->listen.address;
+    settings->daemon.server.port = settings->listen.port;
+    return r;
 }
 
-/* Bytes, with the suffixes of Kubernetes: 128Mi. */
 static int set_size(const char *option, const char *value, size_t *ret) {
-    Quantity quantity;
-
-    if (!quantity_parse(str_from_c(value), &quantity) || quantity_value(quantity) < 1 ||
-        quantity_value(quantity) > INT64_C(1) << 40)
-        return usage_error(option, value, "expected a size like 128Mi");
-    *ret = (size_t)quantity_value(quantity);
-    return 0;
+    return value_size("serve", option, value, ret);
 }
 
 static int set_number(
     const char *option, const char *value, int64_t min, int64_t max, unsigned *ret) {
-    int64_t number;
+    int64_t number = 0;
+    int r = value_number("serve", option, value, min, max, &number);
 
-    if (!str_to_int64(str_from_c(value), &number) || number < min || number > max) {
-        char wanted[96];
-
-        (void)snprintf(wanted,
-            sizeof(wanted),
-            "expected a whole number from %lld to %lld",
-            (long long)min,
-            (long long)max);
-        return usage_error(option, value, wanted);
-    }
-    *ret = (unsigned)number;
-    return 0;
+    if (r == 0)
+        *ret = (unsigned)number;
+    return r;
 }
 
 static int add_policy(Settings *settings, const char *value) {

@@ -246,8 +246,9 @@ static Str nodes_body(const Round *round) {
  * not counted where it runs already. */
 static const Filter *first_failing(const Round *round, uint32_t row) {
     const Pod *pod = &round->scene.pod;
-    NodeTable table = *snapshot_table(round->scene.snapshot);
-    uint32_t home = table_find(&table, pod->node_name);
+    const NodeTable *all = snapshot_table(round->scene.snapshot);
+    NodeTable table = *all;
+    uint32_t home = table_find(all, pod->node_name);
     Facts facts;
     Question question = {.program = round->scene.program,
         .table = &table,
@@ -257,8 +258,8 @@ static const Filter *first_failing(const Round *round, uint32_t row) {
         .n = 1,
         .arena = round->arena};
 
-    if (!str_is_empty(pod->node_name) && home < table.n_rows)
-        assert_int_equal(table_without_pod(&table, home, pod->uid, round->arena, &table), 0);
+    if (!str_is_empty(pod->node_name) && home < all->n_rows)
+        assert_int_equal(table_without_pod(all, home, pod->uid, round->arena, &table), 0);
     assert_int_equal(facts_build(round->scene.program, &table, round->arena, &facts), 0);
     for (size_t i = 0; i < round->scene.program->n_filters; i++) {
         const Filter *filter = round->scene.program->filters[i];

@@ -6,8 +6,8 @@
 
 #include "base/vec.h"
 
-static void report(PolicyReader *reader, DiagLevel level, const YamlNode *at, Str hint,
-    const char *format, va_list arguments) {
+__attribute__((format(printf, 5, 0))) static void report(PolicyReader *reader, DiagLevel level,
+    const YamlNode *at, Str hint, const char *format, va_list arguments) {
     char text[512];
     int len = vsnprintf(text, sizeof(text), format, arguments);
     Str message = str_of(text,

@@ -1,0 +1,69 @@
+#include "cli/values.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "cli/commands.h"
+#include "model/quantity.h"
+
+#define SIZE_VALUE_MAX (INT64_C(1) << 40)
+
+int value_error(const char *command, const char *option, const char *value, const char *wanted) {
+    (void)fprintf(stderr, "berth %s: --%s %s: %s\n", command, option, value, wanted);
+    return EXIT_USAGE;
+}
+
+static bool is_numeric_address(const char *address) {
+    unsigned char parsed[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, address, parsed) == 1 || inet_pton(AF_INET6, address, parsed) == 1;
+}
+
+int value_listen(const char *command, const char *value, Listen *ret) {
+    const char *wanted = "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080";
+    Str text = str_from_c(value);
+    size_t colon = str_find_last(text, ':');
+    Str address = str_take(text, colon);
+    int64_t port;
+
+    if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
+        port > UINT16_MAX)
+        return value_error(command, "listen", value, wanted);
+    if (address.len >= 2 && str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
+        address = str_of(address.ptr + 1, address.len - 2);
+    if (str_is_empty(address))
+        address = STR("0.0.0.0");
+    if (str_is(address, "localhost"))
+        address = STR("127.0.0.1");
+    if (address.len >= LISTEN_ADDRESS_MAX)
+        return value_error(command, "listen", value, wanted);
+    memcpy(ret->address, address.ptr, address.len);
+    ret->address[address.len] = '\0';
+    ret->port = (uint16_t)port;
+    return is_numeric_address(ret->address) ? 0 : value_error(command, "listen", value, wanted);
+}
+
+int value_size(const char *command, const char *option, const char *value, size_t *ret) {
+    Quantity quantity;
+
+    if (!quantity_parse(str_from_c(value), &quantity) || quantity_value(quantity) < 1 ||
+        quantity_value(quantity) > SIZE_VALUE_MAX)
+        return value_error(command, option, value, "expected a size like 128Mi");
+    *ret = (size_t)quantity_value(quantity);
+    return 0;
+}
+
+int value_number(const char *command, const char *option, const char *value, int64_t min,
+    int64_t max, int64_t *ret) {
+    char wanted[96];
+
+    if (str_to_int64(str_from_c(value), ret) && *ret >= min && *ret <= max)
+        return 0;
+    (void)snprintf(wanted,
+        sizeof(wanted),
+        "expected a whole number from %lld to %lld",
+        (long long)min,
+        (long long)max);
+    return value_error(command, option, value, wanted);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+/*
+ * Values: what people write behind options, checked.
+ *
+ * Each returns 0, or EXIT_USAGE after saying on stderr which option of which
+ * command has which wrong value and what was expected.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LISTEN_ADDRESS_MAX 64u
+
+typedef struct Listen {
+    char address[LISTEN_ADDRESS_MAX]; /* numeric, no brackets */
+    uint16_t port;
+} Listen;
+
+int value_error(const char *command, const char *option, const char *value, const char *wanted);
+
+/* ADDR:PORT, [ADDR]:PORT or :PORT (all addresses); numeric, or "localhost", so that
+ * nothing waits for DNS. */
+int value_listen(const char *command, const char *value, Listen *ret);
+
+/* Bytes, with the suffixes of Kubernetes: 128Mi. */
+int value_size(const char *command, const char *option, const char *value, size_t *ret);
+
+int value_number(const char *command, const char *option, const char *value, int64_t min,
+    int64_t max, int64_t *ret);
