@@ -76,3 +76,40 @@ def start_berth(berth_path):
     yield start
     statuses = [berth.stop() for berth in running]
     assert not any(statuses), "berth did not end well"  # a sanitizer's finding, for one
+
+
+# --- servers for a whole file, and servers whose log is read ---
+
+
+@pytest.fixture(scope="module")
+def start_shared(berth_path):
+    """start_shared(*flags) -> Berth that lives until the file's tests are over."""
+    running = []
+
+    def start(*flags):
+        running.append(
+            Berth([berth_path, "serve", "--listen", "127.0.0.1:0", *map(str, flags)])
+        )
+        return running[-1]
+
+    yield start
+    assert not any([berth.stop() for berth in running]), "berth did not end well"
+
+
+@pytest.fixture
+def start_logged(berth_path, tmp_path_factory):
+    """start_logged(*flags) -> Berth whose log goes to the file berth.log."""
+    running = []
+
+    def start(*flags):
+        log = tmp_path_factory.mktemp("log") / "berth.log"
+        command = [berth_path, "serve", "--listen", "127.0.0.1:0", *map(str, flags)]
+        berth = Berth(["/bin/sh", "-c", 'exec "$@" 2>"$0"', str(log), *command])
+        berth.log = log
+        running.append(berth)
+        return berth
+
+    yield start
+    statuses = [berth.stop() for berth in running]
+    logs = "\n".join(berth.log.read_text() for berth in running)
+    assert not any(statuses), "berth did not end well:\n" + logs

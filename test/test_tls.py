@@ -284,6 +284,34 @@ def test_handshake_has_a_deadline(start_tls):
         assert sock.recv(100) == b""
 
 
+def test_connection_caps(start_tls, authorities):
+    """Who is one too many is turned away, even in the middle of a handshake."""
+    berth = start_tls("--max-connections-per-address", 3, clients=False)
+    context = client_context(authorities[0])
+    served = []
+
+    def call():
+        with contextlib.suppress(OSError):
+            connection = http.client.HTTPSConnection(
+                berth.host, berth.port, context=context, timeout=20
+            )
+            served.append(post(berth, context, connection))
+            time.sleep(0.5)
+            connection.close()
+
+    for _ in range(3):
+        threads = [threading.Thread(target=call) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert berth.is_alive()
+    assert 3 <= len(served) < 60
+    assert set(served) == {200}
+    time.sleep(0.5)
+    assert post(berth, context) == 200
+
+
 def test_plain_http_on_the_tls_port(start_tls, authorities):
     berth = start_tls(clients=False)
     with socket.create_connection((berth.host, berth.port), timeout=20) as sock:

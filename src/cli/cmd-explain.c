@@ -146,13 +146,15 @@ static void print_why(
 
 static void print_row(const Explanation *explanation, const NodeExplanation *node, int width,
     const Paint *paint, Buf *out) {
-    const char *verdict = !node->verdict ? "pass" : node->verdict->is_unresolvable ? "never" : "no";
+    const char *verdict = !node->verdict                   ? "pass"
+                          : node->verdict->is_unresolvable ? "never"
+                                                           : "rejected";
     char score[8] = "-";
 
     if (node->is_scored)
         (void)snprintf(score, sizeof(score), "%u", node->wire_score);
     buf_printf(out,
-        "%-*.*s  %s%-7s%s  %5s  ",
+        "%-*.*s  %s%-8s%s  %5s  ",
         width,
         STR_FMT(node->node),
         node->verdict ? paint->bad : paint->good,
@@ -218,7 +220,7 @@ static void print_table(const Explanation *explanation, const View *view, const 
         return;
     print_pod(pod, explanation, out);
     buf_printf(out,
-        "%-*s  %-7s  %5s  %s\n",
+        "%-*s  %-8s  %5s  %s\n",
         name_width(nodes, explanation->n_nodes),
         "NODE",
         "VERDICT",

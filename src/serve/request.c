@@ -1,0 +1,370 @@
+/*
+ * Request: from its first line to its end.
+ *
+ *   request_new → start → receive … → answer → request_end
+ *
+ * start() judges the headers and asks admit(); receive() collects the body;
+ * answer() calls handle() and queues the reply. Each may refuse instead. All run
+ * on the worker that owns the connection, so a request needs no lock of its own.
+ */
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "serve/headers.h"
+#include "serve/reply.h"
+#include "serve/server-internal.h"
+
+/* A client that goes on sending after a refusal is listened to this far, so that
+ * it can read the answer; the time for it is CONNECTION_LINGER_SEC. */
+#define LINGER_BYTES ((uint64_t)1024 * 1024 * 1024)
+
+typedef struct Request {
+    Server *server;
+    Connection *connection;
+    char *target; /* path and query as sent */
+    Headers headers;
+    HttpRequest http;
+    HttpReply reply;
+    Str text; /* the one slice of a refusal of our own */
+    Body body;
+    SliceReader reader;
+    int64_t started_nsec; /* 0: headers are not complete yet */
+    bool is_refused;      /* the answer is out, the rest of the body is thrown away */
+    uint64_t thrown_away;
+} Request;
+
+static Arena *arena_take(Server *server) {
+    Arena *arena = NULL;
+
+    pthread_mutex_lock(&server->mutex);
+    if (server->n_arenas > 0)
+        arena = server->arenas[--server->n_arenas];
+    pthread_mutex_unlock(&server->mutex);
+    return arena ? arena : arena_new(SERVER_ARENA_BUDGET);
+}
+
+static void arena_give(Server *server, Arena *arena) {
+    if (!arena)
+        return;
+    arena_reset(arena);
+    pthread_mutex_lock(&server->mutex);
+    if (server->n_arenas < server->arenas_size) {
+        server->arenas[server->n_arenas++] = arena;
+        arena = NULL;
+    }
+    pthread_mutex_unlock(&server->mutex);
+    arena_free(arena);
+}
+
+static enum MHD_Result queue(Request *request, struct MHD_Connection *mhd, bool close) {
+    const HttpReply *reply = &request->reply;
+    struct MHD_Response *response =
+        reply_response(reply, close, request->http.arena, &request->reader);
+    enum MHD_Result result;
+
+    if (!response)
+        return MHD_NO;
+    result = MHD_queue_response(mhd, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Sends request->reply instead of reading the body. A client that waits for "100
+ * Continue", or has nothing to send, is answered in the usual way. One that is
+ * sending now would have its connection reset under its hands and never see why:
+ * it gets the answer raw, and its input is thrown away for a while. */
+static enum MHD_Result refuse_with_reply(Request *request, struct MHD_Connection *mhd) {
+    Server *server = request->server;
+    Connection *connection = request->connection;
+    const Headers *headers = &request->headers;
+    int64_t now = clock_monotonic_nsec();
+
+    request->is_refused = true;
+    if (request->body.data == NULL &&
+        (!headers_announce_body(headers) || headers->expects_continue)) {
+        if (!connection_enter(server->connections, connection, CONNECTION_REPLY, now))
+            return MHD_NO;
+        return queue(request, mhd, /* close= */ true);
+    }
+    body_close(server->bodies, &request->body);
+    if (!connection_enter(server->connections, connection, CONNECTION_LINGER, now))
+        return MHD_NO;
+    return reply_send_raw(&request->reply, connection->fd, session_of(mhd)) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result refuse(Request *request, struct MHD_Connection *mhd, ServerRefusal refusal,
+    unsigned status, const char *text) {
+    atomic_fetch_add_explicit(&request->server->refused[refusal], 1, memory_order_relaxed);
+    request->text = str_from_c(text);
+    request->reply = (HttpReply){
+        .status = status,
+        .content_type = "text/plain; charset=utf-8",
+        .retry_after_sec = status == 503 ? 1 : 0,
+        .slices = &request->text,
+        .n_slices = 1,
+        .tag = -1,
+    };
+    return refuse_with_reply(request, mhd);
+}
+
+static enum MHD_Result refuse_body(Request *request, struct MHD_Connection *mhd, int problem) {
+    if (problem == BODY_E_SIZE)
+        return refuse(request, mhd, SERVER_REFUSED_BODY_SIZE, 413, "the body is too large\n");
+    return refuse(request, mhd, SERVER_REFUSED_MEMORY, 503, "too many bodies at once\n");
+}
+
+#if MHD_VERSION < 0x01000000
+
+/* The bytes of the header as they stand in libmicrohttpd's buffer: see
+ * headers_add_block(). They begin with the method, and @version, the last word
+ * of the request line, lies in them. Empty when that is not so. */
+static Str header_block(
+    struct MHD_Connection *mhd, const char *method, const char *version, size_t *ret_size) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    uintptr_t start = (uintptr_t)method, at = (uintptr_t)version;
+    size_t skip = strlen("HTTP/1.1");
+
+    *ret_size = info ? info->header_size : 0;
+    if (at < start || at - start > *ret_size || *ret_size - (at - start) < skip)
+        return STR_NULL;
+    skip += at - start;
+    return str_of(method + skip, *ret_size - skip);
+}
+
+static void read_headers(Request *request, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, size_t *ret_size) {
+    Headers *headers = &request->headers;
+    int n = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL);
+
+    headers_add_block(headers, header_block(mhd, method, version, ret_size));
+    if (headers->status == 0 && (n < 0 || headers->n_lines != (size_t)n))
+        *headers = (Headers){.status = 400, .problem = "the header lines are malformed\n"};
+    /* NUL in the target ends it for libmicrohttpd, but not on the wire. */
+    if ((uintptr_t)version - (uintptr_t)url != strlen(request->target) + 1)
+        *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
+}
+
+#else /* from 1.0 on it is strict itself, when asked: see STRICTNESS in server.c */
+
+static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const char *name,
+    size_t name_len, const char *value, size_t value_len) {
+    headers_add(context, str_of(name, name_len), str_of(value, value_len));
+    return MHD_YES;
+}
+
+static void read_headers(Request *request, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, size_t *ret_size) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+    (void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, add_header, &request->headers);
+    *ret_size = info ? info->header_size : 0;
+}
+
+#endif
+
+/* What the headers alone forbid. True: refused, *ret is the handler's answer. */
+static bool check_headers(Request *request, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, enum MHD_Result *ret) {
+    Headers *headers = &request->headers;
+    size_t size = 0;
+
+    read_headers(request, mhd, url, method, version, &size);
+    if (!headers_request_line_is_clean(str_from_c(method), str_from_c(request->target)) &&
+        headers->status == 0)
+        *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
+    headers_finish(headers, strcmp(version, "HTTP/1.1") == 0);
+
+    if (headers->status == 400)
+        *ret = refuse(request, mhd, SERVER_REFUSED_HEADERS, 400, headers->problem);
+    else if (size > request->server->options.header_max)
+        *ret = refuse(
+            request, mhd, SERVER_REFUSED_HEADER_SIZE, 431, "the request's header is too large\n");
+    else if (headers->status != 0)
+        *ret = refuse(request, mhd, SERVER_REFUSED_ENCODING, headers->status, headers->problem);
+    else
+        return false;
+    return true;
+}
+
+/* Once per connection, and again when the client CA has changed. */
+static bool authenticate(Server *server, Connection *connection, struct MHD_Connection *mhd) {
+    TlsStore *tls = server->options.tls;
+    char problem[256] = "";
+    uint64_t generation;
+
+    if (!tls || !tls_store_wants_clients(tls))
+        return true;
+    generation = tls_store_generation(tls);
+    if (connection->is_checked && connection->checked_generation == generation)
+        return connection->is_authenticated;
+    connection->is_authenticated =
+        tls_store_peer_is_allowed(tls, session_of(mhd), problem, sizeof(problem));
+    connection->is_checked = true;
+    connection->checked_generation = generation;
+    if (!connection->is_authenticated)
+        log_debug("client is not authenticated", LOG_CSTR("reason", problem));
+    return connection->is_authenticated;
+}
+
+static void fill_http(Request *request, struct MHD_Connection *mhd, const char *method) {
+    Str target = str_from_c(request->target);
+    size_t mark = str_find(target, '?');
+
+    request->http = (HttpRequest){
+        .method = str_from_c(method),
+        .path = str_take(target, mark),
+        .query = mark == SIZE_MAX ? STR_NULL : str_skip(target, mark + 1),
+        .is_authenticated = authenticate(request->server, request->connection, mhd),
+        .arena = request->http.arena,
+    };
+}
+
+/* Headers are complete. */
+static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version) {
+    Server *server = request->server;
+    const Headers *headers = &request->headers;
+    bool has_body;
+    enum MHD_Result result;
+    int r;
+
+    request->started_nsec = clock_monotonic_nsec();
+    if (check_headers(request, mhd, url, method, version, &result))
+        return result;
+    has_body = headers_announce_body(headers);
+    request->http.arena = arena_take(server);
+    if (!request->http.arena)
+        return refuse_body(request, mhd, BODY_E_MEMORY);
+    fill_http(request, mhd, method);
+    if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
+        return refuse_with_reply(request, mhd);
+    if (has_body) {
+        r = body_open(server->bodies, &request->body, headers->content_length);
+        if (r)
+            return refuse_body(request, mhd, r);
+    }
+    if (!connection_enter(server->connections,
+            request->connection,
+            has_body ? CONNECTION_BODY : CONNECTION_HANDLING,
+            request->started_nsec))
+        return MHD_NO;
+    return MHD_YES;
+}
+
+static enum MHD_Result receive(
+    Request *request, struct MHD_Connection *mhd, const char *bytes, size_t *size) {
+    size_t n = *size;
+    int r;
+
+    *size = 0; /* all taken, whatever becomes of it */
+    if (request->is_refused) {
+        request->thrown_away += n;
+        return request->thrown_away < LINGER_BYTES ? MHD_YES : MHD_NO;
+    }
+    r = body_append(request->server->bodies, &request->body, str_of(bytes, n));
+    if (r)
+        return refuse_body(request, mhd, r);
+    atomic_store_explicit(
+        &request->connection->body_bytes, request->body.len, memory_order_relaxed);
+    return MHD_YES;
+}
+
+/* The request is complete. */
+static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
+    Server *server = request->server;
+    bool close;
+
+    if (request->is_refused) /* the answer is out already */
+        return MHD_NO;
+    if (!connection_enter(
+            server->connections, request->connection, CONNECTION_HANDLING, clock_monotonic_nsec()))
+        return MHD_NO;
+    request->http.body = body_seal(&request->body);
+    server->callbacks.handle(server->callbacks.context, &request->http, &request->reply);
+    if (!connection_enter(
+            server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()))
+        return MHD_NO;
+    close = atomic_load_explicit(&server->is_draining, memory_order_relaxed);
+    return queue(request, mhd, close);
+}
+
+static void report(const Request *request, bool is_sent, int64_t now) {
+    const Server *server = request->server;
+    unsigned cut = connection_cut_status(server->connections, request->connection);
+    HttpOutcome outcome = {
+        .tag = request->reply.tag,
+        .status = is_sent || request->is_refused ? request->reply.status : cut,
+        .bytes_in = request->body.len + request->thrown_away,
+        .duration_nsec = now - request->started_nsec,
+    };
+
+    if (is_sent || request->is_refused)
+        outcome.bytes_out = reply_size(&request->reply);
+    if (cut != 0)
+        outcome.tag = -1;
+    if (server->callbacks.finished)
+        server->callbacks.finished(server->callbacks.context, &outcome);
+}
+
+void *request_new(void *context, const char *target, struct MHD_Connection *mhd) {
+    Server *server = context;
+    Connection *connection = connection_of(mhd);
+    Request *request;
+
+    if (!connection || !target)
+        return NULL;
+    if (!connection_begin(server->connections, connection, clock_monotonic_nsec()))
+        return NULL;
+    request = calloc(1, sizeof(*request));
+    if (!request)
+        return NULL;
+    request->server = server;
+    request->connection = connection;
+    request->reply.tag = -1;
+    request->target = strdup(target);
+    if (!request->target) {
+        free(request);
+        return NULL;
+    }
+    return request;
+}
+
+enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const char *url,
+    const char *method, const char *version, const char *bytes, size_t *size, void **state) {
+    Request *request = *state;
+
+    if (!request)
+        return MHD_NO; /* no memory, or the connection was refused */
+    if (request->started_nsec == 0)
+        return start(request, mhd, url, method, version);
+    if (*size > 0)
+        return receive(request, mhd, bytes, size);
+    return answer(request, mhd);
+}
+
+void request_end(
+    void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code) {
+    Server *server = context;
+    Request *request = *state;
+    int64_t now = clock_monotonic_nsec();
+
+    if (!request)
+        return;
+    if (request->started_nsec != 0)
+        report(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK, now);
+    else if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)
+        atomic_fetch_add_explicit(
+            &server->refused[SERVER_REFUSED_HEADERS], 1, memory_order_relaxed);
+    (void)connection_enter(server->connections, request->connection, CONNECTION_IDLE, now);
+    body_close(server->bodies, &request->body);
+    arena_give(server, request->http.arena);
+    free(request->target);
+    free(request);
+    *state = NULL;
+}

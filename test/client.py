@@ -1,0 +1,114 @@
+"""A small HTTP client for tests, which looks at every reply as strictly as it can."""
+
+import http.client
+import json
+import os
+import pathlib
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+FIXTURES = REPOSITORY / "test" / "wire" / "fixtures"
+IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
+PATIENCE = 30  # seconds, for things that take a moment; the machine may be busy
+
+
+def no_duplicates(pairs):
+    keys = [key for key, _ in pairs]
+    assert len(keys) == len(set(keys)), f"a key comes twice: {keys}"
+    return dict(pairs)
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+        self.text = body.decode("utf-8")  # berth never sends anything else
+
+    def json(self):
+        return json.loads(self.text, object_pairs_hook=no_duplicates)
+
+    def error(self):
+        """The text of {"Error": text}, and nothing else."""
+        assert list(self.json()) == ["Error"], self.text
+        return self.json()["Error"]
+
+
+def open_connection(berth, context=None):
+    if berth.scheme == "https":
+        return http.client.HTTPSConnection(
+            berth.host, berth.port, timeout=PATIENCE, context=context
+        )
+    return http.client.HTTPConnection(berth.host, berth.port, timeout=PATIENCE)
+
+
+def ask(berth, method, path, body=None, headers=(), connection=None, context=None, **options):
+    """One request; on @connection, or on one of its own."""
+    used = connection or open_connection(berth, context)
+    try:
+        used.request(method, path, body=body, headers=dict(headers), **options)
+        response = used.getresponse()
+        reply = Reply(response.status, response.headers, response.read())
+    finally:
+        if not connection:
+            used.close()
+    # kube-scheduler drops connections that carry chunked replies.
+    assert reply.headers["Transfer-Encoding"] is None
+    assert reply.headers.get_all("Content-Length") is not None
+    assert len(reply.headers.get_all("Content-Length")) == 1
+    if method != "HEAD":
+        assert int(reply.headers["Content-Length"]) == len(reply.body)
+    return reply
+
+
+def post(berth, verb, body, connection=None, **options):
+    """A verb, as kube-scheduler asks it. @body: bytes, or what becomes JSON."""
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Go-http-client/1.1",
+        "Accept-Encoding": "gzip",
+    }
+    path = verb if verb.startswith("/") else "/" + verb
+    reply = ask(berth, "POST", path, body, headers, connection, **options)
+    assert reply.headers["Content-Type"].split(";")[0] == "application/json"
+    assert reply.headers["Content-Encoding"] is None
+    return reply
+
+
+def get(berth, path, **options):
+    return ask(berth, "GET", path, **options)
+
+
+def metrics(berth, **options):
+    """{'name{label="value",…}': number} of /metrics, labels in the page's order."""
+    reply = get(berth, "/metrics", **options)
+    assert reply.status == 200
+    figures = {}
+    for line in reply.text.splitlines():
+        if not line.startswith("#"):
+            name, _, value = line.rpartition(" ")
+            assert name not in figures, f"{name} comes twice"
+            figures[name] = float(value)
+    return figures
+
+
+def wait_until(check, what):
+    """Waits for check() to return something true, and returns it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        result = check()
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"waited in vain for: {what}"
+        time.sleep(0.05)
+
+
+def fixture_body(name):
+    return (FIXTURES / f"{name}.json").read_bytes()
+
+
+def write_cluster(path, nodes, pods=()):
+    items = [{"apiVersion": "v1", "kind": "Node", **node} for node in nodes]
+    items += [{"apiVersion": "v1", "kind": "Pod", **pod} for pod in pods]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return path
