@@ -1,0 +1,380 @@
+#include "cluster/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/test-assert.h"
+
+#define BUDGET ((size_t)16 << 20)
+
+static const Taint gpu_taint[] = {
+    {.key = STR("gpu"), .value = STR("a"), .effect = TAINT_NO_SCHEDULE}};
+static const Taint same_taint[] = {
+    {.key = STR("gpu"), .value = STR("a"), .effect = TAINT_NO_SCHEDULE}};
+static const Taint other_value[] = {
+    {.key = STR("gpu"), .value = STR("b"), .effect = TAINT_NO_SCHEDULE}};
+static const Taint other_effect[] = {
+    {.key = STR("gpu"), .value = STR("a"), .effect = TAINT_NO_EXECUTE}};
+static const Taint two_taints[] = {
+    {.key = STR("gpu"), .value = STR("a"), .effect = TAINT_NO_SCHEDULE},
+    {.key = STR("x"), .effect = TAINT_NO_SCHEDULE}};
+
+#define TAINTS(array) ((Taints){.items = (array), .n = ELEMENTS_OF(array)})
+
+/* A list of resources that lives as long as the block it stands in. */
+#define RESOURCES(...)                                                                             \
+    ((Resources){.items = (Resource[]){__VA_ARGS__},                                               \
+        .n = sizeof((Resource[]){__VA_ARGS__}) / sizeof(Resource)})
+
+static int64_t allocatable(const NodeTable *table, const char *resource, size_t row) {
+    return table_find_resource(table, str_from_c(resource))->allocatable[row];
+}
+
+static int64_t requested(const NodeTable *table, const char *resource, size_t row) {
+    return table_find_resource(table, str_from_c(resource))->requested[row];
+}
+
+/* --- rows ------------------------------------------------------------------------------ */
+
+static void test_empty(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(NULL, 0, NULL, 0, arena, &table), 0);
+    assert_int_equal(table.n_rows, 0);
+    assert_int_equal(table_find(&table, STR("a")), 0); /* n_rows: nobody knows it */
+    assert_int_equal(table_find(&table, STR_NULL), 0);
+    assert_int_equal(table.n_resources, 2);
+    assert_int_equal(table.taint_set[0], 0);
+    assert_int_equal(table.n_pods[0], 0);
+    assert_false(table.is_ready[0]);
+    assert_true(str_is_empty(table.literals[0]));
+}
+
+static void test_rows(void **state) {
+    static const Label labels[] = {{STR("pool"), STR("x")}};
+    Node nodes[] = {
+        {.name = STR("a"), .is_ready = true, .labels = {.items = labels, .n = 1}},
+        {.name = STR("b.c-d"), .is_unschedulable = true},
+        {.name = STR("Not allowed")},
+        {.name = STR("a")},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), NULL, 0, arena, &table), 0);
+    assert_int_equal(table_find(&table, STR("a")), 0); /* of equal names the first */
+    assert_int_equal(table_find(&table, STR("b.c-d")), 1);
+    assert_int_equal(table_find(&table, STR("Not allowed")), 2);
+    assert_int_equal(table_find(&table, STR("b")), 4);
+    assert_text("literal", table.literals[0], "\"a\"");
+    assert_text("literal", table.literals[1], "\"b.c-d\"");
+    assert_text("no literal", table.literals[2], "");
+    assert_text("literal", table.literals[3], "\"a\"");
+    assert_true(table.is_ready[0] && !table.is_ready[1]);
+    assert_true(table.is_unschedulable[1] && !table.is_unschedulable[0]);
+    assert_int_equal(table.labels[0].n, 1);
+    assert_int_equal(table.labels[4].n, 0); /* the node nobody knows */
+}
+
+/* --- taints ---------------------------------------------------------------------------- */
+
+static void test_taint_sets(void **state) {
+    Node nodes[] = {
+        {.name = STR("none")},
+        {.name = STR("gpu"), .taints = TAINTS(gpu_taint)},
+        {.name = STR("same"), .taints = TAINTS(same_taint)},
+        {.name = STR("value"), .taints = TAINTS(other_value)},
+        {.name = STR("effect"), .taints = TAINTS(other_effect)},
+        {.name = STR("two"), .taints = TAINTS(two_taints)},
+        {.name = STR("again"), .taints = TAINTS(gpu_taint)},
+        {.name = STR("nothing")},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), NULL, 0, arena, &table), 0);
+    assert_int_equal(table.n_taint_sets, 5); /* the empty one, and four */
+    assert_int_equal(table.taint_sets[0].n, 0);
+    assert_int_equal(table.taint_set[0], 0);
+    assert_int_equal(table.taint_set[7], 0);
+    assert_int_equal(table.taint_set[1], table.taint_set[2]);
+    assert_int_equal(table.taint_set[1], table.taint_set[6]);
+    for (size_t i = 3; i < 6; i++)
+        assert_int_not_equal(table.taint_set[1], table.taint_set[i]);
+    assert_int_equal(table.taint_sets[table.taint_set[5]].n, 2);
+}
+
+/* Many distinct lists are still right; only sharing is lost beyond the search. */
+static void test_many_taint_sets(void **state) {
+    enum { N = 300 };
+    static Node nodes[N];
+    static Taint taints[N];
+    static char keys[N][16];
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(keys[i], sizeof(keys[i]), "k%zu", i % 150);
+        taints[i] = (Taint){.key = str_from_c(keys[i]), .effect = TAINT_NO_SCHEDULE};
+        nodes[i] = (Node){.name = str_from_c(keys[i]), .taints = {.items = &taints[i], .n = 1}};
+    }
+    assert_int_equal(table_build(nodes, N, NULL, 0, arena, &table), 0);
+    for (size_t i = 0; i < N; i++) {
+        const Taints *set = &table.taint_sets[table.taint_set[i]];
+
+        assert_int_equal(set->n, 1);
+        assert_true(str_eq(set->items[0].key, taints[i].key));
+    }
+}
+
+/* --- resources ------------------------------------------------------------------------- */
+
+static void test_resources(void **state) {
+    Node nodes[] = {
+        {.name = STR("a"),
+            .allocatable = RESOURCES({STR("memory"), 100}, {STR("gpu"), 2}, {STR("cpu"), 1000})},
+        {.name = STR("b"), .allocatable = RESOURCES({STR("cpu"), 500}, {STR("memory"), -7})},
+    };
+    Pod pods[] = {
+        {.node_name = STR("b"), .requests = RESOURCES({STR("cpu"), 100}, {STR("disk"), 5})},
+        {.node_name = STR("b"), .requests = RESOURCES({STR("cpu"), 20}, {STR("memory"), -3})},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, 2, pods, 2, arena, &table), 0);
+    assert_text("cpu", table.resources[TABLE_CPU].name, "cpu");
+    assert_text("memory", table.resources[TABLE_MEMORY].name, "memory");
+    assert_int_equal(allocatable(&table, "cpu", 0), 1000);
+    assert_int_equal(allocatable(&table, "memory", 0), 100);
+    assert_int_equal(allocatable(&table, "gpu", 0), 2);
+    assert_int_equal(allocatable(&table, "gpu", 1), 0);
+    assert_int_equal(allocatable(&table, "memory", 1), 0); /* never negative */
+    assert_int_equal(requested(&table, "cpu", 1), 120);
+    assert_int_equal(requested(&table, "disk", 1), 5); /* only a pod has it */
+    assert_int_equal(allocatable(&table, "disk", 1), 0);
+    assert_int_equal(requested(&table, "memory", 1), 0);
+    assert_null(table_find_resource(&table, STR("nobody has it")));
+    for (size_t i = 0; i < table.n_resources; i++) { /* the node nobody knows */
+        assert_int_equal(table.resources[i].allocatable[2], 0);
+        assert_int_equal(table.resources[i].requested[2], 0);
+    }
+}
+
+static void test_resources_ceiling(void **state) {
+    enum { N = 300 };
+    static char names[N][16];
+    Resource items[N];
+    Node nodes[N / 50];
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "r%zu", i);
+        items[i] = (Resource){.name = str_from_c(names[i]), .amount = (int64_t)i + 1};
+    }
+    for (size_t i = 0; i < N / 50; i++)
+        nodes[i] =
+            (Node){.name = str_from_c(names[i]), .allocatable = {.items = items + 50 * i, .n = 50}};
+    assert_int_equal(table_build(nodes, N / 50, NULL, 0, arena, &table), 0);
+    assert_int_equal(table.n_resources, TABLE_RESOURCES_MAX);
+    assert_int_equal(allocatable(&table, "r60", 1), 61);
+    assert_null(table_find_resource(&table, STR("r299"))); /* not counted, and no harm done */
+}
+
+/* --- pods ------------------------------------------------------------------------------ */
+
+static void test_pods(void **state) {
+    Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}, {.name = STR("a")}};
+    Pod pods[] = {
+        {.name = STR("p0"), .node_name = STR("b")},
+        {.name = STR("p1"), .node_name = STR("a"), .requests = RESOURCES({STR("cpu"), 7})},
+        {.name = STR("p2"), .node_name = STR("b"), .is_terminating = true},
+        {.name = STR("p3"),
+            .node_name = STR("b"),
+            .is_terminal = true,
+            .requests = RESOURCES({STR("cpu"), 9})},
+        {.name = STR("p4"), .requests = RESOURCES({STR("cpu"), 9})},
+        {.name = STR("p5"), .node_name = STR("gone"), .requests = RESOURCES({STR("cpu"), 9})},
+        {.name = STR("p6"), .nominated_node_name = STR("a")},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, 3, pods, ELEMENTS_OF(pods), arena, &table), 0);
+    assert_int_equal(table.n_pods[0], 1);
+    assert_int_equal(table.n_pods[1], 2);
+    assert_int_equal(table.n_pods[2], 0); /* of equal names the first has them */
+    assert_int_equal(table.n_pods[3], 0); /* the node nobody knows */
+    assert_text("pod", table.pods[0][0]->name, "p1");
+    assert_text("pod", table.pods[1][0]->name, "p0");
+    assert_text("pod", table.pods[1][1]->name, "p2");
+    assert_int_equal(requested(&table, "cpu", 0), 7);
+    assert_int_equal(requested(&table, "cpu", 1), 0);
+    assert_int_equal(requested(&table, "cpu", 3), 0);
+}
+
+static void test_requests_saturate(void **state) {
+    Node node = {.name = STR("a")};
+    Pod pods[] = {
+        {.node_name = STR("a"), .requests = RESOURCES({STR("memory"), INT64_MAX})},
+        {.node_name = STR("a"), .requests = RESOURCES({STR("memory"), INT64_MAX})},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table;
+
+    (void)state;
+    assert_int_equal(table_build(&node, 1, pods, 2, arena, &table), 0);
+    assert_int_equal(requested(&table, "memory", 0), INT64_MAX);
+}
+
+/* A scheduler that sends whole nodes does not send their pods. */
+static void test_adopt_pods(void **state) {
+    Node known[] = {{.name = STR("a")}, {.name = STR("b")}};
+    Node sent[] = {
+        {.name = STR("b"), .allocatable = RESOURCES({STR("cpu"), 10})},
+        {.name = STR("new"), .allocatable = RESOURCES({STR("gpu"), 1})},
+        {.name = STR("a")},
+        {.name = STR("b")},
+    };
+    Pod pods[] = {
+        {.name = STR("p0"), .node_name = STR("a"), .requests = RESOURCES({STR("disk"), 3})},
+        {.name = STR("p1"), .node_name = STR("b"), .requests = RESOURCES({STR("cpu"), 4})},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable from, into;
+
+    (void)state;
+    assert_int_equal(table_build(known, 2, pods, 2, arena, &from), 0);
+    assert_int_equal(table_build(sent, 4, NULL, 0, arena, &into), 0);
+    assert_int_equal(table_adopt_pods(&into, &from, arena), 0);
+    assert_int_equal(into.n_pods[0], 1);
+    assert_text("pod", into.pods[0][0]->name, "p1");
+    assert_int_equal(requested(&into, "cpu", 0), 4);
+    assert_int_equal(allocatable(&into, "cpu", 0), 10);
+    assert_int_equal(into.n_pods[1], 0);
+    assert_int_equal(requested(&into, "cpu", 1), 0);
+    assert_int_equal(into.n_pods[2], 1);
+    assert_int_equal(requested(&into, "disk", 2), 3); /* a column only @from had */
+    assert_int_equal(allocatable(&into, "disk", 2), 0);
+    assert_int_equal(into.n_pods[3], 1); /* the same name again */
+    assert_int_equal(allocatable(&into, "gpu", 1), 1);
+    assert_text("cpu", into.resources[TABLE_CPU].name, "cpu");
+}
+
+static void test_without_pod(void **state) {
+    Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
+    Pod pods[] = {
+        {.uid = STR("u0"), .node_name = STR("a"), .requests = RESOURCES({STR("cpu"), 3})},
+        {.uid = STR("u1"),
+            .node_name = STR("a"),
+            .requests = RESOURCES({STR("cpu"), 4}, {STR("gpu"), 1})},
+        {.uid = STR("u2"), .node_name = STR("b"), .requests = RESOURCES({STR("cpu"), 5})},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table, without;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, 2, pods, 3, arena, &table), 0);
+    assert_int_equal(table_without_pod(&table, 0, STR("u1"), arena, &without), 0);
+    assert_int_equal(without.n_pods[0], 1);
+    assert_ptr_equal(without.pods[0][0], &pods[0]);
+    assert_int_equal(requested(&without, "cpu", 0), 3);
+    assert_int_equal(requested(&without, "gpu", 0), 0);
+    assert_int_equal(requested(&without, "cpu", 1), 5);
+    assert_int_equal(without.n_pods[1], 1);
+    assert_int_equal(requested(&table, "cpu", 0), 7); /* the original stays */
+    assert_int_equal(table.n_pods[0], 2);
+
+    assert_int_equal(table_without_pod(&table, 0, STR("u2"), arena, &without), 0); /* not there */
+    assert_int_equal(without.n_pods[0], 2);
+    assert_int_equal(requested(&without, "cpu", 0), 7);
+    assert_int_equal(requested(&without, "cpu", 1), 5);
+}
+
+/* What is left is what the others ask, also where the sum had stopped at its limit
+ * and where a pod asked for less than nothing. */
+static void test_without_pod_is_exact(void **state) {
+    Node node = {.name = STR("a")};
+    Pod pods[] = {
+        {.uid = STR("u0"),
+            .node_name = STR("a"),
+            .requests = RESOURCES({STR("memory"), INT64_MAX})},
+        {.uid = STR("u1"),
+            .node_name = STR("a"),
+            .requests = RESOURCES({STR("memory"), INT64_MAX})},
+        {.uid = STR("u2"), .node_name = STR("a"), .requests = RESOURCES({STR("cpu"), -5})},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table, without;
+
+    (void)state;
+    assert_int_equal(table_build(&node, 1, pods, 3, arena, &table), 0);
+    assert_int_equal(table_without_pod(&table, 0, STR("u0"), arena, &without), 0);
+    assert_int_equal(requested(&without, "memory", 0), INT64_MAX);
+    assert_int_equal(table_without_pod(&table, 0, STR("u2"), arena, &without), 0);
+    assert_int_equal(requested(&without, "cpu", 0), 0);
+}
+
+/* --- memory ---------------------------------------------------------------------------- */
+
+/* With any budget: the table, or -ENOMEM. */
+static void test_budgets(void **state) {
+    Node nodes[] = {
+        {.name = STR("a"),
+            .taints = TAINTS(gpu_taint),
+            .allocatable = RESOURCES({STR("cpu"), 1}, {STR("gpu"), 1})},
+        {.name = STR("b"), .taints = TAINTS(two_taints)},
+    };
+    Pod pods[] = {
+        {.uid = STR("u"), .node_name = STR("a"), .requests = RESOURCES({STR("disk"), 3})}};
+    unsigned n_built = 0;
+
+    (void)state;
+    for (size_t budget = 0; budget < 8192; budget += 16) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        NodeTable table, own, without;
+        int r = table_build(nodes, 2, pods, 1, arena, &table);
+
+        if (r == 0)
+            r = table_build(nodes, 2, NULL, 0, arena, &own);
+        if (r == 0)
+            r = table_adopt_pods(&own, &table, arena);
+        if (r == 0)
+            r = table_without_pod(&own, 0, STR("u"), arena, &without);
+        assert_true(r == 0 || r == -ENOMEM);
+        if (r < 0)
+            continue;
+        assert_int_equal(requested(&own, "disk", 0), 3);
+        assert_int_equal(requested(&without, "disk", 0), 0);
+        n_built++;
+    }
+    assert_true(n_built > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_taint_sets),
+        cmocka_unit_test(test_many_taint_sets),
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_resources_ceiling),
+        cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_requests_saturate),
+        cmocka_unit_test(test_adopt_pods),
+        cmocka_unit_test(test_without_pod),
+        cmocka_unit_test(test_without_pod_is_exact),
+        cmocka_unit_test(test_budgets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+"""What the README shows is what the program prints, and every policy we ship can be used."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def console_blocks():
+    text = (ROOT / "README.md").read_text()
+    for block in re.findall(r"```console\n\$ (.*?)```", text, re.S):
+        command, _, output = block.partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize("command,output", list(console_blocks()))
+def test_readme_shows_real_output(berth_path, command, output):
+    words = command.split()
+    assert words[0] == "build/berth"
+    done = subprocess.run([berth_path, *words[1:]], cwd=ROOT, capture_output=True, text=True,
+                          env={**os.environ, "NO_COLOR": "1"}, timeout=60)
+    assert done.stdout == output
+
+
+def test_readme_has_examples():
+    assert len(list(console_blocks())) >= 2
+
+
+def test_policy_in_the_readme_is_the_example():
+    blocks = re.findall(r"```yaml\n(apiVersion.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert blocks[0] == (ROOT / "examples/policy.yaml").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "policies").glob("*.yaml")), ids=lambda p: p.name)
+def test_shipped_policies_are_good(berth_path, path):
+    done = subprocess.run([berth_path, "check", path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    assert "warning" not in done.stdout
+
+
+def test_policy_documented_in_the_manual_is_good(berth_path, tmp_path):
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/policy.md").read_text(), re.S)[1]
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    done = subprocess.run([berth_path, "check", file], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_rule_kind_is_documented():
+    kinds = re.findall(r'\.field = STR\("(\w+)"\)',
+                       "".join(p.read_text() for p in (ROOT / "src/policy").glob("rule-*.c")))
+    manual = (ROOT / "docs/policy.md").read_text()
+    assert len(kinds) == 9
+    assert [k for k in kinds if f"`{k}`" not in manual] == []
+
+
+def test_every_option_of_serve_is_in_its_help(berth_path):
+    source = (ROOT / "src/cli/cmd-serve.c").read_text()
+    options = re.findall(r'\{"([a-z-]+)", (?:no|required)_argument', source)
+    text = subprocess.run([berth_path, "serve", "--help"], capture_output=True, text=True,
+                          timeout=60).stdout
+    assert len(options) > 15
+    assert [o for o in options if f"--{o}" not in text and o != "help"] == []
