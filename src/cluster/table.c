@@ -276,6 +276,18 @@ static int copy_counts(const NodeTable *table, Arena *arena, NodeTable *ret) {
     return 0;
 }
 
+/* Anew, not by subtraction: a sum may have stopped at its limit. */
+static void sum_requests(
+    ResourceColumn *column, uint32_t row, const Pod *const *pods, uint32_t n_pods) {
+    column->requested[row] = 0;
+    for (uint32_t i = 0; i < n_pods; i++) {
+        const Resource *asked = resources_find(&pods[i]->requests, column->name);
+
+        if (asked)
+            column->requested[row] = num_add_sat(column->requested[row], amount_of(asked));
+    }
+}
+
 int table_without_pod(const NodeTable *table, uint32_t row, Str uid, Arena *arena, NodeTable *ret) {
     const Pod **others = ARENA_ARRAY(arena, const Pod *, table->n_pods[row]);
     const Pod *taken = NULL;
@@ -291,12 +303,8 @@ int table_without_pod(const NodeTable *table, uint32_t row, Str uid, Arena *aren
             others[ret->n_pods[row]++] = table->pods[row][i];
     }
     ret->pods[row] = others;
-    for (size_t i = 0; taken && i < ret->n_resources; i++) {
-        ResourceColumn *column = &ret->resources[i];
-
-        column->requested[row] =
-            num_sub_sat(column->requested[row], resources_get(&taken->requests, column->name));
-    }
+    for (size_t i = 0; taken && i < ret->n_resources; i++)
+        sum_requests(&ret->resources[i], row, others, ret->n_pods[row]);
     return 0;
 }
 

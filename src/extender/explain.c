@@ -37,7 +37,8 @@ static int start(const View *view, const Pod *pod, Arena *arena, Explaining *ret
     };
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
-    return 0;
+    return error_trace(
+        view_leave_out(view, pod, arena, &ret->question.table, &ret->question.facts));
 }
 
 static int find_policies(Explaining *explaining) {

@@ -28,8 +28,11 @@ static int judge(const View *view, const PreemptArgs *args, Arena *arena, const 
         .n = args->candidates.n,
         .arena = arena,
     };
+    int r = view_leave_out(view, &args->pod, arena, &question.table, &question.facts);
 
-    return error_trace(evaluate_filters(&question, /* only_unresolvable= */ true, verdicts));
+    if (r == 0)
+        r = evaluate_filters(&question, /* only_unresolvable= */ true, verdicts);
+    return error_trace(r);
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth

@@ -8,13 +8,16 @@
  *   6. The same view and the same request give the same bytes.
  *
  * And: both node modes agree; each node is answered for once; its reason is that
- * of the first filter, by number, that fails when each is asked by itself.
+ * of the first filter, by number, that fails when each is asked by itself; and an
+ * explanation says of each node what filter and prioritize say.
  */
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/test-assert.h"
+#include "extender/explain.h"
 #include "extender/score.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
@@ -24,6 +27,7 @@
 #define SEED UINT64_C(0x5eed0fbe27)
 #define ROUNDS 250u
 #define NODES_MAX 14u
+#define PODS_MAX 20u
 #define TEXT_MAX ((size_t)1 << 20)
 
 /* --- chance --------------------------------------------------------------------------- */
@@ -74,8 +78,8 @@ static const char *const matches[] = {
     "",
     "match: {namespaces: [x]}, ",
     "match: {podSelector: {matchLabels: {app: web}}}, ",
-    "match: {namespaces: [x, y], podSelector: {matchExpressions: [{key: app, operator: "
-    "Exists}]}}, ",
+    ("match: {namespaces: [x, y], podSelector: {matchExpressions: [{key: app, operator: "
+     "Exists}]}}, "),
 };
 
 static void draw_policy(unsigned number, Buf *out) {
@@ -123,7 +127,9 @@ static void draw_node(unsigned number, Buf *out) {
         below(3) ? "" : ", example.com/dev: 2");
 }
 
-static void draw_pod(unsigned number, unsigned n_nodes, bool is_placed, Buf *out) {
+#define NOWHERE UINT_MAX
+
+static void draw_pod(unsigned number, unsigned node, Buf *out) {
     static const char *const labels[] = {"", "app: web", "app: db"};
     static const char *const tolerations[] = {
         "", "{operator: Exists}", "{key: gpu, operator: Exists}", "{key: x, value: y}"};
@@ -136,14 +142,15 @@ static void draw_pod(unsigned number, unsigned n_nodes, bool is_placed, Buf *out
         below(3000),
         below(3000),
         below(4) ? "" : ", example.com/dev: 1");
-    if (is_placed)
-        buf_printf(out, ", on: n%u, phase: %s", below(n_nodes + 1), ONE_OF(phases));
+    if (node != NOWHERE)
+        buf_printf(out, ", on: n%u, phase: %s", node, ONE_OF(phases));
     buf_append(out, STR("}"));
 }
 
 static Str draw_scene(Arena *arena, unsigned *ret_n_nodes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    unsigned n_policies = below(4), n_pods = below(20);
+    unsigned n_policies = below(4), n_pods = below(PODS_MAX), asked = below(PODS_MAX);
+    unsigned homes[PODS_MAX];
 
     *ret_n_nodes = 1 + below(NODES_MAX);
     buf_append(&text, n_policies ? STR("policies:\n") : STR_NULL);
@@ -154,12 +161,13 @@ static Str draw_scene(Arena *arena, unsigned *ret_n_nodes) {
         draw_node(i, &text);
     buf_append(&text, n_pods ? STR("pods:\n") : STR_NULL);
     for (unsigned i = 0; i < n_pods; i++) {
+        homes[i] = below(*ret_n_nodes + 1); /* one of them is not there */
         buf_append(&text, STR("  - "));
-        draw_pod(i, *ret_n_nodes, /* is_placed= */ true, &text);
+        draw_pod(i, homes[i], &text);
         buf_append(&text, STR("\n"));
     }
-    buf_append(&text, STR("pod: "));
-    draw_pod(below(30), *ret_n_nodes, /* is_placed= */ below(6) == 0, &text);
+    buf_append(&text, STR("pod: ")); /* now and then one that runs already */
+    draw_pod(asked, asked < n_pods && below(3) == 0 ? homes[asked] : NOWHERE, &text);
     buf_append(&text, STR("\n"));
     return arena_copy(arena, buf_str(&text));
 }
@@ -426,24 +434,63 @@ static bool check_preempt(const Round *round) {
     return at == reply.n;
 }
 
+/* --- explain ---------------------------------------------------------------------------- */
+
+static unsigned score_of(const ReplyScores *reply, Str host) {
+    for (size_t i = 0; i < reply->n; i++)
+        if (str_eq(reply->items[i].host, host))
+            return (unsigned)reply->items[i].score;
+    return 0; /* left out */
+}
+
+static bool check_explain(const Round *round) {
+    Round all = *round;
+    Explanation explanation;
+    ReplyScores scored;
+
+    all.n = (unsigned)snapshot_table(round->scene.snapshot)->n_rows;
+    if (!reply_scores(
+            ask(round, round->view, VERB_PRIORITIZE, names_body(&all)), round->arena, &scored))
+        return false;
+    assert_int_equal(
+        extender_explain(round->view, &round->scene.pod, round->arena, &explanation), 0);
+    if (explanation.n_nodes != all.n)
+        return false;
+    for (uint32_t row = 0; row < explanation.n_nodes; row++) {
+        const NodeExplanation *node = &explanation.nodes[row];
+
+        if (!is_node(node->node, row) || node->verdict != first_failing(round, row) ||
+            (node->verdict && node->n_failed == 0))
+            return false;
+        for (size_t i = 0; i < node->n_failed; i++)
+            if (str_is_empty(node->failed[i].detail))
+                return false;
+        if (node->is_scored && node->wire_score != score_of(&scored, node->node))
+            return false;
+    }
+    return true;
+}
+
 static void test_rounds(void **state) {
     (void)state;
     chance_state = SEED;
     for (unsigned i = 0; i < ROUNDS; i++) {
         Round round;
-        bool filters_hold, scores_hold, victims_hold;
+        bool filters_hold, scores_hold, victims_hold, explained;
 
         round_init(&round);
         filters_hold = check_filter(&round);
         scores_hold = check_prioritize(&round);
         victims_hold = check_preempt(&round);
-        if (!filters_hold || !scores_hold || !victims_hold) {
+        explained = check_explain(&round);
+        if (!filters_hold || !scores_hold || !victims_hold || !explained) {
             (void)fprintf(stderr,
-                "round %u: filter %d, prioritize %d, preempt %d\n%.*s%.*s\n%.*s\n",
+                "round %u: filter %d, prioritize %d, preempt %d, explain %d\n%.*s%.*s\n%.*s\n",
                 i,
                 filters_hold,
                 scores_hold,
                 victims_hold,
+                explained,
                 STR_FMT(round.text),
                 STR_FMT(names_body(&round)),
                 STR_FMT(ask(&round, round.view, VERB_FILTER, names_body(&round))));

@@ -84,3 +84,30 @@ int view_new(Snapshot *snapshot, Program *program, View **ret) {
     *ret = TAKE_PTR(view);
     return 0;
 }
+
+/* Rare, so the table is copied with the pod taken out. */
+int view_leave_out(
+    const View *view, const Pod *pod, Arena *arena, const NodeTable **table, const Facts **facts) {
+    NodeTable *others;
+    Facts *their_facts;
+    uint32_t row;
+    int r;
+
+    if (str_is_empty(pod->node_name) || str_is_empty(pod->uid))
+        return 0;
+    row = table_find(*table, pod->node_name);
+    if (row == (*table)->n_rows)
+        return 0;
+    others = ARENA_NEW(arena, NodeTable);
+    their_facts = ARENA_NEW(arena, Facts);
+    if (!others || !their_facts)
+        return error_origin(-ENOMEM);
+    r = table_without_pod(*table, row, pod->uid, arena, others);
+    if (r == 0)
+        r = facts_build(view->program, others, arena, their_facts);
+    if (r < 0)
+        return error_trace(r);
+    *table = others;
+    *facts = their_facts;
+    return 0;
+}

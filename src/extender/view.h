@@ -54,3 +54,9 @@ int view_new(Snapshot *snapshot, Program *program, View **ret);
 View *view_ref(View *view);
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
+
+/* A pod that runs on a node already (an in-place resize asks so) must not be counted
+ * against itself. Replaces @table and @facts, which go together, by ones in which
+ * it is not; leaves them alone when it runs nowhere. 0, or -ENOMEM. */
+int view_leave_out(
+    const View *view, const Pod *pod, Arena *arena, const NodeTable **table, const Facts **facts);

@@ -256,29 +256,6 @@ static int decode_filter_body(const View *view, Str body, Arena *arena, FilterAr
     return finish(&reader, error);
 }
 
-/* A pod that already runs on a node (an in-place resize asks so) must not be
- * counted against itself. Rare, so the table is copied with it taken out. */
-static int take_pod_out(FilterArgs *args, const View *view, Arena *arena) {
-    uint32_t row = table_find(args->table, args->pod.node_name);
-    NodeTable *without;
-    Facts *facts;
-    int r;
-
-    if (str_is_empty(args->pod.node_name) || row == args->table->n_rows ||
-        str_is_empty(args->pod.uid))
-        return 0;
-    without = ARENA_NEW(arena, NodeTable);
-    facts = ARENA_NEW(arena, Facts);
-    if (!without || !facts)
-        return error_origin(-ENOMEM);
-    r = table_without_pod(args->table, row, args->pod.uid, arena, without);
-    if (r == 0)
-        r = facts_build(view->program, without, arena, facts);
-    args->table = without;
-    args->facts = facts;
-    return error_trace(r);
-}
-
 int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error) {
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
@@ -303,7 +280,7 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
         if (r < 0)
             return error_trace(r);
     }
-    return error_trace(take_pod_out(ret, view, arena));
+    return error_trace(view_leave_out(view, &ret->pod, arena, &ret->table, &ret->facts));
 }
 
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {

@@ -30,6 +30,15 @@ static int too_large(const char *path, size_t limit, char *error) {
     return fail(-EFBIG, path, what, error);
 }
 
+/* Where the next bytes go, and how many of them; at the ceiling one byte that is not
+ * kept, to see whether the file goes on. NULL when out of memory. */
+static char *next_step(Buf *out, char *beyond, size_t *ret_size) {
+    size_t left = out->ceiling - out->len;
+
+    *ret_size = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
+    return left == 0 ? beyond : buf_reserve(out, *ret_size);
+}
+
 int file_read(const char *path, Buf *out, char *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     _cleanup_(closep) int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -40,18 +49,22 @@ int file_read(const char *path, Buf *out, char *error) {
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return fail(-EISDIR, path, "is a folder, not a file", error);
     for (;;) {
-        char *at = buf_reserve(out, READ_STEP);
+        char beyond;
+        size_t size;
+        char *at = next_step(out, &beyond, &size);
         ssize_t n;
 
         if (!at)
-            return too_large(path, out->ceiling, error);
-        n = read(fd, at, READ_STEP);
+            return fail(buf_error(out), path, strerror(-buf_error(out)), error);
+        n = read(fd, at, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return fail(-errno, path, strerror(errno), error);
         if (n == 0)
             break;
+        if (at == &beyond)
+            return too_large(path, out->ceiling, error);
         buf_advance(out, (size_t)n);
     }
     return 0;

@@ -166,13 +166,20 @@ static int walk_yaml(Walk *walk, Str source) {
     if (r == -EINVAL && diags.diags.n > 0) {
         const Diag *diag = &diags.diags.items[0];
 
-        (void)snprintf(walk->error,
-            OBJECTS_ERROR_MAX,
-            "%s:%zu:%zu: %.*s",
-            walk->path,
-            diag->place.line,
-            diag->place.column,
-            STR_FMT(diag->text));
+        if (diag->place.line > 0)
+            (void)snprintf(walk->error,
+                OBJECTS_ERROR_MAX,
+                "%s:%zu:%zu: %.*s",
+                walk->path,
+                diag->place.line,
+                diag->place.column,
+                STR_FMT(diag->text));
+        else /* the file as a whole: too large for YAML */
+            (void)snprintf(walk->error,
+                OBJECTS_ERROR_MAX,
+                "%s: %.*s as YAML; write it with kubectl's -o json",
+                walk->path,
+                STR_FMT(diag->text));
     }
     if (r < 0)
         return error_trace(r);

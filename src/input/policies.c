@@ -17,6 +17,7 @@
 typedef struct Loading {
     Arena *arena; /* owns file names and texts while compiling */
     DiagList *diags;
+    size_t n_files;
     VEC(PolicySource) sources;
 } Loading;
 
@@ -29,8 +30,9 @@ static int add_file(Loading *loading, const char *path) {
     char error[FILE_ERROR_MAX];
     PolicySource *source;
 
-    if (loading->sources.n >= POLICIES_FILES_MAX) {
-        add_error(loading, STR("there are more than 256 policy files"));
+    if (loading->n_files++ >= POLICIES_FILES_MAX) {
+        if (loading->n_files == POLICIES_FILES_MAX + 1) /* said once, for all of them */
+            add_error(loading, STR("there are more than 256 policy files"));
         return 0;
     }
     if (file_read(path, &text, error) < 0) {

@@ -1,5 +1,6 @@
 #include "model/quantity.h"
 
+#include <assert.h>
 /*
  * Every digit counts, however many there are, because rounding is upward: one
  * digit other than 0 at the far end makes a nano-unit. So the text is never cut
@@ -113,6 +114,7 @@ static unsigned digit_at(const Number *number, size_t i) {
     const char *at = i < number->whole.len ? number->whole.ptr + i
                                            : number->fraction.ptr + (i - number->whole.len);
 
+    assert(at); /* there is a digit: i is below the length of both together */
     return (unsigned)(*at - '0');
 }
 

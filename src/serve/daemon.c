@@ -1,5 +1,6 @@
 #include "serve/daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -365,6 +366,7 @@ static void reload_policy(Daemon *daemon) {
         refuse_reload(daemon, RELOAD_POLICY, error);
         return;
     }
+    assert(program);
     if (renew_view(daemon, /* snapshot= */ NULL, program) < 0) {
         refuse_reload(daemon, RELOAD_POLICY, "out of memory");
         return;

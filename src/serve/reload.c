@@ -1,6 +1,6 @@
 #include "serve/reload.h"
 
-#include <stdio.h>
+#include <string.h>
 
 const char *reload_kind_name(ReloadKind kind) {
     static const char *const names[] = {
@@ -24,13 +24,27 @@ void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
     (void)pthread_mutex_unlock(&reloads->lock);
 }
 
+/* Pages show one line: the first, which says where and what. Not half a character at
+ * its end. */
+static void copy_first_line(const char *error, char *ret) {
+    size_t len = strcspn(error, "\n");
+
+    if (len >= RELOAD_ERROR_MAX) {
+        len = RELOAD_ERROR_MAX - 1;
+        while (len > 0 && (error[len] & 0xc0) == 0x80)
+            len--;
+    }
+    memcpy(ret, error, len);
+    ret[len] = '\0';
+}
+
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
     ReloadState *state = &reloads->states[kind];
 
     (void)pthread_mutex_lock(&reloads->lock);
     state->is_good = false;
     state->n_bad++;
-    (void)snprintf(state->error, sizeof(state->error), "%s", error);
+    copy_first_line(error, state->error);
     (void)pthread_mutex_unlock(&reloads->lock);
 }
 

@@ -27,7 +27,7 @@ typedef struct ReloadState {
     bool is_good;        /* what is in force is what is on disk */
     int64_t good_at_sec; /* when the one in force was read, since 1970 */
     uint64_t n_good, n_bad;
-    char error[RELOAD_ERROR_MAX]; /* why the newest was refused; empty when good */
+    char error[RELOAD_ERROR_MAX]; /* why the newest was refused, one line; empty when good */
 } ReloadState;
 
 typedef struct Reloads {

@@ -263,7 +263,7 @@ static Place place_of_nothing(Parse *parse) {
 static Place place_of_scalar(Parse *parse, struct fy_token *token, enum fy_scalar_style style) {
     size_t start = offset_of(parse, fy_token_start_mark(token));
     size_t end = offset_of(parse, fy_token_end_mark(token));
-    size_t indicator = parse->at;
+    size_t indicator;
 
     switch (style) {
     case FYSS_LITERAL:

@@ -1,0 +1,61 @@
+#pragma once
+
+/* A folder of files for one test, gone with it. */
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/test-assert.h"
+
+typedef struct Folder {
+    char path[64];
+    char file[512]; /* of the last folder_path() */
+} Folder;
+
+static inline void folder_init(Folder *folder) {
+    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-test-XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+}
+
+/* Valid until the next call. */
+static inline const char *folder_path(Folder *folder, const char *name) {
+    (void)snprintf(folder->file, sizeof(folder->file), "%s/%s", folder->path, name);
+    return folder->file;
+}
+
+static inline const char *folder_write(Folder *folder, const char *name, Str text) {
+    FILE *file = fopen(folder_path(folder, name), "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(text.ptr, 1, text.len, file), text.len);
+    assert_int_equal(fclose(file), 0);
+    return folder->file;
+}
+
+static inline void folder_remove(const char *path) {
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        char inner[512];
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        (void)snprintf(inner, sizeof(inner), "%.200s/%.200s", path, entry->d_name);
+        if (entry->d_type == DT_DIR)
+            folder_remove(inner);
+        else
+            (void)unlink(inner);
+    }
+    if (folder)
+        (void)closedir(folder);
+    (void)rmdir(path);
+}
+
+static inline void folder_done(Folder *folder) {
+    folder_remove(folder->path);
+}

@@ -1,0 +1,269 @@
+#include "input/objects.h"
+
+#include <errno.h>
+
+#include "input/test-folder.h"
+
+#define NODE_A                                                                                     \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"},\"status\":{"          \
+    "\"allocatable\":{\"cpu\":\"2\"}}}"
+#define NODE_B "{\"kind\":\"Node\",\"metadata\":{\"name\":\"b\"}}"
+#define POD_ON_A                                                                                   \
+    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{\"nodeName\":\"a\","  \
+    "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}"
+
+static int load(Folder *folder, const char *text, Snapshot **ret, char *error) {
+    return cluster_load(folder_write(folder, "cluster", str_from_c(text)), ret, error);
+}
+
+/* --- clusters ------------------------------------------------------------------------------ */
+
+static void test_clusters(void **state) {
+    static const struct {
+        const char *name, *text;
+        size_t n_nodes, n_pods_on_a;
+    } cases[] = {
+        {"kubectl's List",
+            "{\"apiVersion\":\"v1\",\"items\":[" NODE_A "," NODE_B "," POD_ON_A
+            "],\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"\"}}",
+            2,
+            1},
+        {"items before kind, white space",
+            "\n {\"items\": [ " NODE_A " ] , \"kind\":\"List\"}\n",
+            1,
+            0},
+        {"NodeList: items do not say what they are",
+            "{\"kind\":\"NodeList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{"
+            "\"name\":\"b\"}}]}",
+            2,
+            0},
+        {"NodeList, kind last",
+            "{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"NodeList\"}",
+            1,
+            0},
+        {"one node", NODE_A, 1, 0},
+        {"other kinds are passed over",
+            "{\"kind\":\"List\",\"items\":[{\"kind\":\"Service\",\"metadata\":{\"name\":\"a\"}},{}"
+            "," NODE_A "]}",
+            1,
+            0},
+        {"YAML List",
+            "apiVersion: v1\nkind: List\nitems:\n- kind: Node\n  metadata: {name: a}\n"
+            "- kind: Pod\n  metadata: {name: p}\n  spec: {nodeName: a}\n",
+            1,
+            1},
+        {"YAML documents",
+            "---\nkind: Node\nmetadata:\n  name: a\n---\n# nothing here\n---\nkind: Pod\n"
+            "spec:\n  nodeName: a\n---\nkind: Node\nmetadata: {name: b}\n...\n",
+            2,
+            1},
+        {"YAML NodeList and PodList",
+            "kind: NodeList\nitems: [{metadata: {name: a}}]\n---\nkind: PodList\n"
+            "items: [{spec: {nodeName: a}}, {spec: {nodeName: a}, status: {phase: Failed}}]\n",
+            1,
+            1},
+        {"YAML numbers and booleans",
+            "kind: Node\nmetadata: {name: a, labels: {x: 'true'}}\nspec: {unschedulable: true}\n"
+            "status: {allocatable: {cpu: 2, memory: 1Gi}}\n",
+            1,
+            0},
+    };
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+        char error[OBJECTS_ERROR_MAX] = "";
+        const NodeTable *table;
+        int r = load(&folder, cases[i].text, &snapshot, error);
+
+        if (r != 0)
+            print_error("%s: %s\n", cases[i].name, error);
+        assert_case(cases[i].name, r == 0);
+        table = snapshot_table(snapshot);
+        assert_case(cases[i].name, table->n_rows == cases[i].n_nodes);
+        assert_case(cases[i].name, table_find(table, STR("a")) < table->n_rows);
+        assert_case(
+            cases[i].name, table->n_pods[table_find(table, STR("a"))] == cases[i].n_pods_on_a);
+    }
+    folder_done(&folder);
+}
+
+static void test_cluster_values(void **state) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    char error[OBJECTS_ERROR_MAX];
+    const NodeTable *table;
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    assert_int_equal(
+        load(&folder, "{\"kind\":\"List\",\"items\":[" POD_ON_A "," NODE_A "]}", &snapshot, error),
+        0);
+    folder_done(&folder); /* the file may go */
+    table = snapshot_table(snapshot);
+    assert_int_equal(table->resources[TABLE_CPU].allocatable[0], 2000);
+    assert_int_equal(table->resources[TABLE_CPU].requested[0], 500);
+    assert_text("pod", table->pods[0][0]->name, "p");
+    assert_text("uid", table->pods[0][0]->uid, "u");
+}
+
+/* Each message names the file, and the place where there is one. */
+static void test_cluster_errors(void **state) {
+    static const struct {
+        const char *name, *text, *message;
+    } cases[] = {
+        {"nothing", "", "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+        {"no node",
+            "{\"kind\":\"List\",\"items\":[" POD_ON_A "]}",
+            "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+        {"an empty list",
+            "{\"kind\":\"List\",\"items\":[]}",
+            "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+        {"truncated",
+            "{\"kind\":\"List\",\n \"items\":[",
+            "cluster:2:11: the input ends inside an array"},
+        {"not JSON", "{\"kind\":\"List\",\n \"items\": nope}", "cluster:2:11: expected a value"},
+        {"two values",
+            "{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"}}\n{}",
+            "cluster:2:1: something follows the value"},
+        {"items is no list",
+            "{\"kind\":\"List\",\n\"items\":{}}",
+            "cluster:2:9: expected an array"},
+        {"an item is no object",
+            "{\"kind\":\"List\",\"items\":[\n" NODE_A ",\n  7]}",
+            "cluster:3:3: expected a Kubernetes object"},
+        {"a node without a name",
+            "{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Node\",\n\"metadata\":{}}]}",
+            "cluster:3:14: a Node without a name"},
+        {"a bad quantity",
+            "{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"},\n"
+            "\"status\":{\"allocatable\":{\"cpu\":\"many\"}}}]}",
+            "cluster:3:32: not a quantity"},
+        {"two nodes of one name",
+            "{\"kind\":\"List\",\"items\":[" NODE_A "," NODE_A "]}",
+            "cluster: there are two nodes named \"a\""},
+        {"YAML syntax", "kind: List\nitems: [\n", "cluster:2:8: the closing ] is missing"},
+        {"YAML that is text", "hello\n", "cluster: expected a Kubernetes object"},
+        {"YAML duplicate key", "kind: Node\nkind: Node\n", "cluster:2:1: duplicate key \"kind\""},
+        {"a list, not a List", "[" NODE_A "]", "cluster: expected a Kubernetes object"},
+    };
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Snapshot *snapshot = NULL;
+        char error[OBJECTS_ERROR_MAX] = "";
+        Str message;
+
+        assert_case(cases[i].name, load(&folder, cases[i].text, &snapshot, error) == -EINVAL);
+        assert_null(snapshot);
+        message = str_from_c(error);
+        assert_case(cases[i].name, str_has_prefix(message, str_from_c(folder.path)));
+        assert_text(cases[i].name, str_skip(message, strlen(folder.path) + 1), cases[i].message);
+    }
+    folder_done(&folder);
+}
+
+static void test_missing_file(void **state) {
+    Snapshot *snapshot = NULL;
+    char error[OBJECTS_ERROR_MAX];
+
+    (void)state;
+    assert_int_equal(cluster_load("/nonexistent/file", &snapshot, error), -ENOENT);
+    assert_string_equal(error, "/nonexistent/file: No such file or directory");
+}
+
+/* YAML is for small clusters; one that is too large is told so, and what to do. */
+static void test_large_yaml(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20);
+    Snapshot *snapshot = NULL;
+    char error[OBJECTS_ERROR_MAX] = "";
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    buf_append(&text, STR("kind: Node\nmetadata:\n  name: a\n  annotations:\n"));
+    for (unsigned i = 0; text.len < ((size_t)5 << 20); i++)
+        buf_printf(&text, "    key-%u: some words to fill the line with, and some more\n", i);
+    (void)folder_write(&folder, "cluster", buf_str(&text));
+    assert_int_equal(cluster_load(folder.file, &snapshot, error), -EINVAL);
+    assert_non_null(strstr(error, "/cluster: "));
+    assert_non_null(strstr(error, "-o json"));
+    assert_null(strstr(error, ":0"));
+    folder_done(&folder);
+}
+
+/* --- pods ---------------------------------------------------------------------------------- */
+
+static void test_pod(void **state) {
+    static const char *const texts[] = {
+        POD_ON_A,
+        "{\"kind\":\"List\",\"items\":[" NODE_A "," POD_ON_A "]}",
+        "kind: Pod\nmetadata: {name: p, uid: u}\nspec:\n  nodeName: a\n  containers:\n"
+        "    - resources: {requests: {cpu: 500m}}\n",
+        "kind: PodList\nitems:\n  - metadata: {name: p, uid: \"\\u0075\"}\n    spec: {nodeName: a, "
+        "containers: [{resources: {requests: {cpu: 0.5}}}]}\n",
+    };
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        char error[OBJECTS_ERROR_MAX];
+        Pod pod;
+
+        assert_int_equal(
+            pod_load(folder_write(&folder, "pod", str_from_c(texts[i])), arena, &pod, error), 0);
+        assert_text(texts[i], pod.name, "p");
+        assert_text(texts[i], pod.uid, "u");
+        assert_text(texts[i], pod.node_name, "a");
+        assert_int_equal(resources_get(&pod.requests, STR("cpu")), 500);
+    }
+    folder_done(&folder);
+}
+
+static void test_pod_errors(void **state) {
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {NODE_A, "pod: holds 0 Pods; exactly one is wanted"},
+        {"{\"kind\":\"PodList\",\"items\":[{},{}]}", "pod: holds 2 Pods; exactly one is wanted"},
+        {"{\"kind\":\"Pod\",\n\"spec\":[]}", "pod:2:8: expected an object"},
+        {"kind: Pod\nspec: []\n", "pod: expected an object"},
+        {"{\"kind\":\"Pod\"", "pod:1:14: the input ends inside an object"},
+    };
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        char error[OBJECTS_ERROR_MAX] = "";
+        Pod pod;
+
+        assert_int_equal(
+            pod_load(folder_write(&folder, "pod", str_from_c(cases[i].text)), arena, &pod, error),
+            -EINVAL);
+        assert_text(
+            cases[i].text, str_skip(str_from_c(error), strlen(folder.path) + 1), cases[i].message);
+    }
+    folder_done(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_cluster_values),
+        cmocka_unit_test(test_cluster_errors),
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_large_yaml),
+        cmocka_unit_test(test_pod),
+        cmocka_unit_test(test_pod_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+"""/healthz, /livez and /readyz as people and kubelets know them; and the end of the process."""
+
+import signal
+import socket
+
+import pytest
+
+from client import PATIENCE, ask, get, wait_until
+
+CHECKS = ["ping", "policy", "cluster", "certificates", "shutdown"]
+
+
+@pytest.fixture(scope="module")
+def berth(start_shared):
+    return start_shared()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/"])
+def test_short(berth, path):
+    reply = get(berth, path)
+    assert (reply.status, reply.text) == (200, "ok")
+    assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "probe, checks", [("healthz", CHECKS), ("livez", ["ping"]), ("readyz", CHECKS)]
+)
+@pytest.mark.parametrize("query", ["verbose", "verbose=true", "timeout=32s&verbose"])
+def test_verbose(berth, probe, checks, query):
+    reply = get(berth, f"/{probe}?{query}")
+    assert reply.status == 200
+    lines = [f"[+]{check} ok" for check in checks]
+    assert reply.text == "\n".join([*lines, f"{probe} check passed", ""])
+
+
+def test_exclude(berth):
+    reply = get(berth, "/readyz?verbose&exclude=policy&exclude=shutdown")
+    assert reply.text.splitlines() == [
+        "[+]ping ok",
+        "[+]policy excluded: ok",
+        "[+]cluster ok",
+        "[+]certificates ok",
+        "[+]shutdown excluded: ok",
+        "readyz check passed",
+    ]
+    assert get(berth, "/readyz?exclude=policy").text == "ok"
+    assert get(berth, "/readyz?exclude=nothing-of-that-name").text == "ok"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz?verbose"])
+def test_head(berth, path):
+    reply = ask(berth, "HEAD", path)
+    assert reply.status == 200
+    assert reply.body == b""
+    assert int(reply.headers["Content-Length"]) == len(get(berth, path).body)
+
+
+def test_verbose_is_a_word_not_a_part_of_one(berth):
+    for query in ("verbosely", "xverbose", "v", "x=verbose", "", "&", "&&="):
+        assert get(berth, "/readyz?" + query).text == "ok"
+
+
+# --- the end ---
+
+
+def held_request(berth, path):
+    """A request whose body is not complete: it keeps its connection open while draining."""
+    sock = socket.create_connection((berth.host, berth.port), PATIENCE)
+    sock.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{".encode())
+    return sock
+
+
+def finish(sock):
+    with sock, sock.makefile("rb") as stream:
+        sock.sendall(b"}")
+        head, _, body = stream.read().partition(b"\r\n\r\n")
+    return head.decode(), body.decode()
+
+
+def test_sigterm_takes_readiness_away_first(start_logged):
+    berth = start_logged()
+    ready, live, excluded = (
+        held_request(berth, path)
+        for path in ("/readyz", "/livez?verbose", "/readyz?exclude=shutdown")
+    )
+    # All three are being handled once a later one has been answered on each worker.
+    wait_until(lambda: get(berth, "/metrics").text.count("berth_connections 4"), "4 connections")
+    berth.proc.send_signal(signal.SIGTERM)
+    wait_until(lambda: "shutting down" in berth.log.read_text(), "the drain")
+
+    head, body = finish(ready)
+    assert head.startswith("HTTP/1.1 500 ")
+    assert "Connection: close" in head
+    assert body.splitlines() == [
+        *(f"[+]{check} ok" for check in CHECKS[:-1]),
+        "[-]shutdown failed: draining",
+        "readyz check failed",
+    ]
+    head, body = finish(live)  # but it need not be killed
+    assert head.startswith("HTTP/1.1 200 ")
+    assert body == "[+]ping ok\nlivez check passed\n"
+    head, body = finish(excluded)
+    assert head.startswith("HTTP/1.1 200 ") and body == "ok"
+    assert berth.proc.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_it_well(start_logged, number):
+    berth = start_logged()
+    assert get(berth, "/livez").status == 200
+    berth.proc.send_signal(number)
+    assert berth.proc.wait(5) == 0  # the promise, with nothing to wait for
+    assert "shutting down" in berth.log.read_text()
+    with pytest.raises(OSError):
+        socket.create_connection((berth.host, berth.port), 5).close()
