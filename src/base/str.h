@@ -34,8 +34,11 @@ static inline Str str_from_c(const char *c) {
     return (Str){.ptr = c, .len = c ? strlen(c) : 0};
 }
 
+/* The first byte is looked at before memcmp is called: keys of one length mostly
+ * differ there already. */
 static inline bool str_eq(Str a, Str b) {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+    return a.len == b.len &&
+           (a.len == 0 || (a.ptr[0] == b.ptr[0] && memcmp(a.ptr, b.ptr, a.len) == 0));
 }
 
 static inline bool str_is(Str a, const char *c) {

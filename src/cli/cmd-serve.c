@@ -236,6 +236,8 @@ static int check_settings(const Settings *settings) {
         wrong = "--client-ca needs --tls-cert and --tls-key";
     else if (tls->n_client_names > 0 && !tls->client_ca)
         wrong = "--client-name needs --client-ca";
+    else if (settings->daemon.server.body_max > WIRE_BODY_MAX)
+        wrong = "--max-body must be below 4Gi";
     else if (settings->daemon.server.body_max > settings->daemon.server.memory_max)
         wrong = "--max-memory must be at least --max-body";
     if (!wrong)

@@ -2,6 +2,7 @@
  * berth: finds the command and runs it.
  */
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,9 +58,15 @@ static int unknown_command(const char *word) {
     return EXIT_USAGE;
 }
 
+/* Allocations from here on are mappings of their own and go back to the system when
+ * they are freed. Left alone, glibc raises the limit to the largest block it ever
+ * freed, and one 80 MB request would stay in the process for good. */
+#define MAPPED_MIN (256 * 1024)
+
 int main(int argc, char *argv[]) {
     const char *word = argc > 1 ? argv[1] : "--help";
 
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
     if (argc > 0)
         program_name = argv[0];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {

@@ -9,6 +9,7 @@
 typedef struct Building {
     NodeTable *table;
     Arena *arena;
+    char *literals; /* where the next literal goes */
     VEC(ResourceColumn) resources;
     VEC(Taints) taint_sets;
 } Building;
@@ -116,6 +117,17 @@ static int set_taints(Building *building, size_t row, const Taints *taints) {
     return 0;
 }
 
+/* Room for all literals in one block: packed, they are a quarter smaller than one
+ * by one, and every request goes over them. */
+static int reserve_literals(Building *building, const Node *nodes, size_t n_nodes) {
+    size_t size = 0;
+
+    for (size_t i = 0; i < n_nodes; i++)
+        size += nodes[i].name.len + 3;
+    building->literals = arena_alloc(building->arena, size);
+    return building->literals ? 0 : error_origin(-ENOMEM);
+}
+
 /* Node names are DNS labels; quotes around them make them JSON. One that is not
  * gets no literal and is never guessed, only looked up. */
 static int set_name(Building *building, size_t row, Str name) {
@@ -123,14 +135,14 @@ static int set_name(Building *building, size_t row, Str name) {
 
     table->names[row] = name;
     if (node_name_is_valid(name)) {
-        char *literal = arena_alloc(building->arena, name.len + 2);
+        char *literal = building->literals;
 
-        if (!literal)
-            return error_origin(-ENOMEM);
-        literal[0] = '"';
-        memcpy(literal + 1, name.ptr, name.len);
-        literal[name.len + 1] = '"';
-        table->literals[row] = str_of(literal, name.len + 2);
+        literal[0] = ',';
+        literal[1] = '"';
+        memcpy(literal + 2, name.ptr, name.len);
+        literal[name.len + 2] = '"';
+        table->literals[row] = str_of(literal + 1, name.len + 2);
+        building->literals += name.len + 3;
     }
     if (map_find(&table->index, name) == MAP_NONE)
         return error_trace(map_add(&table->index, name, (uint32_t)row));
@@ -207,6 +219,8 @@ int table_build(const Node *nodes, size_t n_nodes, const Pod *pods, size_t n_pod
     Building building = {.table = ret, .arena = arena};
     int r = add_columns(&building, n_nodes);
 
+    if (r == 0)
+        r = reserve_literals(&building, nodes, n_nodes);
     if (r == 0 && !VEC_PUSH(&building.taint_sets, arena)) /* number 0: no taints */
         r = error_origin(-ENOMEM);
     if (r == 0)

@@ -39,7 +39,7 @@ typedef struct ResourceColumn {
 typedef struct NodeTable {
     size_t n_rows;
     Str *names;
-    Str *literals; /* names as JSON strings, quotes included */
+    Str *literals; /* names as JSON strings, quotes included; a comma stands before each */
     Labels *labels;
     uint8_t *is_ready;         /* condition Ready is True */
     uint8_t *is_unschedulable; /* cordoned */

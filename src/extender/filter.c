@@ -119,13 +119,6 @@ static int decide(
 
 /* --- answering -------------------------------------------------------------- */
 
-/* The nodes from @begin up to, not including, @end, as they stand in the request. */
-static Str run_text(const FilterArgs *args, size_t begin, size_t end) {
-    Str last = args->raws[end - 1];
-
-    return str_of(args->raws[begin].ptr, (size_t)(last.ptr + last.len - args->raws[begin].ptr));
-}
-
 /* Where the run of survivors ends that is followed by rejected node @i. */
 static size_t run_end(const Verdicts *verdicts, size_t i, size_t n) {
     return i < verdicts->n_rejected ? verdicts->rejected[i] : n;
@@ -140,7 +133,7 @@ static void encode_names(const FilterArgs *args, const Verdicts *verdicts, Rope 
         size_t end = run_end(verdicts, i, args->n);
 
         if (end > begin) {
-            Str run = run_text(args, begin, end);
+            Str run = filter_args_run(args, begin, end);
 
             pen = pen_room(pen, run.len + 1);
             if (!pen.at)
@@ -166,7 +159,7 @@ static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope 
         if (end > begin) {
             if (needs_comma)
                 rope_copy(out, STR(","));
-            rope_refer(out, run_text(args, begin, end));
+            rope_refer(out, filter_args_run(args, begin, end));
             needs_comma = true;
         }
         begin = end + 1;
@@ -225,7 +218,7 @@ static void reserve_reply(
     size_t names = 256;
 
     if (args->has_names && args->n > 0)
-        names += run_text(args, 0, args->n).len;
+        names += filter_args_run(args, 0, args->n).len;
     names *= 3; /* passed, failed, and failed and unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
         names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);

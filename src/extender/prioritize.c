@@ -22,11 +22,8 @@
 static size_t reply_bound(const FilterArgs *args) {
     size_t names = 16;
 
-    if (args->has_names && args->n > 0) {
-        Str last = args->raws[args->n - 1];
-
-        names += (size_t)(last.ptr + last.len - args->raws[0].ptr);
-    }
+    if (args->has_names && args->n > 0)
+        names += filter_args_run(args, 0, args->n).len;
     return names + args->n * ENTRY_MAX;
 }
 
@@ -48,7 +45,7 @@ static inline char *write_entry(char *at, Str literal, unsigned score, bool is_f
 }
 
 /* Returns how many nodes have a score. */
-static size_t encode(const FilterArgs *args, const double *scores, Rope *out) {
+static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
     Pen pen = pen_open(out, reply_bound(args));
     uint32_t unknown = (uint32_t)args->table->n_rows;
     size_t n_scored = 0;
@@ -57,10 +54,9 @@ static size_t encode(const FilterArgs *args, const double *scores, Rope *out) {
         return 0;
     *pen.at++ = '[';
     for (size_t i = 0; i < args->n; i++) {
-        unsigned score = score_to_wire(scores[i]);
         Str literal;
 
-        if (score == 0 || args->rows[i] == unknown)
+        if (scores[i] == 0 || args->rows[i] == unknown)
             continue;
         literal = filter_args_literal(args, i, out->arena);
         pen = pen_room(pen, literal.len + ENTRY_MAX);
@@ -68,15 +64,15 @@ static size_t encode(const FilterArgs *args, const double *scores, Rope *out) {
             out->error = error_origin(-ENOMEM);
         if (!literal.ptr || !pen.at)
             return 0;
-        pen.at = write_entry(pen.at, literal, score, n_scored++ == 0);
+        pen.at = write_entry(pen.at, literal, scores[i], n_scored++ == 0);
     }
     pen_close(pen);
     rope_copy(out, STR("]"));
     return n_scored;
 }
 
-static int score(
-    const View *view, const FilterArgs *args, Arena *arena, bool *ret_any, double *scores) {
+/* The wire's score of each node; NULL through @ret when no rule applies. */
+static int score(const View *view, const FilterArgs *args, Arena *arena, const uint8_t **ret) {
     Question question = {
         .program = view->program,
         .table = args->table,
@@ -86,15 +82,23 @@ static int score(
         .n = args->n,
         .arena = arena,
     };
+    double *scores = ARENA_RAW(arena, double, args->n);
+    uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
+    bool any;
+    int r = scores && wire ? evaluate_scores(&question, &any, scores) : error_origin(-ENOMEM);
 
-    return error_trace(evaluate_scores(&question, ret_any, scores));
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; any && i < args->n; i++)
+        wire[i] = (uint8_t)score_to_wire(scores[i]);
+    *ret = any ? wire : NULL;
+    return 0;
 }
 
 void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
     FilterArgs args;
-    double *scores;
-    bool any = false;
+    const uint8_t *scores = NULL;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
@@ -105,9 +109,8 @@ void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret) 
     }
     if (r == 0) {
         decision_init(&ret->decision, &args.pod, args.n);
-        scores = ARENA_RAW(arena, double, args.n);
-        r = scores ? score(view, &args, arena, &any, scores) : -ENOMEM;
-        if (r == 0 && any)
+        r = score(view, &args, arena, &scores);
+        if (r == 0 && scores)
             ret->decision.n_out = encode(&args, scores, &ret->body);
         else if (r == 0)
             rope_copy(&ret->body, STR("[]")); /* no rule applies */

@@ -9,11 +9,12 @@
 #define WIRE_SCORE_MAX 10
 
 /* 0..100 to 0..10, halves up; what a rounding error keeps just below a half counts
- * as one. In range whatever comes in, NaN included. */
+ * as one. In range whatever comes in, NaN included. Without branches, so that a loop
+ * over it becomes vector code. */
 static inline unsigned score_to_wire(double score) {
     double scaled = score * (WIRE_SCORE_MAX / 100.0) + (0.5 + 1e-9);
 
-    if (!(scaled >= 1))
-        return 0;
-    return scaled >= WIRE_SCORE_MAX ? WIRE_SCORE_MAX : (unsigned)scaled;
+    scaled = scaled > 0 ? scaled : 0; /* NaN too */
+    scaled = scaled < WIRE_SCORE_MAX ? scaled : WIRE_SCORE_MAX;
+    return (unsigned)(int)scaled;
 }

@@ -50,8 +50,10 @@ static int build_guesses(View *view) {
     if (!view->guesses)
         return error_origin(-ENOMEM);
     for (size_t row = 0; row < table->n_rows; row++) {
-        view->guesses[row].literal = table->literals[row].ptr;
-        view->guesses[row].len = (uint32_t)table->literals[row].len;
+        if (!str_is_empty(table->literals[row])) {
+            view->guesses[row].literal = table->literals[row].ptr - 1;
+            view->guesses[row].len = (uint32_t)table->literals[row].len + 1;
+        }
         atomic_init(&view->guesses[row].follower, (uint32_t)row + 1);
     }
     atomic_init(&view->guesses[table->n_rows].follower, (uint32_t)table->n_rows);

@@ -31,7 +31,7 @@
  * in much the same order every time, so the name that followed last time mostly
  * follows again. A guess, not state: a wrong one costs time, never correctness. */
 typedef struct Guess {
-    const char *literal;       /* this node's name as JSON; borrowed from the table */
+    const char *literal;       /* a comma and this node's name as JSON; borrowed from the table */
     uint32_t len;              /* 0: no guess */
     _Atomic uint32_t follower; /* row of the node that followed this one */
 } Guess;

@@ -62,7 +62,7 @@ static int finish(JsonReader *reader, char *error) {
 typedef struct NodeList {
     bool is_given;
     size_t n, size;
-    Str *raws; /* size of them, n used */
+    Span *spans; /* size of them, n used */
     uint32_t *rows;
     size_t n_unknown;
     VEC(Node) nodes; /* whole-node mode only */
@@ -79,18 +79,18 @@ static bool has_control(Str name) {
 
 /* Makes room for @size entries. False with the reader's error over the budget. */
 static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
-    Str *raws = ARENA_RAW(arena, Str, size);
+    Span *spans = ARENA_RAW(arena, Span, size);
     uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
 
-    if (!raws || !rows) {
+    if (!spans || !rows) {
         json_fail(reader, JSON_E_MEMORY, "too many nodes");
         return false;
     }
     if (list->n > 0) {
-        memcpy(raws, list->raws, list->n * sizeof(*raws));
+        memcpy(spans, list->spans, list->n * sizeof(*spans));
         memcpy(rows, list->rows, list->n * sizeof(*rows));
     }
-    list->raws = raws;
+    list->spans = spans;
     list->rows = rows;
     list->size = size;
     return true;
@@ -101,7 +101,7 @@ static inline bool add_entry(
     if (list->n == list->size &&
         !reserve(reader, arena, list, list->size ? list->size * 2 : NODE_LIST_FIRST))
         return false;
-    list->raws[list->n] = raw;
+    list->spans[list->n] = (Span){(uint32_t)(raw.ptr - reader->data), (uint32_t)raw.len};
     list->rows[list->n++] = row;
     return true;
 }
@@ -129,38 +129,46 @@ static inline const Guess *follower_of(const View *view, uint32_t row) {
     return &view->guesses[atomic_load_explicit(&view->guesses[row].follower, memory_order_relaxed)];
 }
 
+/* A name that was not the expected one: found by hashing, and remembered as what
+ * follows @previous. */
+static bool add_other_name(
+    const View *view, JsonReader *reader, Arena *arena, NodeList *list, uint32_t previous) {
+    uint32_t unknown = (uint32_t)view->table->n_rows;
+    Str raw = STR_NULL;
+    uint32_t row = look_up_name(view, reader, arena, &raw);
+
+    if (json_error(reader) != JSON_OK)
+        return false;
+    list->n_unknown += row == unknown;
+    if (row != unknown && previous != unknown)
+        atomic_store_explicit(&view->guesses[previous].follower, row, memory_order_relaxed);
+    return add_entry(reader, arena, list, raw, row);
+}
+
 /* The hot loop of berth: each name is first compared with the one that followed
  * its predecessor last time, which needs no parsing and no hashing. */
 static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
-    const NodeTable *table = view->table;
-    uint32_t unknown = (uint32_t)table->n_rows;
-    uint32_t previous = unknown;
+    uint32_t previous = (uint32_t)view->table->n_rows;
     const Guess *guess = view->guesses;
 
     if (json_null(reader))
         return;
     list->is_given = true;
-    if (!reserve(reader, arena, list, table->n_rows + NODE_LIST_FIRST))
+    if (!reserve(reader, arena, list, view->table->n_rows + NODE_LIST_FIRST))
         return;
     json_array(reader);
-    while (json_element(reader)) {
-        Str raw = str_of(guess->literal, guess->len);
-        uint32_t row = (uint32_t)(guess - view->guesses);
+    for (;;) {
+        if (guess->len > 0 && json_take_element(reader, str_of(guess->literal, guess->len))) {
+            /* as it stands in the request, without the comma */
+            Str raw = str_of(reader->data + reader->at - guess->len + 1, guess->len - 1);
 
-        if (raw.len > 0 && json_take_literal(reader, raw)) {
-            raw.ptr = reader->data + reader->at - raw.len; /* as it stands in the request */
-        } else {
-            row = look_up_name(view, reader, arena, &raw);
-            if (json_error(reader) != JSON_OK)
+            if (!add_entry(reader, arena, list, raw, (uint32_t)(guess - view->guesses)))
                 return;
-            list->n_unknown += row == unknown;
-            if (row != unknown && previous != unknown)
-                atomic_store_explicit(&view->guesses[previous].follower, row, memory_order_relaxed);
-        }
-        if (!add_entry(reader, arena, list, raw, row))
+        } else if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous)) {
             return;
-        previous = row;
-        guess = follower_of(view, row);
+        }
+        previous = list->rows[list->n - 1];
+        guess = follower_of(view, previous);
         __builtin_prefetch(follower_of(view, (uint32_t)(guess - view->guesses))->literal);
     }
 }
@@ -261,7 +269,11 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
     const NodeList *used;
     int r;
 
-    *ret = (FilterArgs){.table = view->table, .facts = &view->facts};
+    *ret = (FilterArgs){.table = view->table, .facts = &view->facts, .body = body.ptr};
+    if (body.len > WIRE_BODY_MAX) {
+        (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
+        return WIRE_E_MALFORMED;
+    }
     r = decode_filter_body(view, body, arena, ret, &names, &nodes, error);
     if (r == WIRE_E_MALFORMED)
         return r;
@@ -272,7 +284,7 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
     ret->has_names = names.is_given;
     used = names.is_given ? &names : &nodes;
     ret->n = used->n;
-    ret->raws = used->raws;
+    ret->spans = used->spans;
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {

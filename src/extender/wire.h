@@ -30,12 +30,21 @@ enum {
 
 #define WIRE_ERROR_MAX 256u
 
+/* A part of a request. Half the size of a Str, which counts when there are
+ * thousands; a body is below 4 GiB (WIRE_BODY_MAX). */
+typedef struct Span {
+    uint32_t at, len;
+} Span;
+
+#define WIRE_BODY_MAX ((size_t)UINT32_MAX)
+
 /* Arguments of filter and prioritize. */
 typedef struct FilterArgs {
     Pod pod;
     bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
     size_t n;
-    const Str *raws;        /* each node as it stands in the request: name or object */
+    const char *body;       /* the request */
+    const Span *spans;      /* where each node stands in it: name with quotes, or object */
     const uint32_t *rows;   /* each node's row in table; n_rows: berth does not know it */
     size_t n_unknown;       /* how many of them berth does not know */
     const NodeTable *table; /* the view's, or one of the request's own nodes */
@@ -48,6 +57,10 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
+
+/* Nodes @begin up to, not including, @end (at least one), as they stand in the
+ * request, with what is between them. */
+static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end);
 
 /* A node that could be freed by evicting pods. */
 typedef struct Candidate {
@@ -77,7 +90,16 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
 
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
-    Str literal = args->has_names ? args->raws[i] : args->table->literals[args->rows[i]];
+    Str literal;
 
+    if (args->has_names)
+        return str_of(args->body + args->spans[i].at, args->spans[i].len);
+    literal = args->table->literals[args->rows[i]];
     return literal.len > 0 ? literal : filter_args_quote(args, i, arena);
+}
+
+static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
+    Span first = args->spans[begin], last = args->spans[end - 1];
+
+    return str_of(args->body + first.at, last.at + last.len - first.at);
 }

@@ -173,6 +173,11 @@ static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escap
  * string one expects: one memcmp, no parsing. Does not set reader->text. */
 static inline bool json_take_literal(JsonReader *reader, Str literal);
 
+/* json_element() and json_take_literal() in one: consumes a comma and the string
+ * behind it if they are exactly the bytes of @literal, which begins with the comma.
+ * False, and nothing consumed, otherwise, and always for an array's first element. */
+static inline bool json_take_element(JsonReader *reader, Str literal);
+
 /* null leaves @ret untouched. Whole numbers only: 1e3 and 1.0 are JSON_E_TYPE. */
 void json_int64(JsonReader *reader, int64_t *ret);
 void json_bool(JsonReader *reader, bool *ret);
@@ -295,6 +300,17 @@ static inline bool json_take_literal(JsonReader *reader, Str literal) {
     reader->token_at = reader->at;
     reader->at += literal.len;
     reader->state += JSON_VALUE_READ;
+    return true;
+}
+
+static inline bool json_take_element(JsonReader *reader, Str literal) {
+    const char *at = reader->data + reader->at;
+
+    if (reader->state != JSON_BEHIND_ELEMENT || literal.len > reader->len - reader->at ||
+        !json_same_bytes(at, literal.ptr, literal.len))
+        return false;
+    reader->token_at = reader->at + 1;
+    reader->at += literal.len;
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "model/quantity.h"
 
 #include <assert.h>
+
 /*
  * Every digit counts, however many there are, because rounding is upward: one
  * digit other than 0 at the far end makes a nano-unit. So the text is never cut

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
+#define DESCRIPTORS_SPARE 128u        /* files, epoll, the listener, signals */
 #define PAGE_MAX ((size_t)8 * 1024 * 1024)
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 
@@ -487,12 +489,25 @@ static int load_configuration(Daemon *daemon, char *error) {
     return error_trace(view_new(snapshot, program, &daemon->view));
 }
 
+/* Each connection is a descriptor; the usual soft limit of 1,024 leaves none for
+ * files and epoll. What the hard limit does not allow is left to the kernel. */
+static void raise_descriptor_limit(unsigned n_connections) {
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)n_connections + DESCRIPTORS_SPARE;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start_server(Daemon *daemon, char *error) {
     ServerOptions options = daemon->options->server;
     bool is_ipv6 = str_find(str_from_c(options.address), ':') != SIZE_MAX;
     int r;
 
     options.tls = daemon->tls;
+    raise_descriptor_limit(options.connections_max);
     r = server_new(&options,
         &(ServerCallbacks){
             .context = daemon, .admit = admit, .handle = handle, .finished = finished},

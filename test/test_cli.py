@@ -1,0 +1,635 @@
+"""The command line: what it prints, where, and with which exit code.
+
+0 fine, 1 a check failed, 2 wrong usage, 3 something needed could not be reached.
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from client import PATIENCE, REPOSITORY, get, write_cluster
+
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+COMMANDS = ["serve", "check", "explain", "demo", "version"]
+
+GOOD = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: zones}
+spec:
+  filters:
+    - name: zone
+      nodeLabels: {zone: {in: [a, b]}}
+      reason: wrong zone
+      unresolvable: true
+    - name: room
+      headroom: {cpu: 1}
+      reason: too little would be left
+  scores:
+    - {name: near, nodeLabelPreference: {key: zone, values: {a: 80, b: 20}}, weight: 3}
+    - {name: pack, binPack: {cpu: 1}}
+---
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: trial}
+spec:
+  mode: Observe
+  filters:
+    - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}
+"""
+
+# Two mistakes in one policy, one in another document.
+BAD = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: one}
+spec:
+  filtres: []
+  scores:
+    - {name: pack, binPak: {cpu: 1}}
+---
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: two}
+spec:
+  mode: enforce
+  filters:
+    - {name: a, nodeReady: true}
+"""
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+    - {name: app, resources: {requests: {cpu: 500m, memory: 1Gi}}}
+"""
+
+CLUSTER = """\
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: b, disk: ssd}},
+     status: {allocatable: {cpu: "4"}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {zone: a}},
+     status: {allocatable: {cpu: "4"}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n3, labels: {zone: c}},
+     status: {allocatable: {cpu: "1"}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n4, labels: {zone: a}},
+     status: {allocatable: {cpu: "4"}}}
+  - apiVersion: v1
+    kind: Pod
+    metadata: {name: busy, namespace: shop, uid: u1}
+    spec: {nodeName: n4, containers: [{name: app, resources: {requests: {cpu: "3"}}}]}
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in {
+        "good.yaml": GOOD,
+        "bad.yaml": BAD,
+        "pod.yaml": POD,
+        "cluster.yaml": CLUSTER,
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def run(berth_path):
+    """run(*arguments) -> the finished process, its output as text."""
+
+    def run(*arguments, stdin=None, env=None, cwd=None):
+        return subprocess.run(
+            [berth_path, *map(str, arguments)],
+            input=stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+        )
+
+    return run
+
+
+def run_on_terminal(command, env):
+    """The command's output when it goes to a terminal."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env) as proc:
+        os.close(slave)
+        output = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # how Linux says that nobody writes any more
+                part = b""
+            if not part:
+                break
+            output += part
+        assert proc.wait(PATIENCE) is not None
+    os.close(master)
+    return output.decode().replace("\r\n", "\n")
+
+
+# --- berth ---
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_help(run, arguments):
+    result = run(*arguments)
+    assert result.returncode == FINE and result.stderr == ""
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} +[a-z]", result.stdout, re.M)
+
+
+@pytest.mark.parametrize("command", COMMANDS[:4])
+def test_help_of_a_command(run, command):
+    result = run(command, "--help")
+    assert result.returncode == FINE and result.stderr == ""
+    assert re.match(rf"usage: \S+ {command} ", result.stdout)
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert run(command, "-h").stdout == result.stdout
+
+
+def test_help_lists_every_flag_of_serve(run):
+    """What the program says it takes and what it takes are the same."""
+    text = run("serve", "--help").stdout
+    for flag in set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help", "--insecure-http"}:
+        result = run("serve", flag)
+        assert result.returncode == USAGE
+        assert f"option '{flag}' requires an argument" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "word, meant", [("chek", "check"), ("serv", "serve"), ("explian", "explain"), ("xyzzy", None)]
+)
+def test_unknown_command(run, word, meant):
+    result = run(word)
+    assert result.returncode == USAGE and result.stdout == ""
+    assert f'unknown command "{word}"' in result.stderr
+    assert (f'did you mean "{meant}"?' in result.stderr) == (meant is not None)
+    assert "--help" in result.stderr
+
+
+@pytest.mark.parametrize("word", ["version", "--version"])
+def test_version(run, word):
+    result = run(word)
+    assert result.returncode == FINE and result.stderr == ""
+    assert re.match(r"berth \d+\.\d+\.\d+\n", result.stdout)
+    for library in ("libmicrohttpd", "gnutls", "libcurl", "libfyaml"):
+        assert re.search(rf"^{library} +\d", result.stdout, re.M)
+
+
+# --- berth check ---
+
+
+def test_check_good(run, files):
+    result = run("check", files / "good.yaml")
+    assert result.returncode == FINE and result.stderr == ""
+    assert result.stdout == "ok: 2 policies, 3 filters, 2 scores\n"
+
+
+def test_check_bad_prints_everything(run, files):
+    path = files / "bad.yaml"
+    result = run("check", path)
+    assert result.returncode == FAILED and result.stderr == ""
+    assert result.stdout.splitlines() == [
+        f'{path}:5:3: error: unknown field "filtres" in spec',
+        "  5 |   filtres: []",
+        "    |   ^^^^^^^",
+        '  = did you mean "filters"?',
+        f'{path}:7:20: error: unknown field "binPak" in a score',
+        "  7 |     - {name: pack, binPak: {cpu: 1}}",
+        "    |                    ^^^^^^",
+        '  = did you mean "binPack"?',
+        f'{path}:13:9: error: unknown mode "enforce"',
+        "  13 |   mode: enforce",
+        "     |         ^^^^^^^",
+        "  = Enforce (the default), or Observe: record, do not act",
+        "3 errors",
+    ]
+
+
+def test_check_several_files(run, files):
+    result = run("check", files / "good.yaml", files / "bad.yaml", "/nonexistent/x.yaml")
+    assert result.returncode == FAILED
+    assert "4 errors" in result.stdout
+    assert "/nonexistent/x.yaml: No such file or directory" in result.stdout
+    (files / "again.yaml").write_text(GOOD)
+    result = run("check", "good.yaml", "again.yaml", cwd=files)
+    assert result.returncode == FAILED
+    assert 'again.yaml:3:18: error: there are two policies named "zones"' in result.stdout
+    assert "the other is at good.yaml:3" in result.stdout
+
+
+def test_check_folder(run, tmp_path):
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    assert run("check", folder).returncode == FAILED
+    assert f"{folder}: holds no *.yaml file" in run("check", folder).stdout
+    (folder / "b.yml").write_text(GOOD)
+    (folder / "ignored.txt").write_text("not: [yaml")
+    assert run("check", folder).stdout == "ok: 2 policies, 3 filters, 2 scores\n"
+    (folder / "a.yaml").write_text(BAD)
+    result = run("check", folder)
+    assert result.returncode == FAILED
+    assert f"{folder}/a.yaml:5:3: error: " in result.stdout
+
+
+def test_check_standard_input(run):
+    assert run("check", "-", stdin=GOOD).returncode == FINE
+    result = run("check", "-", stdin=BAD)
+    assert result.returncode == FAILED
+    assert result.stdout.startswith("-:5:3: error: ")
+    assert "holds no policy" in run("check", "-", stdin="").stdout
+
+
+def test_check_missing_file(run):
+    result = run("check", "/nonexistent/policy.yaml")
+    assert result.returncode == FAILED
+    assert "/nonexistent/policy.yaml: No such file or directory" in result.stdout
+
+
+def test_check_usage(run):
+    result = run("check")
+    assert result.returncode == USAGE and result.stdout == ""
+    assert "usage: " in result.stderr
+    assert run("check", "--nonsense").returncode == USAGE
+
+
+def test_check_of_what_the_project_ships(run):
+    paths = sorted((REPOSITORY / "policies").glob("*.yaml"))
+    assert paths
+    for path in paths:
+        result = run("check", path)
+        assert result.returncode == FINE, result.stdout
+
+
+def test_control_characters_do_not_reach_the_terminal(run):
+    result = run("check", "-", stdin=GOOD.replace("mode: Observe", 'mode: "\\e]0;x\\a\\u009b"'))
+    assert result.returncode == FAILED
+    assert "unknown mode" in result.stdout
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stdout)
+
+
+# --- colour ---
+
+COLOUR = "\033["
+
+
+def test_no_colour_when_piped(run, files):
+    for env in ({}, {"TERM": "xterm-256color"}, {"NO_COLOR": "1"}):
+        assert COLOUR not in run("check", files / "bad.yaml", env=env).stdout
+        assert COLOUR not in explain(run, files, env=env).stdout
+
+
+@pytest.mark.parametrize("no_color", [None, "", "1"])
+def test_colour_on_a_terminal(berth_path, files, no_color):
+    """https://no-color.org: set and not empty means no."""
+    env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"}
+    if no_color is not None:
+        env["NO_COLOR"] = no_color
+    check = [berth_path, "check", files / "bad.yaml"]
+    table = [berth_path, "explain", *flags(files)]
+    for command in (check, table, [*table, "--node", "n3"]):
+        coloured = run_on_terminal(command, env)
+        assert (COLOUR in coloured) == (no_color != "1")
+        # The same text, apart from the colours.
+        plain = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+        assert re.sub(r"\033\[[0-9;]*m", "", coloured) == plain
+    assert COLOUR not in run_on_terminal([*table, "-o", "json"], env)
+
+
+# --- berth explain ---
+
+
+def flags(files, cluster="cluster.yaml", pod="pod.yaml", policy="good.yaml"):
+    return [
+        *("--cluster", str(files / cluster)),
+        *("--pod", str(files / pod)),
+        *("--policy", str(files / policy)),
+    ]
+
+
+def explain(run, files, *more, **options):
+    names = {key: options.pop(key) for key in ("cluster", "pod", "policy") if key in options}
+    return run("explain", *flags(files, **names), *more, **options)
+
+
+def test_explain_table(run, files):
+    result = explain(run, files)
+    assert result.returncode == FINE and result.stderr == ""
+    assert [line.rstrip() for line in result.stdout.splitlines()] == [
+        "pod       shop/web  asks cpu 500m, memory 1Gi",
+        "policies  zones, trial (Observe)",
+        "",
+        "NODE  VERDICT   SCORE  WHY",
+        "n2    pass          6  63.1 = near 80.0 × 3 + pack 12.5 × 1 of 4",
+        "n1    pass          2  18.1 = near 20.0 × 3 + pack 12.5 × 1 of 4",
+        'n3    never         -  zone: wrong zone (label zone is "c", must be one of "a", "b")'
+        " +2 more",
+        "n4    rejected      -  room: too little would be left (cpu: 500m would be left, 1 must be)"
+        " +1 more",
+        "",
+        "2 of 4 nodes pass; rejected: 1 wrong zone, 1 too little would be left",
+    ]
+
+
+def test_explain_json(run, files):
+    result = explain(run, files, "-o", "json")
+    assert result.returncode == FINE and result.stderr == ""
+    value = json.loads(result.stdout)
+    assert value["pod"] == {"namespace": "shop", "name": "web"}
+    assert value["policies"] == ["zones", "trial"]
+    assert value["passed"] == 2
+    nodes = {node["node"]: node for node in value["nodes"]}
+    assert list(nodes) == ["n1", "n2", "n3", "n4"]  # the cluster's order
+    assert [node["verdict"] for node in nodes.values()] == [
+        *("pass", "pass"),
+        *("unresolvable", "rejected"),
+    ]
+    assert nodes["n2"]["wireScore"] == 6
+    assert nodes["n2"]["score"] == pytest.approx((80 * 3 + 12.5) / 4)
+    assert nodes["n2"]["parts"] == [
+        {"policy": "zones", "rule": "near", "value": 80, "weight": 3},
+        {"policy": "zones", "rule": "pack", "value": 12.5, "weight": 1},
+    ]
+    # What a policy in mode Observe would have said is told, and not acted upon.
+    assert [(f["rule"], f["observed"]) for f in nodes["n2"]["failed"]] == [("disk", True)]
+    assert nodes["n1"]["failed"] == []
+    assert nodes["n3"]["rule"] == "zone" and nodes["n3"]["reason"] == "wrong zone"
+    assert [f["rule"] for f in nodes["n3"]["failed"]] == ["zone", "room", "disk"]
+    assert nodes["n4"]["failed"][0] == {
+        "policy": "zones",
+        "rule": "room",
+        "reason": "too little would be left",
+        "detail": "cpu: 500m would be left, 1 must be",
+        "unresolvable": False,
+        "observed": False,
+    }
+    assert "score" not in nodes["n3"] and "score" not in nodes["n4"]
+
+
+def test_explain_node(run, files):
+    result = explain(run, files, "--node", "n3")
+    assert result.returncode == FINE
+    lines = result.stdout.splitlines()
+    assert "n3: rejected; preemption cannot help" in lines
+    assert sum(line.startswith("  ✗ ") for line in lines) == 3
+    assert any("trial/disk" in line and "Observe" in line for line in lines)
+    assert "n2: passes" in explain(run, files, "--node", "n2").stdout
+    assert "n4: rejected\n" in explain(run, files, "--node", "n4").stdout
+    value = json.loads(explain(run, files, "--node", "n3", "-o", "json").stdout)
+    assert [node["node"] for node in value["nodes"]] == ["n3"]
+    result = explain(run, files, "--node", "n9")
+    assert result.returncode == UNREACHABLE and result.stdout == ""
+    assert 'no node "n9"' in result.stderr
+
+
+def test_explain_all(run, files):
+    names = [f"node-{i:03}" for i in range(60)]
+    write_cluster(
+        files / "many.json",
+        [
+            {
+                "metadata": {"name": name, "labels": {"zone": "ac"[i % 2]}},
+                "status": {"allocatable": {"cpu": "8"}},
+            }
+            for i, name in enumerate(names)
+        ],
+    )
+    short = explain(run, files, cluster="many.json").stdout
+    assert len(re.findall(r"^node-\d+ ", short, re.M)) == 40
+    assert len(re.findall(r"^… 10 more like these; --all shows them$", short, re.M)) == 2
+    every = explain(run, files, "--all", cluster="many.json").stdout
+    assert sorted(re.findall(r"^node-\d+", every, re.M)) == names
+    assert "30 of 60 nodes pass; rejected: 30 wrong zone" in every
+    value = json.loads(explain(run, files, "-o", "json", cluster="many.json").stdout)
+    assert [node["node"] for node in value["nodes"]] == names
+
+
+def test_explain_reads_json_and_yaml_alike(run, files):
+    """YAML and JSON, Lists and documents one after another, files and standard input."""
+    node = '{"kind": "Node", "metadata": {"name": "%s", "labels": {"zone": "%s"}}, '
+    node += '"status": {"allocatable": {"cpu": "4"}}}'
+    nodes = [node % ("n1", "a"), node % ("n2", "c")]
+    pod = '{"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": []}}'
+    clusters = {
+        "list.json": '{"kind": "List", "items": [%s]}' % ", ".join(nodes),
+        "nodes.json": '{"kind": "NodeList", "items": [%s]}'
+        % ", ".join(n.replace('"kind": "Node", ', "") for n in nodes),
+        "list.yaml": "kind: List\nitems:\n" + "".join(f"  - {n}\n" for n in nodes),
+        "documents.yaml": "---\n" + "\n---\n".join(nodes),
+        "comment.yaml": "# a comment first\n---\n" + "\n---\n".join(nodes),
+    }
+    (files / "pod.json").write_text(pod)
+    (files / "pod2.yaml").write_text("kind: Pod\nmetadata: {name: web}\nspec: {containers: []}\n")
+    outputs = set()
+    for name, text in clusters.items():
+        (files / name).write_text(text)
+        for pod_file in ("pod.json", "pod2.yaml"):
+            result = explain(run, files, cluster=name, pod=pod_file)
+            assert result.returncode == FINE, (name, result.stderr)
+            outputs.add(result.stdout)
+    arguments = flags(files, cluster="list.json")
+    arguments[3] = "-"
+    outputs.add(run("explain", *arguments, stdin=pod).stdout)
+    assert len(outputs) == 1
+    assert "1 of 2 nodes pass" in outputs.pop()
+
+
+def test_explain_without_policy(run, files):
+    result = run("explain", *flags(files)[:4])
+    assert result.returncode == FINE
+    assert "none applies to this pod" in result.stdout
+    assert "4 of 4 nodes pass" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "role, name, text, place",
+    [
+        ("cluster", "c.json", None, "c.json: No such file"),
+        ("cluster", "c.json", "", "c.json: "),
+        ("cluster", "c.json", '{"kind": "List", "items": [\n{]}', "c.json:2:2: "),
+        ("cluster", "c.json", '{"kind": "List",\n"items": 7}', "c.json:2:10: "),
+        (
+            "cluster",
+            "c.json",
+            '{"kind": "List", "items": [\n{"kind": "Node", "metadata": {"name": 7}}]}',
+            "c.json:2:39: ",
+        ),
+        ("cluster", "c.yaml", "kind: List\nitems: [\n", "c.yaml:"),
+        ("cluster", "c.yaml", "kind: List\nitems: []\n", "c.yaml: holds no Node"),
+        ("cluster", "c.yaml", "just words", "c.yaml: "),
+        ("pod", "p.json", None, "p.json: No such file"),
+        ("pod", "p.json", '{"kind": "Pod", "metadata":\n {"name": 7}}', "p.json:2:11: "),
+        ("pod", "p.yaml", "kind: Pod\nmetadata: {name: [\n", "p.yaml:2:18: "),
+        ("pod", "p.yaml", "kind: Deployment\n", "p.yaml: holds 0 Pods"),
+        ("pod", "p.yaml", POD + "---\n" + POD, "p.yaml: holds 2 Pods"),
+    ],
+)
+def test_explain_wrong_files(run, files, role, name, text, place):
+    if text is not None:
+        (files / name).write_text(text)
+    result = explain(run, files, **{role: name})
+    assert result.returncode == UNREACHABLE and result.stdout == ""
+    assert result.stderr.startswith(f"berth explain: {files}/{place}"), result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_explain_folder_as_a_file(run, files):
+    arguments = flags(files)
+    arguments[1] = str(files)
+    result = run("explain", *arguments)
+    assert result.returncode == UNREACHABLE
+    assert f"{files}: is a folder, not a file" in result.stderr
+
+
+def test_explain_bad_policy(run, files):
+    result = explain(run, files, policy="bad.yaml")
+    assert result.returncode == FAILED and result.stdout == ""
+    assert f"{files}/bad.yaml:5:3: error: " in result.stderr
+    assert "3 errors" in result.stderr
+
+
+def test_explain_usage(run, files):
+    for arguments in (
+        ["explain"],
+        ["explain", "--cluster", "x"],
+        ["explain", *flags(files), "-o", "yaml"],
+        ["explain", *flags(files), "extra"],
+        ["explain", "--nonsense"],
+        ["explain", "--pod"],
+    ):
+        result = run(*arguments)
+        assert result.returncode == USAGE and result.stdout == ""
+        assert "usage: " in result.stderr
+
+
+# --- berth serve ---
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["--nonsense"], "--nonsense"),
+        (["nonsense"], '"nonsense" is not an option'),
+        (["--listen", "8080"], "expected ADDRESS:PORT"),
+        (["--listen", "example.com:80"], "numeric address"),
+        (["--listen", "127.0.0.1:65536"], "expected ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:-1"], "expected ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:"], "expected ADDRESS:PORT"),
+        (["--workers", "0"], "from 1 to"),
+        (["--workers", "two"], "from 1 to"),
+        (["--max-body", "lots"], "a size like"),
+        (["--max-body", "-1"], "a size like"),
+        (["--max-body", "1Gi", "--max-memory", "1Mi"], "--max-memory must be at least"),
+        (["--idle-timeout", "1.5"], "whole number"),
+        (["--log-level", "loud"], "debug, info, warn or error"),
+        (["--log-format", "xml"], "logfmt or json"),
+        (["--tls-cert", "x"], "--tls-cert and --tls-key go together"),
+        (["--tls-key", "x"], "--tls-cert and --tls-key go together"),
+        (["--client-ca", "x"], "--client-ca needs"),
+        (["--client-name", "x"], "--client-name needs --client-ca"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_serve_usage(run, arguments, text):
+    result = run("serve", *arguments)
+    assert result.returncode == USAGE and result.stdout == ""
+    assert text in result.stderr
+
+
+def test_serve_bad_policy(run, files):
+    path = files / "bad.yaml"
+    result = run("serve", "--listen", "127.0.0.1:0", "--policy", path)
+    assert result.returncode == FAILED and result.stdout == ""
+    for place in (":5:3", ":7:20", ":13:9"):
+        assert f"{path}{place}: error: " in result.stderr
+    assert 'did you mean "filters"?' in result.stderr
+    assert "3 errors" in result.stderr
+
+
+def test_serve_missing_files(run):
+    result = run("serve", "--listen", "127.0.0.1:0", "--policy", "/nonexistent/p.yaml")
+    assert result.returncode in (FAILED, UNREACHABLE) and result.stdout == ""
+    assert "/nonexistent/p.yaml: No such file" in result.stderr
+    result = run("serve", "--listen", "127.0.0.1:0", "--cluster", "/nonexistent/c.json")
+    assert result.returncode == UNREACHABLE and result.stdout == ""
+    assert "/nonexistent/c.json: No such file" in result.stderr
+
+
+def test_serve_port_in_use(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--listen", f"127.0.0.1:{port}")
+    assert result.returncode == UNREACHABLE and result.stdout == ""
+    assert f"port {port}" in result.stderr and "in use" in result.stderr
+
+
+def test_serve_plain_http_needs_a_word(run, start_logged, berth_path):
+    """Anyone who reaches the port could steer pods."""
+    for address in ("0.0.0.0:0", ":0", "[::]:0"):
+        result = run("serve", "--listen", address)
+        assert result.returncode == FAILED and result.stdout == ""
+        assert "--insecure-http" in result.stderr and "--tls-cert" in result.stderr
+
+    command = [berth_path, "serve", "--listen", "0.0.0.0:0", "--insecure-http"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as proc:
+        match = re.fullmatch(r"listening on http://0\.0\.0\.0:(\d+)\n", proc.stdout.readline())
+        assert match
+        with socket.create_connection(("127.0.0.1", int(match[1])), PATIENCE) as sock:
+            sock.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert sock.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
+        proc.send_signal(signal.SIGTERM)
+        log = proc.stderr.read()
+        assert proc.wait(PATIENCE) == FINE
+    warnings = [line for line in log.splitlines() if " level=warn " in line]
+    assert len(warnings) == 1 and "INSECURE" in warnings[0]
+    # On loopback there is nothing to warn of.
+    assert "INSECURE" not in start_logged().log.read_text()
+
+
+@pytest.mark.parametrize("address, shown", [("localhost:0", "127.0.0.1"), ("[::1]:0", "[::1]")])
+def test_serve_says_where(berth_path, address, shown):
+    if shown == "[::1]" and not pathlib.Path("/proc/net/if_inet6").exists():
+        pytest.skip("no IPv6 here")
+    command = [berth_path, "serve", "--listen", address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as proc:
+        line = proc.stdout.readline()
+        proc.send_signal(signal.SIGTERM)
+        assert proc.wait(PATIENCE) == FINE
+        assert proc.stdout.read() == ""
+    assert re.fullmatch(rf"listening on http://{re.escape(shown)}:\d+\n", line)
+
+
+def test_serve_log_level(start_logged):
+    """Nothing but the one line on standard output; the log as loud as asked for."""
+    quiet, loud = start_logged("--log-level", "error"), start_logged("--log-level", "debug")
+    for berth in (quiet, loud):
+        assert get(berth, "/readyz").status == 200
+        assert berth.stop() == FINE
+    assert quiet.log.read_text() == ""
+    assert "shutting down" in loud.log.read_text()
+
+
+def test_full_disk_is_an_error(berth_path, files):
+    """Output that could not be written is not a success."""
+    with open("/dev/full", "w") as full:
+        for command in (["check", files / "good.yaml"], ["explain", *flags(files)]):
+            proc = subprocess.run(
+                [berth_path, *command], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE
+            )
+            assert proc.returncode == UNREACHABLE
