@@ -35,6 +35,10 @@ static void note_failures(const Filter *filter, const uint8_t *pass, size_t n, u
     }
 }
 
+static bool is_selective(const Filter *filter) {
+    return filter->kind->is_selective && filter->kind->is_selective(filter->config);
+}
+
 static int build_failing(
     const Policy *policy, const Batch *batch, uint8_t *pass, const uint16_t **ret) {
     uint16_t *failing = NULL;
@@ -43,7 +47,7 @@ static int build_failing(
         const Filter *filter = &policy->filters[i];
         int r;
 
-        if (filter->kind->class != RULE_NODE)
+        if (filter->kind->class != RULE_NODE || is_selective(filter))
             continue;
         if (!failing) {
             failing = ARENA_ARRAY(batch->arena, uint16_t, batch->n);
@@ -58,6 +62,18 @@ static int build_failing(
     }
     *ret = failing;
     return 0;
+}
+
+static int build_passing(const Filter *filter, const Batch *batch, const uint8_t **ret) {
+    uint8_t *pass;
+
+    if (filter->kind->class != RULE_NODE || !is_selective(filter))
+        return 0;
+    pass = ARENA_RAW(batch->arena, uint8_t, batch->n);
+    if (!pass)
+        return error_origin(-ENOMEM);
+    *ret = pass;
+    return error_trace(filter->kind->judge(filter->config, batch, pass));
 }
 
 static int build_score(const Score *score, const Batch *batch, const double **ret) {
@@ -83,11 +99,14 @@ int facts_build(const Program *program, const NodeTable *table, Arena *arena, Fa
     int r = 0;
 
     ret->failing = ARENA_ARRAY(arena, const uint16_t *, program->n_policies);
+    ret->passing = ARENA_ARRAY(arena, const uint8_t *, program->n_filters);
     ret->scores = ARENA_ARRAY(arena, const double *, program->n_scores);
-    if (!batch.rows || !pass || !ret->failing || !ret->scores)
+    if (!batch.rows || !pass || !ret->failing || !ret->passing || !ret->scores)
         return error_origin(-ENOMEM);
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         r = build_failing(&program->policies[i], &batch, pass, &ret->failing[i]);
+    for (size_t i = 0; r == 0 && i < program->n_filters; i++)
+        r = build_passing(program->filters[i], &batch, &ret->passing[i]);
     for (size_t i = 0; r == 0 && i < program->n_scores; i++)
         r = build_score(program->scores[i], &batch, &ret->scores[i]);
     return error_trace(r);
@@ -104,10 +123,25 @@ static void apply_failing(const Question *question, const uint16_t *failing, uin
     }
 }
 
+/* One filter over the rows that are asked about, known beforehand or not. */
+static int judge(const Question *question, const Filter *filter, uint8_t *ret_pass) {
+    const uint8_t *known = question->facts->passing[filter->number];
+    Batch batch = batch_of(question);
+
+    if (!known)
+        return error_trace(filter->kind->judge(filter->config, &batch, ret_pass));
+    for (size_t i = 0; i < question->n; i++)
+        ret_pass[i] = known[question->rows[i]];
+    return 0;
+}
+
+static bool filter_applies(const Filter *filter, const Pod *pod) {
+    return !is_selective(filter) || filter->kind->applies(filter->config, pod);
+}
+
 static int apply_policy(
     const Question *question, size_t number, uint8_t *pass, uint16_t *verdicts) {
     const Policy *policy = &question->program->policies[number];
-    Batch batch = batch_of(question);
 
     if (question->facts->failing[number])
         apply_failing(question, question->facts->failing[number], verdicts);
@@ -115,9 +149,11 @@ static int apply_policy(
         const Filter *filter = &policy->filters[i];
         int r;
 
-        if (filter->kind->class == RULE_NODE)
+        if (filter->kind->class == RULE_NODE && !is_selective(filter))
+            continue; /* among the failing ones above */
+        if (!filter_applies(filter, question->pod))
             continue;
-        r = filter->kind->judge(filter->config, &batch, pass);
+        r = judge(question, filter, pass);
         if (r < 0)
             return error_trace(r);
         note_failures(filter, pass, question->n, verdicts);
@@ -195,9 +231,10 @@ bool evaluate_has_observed(const Program *program, const Pod *pod) {
 }
 
 int evaluate_filter(const Question *question, const Filter *filter, uint8_t *ret_pass) {
-    Batch batch = batch_of(question);
-
-    return error_trace(filter->kind->judge(filter->config, &batch, ret_pass));
+    if (filter_applies(filter, question->pod))
+        return error_trace(judge(question, filter, ret_pass));
+    memset(ret_pass, 1, question->n);
+    return 0;
 }
 
 /* --- scores --------------------------------------------------------------- */

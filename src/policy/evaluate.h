@@ -21,9 +21,12 @@
  * for one pair of program and table; whoever changes either builds them anew.
  */
 typedef struct Facts {
-    /* By policy, then row: number of the first filter of class RULE_NODE that the
-     * node fails, VERDICT_PASS when none. NULL: the policy has no such filter. */
+    /* By policy, then row: number of the first filter of class RULE_NODE, for all pods,
+     * that the node fails, VERDICT_PASS when none. NULL: the policy has no such filter. */
     const uint16_t **failing;
+    /* By number of the filter, then row: whether the node passes, for filters of class
+     * RULE_NODE that are for some pods only. NULL: not one of those. */
+    const uint8_t **passing;
     /* By number of the score, then row: its value. NULL: not of class RULE_NODE. */
     const double **scores;
 } Facts;

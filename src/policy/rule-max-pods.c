@@ -4,7 +4,7 @@
  *     maxPods: 30
  *     maxPods: {limit: 4, podSelector: {matchLabels: {component: workspace}}}
  *
- * With a selector only the pods it matches count.
+ * With a selector only the pods it matches count, and only they are held back.
  */
 
 #include "policy/rule.h"
@@ -54,6 +54,15 @@ static int64_t count(const Config *config, const NodeTable *table, uint32_t row)
     return n;
 }
 
+static bool is_selective(const void *config) {
+    return ((const Config *)config)->has_selector;
+}
+
+/* One more pod that does not count makes no difference. */
+static bool applies(const void *config, const Pod *pod) {
+    return selector_matches(&((const Config *)config)->selector, &pod->labels);
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const Config *max_pods = config;
 
@@ -77,6 +86,8 @@ const FilterKind filter_max_pods = {
     .class = RULE_NODE,
     .summary = "the node holds fewer pods than this",
     .read = read,
+    .is_selective = is_selective,
+    .applies = applies,
     .judge = judge,
     .explain = explain,
 };

@@ -47,6 +47,11 @@ typedef struct FilterKind {
     /* Reads @value; problems go to the reader. NULL after any. */
     const void *(*read)(PolicyReader *reader, const YamlNode *value);
 
+    /* For a rule of class RULE_NODE that may be for some pods only: whether, so
+     * configured, it is; and whether it is for @pod. NULL: it is for all. */
+    bool (*is_selective)(const void *config);
+    bool (*applies)(const void *config, const Pod *pod);
+
     /* ret_pass[i] = whether row i of the batch passes. 0, or -ENOMEM. */
     int (*judge)(const void *config, const Batch *batch, uint8_t *ret_pass);
 

@@ -508,10 +508,14 @@ static int start_server(Daemon *daemon, char *error) {
 
     options.tls = daemon->tls;
     raise_descriptor_limit(options.connections_max);
+    /* Workers may answer before server_new() returns. Who takes a view waits for the
+     * lock, and so finds the server. */
+    (void)pthread_mutex_lock(&daemon->lock);
     r = server_new(&options,
         &(ServerCallbacks){
             .context = daemon, .admit = admit, .handle = handle, .finished = finished},
         &daemon->server);
+    (void)pthread_mutex_unlock(&daemon->lock);
     if (r < 0) {
         (void)snprintf(error,
             DAEMON_ERROR_MAX,
