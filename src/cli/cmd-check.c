@@ -23,7 +23,8 @@ static void print_help(FILE *out) {
         "\n"
         "Reads placement policies and prints everything that is wrong with them:\n"
         "file:line:column, the line, and how to mend it. \"-\" is standard input.\n"
-        "Exit code: 0 when they can be used (warnings allowed), 1 when not.\n",
+        "Exit code: 0 when they can be used (warnings allowed), 1 when not, 3 when one\n"
+        "cannot be read.\n",
         program_name);
 }
 
@@ -54,7 +55,7 @@ static int check(const char *const *paths, size_t n_paths) {
         print_summary(program, &out);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
-    return r == PROGRAM_E_INVALID ? EXIT_FAILED : EXIT_FINE;
+    return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
 int cmd_check(int argc, char *argv[]) {

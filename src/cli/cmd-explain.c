@@ -6,6 +6,7 @@
  * describe pod` does. -o json has everything.
  */
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,10 +378,11 @@ static int load_view(const Settings *settings, Arena *arena, View **ret) {
     diag_list_print(&diags, terminal_has_colour(stderr), &problems);
     (void)terminal_print(stderr, buf_str(&problems));
     if (r != 0)
-        return EXIT_FAILED;
-    if (cluster_load(settings->cluster, &snapshot, error) < 0) {
+        return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+    r = cluster_load(settings->cluster, &snapshot, error);
+    if (r < 0) {
         (void)fprintf(stderr, "berth explain: %s\n", error);
-        return EXIT_UNREACHABLE;
+        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
     }
     if (view_new(snapshot, program, ret) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
@@ -408,9 +410,10 @@ static int explain(const Settings *settings) {
 
     if (r != 0)
         return r;
-    if (pod_load(settings->pod, arena, &pod, error) < 0) {
+    r = pod_load(settings->pod, arena, &pod, error);
+    if (r < 0) {
         (void)fprintf(stderr, "berth explain: %s\n", error);
-        return EXIT_UNREACHABLE;
+        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
     }
     if (extender_explain(view, &pod, arena, &explanation) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");

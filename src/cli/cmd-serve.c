@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -297,7 +298,10 @@ int cmd_serve(int argc, char *argv[]) {
     daemon_block_signals();
     r = daemon_new(&settings.daemon, &daemon, error);
     if (r < 0) {
-        (void)fprintf(stderr, "berth serve: %s\n", error);
+        /* Several lines are diagnostics, which editors want at the start of a line. */
+        (void)fprintf(stderr,
+            strchr(error, '\n') ? "berth serve: cannot start:\n%s\n" : "berth serve: %s\n",
+            error);
         return exit_code_of(r);
     }
     (void)printf("listening on %s\n", daemon_url(daemon));

@@ -5,14 +5,17 @@
 #include <libfyaml.h>
 #include <microhttpd.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "version.h"
 #include "json/scan.h"
 
 int cmd_version(int argc, char *argv[]) {
-    (void)argc;
-    (void)argv;
+    if (argc > 1) {
+        (void)fprintf(stderr, "usage: %s version\n", program_name);
+        return strcmp(argv[1], "--help") == 0 ? EXIT_FINE : EXIT_USAGE;
+    }
     (void)printf("berth %s\n", BERTH_VERSION);
     (void)printf("compiler       %s\n", __VERSION__);
     (void)printf("libmicrohttpd  %s\n", MHD_get_version());

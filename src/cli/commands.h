@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Commands: one file each, one function each. argv[0] is the command's name, and
+ * Commands: one file each, one function each. argv[0] is "berth COMMAND", and
  * program_name what the person typed to get here. They return the exit code.
  */
 

@@ -58,6 +58,15 @@ static int unknown_command(const char *word) {
     return EXIT_USAGE;
 }
 
+/* getopt's own messages begin with argv[0], ours with "berth COMMAND". */
+static int run(const Command *command, int argc, char *argv[]) {
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), "berth %s", command->name);
+    argv[1] = name;
+    return command->run(argc - 1, argv + 1);
+}
+
 /* Allocations from here on are mappings of their own and go back to the system when
  * they are freed. Left alone, glibc raises the limit to the largest block it ever
  * freed, and one 80 MB request would stay in the process for good. */
@@ -77,6 +86,6 @@ int main(int argc, char *argv[]) {
         word = "version";
     for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
         if (strcmp(word, commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+            return run(&commands[i], argc, argv);
     return unknown_command(word);
 }

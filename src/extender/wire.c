@@ -125,14 +125,10 @@ static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena,
     return table_find(view->table, name);
 }
 
-static inline const Guess *follower_of(const View *view, uint32_t row) {
-    return &view->guesses[atomic_load_explicit(&view->guesses[row].follower, memory_order_relaxed)];
-}
-
 /* A name that was not the expected one: found by hashing, and remembered as what
  * follows @previous. */
 static bool add_other_name(
-    const View *view, JsonReader *reader, Arena *arena, NodeList *list, uint32_t previous) {
+    const View *view, JsonReader *reader, Arena *arena, NodeList *list, const Guess *previous) {
     uint32_t unknown = (uint32_t)view->table->n_rows;
     Str raw = STR_NULL;
     uint32_t row = look_up_name(view, reader, arena, &raw);
@@ -140,16 +136,20 @@ static bool add_other_name(
     if (json_error(reader) != JSON_OK)
         return false;
     list->n_unknown += row == unknown;
-    if (row != unknown && previous != unknown)
-        atomic_store_explicit(&view->guesses[previous].follower, row, memory_order_relaxed);
+    if (row != unknown && previous != &view->guesses[unknown])
+        atomic_store_explicit(
+            &view->guesses[previous - view->guesses].follower, row, memory_order_relaxed);
     return add_entry(reader, arena, list, raw, row);
+}
+
+static inline const Guess *follower_of(const View *view, const Guess *guess) {
+    return &view->guesses[atomic_load_explicit(&guess->follower, memory_order_relaxed)];
 }
 
 /* The hot loop of berth: each name is first compared with the one that followed
  * its predecessor last time, which needs no parsing and no hashing. */
 static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
-    uint32_t previous = (uint32_t)view->table->n_rows;
-    const Guess *guess = view->guesses;
+    const Guess *guess = view->guesses, *previous = &view->guesses[view->table->n_rows];
 
     if (json_null(reader))
         return;
@@ -164,12 +164,14 @@ static void decode_names(const View *view, JsonReader *reader, Arena *arena, Nod
 
             if (!add_entry(reader, arena, list, raw, (uint32_t)(guess - view->guesses)))
                 return;
-        } else if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous)) {
-            return;
+            previous = guess;
+        } else {
+            if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous))
+                return;
+            previous = &view->guesses[list->rows[list->n - 1]];
         }
-        previous = list->rows[list->n - 1];
         guess = follower_of(view, previous);
-        __builtin_prefetch(follower_of(view, (uint32_t)(guess - view->guesses))->literal);
+        __builtin_prefetch(follower_of(view, guess)->literal);
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct Loading {
     DiagList *diags;
     size_t n_files;
     VEC(PolicySource) sources;
+    bool is_unreadable; /* a path could not be read */
 } Loading;
 
 static void add_error(Loading *loading, Str text) {
@@ -36,6 +37,7 @@ static int add_file(Loading *loading, const char *path) {
         return 0;
     }
     if (file_read(path, &text, error) < 0) {
+        loading->is_unreadable = true;
         add_error(loading, str_from_c(error));
         return 0;
     }
@@ -60,6 +62,7 @@ static int add_folder(Loading *loading, const char *path) {
     int r = 0;
 
     if (n < 0) {
+        loading->is_unreadable = true;
         add_error(loading, arena_printf(loading->arena, "%s: %s", path, strerror(errno)));
         return 0;
     }
@@ -98,6 +101,6 @@ int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Pro
     }
     r = program_compile(loading.sources.items, loading.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
-        return r;
+        return loading.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
     return error_fold(r);
 }

@@ -16,7 +16,12 @@
 
 #define POLICIES_FILES_MAX 256u
 
-/* Reads and compiles what is at @paths. 0; PROGRAM_E_INVALID with errors in
- * @diags; or -ENOMEM. A path that cannot be read is an error in @diags too. Texts
- * of @diags live in its own arena. */
+enum {
+    _POLICIES_E_SUCCESS,
+    POLICIES_E_INVALID,    /* at least one policy is wrong */
+    POLICIES_E_UNREADABLE, /* at least one path cannot be read */
+};
+
+/* Reads and compiles what is at @paths. 0; one of the above with errors in @diags;
+ * or -ENOMEM. Texts of @diags live in its own arena. */
 int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret);

@@ -80,7 +80,7 @@ static void test_no_path(void **state) {
 
 /* All files are read, and every mistake in any of them is told; @folder stands for
  * the path of the folder. */
-static void check_error(Folder *folder, const char *path, const char *want) {
+static void check_error(Folder *folder, const char *path, int outcome, const char *want) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf text = BUF_INIT(65536);
@@ -88,7 +88,7 @@ static void check_error(Folder *folder, const char *path, const char *want) {
     Str rest, place = str_from_c(folder->path);
     const char *found;
 
-    assert_int_equal(load(&path, 1, arena, &program, &text), PROGRAM_E_INVALID);
+    assert_int_equal(load(&path, 1, arena, &program, &text), outcome);
     assert_null(program);
     rest = buf_str(&text);
     while ((found = memmem(rest.ptr, rest.len, place.ptr, place.len))) {
@@ -105,9 +105,13 @@ static void test_errors(void **state) {
 
     (void)state;
     folder_init(&folder);
-    check_error(&folder, folder.path, "error: @folder: holds no *.yaml file\n1 error\n");
+    check_error(&folder,
+        folder.path,
+        POLICIES_E_INVALID,
+        "error: @folder: holds no *.yaml file\n1 error\n");
     check_error(&folder,
         folder_path(&folder, "none.yaml"),
+        POLICIES_E_UNREADABLE,
         "error: @folder/none.yaml: No such file or directory\n1 error\n");
 
     (void)folder_write(&folder, "a.yaml", STR(POLICY("same")));
@@ -118,6 +122,7 @@ static void test_errors(void **state) {
     assert_int_equal(mkdir(folder_path(&folder, "f.yaml"), 0700), 0);
     check_error(&folder,
         folder.path,
+        POLICIES_E_UNREADABLE,
         "error: @folder/e.yaml: No such file or directory\n"
         "error: @folder/f.yaml: is a folder, not a file\n"
         "@folder/b.yaml:3:18: error: there are two policies named \"same\"\n"
@@ -154,7 +159,7 @@ static void test_too_many(void **state) {
         (void)folder_write(&folder, name, str_from_c(policy));
     }
     path = folder.path;
-    assert_int_equal(load(&path, 1, arena, &program, &text), PROGRAM_E_INVALID);
+    assert_int_equal(load(&path, 1, arena, &program, &text), POLICIES_E_INVALID);
     assert_text("once", buf_str(&text), "error: there are more than 256 policy files\n1 error\n");
     folder_done(&folder);
 }

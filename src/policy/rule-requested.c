@@ -105,12 +105,11 @@ typedef struct Term {
     double weight;
 } Term;
 
-/* Of each row of a block. */
-typedef struct Shares {
+/* What the columns say of each row of a block. */
+typedef struct Amounts {
+    double used[BLOCK]; /* requested + asked */
     double allocatable[BLOCK];
-    double used[BLOCK];    /* (requested + asked) / allocatable */
-    double offered[BLOCK]; /* 1 when the node offers the resource, else 0 */
-} Shares;
+} Amounts;
 
 typedef struct Sums {
     double weights[BLOCK];
@@ -118,7 +117,7 @@ typedef struct Sums {
     double squares[BLOCK]; /* balance only */
 } Sums;
 
-typedef void (*AddTerm)(const Shares *shares, double weight, size_t n, Sums *sums);
+typedef void (*AddTerm)(const Amounts *amounts, double weight, size_t n, Sums *sums);
 
 /* Parts whose resource some node of the table offers; the others say nothing. */
 static size_t resolve(const Config *config, const Batch *batch, Term *ret) {
@@ -138,45 +137,47 @@ static size_t resolve(const Config *config, const Batch *batch, Term *ret) {
     return n;
 }
 
-static void gather(const Term *term, const uint32_t *rows, size_t n, Shares *ret) {
+static void gather(const Term *term, const uint32_t *rows, size_t n, Amounts *ret) {
     for (size_t i = 0; i < n; i++) {
         ret->used[i] = (double)term->requested[rows[i]] + term->asked;
         ret->allocatable[i] = (double)term->allocatable[rows[i]];
     }
-    for (size_t i = 0; i < n; i++) {
-        bool offered = ret->allocatable[i] > 0;
+}
 
-        ret->offered[i] = offered ? 1 : 0;
-        ret->used[i] /= offered ? ret->allocatable[i] : 1;
+/* The used share of row @i; where nothing is offered it is nothing that counts. */
+static inline double share_of(const Amounts *amounts, size_t i) {
+    return amounts->used[i] / (amounts->allocatable[i] > 0 ? amounts->allocatable[i] : 1);
+}
+
+static void add_used(const Amounts *amounts, double weight, size_t n, Sums *sums) {
+    for (size_t i = 0; i < n; i++) {
+        double share = share_of(amounts, i);
+        double offered = amounts->allocatable[i] > 0 ? weight : 0;
+
+        sums->weights[i] += offered;
+        sums->values[i] += share <= 1 ? offered * share : 0;
     }
 }
 
-static void add_used(const Shares *shares, double weight, size_t n, Sums *sums) {
+static void add_free(const Amounts *amounts, double weight, size_t n, Sums *sums) {
     for (size_t i = 0; i < n; i++) {
-        double fits = shares->used[i] <= 1 ? shares->offered[i] : 0;
+        double share = share_of(amounts, i);
+        double offered = amounts->allocatable[i] > 0 ? weight : 0;
 
-        sums->weights[i] += weight * shares->offered[i];
-        sums->values[i] += weight * fits * shares->used[i];
+        sums->weights[i] += offered;
+        sums->values[i] += share <= 1 ? offered * (1 - share) : 0;
     }
 }
 
-static void add_free(const Shares *shares, double weight, size_t n, Sums *sums) {
+static void add_deviation(const Amounts *amounts, double weight, size_t n, Sums *sums) {
     for (size_t i = 0; i < n; i++) {
-        double fits = shares->used[i] <= 1 ? shares->offered[i] : 0;
+        double share = share_of(amounts, i);
+        double offered = amounts->allocatable[i] > 0 ? weight : 0;
 
-        sums->weights[i] += weight * shares->offered[i];
-        sums->values[i] += weight * fits * (1 - shares->used[i]);
-    }
-}
-
-static void add_spread(const Shares *shares, double weight, size_t n, Sums *sums) {
-    (void)weight;
-    for (size_t i = 0; i < n; i++) {
-        double used = shares->used[i] < 1 ? shares->used[i] : 1;
-
-        sums->weights[i] += shares->offered[i];
-        sums->values[i] += shares->offered[i] * used;
-        sums->squares[i] += shares->offered[i] * used * used;
+        share = share < 1 ? share : 1;
+        sums->weights[i] += offered;
+        sums->values[i] += offered * share;
+        sums->squares[i] += offered * share * share;
     }
 }
 
@@ -205,7 +206,7 @@ static int score_blocks(const Config *config, const Batch *batch, AddTerm add,
     void (*finish)(const Sums *sums, size_t n, double *ret_scores), double *ret_scores) {
     Term terms[REQUESTED_RESOURCES_MAX];
     size_t n_terms = resolve(config, batch, terms);
-    Shares shares; /* outside the loop: the build zeroes locals where they begin */
+    Amounts amounts; /* outside the loop: the build zeroes locals where they begin */
     Sums sums;
 
     for (size_t begin = 0; begin < batch->n; begin += BLOCK) {
@@ -215,8 +216,8 @@ static int score_blocks(const Config *config, const Batch *batch, AddTerm add,
         memset(sums.values, 0, n * sizeof(double));
         memset(sums.squares, 0, n * sizeof(double));
         for (size_t t = 0; t < n_terms; t++) {
-            gather(&terms[t], batch->rows + begin, n, &shares);
-            add(&shares, terms[t].weight, n, &sums);
+            gather(&terms[t], batch->rows + begin, n, &amounts);
+            add(&amounts, terms[t].weight, n, &sums);
         }
         finish(&sums, n, ret_scores + begin);
     }
@@ -232,7 +233,7 @@ static int score_free(const void *config, const Batch *batch, double *ret_scores
 }
 
 static int score_evenness(const void *config, const Batch *batch, double *ret_scores) {
-    return score_blocks(config, batch, add_spread, finish_evenness, ret_scores);
+    return score_blocks(config, batch, add_deviation, finish_evenness, ret_scores);
 }
 
 const ScoreKind score_bin_pack = {

@@ -291,7 +291,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     if (!str_is(request->method, route_method(route)) &&
         !(str_is(request->method, "HEAD") && route > ROUTE_BIND)) {
         reply_error(request, reply, 405, STR("berth: wrong method for this path"));
-        reply->allow = route_method(route);
+        reply->allow = route <= ROUTE_BIND ? "POST" : "GET, HEAD";
         return false;
     }
     return true;
@@ -328,7 +328,7 @@ static void describe_diags(const DiagList *diags, char *text, size_t size) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PAGE_MAX);
 
     diag_list_print(diags, /* colour= */ false, &out);
-    (void)snprintf(text, size, "%.*s", STR_FMT(buf_str(&out)));
+    (void)snprintf(text, size, "%.*s", STR_FMT(str_trim(buf_str(&out))));
 }
 
 static int load_policy(const DaemonOptions *options, Program **ret, char *error, size_t size) {
@@ -339,9 +339,9 @@ static int load_policy(const DaemonOptions *options, Program **ret, char *error,
     if (!arena)
         return error_origin(-ENOMEM);
     r = policies_load(options->policy_paths, options->n_policy_paths, &diags, ret);
-    if (r == PROGRAM_E_INVALID) {
+    if (r > 0) {
         describe_diags(&diags, error, size);
-        return error_origin(-EINVAL);
+        return error_origin(r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL);
     }
     if (r < 0)
         (void)snprintf(error, size, "out of memory");

@@ -46,7 +46,7 @@ typedef struct DaemonOptions {
     bool quiet;               /* no "listening" line, no log of requests */
 } DaemonOptions;
 
-#define DAEMON_ERROR_MAX 2048u
+#define DAEMON_ERROR_MAX 32768u /* a policy may have many mistakes */
 
 /* Loads everything and listens. 0; or a negative errno with a message for a
  * person in @error (DAEMON_ERROR_MAX): nothing is running then. Options are

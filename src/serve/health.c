@@ -9,6 +9,7 @@
 typedef struct Check {
     const char *name;
     bool livez; /* also part of /livez */
+    int config; /* the ReloadKind it is about, or -1: passed over when there is none */
     /* True when fine; @note may be filled either way. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
@@ -51,12 +52,21 @@ static bool check_shutdown(const HealthState *state, char *note) {
 }
 
 static const Check checks[] = {
-    {.name = "ping", .livez = true, .check = check_ping},
-    {.name = "policy", .check = check_policy},
-    {.name = "cluster", .check = check_cluster},
-    {.name = "certificates", .check = check_certificates},
-    {.name = "shutdown", .check = check_shutdown},
+    {.name = "ping", .livez = true, .config = -1, .check = check_ping},
+    {.name = "policy", .config = RELOAD_POLICY, .check = check_policy},
+    {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
+    {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
+    {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
+
+static bool is_used(const Check *check, const HealthState *state) {
+    ReloadState reload;
+
+    if (check->config < 0)
+        return true;
+    reloads_get(state->reloads, (ReloadKind)check->config, &reload);
+    return reload.is_used;
+}
 
 static bool query_has(Str query, Str wanted) {
     Str part;
@@ -96,7 +106,7 @@ unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf
         char note[HEALTH_NOTE_MAX] = "";
         bool ok;
 
-        if (probe == HEALTH_LIVEZ && !checks[i].livez)
+        if ((probe == HEALTH_LIVEZ && !checks[i].livez) || !is_used(&checks[i], state))
             continue;
         if (is_excluded(query, checks[i].name)) {
             buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);

@@ -423,7 +423,10 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         offsetof(RouteFigures, nodes_in));
     print_errors(metrics, out);
     print_rules(metrics, state->view->program, out);
-    head(out, "berth_nodes_unknown_total", "counter", "Nodes asked about that berth did not know.");
+    head(out,
+        "berth_nodes_unknown_total",
+        "counter",
+        "Nodes rejected because berth does not know them.");
     buf_printf(out, "berth_nodes_unknown_total %" PRIu64 "\n", load(&metrics->nodes_unknown));
     print_server(state, out);
     print_reloads(state, out);
