@@ -35,10 +35,10 @@ static inline Str str_from_c(const char *c) {
 }
 
 /* The first byte is looked at before memcmp is called: keys of one length mostly
- * differ there already. */
+ * differ there already. With a literal as @b the compiler knows the length. */
 static inline bool str_eq(Str a, Str b) {
     return a.len == b.len &&
-           (a.len == 0 || (a.ptr[0] == b.ptr[0] && memcmp(a.ptr, b.ptr, a.len) == 0));
+           (b.len == 0 || (a.ptr[0] == b.ptr[0] && memcmp(a.ptr, b.ptr, b.len) == 0));
 }
 
 static inline bool str_is(Str a, const char *c) {

@@ -11,6 +11,7 @@ typedef struct Building {
     Arena *arena;
     char *literals; /* where the next literal goes */
     VEC(ResourceColumn) resources;
+    size_t guesses[RESOURCES_MAX]; /* by position in an object's list: the column */
     VEC(Taints) taint_sets;
 } Building;
 
@@ -35,17 +36,23 @@ static int add_columns(Building *building, size_t n_rows) {
     return 0;
 }
 
-/* The column of @name, made if it is new. @guess is where it was for the object
- * before: nodes of one cluster list their resources in the same order. NULL with
- * *ret_error set when out of memory, NULL with 0 over the ceiling. */
-static ResourceColumn *resource_column(Building *building, Str name, size_t guess, int *ret_error) {
+/* The column of @name, made if it is new. @position is its place in the object's
+ * list: nodes of one cluster list their resources in the same order, so the column
+ * is mostly that of the object before. NULL with *ret_error set when out of memory,
+ * NULL with 0 over the ceiling. */
+static ResourceColumn *resource_column(
+    Building *building, Str name, size_t position, int *ret_error) {
+    size_t *guess = &building->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
     ResourceColumn *column;
 
-    if (guess < building->resources.n && str_eq(building->resources.items[guess].name, name))
-        return &building->resources.items[guess];
-    for (size_t i = 0; i < building->resources.n; i++)
-        if (str_eq(building->resources.items[i].name, name))
+    if (*guess < building->resources.n && str_eq(building->resources.items[*guess].name, name))
+        return &building->resources.items[*guess];
+    for (size_t i = 0; i < building->resources.n; i++) {
+        if (str_eq(building->resources.items[i].name, name)) {
+            *guess = i;
             return &building->resources.items[i];
+        }
+    }
     if (building->resources.n >= TABLE_RESOURCES_MAX)
         return NULL;
 
@@ -71,7 +78,6 @@ static int64_t amount_of(const Resource *resource) {
 static int set_allocatable(Building *building, size_t row, const Resources *allocatable) {
     for (size_t i = 0; i < allocatable->n; i++) {
         int r = 0;
-        /* cpu and memory have the first two columns whatever the order */
         ResourceColumn *column = resource_column(building, allocatable->items[i].name, i, &r);
 
         if (r < 0)
@@ -224,9 +230,9 @@ int table_build(const Node *nodes, size_t n_nodes, const Pod *pods, size_t n_pod
     if (r == 0 && !VEC_PUSH(&building.taint_sets, arena)) /* number 0: no taints */
         r = error_origin(-ENOMEM);
     if (r == 0)
-        (void)resource_column(&building, STR("cpu"), SIZE_MAX, &r);
+        (void)resource_column(&building, STR("cpu"), 0, &r);
     if (r == 0)
-        (void)resource_column(&building, STR("memory"), SIZE_MAX, &r);
+        (void)resource_column(&building, STR("memory"), 0, &r);
     for (size_t row = 0; r == 0 && row < n_nodes; row++)
         r = add_node(&building, row, &nodes[row]);
     if (r == 0)

@@ -340,7 +340,7 @@ static JsonToken read_word(JsonReader *reader, size_t at, Str word, JsonToken to
 
 /* --- tokens -------------------------------------------------------------- */
 
-static size_t skip_space(const JsonReader *reader, size_t at) {
+static size_t skip_space_run(const JsonReader *reader, size_t at) {
     for (; at < reader->len; at++) {
         char c = reader->data[at];
 
@@ -348,6 +348,13 @@ static size_t skip_space(const JsonReader *reader, size_t at) {
             break;
     }
     return at;
+}
+
+/* Machines write JSON without white space: one comparison is the usual case. */
+static inline size_t skip_space(const JsonReader *reader, size_t at) {
+    if (at < reader->len && (unsigned char)reader->data[at] > ' ')
+        return at;
+    return skip_space_run(reader, at);
 }
 
 static JsonToken read_value(JsonReader *reader, size_t at) {
@@ -569,7 +576,30 @@ static bool has_no_content(JsonReader *reader) {
     return reader->state == JSON_STOPPED;
 }
 
+/* The usual case in one go: `,"key":` without white space or escapes, and more
+ * behind it. */
+static bool next_plain_key(JsonReader *reader) {
+    size_t at = reader->at, end;
+
+    if (reader->state != JSON_BEHIND_MEMBER || reader->len - at < 2 || reader->data[at] != ',' ||
+        reader->data[at + 1] != '"')
+        return false;
+    end = json_find_stop(reader, at + 2);
+    if (reader->len - end < 3 || reader->data[end] != '"' || reader->data[end + 1] != ':' ||
+        (unsigned char)reader->data[end + 2] <= ' ')
+        return false;
+    set_text(reader, at + 2, end, /* escaped= */ false);
+    reader->token_at = at + 1;
+    reader->at = end + 2;
+    reader->state = JSON_AT_MEMBER;
+    return true;
+}
+
 bool json_key(JsonReader *reader, Str *ret_key) {
+    if (next_plain_key(reader)) {
+        *ret_key = reader->text;
+        return true;
+    }
     if (has_no_content(reader))
         return false;
     assert(reader->state == JSON_IN_OBJECT || reader->state == JSON_BEHIND_MEMBER);
