@@ -252,7 +252,7 @@ void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = filter_args_decode(view, body, arena, &args, error);
+    r = filter_args_decode(view, body, FACTS_OF_FILTERS, arena, &args, error);
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));
         return;

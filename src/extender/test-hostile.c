@@ -261,9 +261,9 @@ static void test_bad_text(void **state) {
         {"in an unknown key", STR("{\"\xff\":1,\"Pod\":{}}")},
         {"in a node's name",
             STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"\xff\"}}]}}")},
-        {"in a node's label",
-            STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n\",\"labels\":{"
-                "\"a\":\"\xff\"}}}]}}")},
+        {"in an amount that the rules read",
+            STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n\"},"
+                "\"status\":{\"allocatable\":{\"cpu\":\"\xff\"}}}]}}")},
         {"a byte order mark", STR("\xef\xbb\xbf{\"Pod\":{},\"NodeNames\":[]}")},
     };
     Str text;

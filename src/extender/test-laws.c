@@ -268,7 +268,8 @@ static const Filter *first_failing(const Round *round, uint32_t row) {
 
     if (!str_is_empty(pod->node_name) && home < all->n_rows)
         assert_int_equal(table_without_pod(all, home, pod->uid, round->arena, &table), 0);
-    assert_int_equal(facts_build(round->scene.program, &table, round->arena, &facts), 0);
+    assert_int_equal(
+        facts_build(round->scene.program, &table, FACTS_OF_ALL, round->arena, &facts), 0);
     for (size_t i = 0; i < round->scene.program->n_filters; i++) {
         const Filter *filter = round->scene.program->filters[i];
         uint8_t pass;

@@ -76,7 +76,7 @@ int view_new(Snapshot *snapshot, Program *program, View **ret) {
     if (r < 0)
         return error_trace(r);
     view->table = snapshot ? snapshot_table(snapshot) : &view->nothing;
-    r = facts_build(program, view->table, view->arena, &view->facts);
+    r = facts_build(program, view->table, FACTS_OF_ALL, view->arena, &view->facts);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)
@@ -106,7 +106,7 @@ int view_leave_out(
         return error_origin(-ENOMEM);
     r = table_without_pod(*table, row, pod->uid, arena, others);
     if (r == 0)
-        r = facts_build(view->program, others, arena, their_facts);
+        r = facts_build(view->program, others, FACTS_OF_ALL, arena, their_facts);
     if (r < 0)
         return error_trace(r);
     *table = others;

@@ -177,7 +177,7 @@ static void decode_names(const View *view, JsonReader *reader, Arena *arena, Nod
 
 /* --- whole-node mode ------------------------------------------------------- */
 
-static void decode_items(JsonReader *reader, Arena *arena, NodeList *list) {
+static void decode_items(JsonReader *reader, Arena *arena, const NodeParts *parts, NodeList *list) {
     json_array(reader);
     while (json_element(reader)) {
         Node *node = VEC_PUSH(&list->nodes, arena);
@@ -189,7 +189,7 @@ static void decode_items(JsonReader *reader, Arena *arena, NodeList *list) {
         }
         (void)json_peek(reader); /* past white space, to where the object begins */
         begin = reader->at;
-        node_decode(reader, arena, node);
+        node_decode_parts(reader, arena, parts, node);
         check_name(reader, node->name);
         if (json_error(reader) == JSON_OK && !add_entry(reader,
                                                  arena,
@@ -200,7 +200,7 @@ static void decode_items(JsonReader *reader, Arena *arena, NodeList *list) {
     }
 }
 
-static void decode_nodes(JsonReader *reader, Arena *arena, NodeList *list) {
+static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *parts, NodeList *list) {
     bool has_items = false;
     Str key;
 
@@ -211,7 +211,7 @@ static void decode_nodes(JsonReader *reader, Arena *arena, NodeList *list) {
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("items"))) {
             once(reader, &has_items, "\"items\" is given twice");
-            decode_items(reader, arena, list);
+            decode_items(reader, arena, parts, list);
         } else {
             json_skip(reader, NULL);
         }
@@ -219,7 +219,8 @@ static void decode_nodes(JsonReader *reader, Arena *arena, NodeList *list) {
 }
 
 /* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(const View *view, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
+static int build_own_table(
+    const View *view, const NodeList *nodes, FactsOf of, Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
     Facts *facts = ARENA_NEW(arena, Facts);
     int r;
@@ -230,7 +231,7 @@ static int build_own_table(const View *view, const NodeList *nodes, Arena *arena
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = facts_build(view->program, table, arena, facts);
+        r = facts_build(view->program, table, of, arena, facts);
     ret->table = table;
     ret->facts = facts;
     return error_trace(r);
@@ -238,8 +239,10 @@ static int build_own_table(const View *view, const NodeList *nodes, Arena *arena
 
 /* --- filter and prioritize -------------------------------------------------- */
 
-static int decode_filter_body(const View *view, Str body, Arena *arena, FilterArgs *ret,
+static int decode_filter_body(const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret,
     NodeList *names, NodeList *nodes, char *error) {
+    const NodeParts *parts =
+        of == FACTS_OF_SCORES ? &view->program->score_parts : &view->program->filter_parts;
     bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     JsonReader reader;
     Str key;
@@ -256,7 +259,7 @@ static int decode_filter_body(const View *view, Str body, Arena *arena, FilterAr
             decode_names(view, &reader, arena, names);
         } else if (str_eq_nocase(key, STR("Nodes"))) {
             once(&reader, &has_nodes, "\"Nodes\" is given twice");
-            decode_nodes(&reader, arena, nodes);
+            decode_nodes(&reader, arena, parts, nodes);
         } else {
             json_skip(&reader, NULL);
         }
@@ -266,7 +269,8 @@ static int decode_filter_body(const View *view, Str body, Arena *arena, FilterAr
     return finish(&reader, error);
 }
 
-int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error) {
+int filter_args_decode(
+    const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret, char *error) {
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
     int r;
@@ -276,7 +280,7 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
     }
-    r = decode_filter_body(view, body, arena, ret, &names, &nodes, error);
+    r = decode_filter_body(view, body, of, arena, ret, &names, &nodes, error);
     if (r == WIRE_E_MALFORMED)
         return r;
     if (r < 0)
@@ -290,7 +294,7 @@ int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {
-        r = build_own_table(view, &nodes, arena, ret);
+        r = build_own_table(view, &nodes, of, arena, ret);
         if (r < 0)
             return error_trace(r);
     }

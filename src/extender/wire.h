@@ -51,9 +51,11 @@ typedef struct FilterArgs {
     const Facts *facts;     /* that go with it */
 } FilterArgs;
 
-/* @body must outlive what is decoded. 0, WIRE_E_MALFORMED with @error filled
+/* @body must outlive what is decoded; @of says which rules will be asked, so that
+ * no more is read of whole nodes (one kind at a time). 0, WIRE_E_MALFORMED with @error filled
  * (WIRE_ERROR_MAX bytes), or -ENOMEM. */
-int filter_args_decode(const View *view, Str body, Arena *arena, FilterArgs *ret, char *error);
+int filter_args_decode(
+    const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret, char *error);
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);

@@ -93,6 +93,51 @@ void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
     *ret = (Labels){.items = labels.items, .n = labels.n};
 }
 
+/* Where @key is, or belongs, among the first @n of @items, which are sorted. */
+static size_t place_of(const Label *items, size_t n, Str key) {
+    size_t i = 0;
+
+    while (i < n && str_cmp(items[i].key, key) < 0)
+        i++;
+    return i;
+}
+
+/* Sets the label of @key to the value that comes next. @items has room for it. */
+static void keep_label(JsonReader *reader, Arena *arena, Str key, Label *items, size_t *n) {
+    size_t i = place_of(items, *n, key);
+
+    if (i == *n || !str_eq(items[i].key, key)) {
+        memmove(&items[i + 1], &items[i], (*n - i) * sizeof(*items));
+        items[i] = (Label){.key = key};
+        (*n)++;
+    }
+    json_string(reader, arena, &items[i].value);
+}
+
+void labels_decode_some(
+    JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret) {
+    Label *items = ARENA_ARRAY(arena, Label, n_keys);
+    size_t n = 0;
+    Str key;
+
+    if (!items) {
+        json_fail(reader, JSON_E_MEMORY, "too many labels");
+        return;
+    }
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        size_t i = 0;
+
+        while (i < n_keys && !json_key_is(reader, key, keys[i]))
+            i++;
+        if (i < n_keys)
+            keep_label(reader, arena, keys[i], items, &n);
+        else
+            json_skip_fast(reader, NULL);
+    }
+    *ret = (Labels){.items = items, .n = n};
+}
+
 const Str *labels_find(const Labels *labels, Str key) {
     size_t low = 0, high = labels->n;
 

@@ -20,5 +20,10 @@ typedef struct Labels {
 /* Reads an object of strings. Errors are the reader's. */
 void labels_decode(JsonReader *reader, Arena *arena, Labels *ret);
 
+/* The same, keeping the labels of @keys only; the values of others are skipped by
+ * structure alone. For Node objects. */
+void labels_decode_some(
+    JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
+
 /* The value, or NULL when the key is absent. Borrowed. */
 const Str *labels_find(const Labels *labels, Str key);

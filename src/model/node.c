@@ -1,6 +1,15 @@
 #include "model/node.h"
 
-static void decode_metadata(JsonReader *reader, Arena *arena, Node *node) {
+static void decode_labels(JsonReader *reader, Arena *arena, const NodeParts *parts, Labels *ret) {
+    if (parts->all_labels)
+        labels_decode(reader, arena, ret);
+    else if (parts->n_labels > 0)
+        labels_decode_some(reader, arena, parts->labels, parts->n_labels, ret);
+    else
+        json_skip_fast(reader, NULL);
+}
+
+static void decode_metadata(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
     Str key;
 
     json_object(reader);
@@ -8,18 +17,18 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Node *node) {
         if (json_key_is(reader, key, STR("name")))
             json_string(reader, arena, &node->name);
         else if (json_key_is(reader, key, STR("labels")))
-            labels_decode(reader, arena, &node->labels);
+            decode_labels(reader, arena, parts, &node->labels);
         else
             json_skip_fast(reader, NULL);
     }
 }
 
-static void decode_spec(JsonReader *reader, Arena *arena, Node *node) {
+static void decode_spec(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("taints")))
+        if (parts->taints && json_key_is(reader, key, STR("taints")))
             taints_decode(reader, arena, &node->taints);
         else if (json_key_is(reader, key, STR("unschedulable")))
             json_bool(reader, &node->is_unschedulable);
@@ -45,14 +54,14 @@ static void decode_condition(JsonReader *reader, Arena *arena, bool *ret_is_read
         *ret_is_ready = str_eq(status, STR("True"));
 }
 
-static void decode_status(JsonReader *reader, Arena *arena, Node *node) {
+static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("allocatable"))) {
+        if (parts->allocatable && json_key_is(reader, key, STR("allocatable"))) {
             resources_decode(reader, arena, &node->allocatable);
-        } else if (json_key_is(reader, key, STR("conditions"))) {
+        } else if (parts->conditions && json_key_is(reader, key, STR("conditions"))) {
             node->is_ready = false;
             json_array(reader);
             while (json_element(reader))
@@ -64,17 +73,24 @@ static void decode_status(JsonReader *reader, Arena *arena, Node *node) {
 }
 
 void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
+    static const NodeParts everything = {
+        .all_labels = true, .taints = true, .conditions = true, .allocatable = true};
+
+    node_decode_parts(reader, arena, &everything, ret);
+}
+
+void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret) {
     Str key;
 
     *ret = (Node){0};
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("metadata")))
-            decode_metadata(reader, arena, ret);
+            decode_metadata(reader, arena, parts, ret);
         else if (json_key_is(reader, key, STR("spec")))
-            decode_spec(reader, arena, ret);
+            decode_spec(reader, arena, parts, ret);
         else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, ret);
+            decode_status(reader, arena, parts, ret);
         else
             json_skip_fast(reader, NULL);
     }

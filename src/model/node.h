@@ -29,8 +29,20 @@ typedef struct Node {
     Resources allocatable;
 } Node;
 
+/* Which parts of a Node are wanted; the name and whether it is cordoned always are.
+ * What is not wanted is skipped and left empty. */
+typedef struct NodeParts {
+    bool all_labels;
+    const Str *labels; /* these only, unless all_labels */
+    size_t n_labels;
+    bool taints, conditions, allocatable;
+} NodeParts;
+
 /* Reads a Node object. Errors are the reader's; a missing name is one. */
 void node_decode(JsonReader *reader, Arena *arena, Node *ret);
+
+/* The same, of @parts only. Keys of labels are borrowed from @parts. */
+void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret);
 
 /* Lower-case letters, digits, '-' and '.', beginning and ending with a letter or
  * digit, at most NODE_NAME_MAX bytes. */

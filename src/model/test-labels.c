@@ -128,11 +128,44 @@ static void test_every_budget(void **state) {
     }
 }
 
+static void test_some(void **state) {
+    static const Str wanted[] = {STR("zone"), STR("pool"), STR("zone"), STR("gone")};
+    static const struct {
+        const char *text, *want; /* key=value of what is kept, in order */
+    } cases[] = {
+        {"{\"a\":\"1\",\"pool\":\"x\",\"zone\":\"y\"}", "pool=x zone=y "},
+        {"{\"zone\":\"y\",\"pool\":\"x\"}", "pool=x zone=y "},
+        {"{\"pool\":\"x\",\"pool\":\"last\"}", "pool=last "},
+        {"{\"p\\u006fol\":\"\\u0078\"}", "pool=x "},
+        {"{\"a\":\"1\"}", ""},
+        {"{}", ""},
+        {"null", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(4096);
+        _cleanup_(buf_done) Buf kept = BUF_INIT(256);
+        JsonReader reader;
+        Labels labels = {0};
+
+        json_reader_init(&reader, str_from_c(cases[i].text));
+        labels_decode_some(&reader, arena, wanted, ELEMENTS_OF(wanted), &labels);
+        json_end(&reader);
+        assert_case(cases[i].text, json_error(&reader) == JSON_OK);
+        for (size_t j = 0; j < labels.n; j++)
+            buf_printf(
+                &kept, "%.*s=%.*s ", STR_FMT(labels.items[j].key), STR_FMT(labels.items[j].value));
+        assert_case(cases[i].text, str_is(buf_str(&kept), cases[i].want));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_some),
         cmocka_unit_test(test_every_budget),
     };
 

@@ -232,6 +232,34 @@ static void test_names(void **state) {
     assert_false(node_name_is_valid(STR("a\0b")));
 }
 
+/* What is not wanted is skipped, whatever it is. */
+static void test_parts(void **state) {
+    static const Str labels[] = {STR("pool")};
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"pool\":\"a\",\"zone\":7}},"
+        "\"spec\":{\"taints\":7,\"unschedulable\":true},"
+        "\"status\":{\"allocatable\":[],\"conditions\":{}}}";
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    NodeParts parts = {.labels = labels, .n_labels = 1};
+    JsonReader reader;
+    Node node;
+
+    (void)state;
+    json_reader_init(&reader, str_from_c(text));
+    node_decode_parts(&reader, arena, &parts, &node);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_true(str_is(node.name, "n"));
+    assert_true(node.is_unschedulable);
+    assert_int_equal(node.labels.n, 1);
+    assert_true(str_is(*labels_find(&node.labels, STR("pool")), "a"));
+    assert_int_equal(node.allocatable.n + node.taints.n, 0);
+
+    json_reader_init(&reader, str_from_c(text));
+    node_decode(&reader, arena, &node);
+    assert_int_equal(json_error(&reader), JSON_E_TYPE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
@@ -241,6 +269,7 @@ int main(void) {
         cmocka_unit_test(test_every_budget),
         cmocka_unit_test(test_wire),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,8 @@ static int build_score(const Score *score, const Batch *batch, const double **re
     return error_trace(score->kind->score(score->config, batch, values));
 }
 
-int facts_build(const Program *program, const NodeTable *table, Arena *arena, Facts *ret) {
+int facts_build(
+    const Program *program, const NodeTable *table, FactsOf of, Arena *arena, Facts *ret) {
     Batch batch = {
         .table = table,
         .rows = all_rows(table, arena),
@@ -103,11 +104,11 @@ int facts_build(const Program *program, const NodeTable *table, Arena *arena, Fa
     ret->scores = ARENA_ARRAY(arena, const double *, program->n_scores);
     if (!batch.rows || !pass || !ret->failing || !ret->passing || !ret->scores)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; r == 0 && i < program->n_policies; i++)
+    for (size_t i = 0; (of & FACTS_OF_FILTERS) && r == 0 && i < program->n_policies; i++)
         r = build_failing(&program->policies[i], &batch, pass, &ret->failing[i]);
-    for (size_t i = 0; r == 0 && i < program->n_filters; i++)
+    for (size_t i = 0; (of & FACTS_OF_FILTERS) && r == 0 && i < program->n_filters; i++)
         r = build_passing(program->filters[i], &batch, &ret->passing[i]);
-    for (size_t i = 0; r == 0 && i < program->n_scores; i++)
+    for (size_t i = 0; (of & FACTS_OF_SCORES) && r == 0 && i < program->n_scores; i++)
         r = build_score(program->scores[i], &batch, &ret->scores[i]);
     return error_trace(r);
 }

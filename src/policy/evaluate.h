@@ -31,8 +31,17 @@ typedef struct Facts {
     const double **scores;
 } Facts;
 
-/* 0, or -ENOMEM. The facts live in @arena. */
-int facts_build(const Program *program, const NodeTable *table, Arena *arena, Facts *ret);
+/* Of which rules facts are wanted. */
+typedef enum FactsOf {
+    FACTS_OF_FILTERS = 1,
+    FACTS_OF_SCORES = 2,
+    FACTS_OF_ALL = FACTS_OF_FILTERS | FACTS_OF_SCORES,
+} FactsOf;
+
+/* 0, or -ENOMEM. The facts live in @arena. Rules that no facts are wanted of must not
+ * be evaluated with them. */
+int facts_build(
+    const Program *program, const NodeTable *table, FactsOf of, Arena *arena, Facts *ret);
 
 typedef struct Question {
     const Program *program;

@@ -60,7 +60,7 @@ static void run(const Program *program, Arena *arena) {
         .n = 3,
         .arena = arena};
 
-    if (facts_build(program, table, arena, &facts) < 0)
+    if (facts_build(program, table, FACTS_OF_ALL, arena, &facts) < 0)
         return;
     check_filters(&question);
     check_scores(&question);

@@ -573,6 +573,34 @@ static int number_rules(Compiling *compiling) {
     return 0;
 }
 
+static int parts_of(const NodeNeeds *needs, NodeParts *ret) {
+    *ret = (NodeParts){
+        .labels = needs->labels.items,
+        .n_labels = needs->labels.n,
+        .taints = needs->taints,
+        .conditions = needs->conditions,
+        .allocatable = needs->allocatable,
+    };
+    return needs->has_failed ? error_origin(-ENOMEM) : 0;
+}
+
+/* What has to be read of Node objects that a request carries. */
+static int collect_parts(Program *program) {
+    NodeNeeds filters = {.arena = program->arena}, scores = {.arena = program->arena};
+    int r;
+
+    for (size_t i = 0; i < program->n_filters; i++)
+        if (program->filters[i]->kind->needs)
+            program->filters[i]->kind->needs(program->filters[i]->config, &filters);
+    for (size_t i = 0; i < program->n_scores; i++)
+        if (program->scores[i]->kind->needs)
+            program->scores[i]->kind->needs(program->scores[i]->config, &scores);
+    r = parts_of(&filters, &program->filter_parts);
+    if (r == 0)
+        r = parts_of(&scores, &program->score_parts);
+    return error_trace(r);
+}
+
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
     _cleanup_(program_unrefp) Program *program = calloc(1, sizeof(*program));
     Compiling compiling = {.program = program, .diags = diags};
@@ -593,6 +621,8 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     r = number_rules(&compiling);
+    if (r == 0)
+        r = collect_parts(program);
     if (r < 0)
         return error_trace(r);
     *ret = TAKE_PTR(program);

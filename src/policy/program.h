@@ -77,6 +77,8 @@ typedef struct Program {
     size_t n_filters;
     const Score **scores; /* by number */
     size_t n_scores;
+    NodeParts filter_parts; /* what the filters read of a node; */
+    NodeParts score_parts;  /* and the scores */
 } Program;
 
 typedef struct PolicySource {

@@ -120,6 +120,11 @@ static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *p
     }
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    (void)config;
+    ret->allocatable = true;
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const Config *headroom = config;
 
@@ -156,6 +161,7 @@ const FilterKind filter_headroom = {
     .field = STR("headroom"),
     .class = RULE_POD_NODE,
     .summary = "so much remains free once the pod is there",
+    .needs = needs,
     .read = read,
     .judge = judge,
     .explain = explain,

@@ -68,6 +68,10 @@ static double points(const Config *config, const Str *value) {
     return config->otherwise;
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    needs_label(ret, ((const Config *)config)->key);
+}
+
 static int score(const void *config, const Batch *batch, double *ret_scores) {
     const Config *preference = config;
 
@@ -81,6 +85,7 @@ const ScoreKind score_node_label_preference = {
     .field = STR("nodeLabelPreference"),
     .class = RULE_NODE,
     .summary = "points by the value of a label",
+    .needs = needs,
     .read = read,
     .score = score,
 };

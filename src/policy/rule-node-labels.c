@@ -133,6 +133,13 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
     return selector;
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    const Selector *selector = config;
+
+    for (size_t i = 0; i < selector->n; i++)
+        needs_label(ret, selector->items[i].key);
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const Selector *selector = config;
 
@@ -198,6 +205,7 @@ const FilterKind filter_node_labels = {
     .field = STR("nodeLabels"),
     .class = RULE_NODE,
     .summary = "the node's labels are as required",
+    .needs = needs,
     .read = read,
     .judge = judge,
     .explain = explain,

@@ -20,6 +20,11 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
     return &nothing;
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    (void)config;
+    ret->conditions = true;
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const NodeTable *table = batch->table;
 
@@ -43,6 +48,7 @@ const FilterKind filter_node_ready = {
     .field = STR("nodeReady"),
     .class = RULE_NODE,
     .summary = "the node is Ready and not cordoned",
+    .needs = needs,
     .read = read,
     .judge = judge,
     .explain = explain,

@@ -224,6 +224,11 @@ static int score_blocks(const Config *config, const Batch *batch, AddTerm add,
     return 0;
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    (void)config;
+    ret->allocatable = true;
+}
+
 static int score_used(const void *config, const Batch *batch, double *ret_scores) {
     return score_blocks(config, batch, add_used, finish_mean, ret_scores);
 }
@@ -240,6 +245,7 @@ const ScoreKind score_bin_pack = {
     .field = STR("binPack"),
     .class = RULE_POD_NODE,
     .summary = "the fuller, the better",
+    .needs = needs,
     .read = read_bin_pack,
     .score = score_used,
 };
@@ -248,6 +254,7 @@ const ScoreKind score_spread = {
     .field = STR("spread"),
     .class = RULE_POD_NODE,
     .summary = "the emptier, the better",
+    .needs = needs,
     .read = read_spread,
     .score = score_free,
 };
@@ -256,6 +263,7 @@ const ScoreKind score_balance = {
     .field = STR("balance"),
     .class = RULE_POD_NODE,
     .summary = "the more evenly used, the better",
+    .needs = needs,
     .read = read_balance,
     .score = score_evenness,
 };

@@ -26,6 +26,11 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
     return &nothing;
 }
 
+static void needs(const void *config, NodeNeeds *ret) {
+    (void)config;
+    ret->taints = true;
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const NodeTable *table = batch->table;
     uint8_t *admits = ARENA_ARRAY(batch->arena, uint8_t, table->n_taint_sets);
@@ -63,6 +68,7 @@ const FilterKind filter_tolerations = {
     .field = STR("tolerations"),
     .class = RULE_POD_NODE,
     .summary = "the pod tolerates the node's taints",
+    .needs = needs,
     .read = read,
     .judge = judge,
     .explain = explain,

@@ -18,3 +18,12 @@ const ScoreKind *const score_kinds[] = {
     &score_node_label_preference,
 };
 const size_t n_score_kinds = ELEMENTS_OF(score_kinds);
+
+void needs_label(NodeNeeds *needs, Str key) {
+    Str *slot = VEC_PUSH(&needs->labels, needs->arena);
+
+    if (slot)
+        *slot = key;
+    else
+        needs->has_failed = true;
+}

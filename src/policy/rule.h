@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cluster/table.h"
 #include "model/pod.h"
 #include "policy/reader.h"
@@ -39,10 +40,23 @@ typedef struct Batch {
     Arena *arena;   /* for scratch memory */
 } Batch;
 
+/* What rules read of a node, collected over several of them. */
+typedef struct NodeNeeds {
+    Arena *arena;
+    VEC(Str) labels; /* keys; one may stand twice */
+    bool taints, conditions, allocatable;
+    bool has_failed; /* out of memory */
+} NodeNeeds;
+
+void needs_label(NodeNeeds *needs, Str key);
+
 typedef struct FilterKind {
     Str field;
     RuleClass class;
     const char *summary; /* for people: what it asks of a node */
+
+    /* Adds what it reads of a node. NULL: nothing but what every table has. */
+    void (*needs)(const void *config, NodeNeeds *needs);
 
     /* Reads @value; problems go to the reader. NULL after any. */
     const void *(*read)(PolicyReader *reader, const YamlNode *value);
@@ -63,6 +77,7 @@ typedef struct ScoreKind {
     Str field;
     RuleClass class;
     const char *summary;
+    void (*needs)(const void *config, NodeNeeds *needs);
 
     const void *(*read)(PolicyReader *reader, const YamlNode *value);
 

@@ -43,7 +43,8 @@ static void case_init(Case *test, const YamlNode *document) {
     scene_require(test->scene.snapshot != NULL, document->place, "a case needs nodes");
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     table = snapshot_table(test->scene.snapshot);
-    assert_int_equal(facts_build(test->scene.program, table, test->scene.arena, &test->facts), 0);
+    assert_int_equal(
+        facts_build(test->scene.program, table, FACTS_OF_ALL, test->scene.arena, &test->facts), 0);
     rows = ARENA_ARRAY(test->scene.arena, uint32_t, table->n_rows);
     for (size_t i = 0; i < table->n_rows; i++)
         rows[i] = (uint32_t)i;
