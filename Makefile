@@ -2,7 +2,8 @@
 
 BUILD  ?= build
 PYTHON ?= /usr/bin/python3
-PREFIX ?= /usr/local
+prefix ?= /usr/local
+PREFIX ?= $(prefix)
 DESTDIR ?=
 FUZZ_SECONDS ?= 10
 BENCH ?=

@@ -65,3 +65,14 @@ def test_every_option_of_serve_is_in_its_help(berth_path):
                           timeout=60).stdout
     assert len(options) > 15
     assert [o for o in options if f"--{o}" not in text and o != "help"] == []
+
+
+def test_every_metric_is_documented(start_berth):
+    import urllib.request
+
+    berth = start_berth()
+    with urllib.request.urlopen(f"{berth.url}/metrics", timeout=30) as reply:
+        names = re.findall(r"^# TYPE (\w+) ", reply.read().decode(), re.M)
+    manual = (ROOT / "docs/operations.md").read_text()
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}`" not in manual] == []
