@@ -46,6 +46,7 @@ struct Arena {
     size_t at;    /* next free byte of block */
     size_t used;  /* over all blocks */
     size_t budget;
+    bool has_failed;
 };
 
 static Block *block_new(size_t size, Block *previous) {
@@ -103,6 +104,7 @@ void arena_reset(Arena *arena) {
     POISON(arena->block->data, arena->block->size);
     arena->at = 0;
     arena->used = 0;
+    arena->has_failed = false;
 }
 
 Arena *arena_free(Arena *arena) {
@@ -135,17 +137,26 @@ static int add_block(Arena *arena, size_t need) {
     return 0;
 }
 
+bool arena_has_failed(const Arena *arena) {
+    return arena->has_failed;
+}
+
+static void *refuse(Arena *arena) {
+    arena->has_failed = true;
+    return NULL;
+}
+
 void *arena_alloc(Arena *arena, size_t size) {
     size_t need;
     void *memory;
 
     if (size > arena->budget || size > PTRDIFF_MAX)
-        return NULL;
+        return refuse(arena);
     need = (size + RED_ZONE + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
     if (need > arena->budget - arena->used)
-        return NULL;
+        return refuse(arena);
     if (need > arena->block->size - arena->at && add_block(arena, need) < 0)
-        return NULL;
+        return refuse(arena);
 
     memory = arena->block->data + arena->at;
     arena->at += need;
@@ -159,7 +170,7 @@ void *arena_zalloc(Arena *arena, size_t count, size_t size) {
     void *memory;
 
     if (__builtin_mul_overflow(count, size, &bytes))
-        return NULL;
+        return refuse(arena);
     memory = arena_alloc(arena, bytes);
     if (memory)
         memset(memory, 0, bytes);

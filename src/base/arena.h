@@ -17,6 +17,7 @@
  * Not thread safe: an arena belongs to one thread at a time.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,10 @@ void arena_reset(Arena *arena);
 
 /* Bytes handed out since the last reset, padding included. */
 size_t arena_used(const Arena *arena);
+
+/* Whether an allocation has been refused since the last reset: for whoever builds
+ * something large of many small pieces and checks once, at the end. */
+bool arena_has_failed(const Arena *arena);
 
 /* Uninitialised memory, aligned for any type; NULL over the budget. A size of 0
  * gives a valid pointer to nothing. */

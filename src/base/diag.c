@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/utf8.h"
+#include "base/visible.h"
 
 /* The line @place is on, without its end. */
 static Str line_of(Str source, size_t line) {
@@ -58,36 +58,6 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         STR_NULL);
 }
 
-/* Text from outside must not drive the terminal: what could is shown escaped.
- * Returns how many columns it takes; @out NULL only measures. */
-static size_t append_visible(Buf *out, Str text) {
-    size_t width = 0;
-
-    while (text.len > 0) {
-        char shown[8];
-        uint32_t c;
-        size_t n = utf8_decode(text, &c);
-        Str part = str_take(text, n);
-        size_t columns = 1;
-
-        if (n == 0 || utf8_is_unsafe(c)) {
-            c = n == 0 ? (unsigned char)text.ptr[0] : c;
-            (void)snprintf(shown, sizeof(shown), n < 2 ? "\\x%02x" : "\\u%04x", c & 0xffff);
-            part = c == '\t' ? STR(" ") : str_from_c(shown);
-            columns = part.len;
-        }
-        if (out)
-            buf_append(out, part);
-        width += columns;
-        text = str_skip(text, n > 0 ? n : 1);
-    }
-    return width;
-}
-
-static size_t visible_width(Str text) {
-    return append_visible(/* out= */ NULL, text);
-}
-
 static void print_source(const Diag *diag, bool colour, Buf *out) {
     Str before = str_take(diag->source, diag->place.column - 1);
     Str under = str_take(str_skip(diag->source, diag->place.column - 1), diag->place.width);
@@ -96,7 +66,7 @@ static void print_source(const Diag *diag, bool colour, Buf *out) {
     int number_width = snprintf(number, sizeof(number), "%zu", diag->place.line);
 
     buf_printf(out, "  %s | ", number);
-    (void)append_visible(out, diag->source);
+    (void)visible_append(out, diag->source);
     buf_append(out, STR("\n  "));
     buf_append_repeat(out, ' ', (size_t)number_width);
     buf_append(out, STR(" | "));
@@ -110,7 +80,7 @@ void diag_print(const Diag *diag, bool colour, Buf *out) {
     const char *paint = diag->level == DIAG_ERROR ? "\033[1;31m" : "\033[1;33m";
 
     if (!str_is_empty(diag->place.file)) {
-        (void)append_visible(out, diag->place.file);
+        (void)visible_append(out, diag->place.file);
         if (diag->place.line > 0)
             buf_printf(out, ":%zu:%zu", diag->place.line, diag->place.column);
         buf_append(out, STR(": "));
@@ -120,13 +90,13 @@ void diag_print(const Diag *diag, bool colour, Buf *out) {
         colour ? paint : "",
         diag->level == DIAG_ERROR ? "error" : "warning",
         colour ? "\033[0m" : "");
-    (void)append_visible(out, diag->text);
+    (void)visible_append(out, diag->text);
     buf_append_char(out, '\n');
     if (diag->place.line > 0 && diag->place.column > 0 && !str_is_empty(diag->source))
         print_source(diag, colour, out);
     if (!str_is_empty(diag->hint)) {
         buf_append(out, STR("  = "));
-        (void)append_visible(out, diag->hint);
+        (void)visible_append(out, diag->hint);
         buf_append_char(out, '\n');
     }
 }

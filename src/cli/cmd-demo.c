@@ -178,6 +178,6 @@ int cmd_demo(int argc, char *argv[]) {
                            : demo_run(&settings.demo, error);
     if (r == 0)
         return EXIT_FINE;
-    (void)fprintf(stderr, "berth demo: %s\n", error);
+    terminal_complain("berth demo", error);
     return exit_code_of(r);
 }

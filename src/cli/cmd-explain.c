@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "extender/explain.h"
@@ -25,6 +26,7 @@
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define POLICIES_MAX 16u
+#define NAME_COLUMNS_MAX 60u
 #define ROWS_SHOWN 20u /* of each kind, unless --all */
 
 typedef struct Settings {
@@ -89,9 +91,14 @@ static const NodeExplanation **sorted_nodes(const Explanation *explanation, Aren
 }
 
 static void print_pod(const Pod *pod, const Explanation *explanation, Buf *out) {
-    buf_printf(out, "pod       %.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
+    buf_append(out, STR("pod       "));
+    (void)visible_append(out, pod->namespace);
+    buf_append_char(out, '/');
+    (void)visible_append(out, pod->name);
     for (size_t i = 0; i < pod->requests.n; i++) {
-        buf_printf(out, "%s%.*s ", i ? ", " : "  asks ", STR_FMT(pod->requests.items[i].name));
+        buf_append(out, i ? STR(", ") : STR("  asks "));
+        (void)visible_append(out, pod->requests.items[i].name);
+        buf_append_char(out, ' ');
         resource_amount_print(pod->requests.items[i].name, pod->requests.items[i].amount, out);
     }
     buf_append(out, STR("\npolicies  "));
@@ -125,8 +132,11 @@ static const FailedRule *failure_of(const NodeExplanation *node, const Filter *f
 
 static void print_failure(const FailedRule *failure, const Paint *paint, Buf *out) {
     buf_printf(out, "%.*s: %.*s", STR_FMT(failure->filter->name), STR_FMT(failure->filter->reason));
-    if (!str_is_empty(failure->detail))
-        buf_printf(out, " %s(%.*s)%s", paint->dim, STR_FMT(failure->detail), paint->off);
+    if (!str_is_empty(failure->detail)) {
+        buf_printf(out, " %s(", paint->dim);
+        (void)visible_append(out, failure->detail);
+        buf_printf(out, ")%s", paint->off);
+    }
 }
 
 /* Why, in one cell: the score's parts, or the rule that speaks against the node. */
@@ -145,7 +155,7 @@ static void print_why(
     buf_append_char(out, '\n');
 }
 
-static void print_row(const Explanation *explanation, const NodeExplanation *node, int width,
+static void print_row(const Explanation *explanation, const NodeExplanation *node, size_t width,
     const Paint *paint, Buf *out) {
     const char *verdict = !node->verdict                   ? "pass"
                           : node->verdict->is_unresolvable ? "never"
@@ -154,10 +164,9 @@ static void print_row(const Explanation *explanation, const NodeExplanation *nod
 
     if (node->is_scored)
         (void)snprintf(score, sizeof(score), "%u", node->wire_score);
+    visible_append_padded(out, node->node, width);
     buf_printf(out,
-        "%-*.*s  %s%-8s%s  %5s  ",
-        width,
-        STR_FMT(node->node),
+        "  %s%-8s%s  %5s  ",
         node->verdict ? paint->bad : paint->good,
         verdict,
         paint->off,
@@ -188,19 +197,22 @@ static void print_reasons(const Explanation *explanation, const Program *program
     buf_append_char(out, '\n');
 }
 
-static int name_width(const NodeExplanation **nodes, size_t n) {
-    size_t width = strlen("NODE");
+static size_t name_width(const NodeExplanation **nodes, size_t n) {
+    size_t widest = strlen("NODE");
 
-    for (size_t i = 0; i < n; i++)
-        width = nodes[i]->node.len > width ? nodes[i]->node.len : width;
-    return (int)(width > 60 ? 60 : width);
+    for (size_t i = 0; i < n; i++) {
+        size_t width = visible_width(nodes[i]->node);
+
+        widest = width > widest ? width : widest;
+    }
+    return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
 }
 
 /* At most ROWS_SHOWN from @begin to @end, unless all are asked for. */
 static void print_rows(const Explanation *explanation, const NodeExplanation **nodes, size_t begin,
     size_t end, const Settings *settings, const Paint *paint, Buf *out) {
     size_t shown = settings->all || end - begin <= ROWS_SHOWN ? end : begin + ROWS_SHOWN;
-    int width = name_width(nodes, explanation->n_nodes);
+    size_t width = name_width(nodes, explanation->n_nodes);
 
     for (size_t i = begin; i < shown; i++)
         print_row(explanation, nodes[i], width, paint, out);
@@ -220,13 +232,8 @@ static void print_table(const Explanation *explanation, const View *view, const 
     if (!nodes)
         return;
     print_pod(pod, explanation, out);
-    buf_printf(out,
-        "%-*s  %-8s  %5s  %s\n",
-        name_width(nodes, explanation->n_nodes),
-        "NODE",
-        "VERDICT",
-        "SCORE",
-        "WHY");
+    visible_append_padded(out, STR("NODE"), name_width(nodes, explanation->n_nodes));
+    buf_append(out, STR("  VERDICT   SCORE  WHY\n"));
     print_rows(explanation, nodes, 0, explanation->n_passed, settings, &paint, out);
     print_rows(
         explanation, nodes, explanation->n_passed, explanation->n_nodes, settings, &paint, out);
@@ -239,9 +246,9 @@ static void print_node(
     Paint paint = paint_for(terminal_has_colour(stdout));
 
     print_pod(pod, explanation, out);
+    (void)visible_append(out, node->node);
     buf_printf(out,
-        "%.*s: %s\n",
-        STR_FMT(node->node),
+        ": %s\n",
         !node->verdict                   ? "passes"
         : node->verdict->is_unresolvable ? "rejected; preemption cannot help"
                                          : "rejected");
@@ -381,7 +388,7 @@ static int load_view(const Settings *settings, Arena *arena, View **ret) {
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
     r = cluster_load(settings->cluster, &snapshot, error);
     if (r < 0) {
-        (void)fprintf(stderr, "berth explain: %s\n", error);
+        terminal_complain("berth explain", error);
         return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
     }
     if (view_new(snapshot, program, ret) < 0) {
@@ -412,7 +419,7 @@ static int explain(const Settings *settings) {
         return r;
     r = pod_load(settings->pod, arena, &pod, error);
     if (r < 0) {
-        (void)fprintf(stderr, "berth explain: %s\n", error);
+        terminal_complain("berth explain", error);
         return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
     }
     if (extender_explain(view, &pod, arena, &explanation) < 0) {

@@ -6,11 +6,11 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "cli/values.h"
 #include "serve/daemon.h"
 
@@ -298,10 +298,7 @@ int cmd_serve(int argc, char *argv[]) {
     daemon_block_signals();
     r = daemon_new(&settings.daemon, &daemon, error);
     if (r < 0) {
-        /* Several lines are diagnostics, which editors want at the start of a line. */
-        (void)fprintf(stderr,
-            strchr(error, '\n') ? "berth serve: cannot start:\n%s\n" : "berth serve: %s\n",
-            error);
+        terminal_complain("berth serve", error);
         return exit_code_of(r);
     }
     (void)printf("listening on %s\n", daemon_url(daemon));

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/visible.h"
+
 bool terminal_has_colour(FILE *stream) {
     const char *no_colour = getenv("NO_COLOR");
 
@@ -11,4 +14,18 @@ bool terminal_has_colour(FILE *stream) {
 
 bool terminal_print(FILE *stream, Str text) {
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
+}
+
+#define COMPLAINT_MAX ((size_t)1024 * 1024)
+
+void terminal_complain(const char *who, const char *text) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
+    Str rest = str_from_c(text), line;
+
+    buf_printf(&out, str_find(rest, '\n') == SIZE_MAX ? "%s: " : "%s: cannot start:\n", who);
+    while (str_split(&rest, '\n', &line)) {
+        (void)visible_append(&out, line);
+        buf_append_char(&out, '\n');
+    }
+    (void)terminal_print(stderr, buf_str(&out));
 }

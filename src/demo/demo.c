@@ -197,7 +197,7 @@ static void look_at_policy(Demo *demo) {
     demo->policy_fingerprint = fingerprint;
     arena = arena_new(DIAGS_BUDGET);
     diags = DIAG_LIST_IN(arena);
-    if (arena && policies_load(demo->policy_paths, 1, &diags, &program) == PROGRAM_E_INVALID)
+    if (arena && policies_load(demo->policy_paths, 1, &diags, &program) > 0)
         show_refusal(&demo->show, &diags);
 }
 

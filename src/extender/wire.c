@@ -1,5 +1,6 @@
 #include "extender/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -247,6 +248,7 @@ static int decode_filter_body(const View *view, Str body, FactsOf of, Arena *are
     JsonReader reader;
     Str key;
 
+    assert(of == FACTS_OF_FILTERS || of == FACTS_OF_SCORES);
     json_reader_init(&reader, body);
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
@@ -322,7 +324,7 @@ static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate
     while (next_key(reader, arena, &key)) {
         if (meta && str_eq_nocase(key, STR("UID"))) {
             json_string_raw(reader, &uid, &escaped);
-        } else if (!meta && json_key_is(reader, key, STR("metadata"))) {
+        } else if (!meta && str_eq(key, STR("metadata"))) { /* decoded already */
             Str field;
 
             json_object(reader);

@@ -263,11 +263,14 @@ int cluster_load(const char *path, Snapshot **ret, char *error) {
     Walk walk = {.path = path, .error = error, .visit = visit_for_cluster, .builder = builder};
     int r;
 
+    (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
     if (!builder)
         return error_origin(-ENOMEM);
     r = walk_file(&walk, OBJECTS_FILE_MAX);
     if (r == 0)
         r = snapshot_builder_finish(builder, &snapshot);
+    if (r < 0 && error[0] == '\0')
+        (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
     if (r < 0)
         return error_trace(r);
     if (snapshot_table(snapshot)->n_rows == 0) {

@@ -115,12 +115,11 @@ int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < amounts->n; i++) {
         const Amount *amount = &amounts->items[i];
+        int64_t rounded = str_eq(amount->name, STR("cpu")) ? quantity_milli(amount->quantity)
+                                                           : quantity_value(amount->quantity);
 
-        items[i] = (Resource){
-            .name = amount->name,
-            .amount = str_eq(amount->name, STR("cpu")) ? quantity_milli(amount->quantity)
-                                                       : quantity_value(amount->quantity),
-        };
+        /* No API server lets a negative amount through; here it is none. */
+        items[i] = (Resource){.name = amount->name, .amount = rounded > 0 ? rounded : 0};
     }
     *ret = (Resources){.items = items, .n = amounts->n};
     return 0;

@@ -32,55 +32,6 @@ int64_t resources_get(const Resources *resources, Str name) {
     return resource ? resource->amount : 0;
 }
 
-/* Appends what @into lacks of @other. 0, or -ENOMEM. */
-static int append_missing(Resources *into, const Resources *other, Arena *arena) {
-    size_t n_new = 0;
-    Resource *items;
-
-    for (size_t i = 0; i < other->n; i++)
-        if (!find(into, other->items[i].name))
-            n_new++;
-    if (n_new == 0)
-        return 0;
-    items = ARENA_ARRAY(arena, Resource, into->n + n_new);
-    if (!items)
-        return error_origin(-ENOMEM);
-    if (into->n > 0)
-        memcpy(items, into->items, into->n * sizeof(*items));
-    into->items = items;
-    for (size_t i = 0; i < other->n; i++)
-        if (!find(into, other->items[i].name))
-            into->items[into->n++] = other->items[i];
-    return 0;
-}
-
-int resources_add(Resources *into, const Resources *other, Arena *arena) {
-    size_t n_before = into->n;
-    int r = append_missing(into, other, arena);
-
-    if (r < 0)
-        return error_trace(r);
-    for (size_t i = 0; i < n_before; i++)
-        into->items[i].amount =
-            num_add_sat(into->items[i].amount, resources_get(other, into->items[i].name));
-    return 0;
-}
-
-int resources_max(Resources *into, const Resources *other, Arena *arena) {
-    size_t n_before = into->n;
-    int r = append_missing(into, other, arena);
-
-    if (r < 0)
-        return error_trace(r);
-    for (size_t i = 0; i < n_before; i++) {
-        const Resource *theirs = find(other, into->items[i].name);
-
-        if (theirs && theirs->amount > into->items[i].amount)
-            into->items[i].amount = theirs->amount;
-    }
-    return 0;
-}
-
 bool resource_amount_parse(Str name, Str text, int64_t *ret) {
     Quantity quantity;
 

@@ -39,11 +39,6 @@ int64_t resources_get(const Resources *resources, Str name);
 /* NULL when absent. */
 const Resource *resources_find(const Resources *resources, Str name);
 
-/* Adds, or takes the larger of, each amount of @other. New names are appended in
- * @arena. 0, or -ENOMEM. */
-int resources_add(Resources *into, const Resources *other, Arena *arena);
-int resources_max(Resources *into, const Resources *other, Arena *arena);
-
 /* Text of a policy or a document into units: @name decides (cpu or not). False
  * when @text is no quantity. */
 bool resource_amount_parse(Str name, Str text, int64_t *ret);

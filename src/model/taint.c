@@ -65,10 +65,12 @@ void taints_decode(JsonReader *reader, Arena *arena, Taints *ret) {
 
     json_array(reader);
     while (json_element(reader)) {
-        Taint *taint = VEC_PUSH(&taints, arena);
+        Taint *taint = taints.n < TAINTS_MAX ? VEC_PUSH(&taints, arena) : NULL;
 
         if (taint)
             taint_decode(reader, arena, taint);
+        else if (taints.n == TAINTS_MAX)
+            json_fail(reader, JSON_E_RANGE, "more than 128 taints");
         else
             json_fail(reader, JSON_E_MEMORY, "too many taints");
     }
@@ -80,10 +82,13 @@ void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
 
     json_array(reader);
     while (json_element(reader)) {
-        Toleration *toleration = VEC_PUSH(&tolerations, arena);
+        Toleration *toleration =
+            tolerations.n < TOLERATIONS_MAX ? VEC_PUSH(&tolerations, arena) : NULL;
 
         if (toleration)
             toleration_decode(reader, arena, toleration);
+        else if (tolerations.n == TOLERATIONS_MAX)
+            json_fail(reader, JSON_E_RANGE, "more than 256 tolerations");
         else
             json_fail(reader, JSON_E_MEMORY, "too many tolerations");
     }

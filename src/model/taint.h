@@ -9,6 +9,11 @@
 #include "base/str.h"
 #include "json/read.h"
 
+/* Every toleration may have to be compared with every taint. What is over is an
+ * error of the document; real objects have a handful. */
+#define TAINTS_MAX 128u      /* of a node */
+#define TOLERATIONS_MAX 256u /* of a pod */
+
 typedef enum TaintEffect {
     TAINT_ANY, /* tolerations only: no effect named, all of them */
     TAINT_NO_SCHEDULE,

@@ -244,13 +244,6 @@ static bool score_applies(const Score *score, const Pod *pod) {
     return !score->policy->is_observed && policy_matches(score->policy, pod);
 }
 
-bool evaluate_has_scores(const Program *program, const Pod *pod) {
-    for (size_t i = 0; i < program->n_scores; i++)
-        if (score_applies(program->scores[i], pod))
-            return true;
-    return false;
-}
-
 int evaluate_score(const Question *question, const Score *score, double *ret_scores) {
     const double *known = question->facts->scores[score->number];
     Batch batch = batch_of(question);

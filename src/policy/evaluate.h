@@ -68,10 +68,9 @@ int evaluate_observed(const Question *question, bool *ret_any, uint16_t *ret_ver
  * @ret_any, and scores untouched, when none applies. */
 int evaluate_scores(const Question *question, bool *ret_any, double *ret_scores);
 
-/* Whether any filter (filter in mode Observe, score) applies to @pod. */
+/* Whether any filter (filter in mode Observe) applies to @pod. */
 bool evaluate_has_filters(const Program *program, const Pod *pod);
 bool evaluate_has_observed(const Program *program, const Pod *pod);
-bool evaluate_has_scores(const Program *program, const Pod *pod);
 
 /* One rule over the rows, for explanations. */
 int evaluate_filter(const Question *question, const Filter *filter, uint8_t *ret_pass);

@@ -601,6 +601,32 @@ static int collect_parts(Program *program) {
     return error_trace(r);
 }
 
+static int compile_sources(Compiling *compiling, const PolicySource *sources, size_t n_sources) {
+    for (size_t i = 0; i < n_sources; i++) {
+        int r = compile_source(compiling, &sources[i]);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    check_counts(
+        compiling, count_filters(&compiling->policies), count_scores(&compiling->policies));
+    return 0;
+}
+
+/* Reading goes on where an allocation fails, so nothing that was read can be trusted
+ * then: half a list of values is another rule. */
+static bool has_run_out(const Compiling *compiling) {
+    if (!arena_has_failed(compiling->program->arena))
+        return false;
+    diag_addf(compiling->diags,
+        DIAG_ERROR,
+        (Place){0},
+        STR_NULL,
+        "the policies are too large: they need more than %zu MiB of memory",
+        PROGRAM_BUDGET >> 20);
+    return true;
+}
+
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
     _cleanup_(program_unrefp) Program *program = calloc(1, sizeof(*program));
     Compiling compiling = {.program = program, .diags = diags};
@@ -612,17 +638,13 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     program->arena = arena_new(PROGRAM_BUDGET);
     if (!program->arena)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < n_sources; i++) {
-        r = compile_source(&compiling, &sources[i]);
-        if (r < 0)
-            return error_trace(r);
-    }
-    check_counts(&compiling, count_filters(&compiling.policies), count_scores(&compiling.policies));
-    if (diags->n_errors > 0)
-        return PROGRAM_E_INVALID;
-    r = number_rules(&compiling);
-    if (r == 0)
+    r = compile_sources(&compiling, sources, n_sources);
+    if (r == 0 && diags->n_errors == 0)
+        r = number_rules(&compiling);
+    if (r == 0 && diags->n_errors == 0)
         r = collect_parts(program);
+    if (has_run_out(&compiling) || diags->n_errors > 0)
+        return PROGRAM_E_INVALID;
     if (r < 0)
         return error_trace(r);
     *ret = TAKE_PTR(program);

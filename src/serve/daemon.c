@@ -336,6 +336,7 @@ static int load_policy(const DaemonOptions *options, Program **ret, char *error,
     DiagList diags = DIAG_LIST_IN(arena);
     int r;
 
+    (void)snprintf(error, size, "out of memory");
     if (!arena)
         return error_origin(-ENOMEM);
     r = policies_load(options->policy_paths, options->n_policy_paths, &diags, ret);
@@ -343,8 +344,6 @@ static int load_policy(const DaemonOptions *options, Program **ret, char *error,
         describe_diags(&diags, error, size);
         return error_origin(r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL);
     }
-    if (r < 0)
-        (void)snprintf(error, size, "out of memory");
     for (size_t i = 0; r == 0 && i < diags.diags.n; i++)
         log_warn("policy warning",
             LOG_STR("file", diags.diags.items[i].place.file),
@@ -396,11 +395,23 @@ static void reload_cluster(Daemon *daemon) {
     log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->n_rows));
 }
 
+/* A refused file was put back as it was: nothing to load, but nothing wrong any more. */
+static void note_restored(Daemon *daemon, ReloadKind kind) {
+    ReloadState state;
+
+    reloads_get(&daemon->reloads, kind, &state);
+    if (state.is_good)
+        return;
+    reloads_note_good(&daemon->reloads, kind, state.good_at_sec);
+    log_info("what is on disk is in force again", LOG_CSTR("config", reload_kind_name(kind)));
+}
+
 static void reload_tls(Daemon *daemon) {
     char error[DAEMON_ERROR_MAX];
 
     switch (tls_store_reload(daemon->tls, error, sizeof(error))) {
     case TLS_UNCHANGED:
+        note_restored(daemon, RELOAD_CERTIFICATES);
         break;
     case TLS_RELOADED:
         reloads_note_good(&daemon->reloads, RELOAD_CERTIFICATES, now_sec());

@@ -1,0 +1,22 @@
+#pragma once
+
+/*
+ * Visible: text from outside, safe to show.
+ *
+ * What could drive a terminal or reorder what is read (control characters, bidi
+ * marks, bytes that are no UTF-8) is shown escaped, so that a line stays a line.
+ */
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Appends @text. Returns how many columns it takes (a code point counts as one). */
+size_t visible_append(Buf *out, Str text);
+
+/* Only how many columns. */
+size_t visible_width(Str text);
+
+/* Appends @text and spaces up to @width columns. */
+void visible_append_padded(Buf *out, Str text, size_t width);
