@@ -256,7 +256,7 @@ def test_state(berth, start_berth):
     assert abs(figures["process_open_fds"] - open_fds) <= 2  # its own connection, for one
     assert figures["process_open_fds"] < figures["process_max_fds"]
     assert figures["berth_connections"] == 1
-    assert figures["berth_body_memory_bytes"] == 0
+    assert figures["berth_request_memory_bytes"] == 0
 
 
 def test_certificate_expiry(start_berth, tmp_path):

@@ -443,10 +443,28 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         time.sleep(0.6)
         assert served_certificate(berth) == pem(good[0])
         assert post(berth, context) == 200
+    assert "[+]certificates ok: degraded" in readyz(berth)
+    secret.put(*good, own.certificate)  # put back: nothing to load, and nothing wrong any more
+    deadline = time.monotonic() + 20
+    while "degraded" in readyz(berth):
+        assert time.monotonic() < deadline, "the alarm does not clear"
+        time.sleep(0.1)
     secret.put(*other, own.certificate)
     berth.proc.send_signal(signal.SIGHUP)
     wait_until_served(berth, other[0])
     assert post(berth, context) == 200
+
+
+def readyz(berth):
+    """Health is open to all, also without a client certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    connection = http.client.HTTPSConnection("127.0.0.1", berth.port, timeout=20, context=context)
+    connection.request("GET", "/readyz?verbose")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
 
 
 def test_client_ca_rotates(start_berth, authorities, tmp_path):

@@ -5,7 +5,7 @@
  *
  * One arena serves one request (or one policy, one snapshot). What is allocated
  * from it is never freed by itself; arena_reset() ends everything. A reset keeps
- * one block for the next user, as large as what was used but bounded, so that the
+ * one block for the next user, as large as the most that was used but bounded, so that the
  * usual request finds its memory ready and one huge one does not fatten the
  * process.
  *

@@ -96,8 +96,25 @@ static void test_free_takes_null(void **state) {
     assert_null(arena_free(NULL));
 }
 
+static void test_failure_sticks(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024);
+
+    (void)state;
+    assert_non_null(arena_alloc(arena, 16));
+    assert_false(arena_has_failed(arena));
+    assert_null(arena_alloc(arena, 4096));
+    assert_true(arena_has_failed(arena));
+    assert_non_null(arena_alloc(arena, 16)); /* small ones still fit */
+    assert_true(arena_has_failed(arena));
+    arena_reset(arena);
+    assert_false(arena_has_failed(arena));
+    assert_null(arena_zalloc(arena, SIZE_MAX / 2, 4));
+    assert_true(arena_has_failed(arena));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failure_sticks),
         cmocka_unit_test(test_alloc),
         cmocka_unit_test(test_zeroed_after_reuse),
         cmocka_unit_test(test_budget),

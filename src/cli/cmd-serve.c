@@ -149,7 +149,7 @@ static void print_help(FILE *out) {
         "  --header-timeout SEC   to send the headers                                 [5]\n"
         "  --body-grace SEC       after which a body must have come at ...            [2]\n"
         "  --body-min-rate SIZE   ... so many bytes a second                       [64Ki]\n"
-        "  --write-timeout SEC    to take some of the reply                           [5]\n"
+        "  --write-timeout SEC    in which the reply must go on at that rate         [5]\n"
         "  --idle-timeout SEC     between two requests                              [120]\n"
         "  --max-connections N    in all                                           [1024]\n"
         "  --max-connections-per-address N                                          [512]\n"

@@ -88,15 +88,7 @@ static int observe(const Question *question, const FilterArgs *args, Decision *d
 
 static int decide(
     const View *view, const FilterArgs *args, Arena *arena, Verdicts *ret, Decision *decision) {
-    Question question = {
-        .program = view->program,
-        .table = args->table,
-        .facts = args->facts,
-        .pod = &args->pod,
-        .rows = args->rows,
-        .n = args->n,
-        .arena = arena,
-    };
+    Question question = filter_args_question(view, args, arena);
     int r;
 
     ret->said = ARENA_RAW(arena, uint16_t, args->n);

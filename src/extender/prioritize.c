@@ -73,15 +73,7 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
 
 /* The wire's score of each node; NULL through @ret when no rule applies. */
 static int score(const View *view, const FilterArgs *args, Arena *arena, const uint8_t **ret) {
-    Question question = {
-        .program = view->program,
-        .table = args->table,
-        .facts = args->facts,
-        .pod = &args->pod,
-        .rows = args->rows,
-        .n = args->n,
-        .arena = arena,
-    };
+    Question question = filter_args_question(view, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     bool any;

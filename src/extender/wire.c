@@ -58,6 +58,14 @@ static int finish(JsonReader *reader, char *error) {
     }
 }
 
+/* Every verb's arguments are one object. */
+static void open_args(JsonReader *reader, Str body) {
+    json_reader_init(reader, body);
+    if (json_peek(reader) != JSON_OBJECT_BEGIN)
+        json_fail(reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
+    json_object(reader);
+}
+
 /* --- names mode ------------------------------------------------------------ */
 
 typedef struct NodeList {
@@ -249,10 +257,7 @@ static int decode_filter_body(const View *view, Str body, FactsOf of, Arena *are
     Str key;
 
     assert(of == FACTS_OF_FILTERS || of == FACTS_OF_SCORES);
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
-    json_object(&reader);
+    open_args(&reader, body);
     while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
             decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
@@ -301,6 +306,18 @@ int filter_args_decode(
             return error_trace(r);
     }
     return error_trace(view_leave_out(view, &ret->pod, arena, &ret->table, &ret->facts));
+}
+
+Question filter_args_question(const View *view, const FilterArgs *args, Arena *arena) {
+    return (Question){
+        .program = view->program,
+        .table = args->table,
+        .facts = args->facts,
+        .pod = &args->pod,
+        .rows = args->rows,
+        .n = args->n,
+        .arena = arena,
+    };
 }
 
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
@@ -397,10 +414,7 @@ int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
     Str key;
 
     *ret = (PreemptArgs){0};
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
-    json_object(&reader);
+    open_args(&reader, body);
     while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
             decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
@@ -438,10 +452,7 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
     Str key;
 
     *ret = (BindArgs){0};
-    json_reader_init(&reader, body);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        json_fail(&reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
-    json_object(&reader);
+    open_args(&reader, body);
     while (next_key(&reader, arena, &key)) {
         size_t i = 0;
 

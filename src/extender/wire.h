@@ -57,6 +57,9 @@ typedef struct FilterArgs {
 int filter_args_decode(
     const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret, char *error);
 
+/* What is asked of the program about these nodes. */
+Question filter_args_question(const View *view, const FilterArgs *args, Arena *arena);
+
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
 

@@ -15,5 +15,5 @@
 int file_read(const char *path, Buf *out, char *error);
 
 /* A number that changes when the file, or what a symlink leads to, is replaced or
- * written; for a folder, when any of its entries is. 0 when there is nothing. */
+ * written; for a folder, when any entry that is not hidden is. 0 when there is nothing. */
 uint64_t file_fingerprint(const char *path);

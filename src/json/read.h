@@ -144,7 +144,7 @@ JsonToken json_next(JsonReader *reader);
 JsonToken json_peek(JsonReader *reader);
 
 /* Enters an object; a null counts as an empty one (Go writes nil maps so).
- * Follow with json_key() until it returns false, whatever this returned. */
+ * Follow with json_key() until it returns false, also after an error. */
 void json_object(JsonReader *reader);
 
 /* The next key of the object, raw, or false at its end or at an error. After a

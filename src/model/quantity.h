@@ -27,8 +27,8 @@ typedef struct Quantity {
 /* False, and @ret untouched, when @text is not a quantity. */
 bool quantity_parse(Str text, Quantity *ret);
 
-/* Whole units, and thousandths of them; rounded up (toward +infinity away from
- * zero, as apimachinery's Value() and MilliValue()), saturated to int64. */
+/* Whole units, and thousandths of them; rounded away from zero (as apimachinery's
+ * Value() and MilliValue()), saturated to int64. */
 int64_t quantity_value(Quantity quantity);
 int64_t quantity_milli(Quantity quantity);
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
@@ -132,8 +133,41 @@ static void test_malformed(void **state) {
     }
 }
 
+static void test_ceilings(void **state) {
+    static const struct {
+        size_t n;
+        bool taints;
+        JsonError error;
+    } cases[] = {
+        {TAINTS_MAX, true, JSON_OK},
+        {TAINTS_MAX + 1, true, JSON_E_RANGE},
+        {TOLERATIONS_MAX, false, JSON_OK},
+        {TOLERATIONS_MAX + 1, false, JSON_E_RANGE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        Tolerations tolerations;
+        Taints taints;
+        JsonReader reader;
+
+        for (size_t j = 0; j < cases[i].n; j++)
+            buf_append(&text, j == 0 ? STR("[{}") : STR(",{}"));
+        buf_append_char(&text, ']');
+        json_reader_init(&reader, buf_str(&text));
+        if (cases[i].taints)
+            taints_decode(&reader, arena, &taints);
+        else
+            tolerations_decode(&reader, arena, &tolerations);
+        assert_int_equal(json_error(&reader), cases[i].error);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ceilings),
         cmocka_unit_test(test_tolerates),
         cmocka_unit_test(test_all_taints_count),
         cmocka_unit_test(test_malformed),

@@ -91,9 +91,9 @@ enum {
     PROGRAM_E_INVALID, /* at least one error is in the list */
 };
 
-/* Reads and checks all of @sources. Texts may be gone afterwards, except for what
- * @diags shows. Returns 0, PROGRAM_E_INVALID or -ENOMEM; @diags may hold warnings
- * in any case. No source at all gives a program that lets everything pass. */
+/* Reads and checks all of @sources. Texts may be gone afterwards. Returns 0, PROGRAM_E_INVALID or
+ * -ENOMEM; @diags may hold warnings in any case. No source at all gives a program that lets
+ * everything pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
 Program *program_ref(Program *program);

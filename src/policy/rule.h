@@ -8,7 +8,8 @@
  * explains itself for one. A rule is a kind with its configuration.
  *
  * A kind of class RULE_NODE looks at nodes only; its results are worked out when
- * nodes or policies change, not per request. RULE_POD_NODE looks at the pod too.
+ * nodes or policies change, and per request only for nodes that the request itself
+ * carries. RULE_POD_NODE looks at the pod too.
  *
  * Kinds are pure functions: no clock, no global, no allocation outside the
  * batch's arena.

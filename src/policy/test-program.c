@@ -149,8 +149,30 @@ static void test_limits(void **state) {
     }
 }
 
+/* Half a list of values would be another rule: too large is refused whole. */
+static void test_too_large(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
+    DiagList diags = DIAG_LIST_IN(arena);
+    PolicySource source;
+
+    (void)state;
+    buf_append(&text,
+        STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: x}\n"
+            "spec: {filters: [{name: p, nodeLabels: {pool: [x"));
+    for (size_t i = 0; i < 450000; i++)
+        buf_append(&text, STR(",a"));
+    buf_append(&text, STR("]}}]}\n"));
+    source = (PolicySource){.file = STR("large.yaml"), .text = buf_str(&text)};
+    assert_int_equal(program_compile(&source, 1, &diags, &program), PROGRAM_E_INVALID);
+    assert_null(program);
+    assert_true(diags.n_errors > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_keeps_copies),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_nothing),

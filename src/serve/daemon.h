@@ -43,7 +43,7 @@ typedef struct DaemonOptions {
     TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
     bool insecure_http;       /* plain HTTP on an address that is not loopback */
     const Binder *binder;     /* NULL: bind is refused. Borrowed */
-    bool quiet;               /* no "listening" line, no log of requests */
+    bool quiet;               /* no log of requests */
 } DaemonOptions;
 
 #define DAEMON_ERROR_MAX 32768u /* a policy may have many mistakes */

@@ -5,7 +5,7 @@
  * components, with ?verbose and ?exclude=, so that habits and tools carry over.
  *
  *     [+]ping ok
- *     [+]policy ok: degraded: the newest policy was refused: a.yaml:3:1: …
+ *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
  *     [-]shutdown failed: draining
  *     readyz check failed
  *

@@ -100,6 +100,27 @@ static void test_counts_what_arrived(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
+/* What a request holds beside its body counts with the bodies. */
+static void test_counts_other_memory(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 8 * MIB, 2);
+    Body body = {0};
+
+    assert_true(body_store_charge(store, 6 * MIB));
+    assert_int_equal(body_store_memory(store), 6 * MIB);
+    assert_int_equal(body_open(store, &body, 4 * MIB), 0);
+    assert_int_equal(fill(store, &body, 4 * MIB, 65536), BODY_E_MEMORY);
+    assert_false(body_store_charge(store, 6 * MIB));
+    assert_false(body_store_charge(store, SIZE_MAX));
+    body_store_release(store, 6 * MIB);
+    assert_int_equal(fill(store, &body, 4 * MIB - body.len, 65536), 0);
+    assert_true(body_store_charge(store, 4 * MIB));
+    assert_false(body_store_charge(store, 1));
+    assert_true(body_store_charge(store, 0));
+    body_close(store, &body);
+    body_store_release(store, 4 * MIB);
+    assert_int_equal(body_store_memory(store), 0);
+}
+
 /* The steps of counting do not make the largest body too large. */
 static void test_one_body_may_take_all(void **state) {
     const size_t sizes[] = {1, 100000, 10000000, 2 * MIB, 2 * MIB + 1};
@@ -140,6 +161,7 @@ int main(void) {
         cmocka_unit_test(test_keeps_bytes),
         cmocka_unit_test(test_refuses_size),
         cmocka_unit_test(test_counts_what_arrived),
+        cmocka_unit_test(test_counts_other_memory),
         cmocka_unit_test(test_one_body_may_take_all),
         cmocka_unit_test(test_recycles),
     };

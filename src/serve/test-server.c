@@ -21,11 +21,14 @@ typedef struct Seen {
     size_t n_outcomes;
     Str slices[3];
     char path[64], query[64];
+    bool has_body; /* of the request admitted last */
 } Seen;
 
 static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     static const Str text = STR("not here\n");
+    Seen *seen = context;
 
+    seen->has_body = request->has_body;
     assert_true(str_is_empty(request->body));
     assert_true(request->is_authenticated);
     if (!str_is(request->path, "/forbidden"))
@@ -39,10 +42,26 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
+#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for who does not read */
+
+/* LARGE bytes of the arena. */
+static void handle_large(const HttpRequest *request, HttpReply *reply) {
+    Str *slice = ARENA_NEW(request->arena, Str);
+
+    assert_non_null(slice);
+    *slice = str_of(arena_zalloc(request->arena, 1, LARGE), LARGE);
+    assert_non_null(slice->ptr);
+    *reply = (HttpReply){.status = 200, .slices = slice, .n_slices = 1, .tag = 42};
+}
+
 /* Says the body back, between brackets. */
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     Seen *seen = context;
 
+    if (str_is(request->path, "/large")) {
+        handle_large(request, reply);
+        return;
+    }
     (void)snprintf(seen->path, sizeof(seen->path), "%.*s", STR_FMT(request->path));
     (void)snprintf(seen->query, sizeof(seen->query), "%.*s", STR_FMT(request->query));
     seen->slices[0] = STR("[");
@@ -193,6 +212,69 @@ static void test_refuses(void **state) {
     assert_int_equal(figures.memory, 0);
 }
 
+static void test_announced_bodies(void **state) {
+    static const struct {
+        const char *request;
+        bool has_body;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\n" LAST "\r\n", false},
+        {"GET / HTTP/1.1\r\n" LAST "Content-Length: 0\r\n\r\n", false},
+        {"GET / HTTP/1.1\r\n" LAST "Content-Length: 1\r\n\r\nx", true},
+        {"GET / HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true},
+    };
+    Seen seen;
+    _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ask(server, str_from_c(cases[i].request), "HTTP/1.1 200 ", "]");
+        assert_int_equal(seen.has_body, cases[i].has_body);
+    }
+}
+
+static size_t memory_of(const Server *server) {
+    ServerFigures figures;
+
+    server_figures(server, &figures);
+    return figures.memory;
+}
+
+/* A reply that waits to be taken counts as a body does. */
+static void test_counts_replies(void **state) {
+    static const char large[] = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
+    Seen seen;
+    ServerOptions options = server_default_options();
+    _cleanup_(server_freep) Server *server = NULL;
+    ServerFigures figures;
+    HttpOutcome outcome;
+    int fd;
+
+    options.memory_max = LARGE + LARGE / 2;
+    options.body_max = LARGE / 4;
+    server = start(&seen, options);
+    fd = connect_to(server);
+    assert_int_equal(send(fd, large, sizeof(large) - 1, 0), sizeof(large) - 1);
+    while (memory_of(server) < LARGE)
+        (void)usleep(10 * 1000);
+
+    ask(server, STR("GET /large HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 503 ", "at once\n");
+    outcome = wait_for_outcome(&seen, 0);
+    assert_int_equal(outcome.status, 503);
+    assert_int_equal(outcome.tag, -1);
+    server_figures(server, &figures);
+    assert_int_equal(figures.refused[SERVER_REFUSED_MEMORY], 1);
+    assert_true(figures.memory >= LARGE && figures.memory <= options.memory_max);
+    ask(server, STR("GET / HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 200 ", "\r\n\r\n[]");
+
+    (void)close(fd);
+    while (memory_of(server) > 0)
+        (void)usleep(10 * 1000);
+    fd = connect_to(server);
+    assert_int_equal(send(fd, large, sizeof(large) - 1, 0), sizeof(large) - 1);
+    while (memory_of(server) < LARGE)
+        (void)usleep(10 * 1000);
+    (void)close(fd);
+}
+
 static void test_broken_and_late_requests(void **state) {
     Seen seen;
     ServerOptions options = server_default_options();
@@ -270,6 +352,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_announced_bodies),
+        cmocka_unit_test(test_counts_replies),
         cmocka_unit_test(test_broken_and_late_requests),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_drains),

@@ -6,8 +6,9 @@
  * Files are read whole, checked together and only then exchanged: a certificate
  * that does not belong to the key, a half-written file or an empty CA is refused,
  * and the set in use stays. Handshakes take a reference to the current set, so a
- * change needs no restart and breaks no connection. Mounted Secrets change by an
- * atomic symlink swap; that is why files are compared by content, not by time.
+ * change needs no restart and breaks no connection. A set is new when
+ * its content is, whatever the files' times say: a mounted Secret changes by an
+ * atomic symlink swap.
  *
  * Clients: when a CA is given, a client must show a certificate that chains to it
  * for client authentication and whose subject CN or a DNS, URI or e-mail SAN is

@@ -1,0 +1,98 @@
+#include "serve/daemon.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test-assert.h"
+
+#define END_SEC 5 /* what is promised after SIGTERM */
+
+/* A bind that takes until it is told to end. */
+typedef struct SlowBind {
+    sem_t has_begun, may_end;
+} SlowBind;
+
+static void bind_slowly(void *context, const BindArgs *args, char *error, size_t size) {
+    SlowBind *slow = context;
+
+    (void)sem_post(&slow->has_begun);
+    while (sem_wait(&slow->may_end) < 0)
+        ;
+}
+
+static int connect_to(const Daemon *daemon) {
+    const char *colon = strrchr(daemon_url(daemon), ':');
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_non_null(colon);
+    address.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void start(DaemonOptions *options, Daemon **ret) {
+    char error[DAEMON_ERROR_MAX];
+
+    options->server = server_default_options();
+    options->server.port = 0;
+    options->quiet = true;
+    assert_int_equal(daemon_new(options, ret, error), 0);
+}
+
+static void test_ends(void **state) {
+    _cleanup_(daemon_freep) Daemon *daemon = NULL;
+    DaemonOptions options = {0};
+
+    start(&options, &daemon);
+    daemon_stop(daemon);
+    assert_true(daemon_run(daemon));
+}
+
+/* A worker that is busy cannot be waited for, and it is said so. */
+static void test_ends_with_a_busy_worker(void **state) {
+    static const char request[] =
+        "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 62\r\n\r\n"
+        "{\"PodName\":\"a\",\"PodNamespace\":\"b\",\"PodUID\":\"c\",\"Node\":\"node-d\"}";
+    SlowBind slow;
+    const Binder binder = {.context = &slow, .bind = bind_slowly};
+    Daemon *daemon = NULL;
+    DaemonOptions options = {.binder = &binder};
+    int64_t from;
+    int fd;
+
+    assert_int_equal(sem_init(&slow.has_begun, 0, 0), 0);
+    assert_int_equal(sem_init(&slow.may_end, 0, 0), 0);
+    start(&options, &daemon);
+    fd = connect_to(daemon);
+    assert_int_equal(send(fd, request, sizeof(request) - 1, 0), sizeof(request) - 1);
+    while (sem_wait(&slow.has_begun) < 0)
+        ;
+
+    from = clock_monotonic_nsec();
+    daemon_stop(daemon);
+    assert_false(daemon_run(daemon));
+    assert_true(clock_monotonic_nsec() - from < END_SEC * NSEC_PER_SEC);
+
+    (void)sem_post(&slow.may_end); /* a process would be gone by now; a test tidies up */
+    daemon_free(daemon);
+    (void)close(fd);
+    (void)sem_destroy(&slow.has_begun);
+    (void)sem_destroy(&slow.may_end);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_ends_with_a_busy_worker),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
