@@ -16,25 +16,26 @@ run: build ## build, then see it work: a demo cluster, a policy, real scheduler 
 	@$(BUILD)/berth demo $(DEMO)
 
 build: $(BUILD)/build.ninja ## compile build/berth
-	@ninja -C $(BUILD) --quiet berth
+	@tools/build $(BUILD) berth
 
 test: setup-test ## build and run every test
 	@tools/configure $(BUILD)
-	@ninja -C $(BUILD) --quiet
+	@tools/build $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
-	@BERTH=$(abspath $(BUILD))/berth $(PYTHON) -m pytest -q test
+	@echo "Whole-program tests, about a minute:"
+	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) -m pytest -q test
 
 asan: setup-test ## the tests under AddressSanitizer and UBSan
 	@tools/configure build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized
-	@ninja -C build-asan --quiet
+	@tools/build build-asan
 	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs
-	@BERTH=$(abspath build-asan)/berth tools/with-sanitizer $(PYTHON) -m pytest -q test
+	@BERTH="$(CURDIR)/build-asan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
 
 tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
-	@ninja -C build-tsan --quiet
+	@tools/build build-tsan
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
-	@BERTH=$(abspath build-tsan)/berth tools/with-sanitizer $(PYTHON) -m pytest -q test
+	@BERTH="$(CURDIR)/build-tsan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
 
 lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
 	@tools/lint
@@ -44,11 +45,11 @@ fuzz: setup-fuzz ## search for new input with libFuzzer, FUZZ_SECONDS for each t
 
 bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for a short run)
 	@tools/configure $(BUILD)
-	@ninja -C $(BUILD) --quiet berth bench/floor bench/client
+	@tools/build $(BUILD) berth bench/floor bench/client
 	@$(PYTHON) bench/run $(BENCH)
 
 install: $(BUILD)/build.ninja ## install berth (PREFIX, DESTDIR)
-	@ninja -C $(BUILD) --quiet berth
+	@tools/build $(BUILD) berth
 	@install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
 
 clean: ## remove what was built

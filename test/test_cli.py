@@ -156,7 +156,7 @@ def test_help(run, arguments):
 def test_help_of_a_command(run, command):
     result = run(command, "--help")
     assert result.returncode == FINE and result.stderr == ""
-    assert re.match(rf"usage: \S+ {command} ", result.stdout)
+    assert re.match(rf"usage: .+ {command} ", result.stdout)
     lines = result.stdout.splitlines()  # the first has the program's path in it
     assert max(map(len, lines[1:])) <= 100
     assert run(command, "-h").stdout == result.stdout

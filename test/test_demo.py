@@ -48,7 +48,7 @@ def commands(text):
     return [
         line.strip()
         for line in text.splitlines()
-        if line.startswith("  ") and line.strip().startswith((BERTH, "curl "))
+        if line.startswith("  ") and line.strip().startswith((BERTH, shlex.quote(BERTH), "curl "))
     ]
 
 

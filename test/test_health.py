@@ -73,15 +73,15 @@ def test_verbose_is_a_word_not_a_part_of_one(berth):
 
 
 def held_request(berth, path):
-    """A request whose body is not complete: it keeps its connection open while draining."""
+    """A request whose header is not complete: it keeps its connection open while draining."""
     sock = socket.create_connection((berth.host, berth.port), PATIENCE)
-    sock.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{{".encode())
+    sock.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n".encode())
     return sock
 
 
 def finish(sock):
     with sock, sock.makefile("rb") as stream:
-        sock.sendall(b"}")
+        sock.sendall(b"\r\n")
         head, _, body = stream.read().partition(b"\r\n\r\n")
     return head.decode(), body.decode()
 
@@ -122,3 +122,39 @@ def test_signals_end_it_well(start_logged, number):
     assert "shutting down" in berth.log.read_text()
     with pytest.raises(OSError):
         socket.create_connection((berth.host, berth.port), 5).close()
+
+
+def test_many_stops_under_traffic(berth_path):
+    """Ending is orderly however busy it is: libmicrohttpd's own way to stop listening is not."""
+    import subprocess
+    import threading
+
+    request = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 100
+    for _ in range(40):
+        berth = subprocess.Popen(
+            [berth_path, "serve", "--listen", "127.0.0.1:0", "--workers", "4"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        port = int(berth.stdout.readline().rsplit(b":", 1)[1])
+        over = threading.Event()
+
+        def load():
+            while not over.is_set():
+                try:
+                    with socket.create_connection(("127.0.0.1", port), timeout=2) as client:
+                        client.sendall(request)
+                        client.settimeout(0.5)
+                        while client.recv(65536):
+                            pass
+                except OSError:
+                    pass
+
+        threads = [threading.Thread(target=load) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        berth.send_signal(signal.SIGTERM)
+        status = berth.wait(timeout=PATIENCE)
+        over.set()
+        for thread in threads:
+            thread.join()
+        berth.stdout.close()
+        assert status == 0

@@ -120,6 +120,14 @@ size_t arena_used(const Arena *arena) {
     return arena->used;
 }
 
+size_t arena_size(const Arena *arena) {
+    size_t size = 0;
+
+    for (const Block *block = arena->block; block; block = block->previous)
+        size += block->size;
+    return size;
+}
+
 /* A block with room for @need bytes becomes the current one. */
 static int add_block(Arena *arena, size_t need) {
     size_t size = arena->block->size * 2;

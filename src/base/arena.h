@@ -38,6 +38,9 @@ void arena_reset(Arena *arena);
 /* Bytes handed out since the last reset, padding included. */
 size_t arena_used(const Arena *arena);
 
+/* Bytes it holds, in use or not: what the system has to find for it. */
+size_t arena_size(const Arena *arena);
+
 /* Whether an allocation has been refused since the last reset: for whoever builds
  * something large of many small pieces and checks once, at the end. */
 bool arena_has_failed(const Arena *arena);

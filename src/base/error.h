@@ -14,7 +14,7 @@
  *   r == 0  success.
  *
  * The places an error passed through are kept per thread and cost nothing on
- * success. The daemon and the command line print them once, when they report.
+ * success. The daemon logs them at level debug, once, when it reports the error.
  */
 
 #include <stddef.h>

@@ -33,6 +33,23 @@ static void test_zeroed_after_reuse(void **state) {
         assert_int_equal(numbers[i], 0);
 }
 
+static void test_size(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)32 << 20);
+    size_t least = arena_size(arena);
+
+    (void)state;
+    assert_true(least > 0);
+    assert_non_null(arena_alloc(arena, 1));
+    assert_int_equal(arena_size(arena), least); /* there was room */
+    for (size_t i = 0; i < 100; i++)
+        assert_non_null(arena_alloc(arena, 100000));
+    assert_true(arena_size(arena) >= arena_used(arena));
+    assert_true(arena_size(arena) < arena_used(arena) * 3 / 2);
+    arena_reset(arena);
+    assert_true(arena_size(arena) >= least);
+    assert_true(arena_size(arena) < (size_t)9 << 20); /* one block is kept, but not all */
+}
+
 static void test_budget(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1000);
     static const char text[200];
@@ -117,6 +134,7 @@ int main(void) {
         cmocka_unit_test(test_failure_sticks),
         cmocka_unit_test(test_alloc),
         cmocka_unit_test(test_zeroed_after_reuse),
+        cmocka_unit_test(test_size),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_sizes_that_overflow),
         cmocka_unit_test(test_many_blocks),

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -145,7 +146,7 @@ static void print_help(FILE *out) {
         "  --workers N            threads that answer                                 [2]\n"
         "  --max-header SIZE      request line and headers                         [32Ki]\n"
         "  --max-body SIZE        one request body                                [128Mi]\n"
-        "  --max-memory SIZE      all request bodies together                     [512Mi]\n"
+        "  --max-memory SIZE      bodies and replies of all requests together     [512Mi]\n"
         "  --header-timeout SEC   to send the headers                                 [5]\n"
         "  --body-grace SEC       after which a body must have come at ...            [2]\n"
         "  --body-min-rate SIZE   ... so many bytes a second                       [64Ki]\n"
@@ -303,6 +304,10 @@ int cmd_serve(int argc, char *argv[]) {
     }
     (void)printf("listening on %s\n", daemon_url(daemon));
     (void)fflush(stdout);
-    daemon_run(daemon);
+    if (!daemon_run(daemon)) {
+        /* A worker may be busy for long, and daemon_free() would wait for it. */
+        (void)fflush(stdout);
+        _exit(EXIT_FINE);
+    }
     return EXIT_FINE;
 }

@@ -76,7 +76,7 @@ static int score(const View *view, const FilterArgs *args, Arena *arena, const u
     Question question = filter_args_question(view, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
-    bool any;
+    bool any = false;
     int r = scores && wire ? evaluate_scores(&question, &any, scores) : error_origin(-ENOMEM);
 
     if (r < 0)

@@ -5,6 +5,7 @@
 
 #include "policy/program.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,7 @@ static void read_filter(PolicyReader *reader, const YamlNode *rule, Policy *poli
     Str kinds[16] = {0};
     size_t kind = 0;
 
+    assert(n_filter_kinds <= ELEMENTS_OF(kinds));
     for (size_t i = 0; i < n_filter_kinds; i++)
         kinds[i] = filter_kinds[i]->field;
     if (!read_rule(reader,
@@ -239,6 +241,7 @@ static void read_score(PolicyReader *reader, const YamlNode *rule, Policy *polic
     Str kinds[16] = {0};
     size_t kind = 0;
 
+    assert(n_score_kinds <= ELEMENTS_OF(kinds));
     for (size_t i = 0; i < n_score_kinds; i++)
         kinds[i] = score_kinds[i]->field;
     if (!read_rule(reader,

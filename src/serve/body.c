@@ -26,12 +26,18 @@
 #define SMALL_STEP ((size_t)64 * 1024)
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
+/* A buffer of BODY_SMALL bytes that waits for a body. */
+typedef struct Small {
+    char *data;
+    size_t touched; /* so much was written to it: is in memory */
+} Small;
+
 struct BodyStore {
     size_t body_max, memory_max;
     atomic_size_t memory;
 
     pthread_mutex_t mutex; /* guards what follows */
-    char **kept;           /* a stack of buffers of BODY_SMALL bytes */
+    Small *kept;           /* a stack */
     unsigned n_kept, keep;
 };
 
@@ -40,7 +46,7 @@ BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
 
     if (!store)
         return NULL;
-    store->kept = calloc(keep, sizeof(*store->kept));
+    store->kept = calloc(keep > 0 ? keep : 1, sizeof(*store->kept));
     if (!store->kept) {
         free(store);
         return NULL;
@@ -56,7 +62,7 @@ BodyStore *body_store_free(BodyStore *store) {
     if (!store)
         return NULL;
     while (store->n_kept > 0)
-        (void)munmap(store->kept[--store->n_kept], BODY_SMALL);
+        (void)munmap(store->kept[--store->n_kept].data, BODY_SMALL);
     pthread_mutex_destroy(&store->mutex);
     free(store->kept);
     free(store);
@@ -67,9 +73,26 @@ size_t body_store_memory(const BodyStore *store) {
     return atomic_load_explicit(&store->memory, memory_order_relaxed);
 }
 
+bool body_store_charge(BodyStore *store, size_t size) {
+    size_t before = atomic_load_explicit(&store->memory, memory_order_relaxed);
+
+    if (size > store->memory_max)
+        return false;
+    do {
+        if (before > store->memory_max - size)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &store->memory, &before, before + size, memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+void body_store_release(BodyStore *store, size_t size) {
+    atomic_fetch_sub_explicit(&store->memory, size, memory_order_relaxed);
+}
+
 /* Makes the store count @want bytes for @body, rounded up to steps. */
 static int charge(BodyStore *store, Body *body, size_t want) {
-    size_t step = body->map ? HUGE_PAGE : SMALL_STEP, more, before;
+    size_t step = body->map ? HUGE_PAGE : SMALL_STEP;
 
     if (want <= body->charged)
         return 0;
@@ -78,13 +101,8 @@ static int charge(BodyStore *store, Body *body, size_t want) {
     want = (want + step - 1) / step * step;
     if (want > store->memory_max)
         want = store->memory_max;
-    more = want - body->charged;
-    before = atomic_load_explicit(&store->memory, memory_order_relaxed);
-    do {
-        if (before > store->memory_max - more)
-            return BODY_E_MEMORY;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &store->memory, &before, before + more, memory_order_relaxed, memory_order_relaxed));
+    if (!body_store_charge(store, want - body->charged))
+        return BODY_E_MEMORY;
     body->charged = want;
     return 0;
 }
@@ -96,26 +114,39 @@ static void *map_new(size_t size) {
     return map == MAP_FAILED ? NULL : map;
 }
 
-static char *small_take(BodyStore *store) {
-    char *data = NULL;
+static Small small_take(BodyStore *store) {
+    Small small = {0};
 
     pthread_mutex_lock(&store->mutex);
     if (store->n_kept > 0)
-        data = store->kept[--store->n_kept];
+        small = store->kept[--store->n_kept];
     pthread_mutex_unlock(&store->mutex);
-    return data ? data : map_new(BODY_SMALL);
+    return small;
 }
 
-static void small_give(BodyStore *store, char *data) {
-    UNPOISON(data, BODY_SMALL);
+static void small_give(BodyStore *store, Small small) {
+    UNPOISON(small.data, BODY_SMALL);
     pthread_mutex_lock(&store->mutex);
     if (store->n_kept < store->keep) {
-        store->kept[store->n_kept++] = data;
-        data = NULL;
+        store->kept[store->n_kept++] = small;
+        small.data = NULL;
     }
     pthread_mutex_unlock(&store->mutex);
-    if (data)
-        (void)munmap(data, BODY_SMALL);
+    if (small.data)
+        (void)munmap(small.data, BODY_SMALL);
+}
+
+static int open_small(BodyStore *store, Body *body) {
+    Small small = small_take(store);
+
+    *body = (Body){.data = small.data, .size = BODY_SMALL, .touched = small.touched};
+    if (body->data && charge(store, body, body->touched)) {
+        (void)munmap(body->data, BODY_SMALL);
+        *body = (Body){.size = BODY_SMALL};
+    }
+    if (!body->data)
+        body->data = map_new(BODY_SMALL);
+    return body->data ? 0 : BODY_E_MEMORY;
 }
 
 /* A mapping for @size bytes that starts at a huge page. */
@@ -142,8 +173,7 @@ int body_open(BodyStore *store, Body *body, uint64_t announced) {
         return BODY_E_SIZE;
     if (announced > BODY_SMALL)
         return open_large(body, (size_t)announced);
-    *body = (Body){.data = small_take(store), .size = BODY_SMALL};
-    return body->data ? 0 : BODY_E_MEMORY;
+    return open_small(store, body);
 }
 
 /* A body of unknown length has outgrown its small buffer. */
@@ -183,6 +213,8 @@ int body_append(BodyStore *store, Body *body, Str bytes) {
         return r;
     memcpy(body->data + body->len, bytes.ptr, bytes.len);
     body->len += bytes.len;
+    if (body->touched < body->len)
+        body->touched = body->len;
     return 0;
 }
 
@@ -197,7 +229,7 @@ void body_close(BodyStore *store, Body *body) {
         UNPOISON(body->data, body->size);
         (void)munmap(body->map, body->map_size);
     } else if (body->data)
-        small_give(store, body->data);
-    atomic_fetch_sub_explicit(&store->memory, body->charged, memory_order_relaxed);
+        small_give(store, (Small){.data = body->data, .touched = body->touched});
+    body_store_release(store, body->charged);
     *body = (Body){0};
 }

@@ -11,11 +11,14 @@
  * Address space is taken by what is announced, memory is counted by what has
  * arrived: a hundred clients that announce 128 MiB and send nothing lock nobody
  * out. The count goes in steps (64 KiB, or a huge page of 2 MiB for large ones)
- * and never passes the store's ceiling.
+ * and never passes the store's ceiling. A recycled buffer counts with all that was
+ * ever written to it. What requests hold beside their bodies may be counted too, so
+ * that there is one ceiling for all.
  *
  * A Body belongs to one thread at a time; the store to all of them.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +33,7 @@ typedef struct Body {
     char *data;
     size_t len;
     size_t size;    /* room at data */
+    size_t touched; /* what was written to it, by this body or before */
     size_t charged; /* what the store counts for it */
     void *map;      /* NULL: data is a recycled buffer */
     size_t map_size;
@@ -49,6 +53,11 @@ DEFINE_CLEANUP(BodyStore *, body_store_free)
 
 /* Bytes counted now. */
 size_t body_store_memory(const BodyStore *store);
+
+/* Counts @size bytes that are not of a body, and no longer. False: that would be
+ * over @memory_max, and nothing was counted. */
+bool body_store_charge(BodyStore *store, size_t size);
+void body_store_release(BodyStore *store, size_t size);
 
 /* Makes @body (all zero) ready. @announced is its length, or 0 when that is not
  * known. 0 or BODY_E_*. */

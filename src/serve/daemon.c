@@ -294,6 +294,10 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
         reply->allow = route <= ROUTE_BIND ? "POST" : "GET, HEAD";
         return false;
     }
+    if (request->has_body && route > ROUTE_BIND) {
+        reply_error(request, reply, 413, STR("berth: no body is taken here"));
+        return false;
+    }
     return true;
 }
 
@@ -352,11 +356,20 @@ static int load_policy(const DaemonOptions *options, Program **ret, char *error,
     return error_fold(r);
 }
 
+/* Where the last error of this thread came from, for whoever debugs berth itself. */
+static void log_error_trace(void) {
+    char trace[1024];
+
+    error_describe(trace, sizeof(trace));
+    log_debug("error trace", LOG_CSTR("trace", trace));
+}
+
 static void refuse_reload(Daemon *daemon, ReloadKind kind, const char *error) {
     reloads_note_bad(&daemon->reloads, kind, error);
     log_error("new configuration refused, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)),
         LOG_CSTR("error", error));
+    log_error_trace();
 }
 
 static void reload_policy(Daemon *daemon) {
@@ -638,7 +651,8 @@ static bool read_signals(Daemon *daemon) {
     return is_over;
 }
 
-static void drain(Daemon *daemon) {
+/* False: not all have ended in time. */
+static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
     unsigned n;
 
@@ -650,9 +664,10 @@ static void drain(Daemon *daemon) {
     }
     if (n > 0)
         log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
+    return n == 0;
 }
 
-void daemon_run(Daemon *daemon) {
+bool daemon_run(Daemon *daemon) {
     struct pollfd fds[] = {
         {.fd = daemon->signal_fd, .events = POLLIN},
         {.fd = daemon->stop_fd, .events = POLLIN},
@@ -672,5 +687,5 @@ void daemon_run(Daemon *daemon) {
             next_reload = now + RELOAD_NSEC;
         }
     }
-    drain(daemon);
+    return drain(daemon);
 }

@@ -59,10 +59,12 @@ DEFINE_CLEANUP(Daemon *, daemon_free)
 const char *daemon_url(const Daemon *daemon);
 
 /* Serves until SIGTERM or SIGINT or daemon_stop(), then lets running requests
- * finish (5 seconds at most) and returns. SIGHUP reloads. The signals must be
- * blocked in all threads: daemon_block_signals(), before daemon_new(). */
+ * finish (5 seconds at most) and returns. False: connections are left, and
+ * daemon_free() may have to wait for a worker that is busy with one; the end of the
+ * process is the way out. SIGHUP reloads. The signals must be blocked in all
+ * threads: daemon_block_signals(), before daemon_new(). */
 void daemon_block_signals(void);
-void daemon_run(Daemon *daemon);
+bool daemon_run(Daemon *daemon);
 
 /* Makes daemon_run() return. Any thread. */
 void daemon_stop(Daemon *daemon);

@@ -329,8 +329,10 @@ static void print_server(const MetricsState *state, Buf *out) {
     print_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
     head(out, "berth_connections_total", "counter", "Connections accepted.");
     buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
-    print_gauge(
-        out, "berth_body_memory_bytes", "Memory held by request bodies.", (double)figures.memory);
+    print_gauge(out,
+        "berth_request_memory_bytes",
+        "Memory held by requests: bodies and replies.",
+        (double)figures.memory);
     head(out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
         buf_printf(out,

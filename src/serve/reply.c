@@ -10,7 +10,7 @@
  * would cost a page fault each 4 KiB. */
 #define READ_BLOCK ((size_t)120 * 1024)
 
-/* Up to this, slices are joined: header and body leave in one system call. */
+/* Up to this, slices are joined. */
 #define JOIN_MAX ((size_t)256 * 1024)
 
 uint64_t reply_size(const HttpReply *reply) {
@@ -47,36 +47,39 @@ static struct MHD_Response *from_one(Str slice) {
     return MHD_create_response_from_buffer(slice.len, bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-static struct MHD_Response *from_joined(const HttpReply *reply, size_t size, Arena *arena) {
-    char *joined = arena ? arena_alloc(arena, size) : NULL;
-    size_t at = 0;
-
-    if (!joined)
-        return NULL;
-    for (size_t i = 0; i < reply->n_slices; i++) {
-        if (reply->slices[i].len > 0)
-            memcpy(joined + at, reply->slices[i].ptr, reply->slices[i].len);
-        at += reply->slices[i].len;
-    }
-    return from_one(str_of(joined, size));
-}
-
-static struct MHD_Response *from_slices(const HttpReply *reply, Arena *arena, SliceReader *reader) {
-    uint64_t size = reply_size(reply);
-
+static struct MHD_Response *from_slices(const HttpReply *reply, SliceReader *reader) {
     if (reply->n_slices == 0)
         return from_one(STR_NULL);
     if (reply->n_slices == 1)
         return from_one(reply->slices[0]);
-    if (size <= JOIN_MAX)
-        return from_joined(reply, (size_t)size, arena);
     *reader = (SliceReader){.slices = reply->slices, .n_slices = reply->n_slices};
-    return MHD_create_response_from_callback(size, READ_BLOCK, read_slices, reader, NULL);
+    return MHD_create_response_from_callback(
+        reply_size(reply), READ_BLOCK, read_slices, reader, NULL);
 }
 
-struct MHD_Response *reply_response(
-    const HttpReply *reply, bool close, Arena *arena, SliceReader *reader) {
-    struct MHD_Response *response = from_slices(reply, arena, reader);
+void reply_join(HttpReply *reply, Arena *arena) {
+    uint64_t size = reply_size(reply);
+    Str *slice;
+    char *joined;
+
+    if (!arena || reply->n_slices <= 1 || size > JOIN_MAX)
+        return;
+    slice = ARENA_NEW(arena, Str);
+    joined = arena_alloc(arena, (size_t)size);
+    if (!slice || !joined)
+        return;
+    *slice = str_of(joined, (size_t)size);
+    for (size_t i = 0; i < reply->n_slices; i++) {
+        if (reply->slices[i].len > 0)
+            memcpy(joined, reply->slices[i].ptr, reply->slices[i].len);
+        joined += reply->slices[i].len;
+    }
+    reply->slices = slice;
+    reply->n_slices = 1;
+}
+
+struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceReader *reader) {
+    struct MHD_Response *response = from_slices(reply, reader);
     enum MHD_Result r = MHD_YES;
     char number[16];
 

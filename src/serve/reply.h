@@ -4,10 +4,10 @@
  * Reply: an HttpReply on its way out.
  *
  * Two ways. The usual one hands it to libmicrohttpd: in one piece without a copy,
- * small ones of several slices joined in the arena, large ones read slice by
- * slice. The raw one writes the answer to the socket or TLS session directly:
- * libmicrohttpd cannot answer in the middle of an upload, but that is when it is
- * known that a body is too large, and a client should hear why.
+ * small ones of several slices joined before, large ones read slice by slice.
+ * The raw one writes the answer to the socket or TLS session directly: libmicrohttpd
+ * cannot answer in the middle of an upload, but that is when it is known that a
+ * body is too large, and a client should hear why.
  *
  * Gathered writes (MHD_create_response_from_iovec) would save the copy of large
  * ones, 6 of 60 ms for 82 MB. But libmicrohttpd 0.9 breaks off after IOV_MAX
@@ -36,10 +36,13 @@ typedef struct SliceReader {
 /* The body's length. */
 uint64_t reply_size(const HttpReply *reply);
 
+/* Makes one slice of several, if they are small: then header and body leave in one
+ * system call. Without room in @arena (NULL: none) they stay as they are. */
+void reply_join(HttpReply *reply, Arena *arena);
+
 /* A response over @reply's slices, which must live until it has been sent, as
- * must @arena and @reader (written here). NULL when out of memory. */
-struct MHD_Response *reply_response(
-    const HttpReply *reply, bool close, Arena *arena, SliceReader *reader);
+ * must @reader (written here). NULL when out of memory. */
+struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceReader *reader);
 
 /* Writes the whole reply, with "Connection: close", without waiting, and ends our
  * half of the connection. @session is NULL for plain HTTP. False when it could not

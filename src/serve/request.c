@@ -6,6 +6,10 @@
  * start() judges the headers and asks admit(); receive() collects the body;
  * answer() calls handle() and queues the reply. Each may refuse instead. All run
  * on the worker that owns the connection, so a request needs no lock of its own.
+ *
+ * What is held while a client sends its body or takes its reply is counted by the
+ * body store: the body, and the arena if it is not small. While a body is coming
+ * there is no arena.
  */
 
 #include <microhttpd.h>
@@ -18,9 +22,15 @@
 #include "serve/reply.h"
 #include "serve/server-internal.h"
 
+/* An arena up to this is not counted: libmicrohttpd's memory for a connection is not
+ * either, and a health check should be answered when there is no room at all. */
+#define ARENA_SMALL ((size_t)64 * 1024)
+
 /* A client that goes on sending after a refusal is listened to this far, so that
  * it can read the answer; the time for it is CONNECTION_LINGER_SEC. */
 #define LINGER_BYTES ((uint64_t)1024 * 1024 * 1024)
+
+#define TOO_MUCH_TEXT "too many large requests at once\n"
 
 typedef struct Request {
     Server *server;
@@ -30,6 +40,8 @@ typedef struct Request {
     HttpRequest http;
     HttpReply reply;
     Str text; /* the one slice of a refusal of our own */
+    Arena *arena;
+    size_t arena_charged; /* what the body store counts for it */
     Body body;
     SliceReader reader;
     int64_t started_nsec; /* 0: headers are not complete yet */
@@ -37,33 +49,73 @@ typedef struct Request {
     uint64_t thrown_away;
 } Request;
 
-static Arena *arena_take(Server *server) {
+static Arena *kept_arena(Server *server) {
     Arena *arena = NULL;
 
     pthread_mutex_lock(&server->mutex);
     if (server->n_arenas > 0)
         arena = server->arenas[--server->n_arenas];
     pthread_mutex_unlock(&server->mutex);
-    return arena ? arena : arena_new(SERVER_ARENA_BUDGET);
+    return arena;
 }
 
-static void arena_give(Server *server, Arena *arena) {
-    if (!arena)
-        return;
-    arena_reset(arena);
-    pthread_mutex_lock(&server->mutex);
-    if (server->n_arenas < server->arenas_size) {
-        server->arenas[server->n_arenas++] = arena;
-        arena = NULL;
+/* @arena, which has been reset, is for others; or goes back to the system. */
+static void keep_arena(Server *server, Arena *arena) {
+    bool is_kept = false;
+
+    if (arena_size(arena) <= server->arena_keep_max) {
+        pthread_mutex_lock(&server->mutex);
+        is_kept = server->n_arenas < server->arenas_size;
+        if (is_kept)
+            server->arenas[server->n_arenas++] = arena;
+        pthread_mutex_unlock(&server->mutex);
     }
-    pthread_mutex_unlock(&server->mutex);
-    arena_free(arena);
+    if (!is_kept)
+        arena_free(arena);
+}
+
+/* Counts what the arena has become. False: that is too much. */
+static bool charge_arena(Request *request) {
+    size_t size = arena_size(request->arena);
+
+    if (size <= ARENA_SMALL || size <= request->arena_charged)
+        return true;
+    if (!body_store_charge(request->server->bodies, size - request->arena_charged))
+        return false;
+    request->arena_charged = size;
+    return true;
+}
+
+static void release_arena(Request *request) {
+    body_store_release(request->server->bodies, request->arena_charged);
+    request->arena_charged = 0;
+}
+
+/* False: the system has no memory. */
+static bool take_arena(Request *request) {
+    Server *server = request->server;
+
+    request->arena = kept_arena(server);
+    if (request->arena && !charge_arena(request))
+        request->arena = arena_free(request->arena);
+    if (!request->arena)
+        request->arena = arena_new(server->arena_budget);
+    request->http.arena = request->arena;
+    return request->arena != NULL;
+}
+
+static void give_arena(Request *request) {
+    if (!request->arena)
+        return;
+    arena_reset(request->arena);
+    keep_arena(request->server, request->arena);
+    release_arena(request);
+    request->arena = request->http.arena = NULL;
 }
 
 static enum MHD_Result queue(Request *request, struct MHD_Connection *mhd, bool close) {
     const HttpReply *reply = &request->reply;
-    struct MHD_Response *response =
-        reply_response(reply, close, request->http.arena, &request->reader);
+    struct MHD_Response *response = reply_response(reply, close, &request->reader);
     enum MHD_Result result;
 
     if (!response)
@@ -88,6 +140,7 @@ static enum MHD_Result refuse_with_reply(Request *request, struct MHD_Connection
         (!headers_announce_body(headers) || headers->expects_continue)) {
         if (!connection_enter(server->connections, connection, CONNECTION_REPLY, now))
             return MHD_NO;
+        reply_join(&request->reply, request->arena);
         return queue(request, mhd, /* close= */ true);
     }
     body_close(server->bodies, &request->body);
@@ -96,8 +149,9 @@ static enum MHD_Result refuse_with_reply(Request *request, struct MHD_Connection
     return reply_send_raw(&request->reply, connection->fd, session_of(mhd)) ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result refuse(Request *request, struct MHD_Connection *mhd, ServerRefusal refusal,
-    unsigned status, const char *text) {
+/* Makes a refusal of our own the reply. */
+static void set_refusal(
+    Request *request, ServerRefusal refusal, unsigned status, const char *text) {
     atomic_fetch_add_explicit(&request->server->refused[refusal], 1, memory_order_relaxed);
     request->text = str_from_c(text);
     request->reply = (HttpReply){
@@ -108,13 +162,18 @@ static enum MHD_Result refuse(Request *request, struct MHD_Connection *mhd, Serv
         .n_slices = 1,
         .tag = -1,
     };
+}
+
+static enum MHD_Result refuse(Request *request, struct MHD_Connection *mhd, ServerRefusal refusal,
+    unsigned status, const char *text) {
+    set_refusal(request, refusal, status, text);
     return refuse_with_reply(request, mhd);
 }
 
 static enum MHD_Result refuse_body(Request *request, struct MHD_Connection *mhd, int problem) {
     if (problem == BODY_E_SIZE)
         return refuse(request, mhd, SERVER_REFUSED_BODY_SIZE, 413, "the body is too large\n");
-    return refuse(request, mhd, SERVER_REFUSED_MEMORY, 503, "too many bodies at once\n");
+    return refuse(request, mhd, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
 #if MHD_VERSION < 0x01000000
@@ -220,8 +279,9 @@ static void fill_http(Request *request, struct MHD_Connection *mhd, const char *
         .method = str_from_c(method),
         .path = str_take(target, mark),
         .query = mark == SIZE_MAX ? STR_NULL : str_skip(target, mark + 1),
+        .has_body = headers_announce_body(&request->headers),
         .is_authenticated = authenticate(request->server, request->connection, mhd),
-        .arena = request->http.arena,
+        .arena = request->arena,
     };
 }
 
@@ -229,23 +289,22 @@ static void fill_http(Request *request, struct MHD_Connection *mhd, const char *
 static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const char *url,
     const char *method, const char *version) {
     Server *server = request->server;
-    const Headers *headers = &request->headers;
-    bool has_body;
     enum MHD_Result result;
+    bool has_body;
     int r;
 
     request->started_nsec = clock_monotonic_nsec();
     if (check_headers(request, mhd, url, method, version, &result))
         return result;
-    has_body = headers_announce_body(headers);
-    request->http.arena = arena_take(server);
-    if (!request->http.arena)
+    if (!take_arena(request))
         return refuse_body(request, mhd, BODY_E_MEMORY);
     fill_http(request, mhd, method);
     if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
         return refuse_with_reply(request, mhd);
+    has_body = request->http.has_body;
     if (has_body) {
-        r = body_open(server->bodies, &request->body, headers->content_length);
+        give_arena(request);
+        r = body_open(server->bodies, &request->body, request->headers.content_length);
         if (r)
             return refuse_body(request, mhd, r);
     }
@@ -275,6 +334,27 @@ static enum MHD_Result receive(
     return MHD_YES;
 }
 
+/* There is no room for the reply to wait in: all goes back at once. */
+static void give_up_answer(Request *request) {
+    request->thrown_away = request->body.len;
+    body_close(request->server->bodies, &request->body);
+    request->arena = arena_free(request->arena);
+    release_arena(request);
+    set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
+}
+
+/* Fills request->reply. False: there is no memory to make it, or to keep it. */
+static bool make_reply(Request *request) {
+    const ServerCallbacks *callbacks = &request->server->callbacks;
+
+    if (!request->arena && !take_arena(request))
+        return false;
+    request->http.body = body_seal(&request->body);
+    callbacks->handle(callbacks->context, &request->http, &request->reply);
+    reply_join(&request->reply, request->arena);
+    return charge_arena(request);
+}
+
 /* The request is complete. */
 static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
     Server *server = request->server;
@@ -285,12 +365,13 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
     if (!connection_enter(
             server->connections, request->connection, CONNECTION_HANDLING, clock_monotonic_nsec()))
         return MHD_NO;
-    request->http.body = body_seal(&request->body);
-    server->callbacks.handle(server->callbacks.context, &request->http, &request->reply);
+    close = !make_reply(request);
+    if (close)
+        give_up_answer(request);
     if (!connection_enter(
             server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()))
         return MHD_NO;
-    close = atomic_load_explicit(&server->is_draining, memory_order_relaxed);
+    close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed);
     return queue(request, mhd, close);
 }
 
@@ -363,7 +444,7 @@ void request_end(
             &server->refused[SERVER_REFUSED_HEADERS], 1, memory_order_relaxed);
     (void)connection_enter(server->connections, request->connection, CONNECTION_IDLE, now);
     body_close(server->bodies, &request->body);
-    arena_give(server, request->http.arena);
+    give_arena(request);
     free(request->target);
     free(request);
     *state = NULL;

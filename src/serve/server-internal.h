@@ -26,6 +26,8 @@ struct Server {
     BodyStore *bodies;
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 
+    size_t arena_budget;
+    size_t arena_keep_max; /* one that holds more is not kept */
     pthread_mutex_t mutex; /* guards the arenas that wait for a request */
     Arena **arenas;
     unsigned n_arenas, arenas_size;

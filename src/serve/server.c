@@ -40,6 +40,10 @@
 /* Arenas and small body buffers kept per worker. */
 #define KEEP_PER_WORKER 2u
 
+/* The arenas that are kept hold this part of memory_max at most, all together; and
+ * so do the buffers. */
+#define KEEP_SHARE 4u
+
 /* --- what libmicrohttpd calls --- */
 
 static size_t on_unescape(void *context, struct MHD_Connection *mhd, char *text) {
@@ -94,6 +98,18 @@ static int on_certificate(gnutls_session_t session, const struct gnutls_cert_ret
     *n_ocsp = 0;
     *flags = 0;
     return 0;
+}
+
+/* Whoever comes while the server drains is turned away. Not with
+ * MHD_quiesce_daemon(): in 0.9.75 it and a worker may both take the listening socket
+ * out of the worker's epoll set, and the second of them aborts the process. */
+static enum MHD_Result on_accept(
+    void *context, const struct sockaddr *address, socklen_t address_size) {
+    Server *server = context;
+
+    (void)address;
+    (void)address_size;
+    return atomic_load(&server->is_draining) ? MHD_NO : MHD_YES;
 }
 
 /* --- the server --- */
@@ -191,8 +207,8 @@ static int start_daemon(Server *server) {
     errno = 0;
     server->daemon = MHD_start_daemon(flags,
         server->port,
-        NULL,
-        NULL,
+        on_accept,
+        server,
         request_step,
         server,
         MHD_OPTION_ARRAY,
@@ -201,6 +217,12 @@ static int start_daemon(Server *server) {
         tls,
         MHD_OPTION_END);
     return server->daemon ? 0 : error_origin(errno > 0 ? -errno : -EINVAL);
+}
+
+static unsigned buffers_kept(const Server *server) {
+    size_t n = server->options.memory_max / KEEP_SHARE / BODY_SMALL;
+
+    return n < server->arenas_size ? (unsigned)n : server->arenas_size;
 }
 
 int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret) {
@@ -217,8 +239,11 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     pthread_mutex_init(&server->mutex, NULL);
     server->arenas_size = KEEP_PER_WORKER * server->options.n_workers;
     server->arenas = calloc(server->arenas_size, sizeof(Arena *));
+    server->arena_budget =
+        options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET;
+    server->arena_keep_max = options->memory_max / KEEP_SHARE / server->arenas_size;
     server->connections = connections_new(&server->options, server->refused);
-    server->bodies = body_store_new(options->body_max, options->memory_max, server->arenas_size);
+    server->bodies = body_store_new(options->body_max, options->memory_max, buffers_kept(server));
     if (!server->arenas || !server->connections || !server->bodies)
         return error_origin(-ENOMEM);
 
@@ -235,12 +260,9 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    if (server->daemon) {
-        if (!atomic_load(&server->is_draining))
-            (void)MHD_quiesce_daemon(server->daemon); /* else it closes the socket itself */
-        MHD_stop_daemon(server->daemon);
-    }
-    if (server->listen_fd >= 0)
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon); /* closes the listening socket too */
+    else if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
     while (server->n_arenas > 0)
         arena_free(server->arenas[--server->n_arenas]);
@@ -261,12 +283,7 @@ void server_tick(Server *server, int64_t monotonic_nsec) {
 }
 
 unsigned server_drain(Server *server) {
-    if (!atomic_exchange(&server->is_draining, true)) {
-        (void)MHD_quiesce_daemon(server->daemon);
-        /* Workers may just be about to accept: the socket stays theirs until the
-         * end, but it listens no more and who waits in its queue is turned away. */
-        (void)shutdown(server->listen_fd, SHUT_RD);
-    }
+    atomic_store(&server->is_draining, true);
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 

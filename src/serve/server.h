@@ -6,8 +6,9 @@
  * libmicrohttpd (epoll, a pool of workers) speaks HTTP; this file adds what it
  * leaves out and an extender needs: headers refused that two parsers could read
  * differently, body ceilings that count chunked bodies too, one memory budget for
- * all connections, deadlines for headers and bodies, client certificates checked
- * by chain and by name, and an orderly end. It knows nothing of pods and verbs.
+ * the bodies and replies of all connections, deadlines for headers and bodies,
+ * client certificates checked by chain and by name, and an orderly end. It knows
+ * nothing of pods and verbs.
  *
  *   accept → headers → admit() → body → handle() → reply sent → finished()
  *
@@ -35,8 +36,9 @@ typedef struct HttpRequest {
     Str path;              /* as sent, query not included */
     Str query;             /* behind the '?', or empty */
     Str body;              /* whole; empty in admit() */
+    bool has_body;         /* one is announced, and not of length 0 */
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
-    Arena *arena;          /* for the reply; lives until the reply is sent */
+    Arena *arena;          /* for the reply; lives until it is sent. Another one in admit() */
 } HttpRequest;
 
 typedef struct HttpReply {
@@ -82,6 +84,10 @@ typedef struct ServerCallbacks {
 #define SERVER_IDLE_SEC 120 /* over the Go client's 90 s: it must be the one that closes */
 #define SERVER_CONNECTIONS_MAX 1024
 #define SERVER_CONNECTIONS_PER_ADDRESS_MAX 512
+
+/* What handle() may take of its arena, unless memory_max is less. It is counted when
+ * handle() returns: what workers are at work with, one request each, comes on top
+ * of memory_max. */
 #define SERVER_ARENA_BUDGET ((size_t)256 * 1024 * 1024)
 
 typedef struct ServerOptions {
@@ -91,7 +97,7 @@ typedef struct ServerOptions {
     unsigned n_workers;
     size_t header_max;        /* request line and headers, bytes: 431 */
     size_t body_max;          /* one body, bytes: 413 */
-    size_t memory_max;        /* all bodies being held, bytes: 503 */
+    size_t memory_max;        /* all bodies and replies being held, bytes: 503 */
     unsigned header_sec;      /* accept, or a next request's first byte, to end of headers: 408 */
     unsigned body_grace_sec;  /* after this a body must have come at ... */
     size_t body_rate;         /* ... this many bytes a second on average: 408 */
@@ -144,7 +150,7 @@ typedef struct ServerFigures {
     uint64_t refused[_SERVER_REFUSED_MAX];
     uint64_t connections_total;
     unsigned connections;
-    size_t memory; /* held by bodies now */
+    size_t memory; /* held by requests now: bodies, and what replies are made of */
 } ServerFigures;
 
 void server_figures(const Server *server, ServerFigures *ret);

@@ -156,6 +156,33 @@ static void test_recycles(void **state) {
     body_close(store, &a);
 }
 
+/* A recycled buffer is memory, whatever the next body needs of it. */
+static void test_counts_recycled_buffers(void **state) {
+    _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
+    Body large = {0}, small = {0};
+
+    assert_int_equal(body_open(store, &large, 0), 0);
+    assert_int_equal(body_store_memory(store), 0);
+    assert_int_equal(fill(store, &large, MIB, 65536), 0);
+    body_close(store, &large);
+    assert_int_equal(body_store_memory(store), 0);
+
+    assert_int_equal(body_open(store, &small, 10), 0);
+    assert_int_equal(body_store_memory(store), MIB);
+    assert_int_equal(fill(store, &small, 10, 10), 0);
+    assert_int_equal(body_store_memory(store), MIB);
+    assert_filled(&small, 10);
+    body_close(store, &small);
+
+    assert_true(body_store_charge(store, 2 * MIB - 65536)); /* no room for a recycled one: */
+    assert_int_equal(body_open(store, &small, 10), 0);      /* a new one does */
+    assert_int_equal(fill(store, &small, 10, 10), 0);
+    assert_int_equal(body_store_memory(store), 2 * MIB);
+    body_close(store, &small);
+    body_store_release(store, 2 * MIB - 65536);
+    assert_int_equal(body_store_memory(store), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keeps_bytes),
@@ -164,6 +191,7 @@ int main(void) {
         cmocka_unit_test(test_counts_other_memory),
         cmocka_unit_test(test_one_body_may_take_all),
         cmocka_unit_test(test_recycles),
+        cmocka_unit_test(test_counts_recycled_buffers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void test_ends(void **state) {
 /* A worker that is busy cannot be waited for, and it is said so. */
 static void test_ends_with_a_busy_worker(void **state) {
     static const char request[] =
-        "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 62\r\n\r\n"
+        "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 63\r\n\r\n"
         "{\"PodName\":\"a\",\"PodNamespace\":\"b\",\"PodUID\":\"c\",\"Node\":\"node-d\"}";
     SlowBind slow;
     const Binder binder = {.context = &slow, .bind = bind_slowly};
