@@ -130,7 +130,7 @@ def test_many_stops_under_traffic(berth_path):
     import threading
 
     request = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 100
-    for _ in range(40):
+    for _ in range(12):
         berth = subprocess.Popen(
             [berth_path, "serve", "--listen", "127.0.0.1:0", "--workers", "4"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

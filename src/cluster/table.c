@@ -61,8 +61,9 @@ static ResourceColumn *resource_column(
         column->name = name;
         column->allocatable = COLUMN(building, int64_t);
         column->requested = COLUMN(building, int64_t);
+        column->free = COLUMN(building, int64_t);
     }
-    if (!column || !column->allocatable || !column->requested) {
+    if (!column || !column->allocatable || !column->requested || !column->free) {
         *ret_error = error_origin(-ENOMEM);
         return NULL;
     }
@@ -220,6 +221,16 @@ static int add_pods(Building *building, const Pod *pods, size_t n_pods) {
     return 0;
 }
 
+/* Derived, but headroom reads it for every node of every request. */
+static void set_free(const NodeTable *table) {
+    for (size_t i = 0; i < table->n_resources; i++) {
+        const ResourceColumn *column = &table->resources[i];
+
+        for (size_t row = 0; row <= table->n_rows; row++)
+            column->free[row] = column->allocatable[row] - column->requested[row];
+    }
+}
+
 int table_build(const Node *nodes, size_t n_nodes, const Pod *pods, size_t n_pods, Arena *arena,
     NodeTable *ret) {
     Building building = {.table = ret, .arena = arena};
@@ -242,6 +253,7 @@ int table_build(const Node *nodes, size_t n_nodes, const Pod *pods, size_t n_pod
 
     ret->resources = building.resources.items;
     ret->n_resources = building.resources.n;
+    set_free(ret);
     ret->taint_sets = building.taint_sets.items;
     ret->n_taint_sets = building.taint_sets.n;
     return 0;
@@ -271,6 +283,7 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     }
     into->resources = building.resources.items;
     into->n_resources = building.resources.n;
+    set_free(into);
     return 0;
 }
 
@@ -289,7 +302,8 @@ static int copy_counts(const NodeTable *table, Arena *arena, NodeTable *ret) {
     for (size_t i = 0; i < table->n_resources; i++) {
         ret->resources[i] = table->resources[i];
         ret->resources[i].requested = ARENA_ARRAY(arena, int64_t, n);
-        if (!ret->resources[i].requested)
+        ret->resources[i].free = ARENA_ARRAY(arena, int64_t, n);
+        if (!ret->resources[i].requested || !ret->resources[i].free)
             return error_origin(-ENOMEM);
         memcpy(ret->resources[i].requested, table->resources[i].requested, n * sizeof(int64_t));
     }
@@ -325,6 +339,7 @@ int table_without_pod(const NodeTable *table, uint32_t row, Str uid, Arena *aren
     ret->pods[row] = others;
     for (size_t i = 0; taken && i < ret->n_resources; i++)
         sum_requests(&ret->resources[i], row, others, ret->n_pods[row]);
+    set_free(ret);
     return 0;
 }
 

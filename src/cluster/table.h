@@ -34,6 +34,7 @@ typedef struct ResourceColumn {
     Str name;
     int64_t *allocatable;
     int64_t *requested; /* by the living pods on the node */
+    int64_t *free;      /* allocatable less requested; below 0 when overcommitted */
 } ResourceColumn;
 
 typedef struct NodeTable {

@@ -155,10 +155,33 @@ static inline const Guess *follower_of(const View *view, const Guess *guess) {
     return &view->guesses[atomic_load_explicit(&guess->follower, memory_order_relaxed)];
 }
 
-/* The hot loop of berth: each name is first compared with the one that followed
- * its predecessor last time, which needs no parsing and no hashing. */
+/* Takes as many names as come in the expected order, each compared with the one that
+ * followed its predecessor last time: no parsing, no hashing. Returns the last that
+ * was taken, or @previous. The loop keeps its place in local variables; the list
+ * learns of it at the end. */
+static const Guess *take_expected(
+    const View *view, JsonReader *reader, NodeList *list, const Guess *previous) {
+    const Guess *guess = follower_of(view, previous);
+    Span *spans = list->spans;
+    uint32_t *rows = list->rows;
+    size_t n = list->n, size = list->size;
+
+    while (n < size && guess->len > 0 &&
+           json_take_element(reader, str_of(guess->literal, guess->len))) {
+        /* as it stands in the request, without the comma */
+        spans[n] = (Span){(uint32_t)(reader->at - guess->len + 1), guess->len - 1};
+        rows[n++] = (uint32_t)(guess - view->guesses);
+        previous = guess;
+        guess = follower_of(view, previous);
+        __builtin_prefetch(follower_of(view, guess)->literal);
+    }
+    list->n = n;
+    return previous;
+}
+
+/* The hot loop of berth: what is expected is taken in one go, the rest name by name. */
 static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
-    const Guess *guess = view->guesses, *previous = &view->guesses[view->table->n_rows];
+    const Guess *previous = &view->guesses[view->table->n_rows];
 
     if (json_null(reader))
         return;
@@ -167,20 +190,10 @@ static void decode_names(const View *view, JsonReader *reader, Arena *arena, Nod
         return;
     json_array(reader);
     for (;;) {
-        if (guess->len > 0 && json_take_element(reader, str_of(guess->literal, guess->len))) {
-            /* as it stands in the request, without the comma */
-            Str raw = str_of(reader->data + reader->at - guess->len + 1, guess->len - 1);
-
-            if (!add_entry(reader, arena, list, raw, (uint32_t)(guess - view->guesses)))
-                return;
-            previous = guess;
-        } else {
-            if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous))
-                return;
-            previous = &view->guesses[list->rows[list->n - 1]];
-        }
-        guess = follower_of(view, previous);
-        __builtin_prefetch(follower_of(view, guess)->literal);
+        previous = take_expected(view, reader, list, previous);
+        if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous))
+            return;
+        previous = &view->guesses[list->rows[list->n - 1]];
     }
 }
 

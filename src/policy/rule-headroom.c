@@ -78,7 +78,7 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
 
 /* What would be free of the resource on @row with the pod there. */
 static int64_t free_after(const ResourceColumn *column, uint32_t row, int64_t asked) {
-    return num_sub_sat(column->allocatable[row] - column->requested[row], asked);
+    return num_sub_sat(column->free[row], asked);
 }
 
 /* Rounded up: a share is never less than it says. */
@@ -96,7 +96,7 @@ static void judge_amount(
     for (size_t i = 0; i < batch->n; i++) {
         uint32_t row = batch->rows[i];
 
-        pass[i] &= column->allocatable[row] - column->requested[row] >= least;
+        pass[i] &= column->free[row] >= least;
     }
 }
 
