@@ -7,6 +7,7 @@
 
 #include "model/node.h"
 #include "model/pod.h"
+#include "model/time.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +32,37 @@ static void check_resources(const Resources *resources) {
         assert(resources_find(resources, resources->items[i].name) == &resources->items[i]);
 }
 
+static void check_time(int64_t sec) {
+    assert(sec >= TIME_FIRST && sec <= TIME_LAST);
+}
+
+static void check_annotations(const Labels *annotations) {
+    check_labels(annotations);
+    assert(annotations->n <= NODE_ANNOTATIONS_MAX);
+    for (size_t i = 0; i < annotations->n; i++)
+        assert(annotations->items[i].value.len <= NODE_ANNOTATION_VALUE_MAX);
+}
+
+static void check_conditions(const Node *node) {
+    assert(node->n_conditions <= NODE_CONDITIONS_MAX);
+    for (size_t i = 0; i < node->n_conditions; i++) {
+        assert(node->conditions[i].type.len > 0);
+        touch(node->conditions[i].type);
+        touch(node->conditions[i].status);
+    }
+}
+
+static void check_images(const Node *node) {
+    assert(node->n_images <= NODE_IMAGES_MAX);
+    for (size_t i = 0; i < node->n_images; i++) {
+        const Image *image = &node->images[i];
+
+        assert(image->n_names <= NODE_IMAGE_NAMES_MAX && image->size >= 0);
+        for (size_t j = 0; j < image->n_names; j++)
+            touch(image->names[j]);
+    }
+}
+
 static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     JsonReader reader;
 
@@ -44,6 +76,9 @@ static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     touch(ret->name);
     touch(ret->owner_name);
     touch(ret->node_name);
+    touch(ret->resource_version);
+    check_time(ret->created_at);
+    check_time(ret->started_at);
     return true;
 }
 
@@ -58,6 +93,12 @@ static bool decode_node(Str text, Arena *arena, Node *ret) {
     assert(ret->name.len > 0);
     check_labels(&ret->labels);
     check_resources(&ret->allocatable);
+    check_annotations(&ret->annotations);
+    check_conditions(ret);
+    check_images(ret);
+    check_time(ret->created_at);
+    touch(ret->uid);
+    touch(ret->resource_version);
     return true;
 }
 

@@ -67,30 +67,87 @@ static Label *settle(const LabelVec *labels, Arena *arena) {
     return items;
 }
 
+/* Whether the last one came in order: as Go writes them. */
+static bool is_in_order(const LabelVec *labels) {
+    return labels->n < 2 ||
+           str_cmp(labels->items[labels->n - 2].key, labels->items[labels->n - 1].key) < 0;
+}
+
+/* Moves what was gathered to where it stays, sorted. */
+static void finish(JsonReader *reader, Arena *arena, LabelVec *labels, bool is_sorted,
+    const Label *near, Labels *ret) {
+    if (!is_sorted)
+        labels->n = sort_unique(labels->items, labels->n, arena);
+    if (labels->items == near)
+        labels->items = settle(labels, arena);
+    if (!labels->items || (!is_sorted && labels->n == 0)) {
+        json_fail(reader, JSON_E_MEMORY, "too many labels");
+        return;
+    }
+    *ret = (Labels){.items = labels->items, .n = labels->n};
+}
+
 void labels_decode(JsonReader *reader, Arena *arena, Labels *ret) {
     Label near[LABELS_NEAR];
     LabelVec labels = {.items = near, .size = LABELS_NEAR};
-    bool is_sorted = true; /* as Go writes them */
+    bool is_sorted = true;
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
         label_decode(reader, key, arena, &labels);
-        if (labels.n > 1 &&
-            str_cmp(labels.items[labels.n - 2].key, labels.items[labels.n - 1].key) >= 0)
-            is_sorted = false;
+        is_sorted &= is_in_order(&labels);
     }
-    if (json_error(reader))
+    if (!json_error(reader))
+        finish(reader, arena, &labels, is_sorted, near, ret);
+}
+
+/* An escape stands for at least a sixth of its own length ("\u0041"). */
+static bool is_over(Str raw, bool is_escaped, size_t max) {
+    return is_escaped ? raw.len / 6 > max : raw.len > max;
+}
+
+/* As label_decode(), leaving out what is too long: found out without copying it. */
+static void label_decode_bounded(
+    JsonReader *reader, Str key, Arena *arena, size_t value_max, LabelVec *labels) {
+    bool key_is_escaped = reader->escaped, is_escaped = false;
+    Label *label;
+    Str value = STR_NULL;
+
+    if (!json_null(reader))
+        json_string_raw(reader, &value, &is_escaped);
+    if (json_error(reader) || is_over(value, is_escaped, value_max))
         return;
-    if (!is_sorted)
-        labels.n = sort_unique(labels.items, labels.n, arena);
-    if (labels.items == near)
-        labels.items = settle(&labels, arena);
-    if (!labels.items || (!is_sorted && labels.n == 0)) {
+    if (key_is_escaped)
+        key = json_unescape(key, arena);
+    if (is_escaped)
+        value = json_unescape(value, arena);
+    if (value.len > value_max)
+        return;
+    label = key.ptr && (value.ptr || !is_escaped) ? VEC_PUSH(labels, arena) : NULL;
+    if (label)
+        *label = (Label){.key = key, .value = value};
+    else
         json_fail(reader, JSON_E_MEMORY, "too many labels");
-        return;
+}
+
+void labels_decode_bounded(
+    JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret) {
+    Label near[LABELS_NEAR];
+    LabelVec labels = {.items = near, .size = LABELS_NEAR};
+    bool is_sorted = true;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (labels.n < max)
+            label_decode_bounded(reader, key, arena, value_max, &labels);
+        else
+            json_skip_fast(reader, NULL);
+        is_sorted &= is_in_order(&labels);
     }
-    *ret = (Labels){.items = labels.items, .n = labels.n};
+    if (!json_error(reader))
+        finish(reader, arena, &labels, is_sorted, near, ret);
 }
 
 /* Where @key is, or belongs, among the first @n of @items, which are sorted. */

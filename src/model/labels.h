@@ -25,5 +25,10 @@ void labels_decode(JsonReader *reader, Arena *arena, Labels *ret);
 void labels_decode_some(
     JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
 
+/* The same for annotations, which anybody may write and which may be long: the first @max
+ * whose value has at most @value_max bytes; what is over is left out. */
+void labels_decode_bounded(
+    JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret);
+
 /* The value, or NULL when the key is absent. Borrowed. */
 const Str *labels_find(const Labels *labels, Str key);

@@ -1,5 +1,14 @@
 #include "model/node.h"
 
+#include "base/vec.h"
+#include "model/time.h"
+
+/* Gathered on the stack first, like labels; hardly any node has more. */
+#define CONDITIONS_NEAR 12u
+
+typedef VEC(Condition) ConditionVec;
+typedef VEC(Image) ImageVec;
+
 static void decode_labels(JsonReader *reader, Arena *arena, const NodeParts *parts, Labels *ret) {
     if (parts->all_labels)
         labels_decode(reader, arena, ret);
@@ -7,6 +16,22 @@ static void decode_labels(JsonReader *reader, Arena *arena, const NodeParts *par
         labels_decode_some(reader, arena, parts->labels, parts->n_labels, ret);
     else
         json_skip_fast(reader, NULL);
+}
+
+/* What identifies a node and what people noted on it. False when @key is none of it. */
+static bool decode_identity(JsonReader *reader, Arena *arena, Str key, Node *node) {
+    if (json_key_is(reader, key, STR("uid")))
+        json_string(reader, arena, &node->uid);
+    else if (json_key_is(reader, key, STR("resourceVersion")))
+        json_string(reader, arena, &node->resource_version);
+    else if (json_key_is(reader, key, STR("creationTimestamp")))
+        time_decode(reader, arena, &node->created_at);
+    else if (json_key_is(reader, key, STR("annotations")))
+        labels_decode_bounded(
+            reader, arena, NODE_ANNOTATIONS_MAX, NODE_ANNOTATION_VALUE_MAX, &node->annotations);
+    else
+        return false;
+    return true;
 }
 
 static void decode_metadata(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
@@ -18,7 +43,7 @@ static void decode_metadata(JsonReader *reader, Arena *arena, const NodeParts *p
             json_string(reader, arena, &node->name);
         else if (json_key_is(reader, key, STR("labels")))
             decode_labels(reader, arena, parts, &node->labels);
-        else
+        else if (!parts->rest || !decode_identity(reader, arena, key, node))
             json_skip_fast(reader, NULL);
     }
 }
@@ -37,21 +62,110 @@ static void decode_spec(JsonReader *reader, Arena *arena, const NodeParts *parts
     }
 }
 
-/* Sets *@ret_is_ready if the condition is the one about readiness. */
-static void decode_condition(JsonReader *reader, Arena *arena, bool *ret_is_ready) {
-    Str type = STR_NULL, status = STR_NULL, key;
+/* Moves what was gathered on the stack to where it stays. */
+static void *settle(JsonReader *reader, Arena *arena, const void *near, size_t size) {
+    void *kept = arena_alloc(arena, size);
+
+    if (kept)
+        memcpy(kept, near, size);
+    else
+        json_fail(reader, JSON_E_MEMORY, "a node with too much in it");
+    return kept;
+}
+
+static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
+    Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, &type);
+            json_string(reader, arena, &ret->type);
         else if (json_key_is(reader, key, STR("status")))
-            json_string(reader, arena, &status);
+            json_string(reader, arena, &ret->status);
         else
             json_skip_fast(reader, NULL);
     }
-    if (str_eq(type, STR("Ready")))
-        *ret_is_ready = str_eq(status, STR("True"));
+}
+
+static void keep_condition(
+    JsonReader *reader, Arena *arena, Condition condition, ConditionVec *conditions) {
+    Condition *kept = VEC_PUSH(conditions, arena);
+
+    if (kept)
+        *kept = condition;
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many conditions");
+}
+
+/* Readiness is found wherever it stands, also behind the last one that is kept. */
+static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
+    Condition near[CONDITIONS_NEAR];
+    ConditionVec kept = {.items = near, .size = CONDITIONS_NEAR};
+
+    node->is_ready = false;
+    json_array(reader);
+    while (json_element(reader)) {
+        Condition condition = {0};
+
+        decode_condition(reader, arena, &condition);
+        if (str_eq(condition.type, STR("Ready")))
+            node->is_ready = str_eq(condition.status, STR("True"));
+        if (!str_is_empty(condition.type) && kept.n < NODE_CONDITIONS_MAX)
+            keep_condition(reader, arena, condition, &kept);
+    }
+    node->conditions = settle(reader, arena, kept.items, kept.n * sizeof(*kept.items));
+    node->n_conditions = node->conditions ? kept.n : 0;
+}
+
+static void decode_image_names(JsonReader *reader, Arena *arena, Image *image) {
+    Str near[NODE_IMAGE_NAMES_MAX];
+    size_t n = 0;
+
+    json_array(reader);
+    while (json_element(reader)) {
+        if (n == NODE_IMAGE_NAMES_MAX) {
+            json_skip_fast(reader, NULL);
+            continue;
+        }
+        near[n] = STR_NULL;
+        json_string(reader, arena, &near[n++]);
+    }
+    image->names = settle(reader, arena, near, n * sizeof(*near));
+    image->n_names = image->names ? n : 0;
+}
+
+static void decode_image(JsonReader *reader, Arena *arena, Image *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("names")))
+            decode_image_names(reader, arena, ret);
+        else if (json_key_is(reader, key, STR("sizeBytes")))
+            json_int64(reader, &ret->size);
+        else
+            json_skip_fast(reader, NULL);
+    }
+    if (ret->size < 0)
+        ret->size = 0;
+}
+
+static void decode_images(JsonReader *reader, Arena *arena, Node *node) {
+    ImageVec images = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Image *image = images.n < NODE_IMAGES_MAX ? VEC_PUSH(&images, arena) : NULL;
+
+        if (image)
+            decode_image(reader, arena, image);
+        else if (images.n == NODE_IMAGES_MAX)
+            json_skip_fast(reader, NULL);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many images");
+    }
+    node->images = images.items;
+    node->n_images = images.n;
 }
 
 static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
@@ -59,22 +173,20 @@ static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *par
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (parts->allocatable && json_key_is(reader, key, STR("allocatable"))) {
+        if (parts->allocatable && json_key_is(reader, key, STR("allocatable")))
             resources_decode(reader, arena, &node->allocatable);
-        } else if (parts->conditions && json_key_is(reader, key, STR("conditions"))) {
-            node->is_ready = false;
-            json_array(reader);
-            while (json_element(reader))
-                decode_condition(reader, arena, &node->is_ready);
-        } else {
+        else if (parts->conditions && json_key_is(reader, key, STR("conditions")))
+            decode_conditions(reader, arena, node);
+        else if (parts->rest && json_key_is(reader, key, STR("images")))
+            decode_images(reader, arena, node);
+        else
             json_skip_fast(reader, NULL);
-        }
     }
 }
 
 void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
     static const NodeParts everything = {
-        .all_labels = true, .taints = true, .conditions = true, .allocatable = true};
+        .all_labels = true, .taints = true, .conditions = true, .allocatable = true, .rest = true};
 
     node_decode_parts(reader, arena, &everything, ret);
 }

@@ -20,13 +20,38 @@
 /* RFC 1123 subdomain: what the API server lets a node be called. */
 #define NODE_NAME_MAX 253u
 
+/* Per node; what is over is left out, the rest is kept. */
+#define NODE_ANNOTATIONS_MAX 128u
+#define NODE_ANNOTATION_VALUE_MAX                                                                  \
+    ((size_t)4 * 1024) /* a larger value: the annotation is left out */
+#define NODE_CONDITIONS_MAX 64u
+#define NODE_IMAGES_MAX 256u
+#define NODE_IMAGE_NAMES_MAX 16u /* of one image */
+
+typedef struct Condition {
+    Str type, status; /* "MemoryPressure", "False" */
+} Condition;
+
+typedef struct Image {
+    const Str *names; /* as the node lists them: tags and digests */
+    size_t n_names;
+    int64_t size; /* bytes */
+} Image;
+
 typedef struct Node {
-    Str name;
+    Str name, uid;
+    Str resource_version; /* opaque: only equal or not */
+    int64_t created_at;   /* seconds since 1970; 0: not given */
     Labels labels;
+    Labels annotations;
     Taints taints;
     bool is_unschedulable; /* spec.unschedulable: cordoned */
     bool is_ready;         /* condition Ready is True */
+    const Condition *conditions;
+    size_t n_conditions;
     Resources allocatable;
+    const Image *images;
+    size_t n_images;
 } Node;
 
 /* Which parts of a Node are wanted; the name and whether it is cordoned always are.
@@ -36,9 +61,10 @@ typedef struct NodeParts {
     const Str *labels; /* these only, unless all_labels */
     size_t n_labels;
     bool taints, conditions, allocatable;
+    bool rest; /* uid, resourceVersion, creation time, annotations, images */
 } NodeParts;
 
-/* Reads a Node object. Errors are the reader's; a missing name is one. */
+/* Reads a Node object, all parts. Errors are the reader's; a missing name is one. */
 void node_decode(JsonReader *reader, Arena *arena, Node *ret);
 
 /* The same, of @parts only. Keys of labels are borrowed from @parts. */

@@ -1,6 +1,7 @@
 #include "model/pod.h"
 
 #include "model/amounts.h"
+#include "model/time.h"
 
 /* What the parts of a spec ask for. Collected while it is read, because the parts
  * may come in any order; put together at the end. */
@@ -194,6 +195,10 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Pod *pod) {
             json_string(reader, arena, &pod->namespace);
         else if (json_key_is(reader, key, STR("uid")))
             json_string(reader, arena, &pod->uid);
+        else if (json_key_is(reader, key, STR("resourceVersion")))
+            json_string(reader, arena, &pod->resource_version);
+        else if (json_key_is(reader, key, STR("creationTimestamp")))
+            time_decode(reader, arena, &pod->created_at);
         else if (json_key_is(reader, key, STR("labels")))
             labels_decode(reader, arena, &pod->labels);
         else if (json_key_is(reader, key, STR("ownerReferences")))
@@ -215,6 +220,8 @@ static void decode_status(JsonReader *reader, Arena *arena, Pod *pod) {
             json_string(reader, arena, &phase);
         else if (json_key_is(reader, key, STR("nominatedNodeName")))
             json_string(reader, arena, &pod->nominated_node_name);
+        else if (json_key_is(reader, key, STR("startTime")))
+            time_decode(reader, arena, &pod->started_at);
         else
             json_skip(reader, NULL);
     }

@@ -20,6 +20,9 @@
 
 typedef struct Pod {
     Str name, namespace, uid;
+    Str resource_version; /* opaque: only equal or not */
+    int64_t created_at;   /* seconds since 1970; 0: not given */
+    int64_t started_at;   /* status.startTime: a kubelet has taken it; 0: not yet */
     Labels labels;
     Str owner_kind, owner_name, owner_uid; /* the controlling owner, or empty */
     Str node_name;                         /* spec.nodeName: where it runs; empty while pending */
@@ -38,5 +41,7 @@ typedef struct Pod {
  * containers and restartable init containers together) and (the peak while init
  * containers run, each with the restartable ones started before it), replaced by
  * the pod-level amount where spec.resources names one (cpu, memory, hugepages-*),
- * plus spec.overhead. A limit without a request counts as the request. */
+ * plus spec.overhead. A limit without a request counts as the request. Only the spec is
+ * asked: while a pod is resized in place, kube-scheduler (from 1.33) also counts what its
+ * status still says it has, if that is more. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);

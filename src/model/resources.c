@@ -70,15 +70,20 @@ static void print_bytes(uint64_t bytes, Buf *out) {
     buf_append(out, str_from_c(units[unit]));
 }
 
+void resource_amount_print_exact(Str name, int64_t amount, Buf *out) {
+    bool is_cpu = str_eq(name, STR("cpu"));
+    bool is_whole = is_cpu && amount % 1000 == 0;
+
+    buf_append_int(out, is_whole ? amount / 1000 : amount);
+    buf_append(out, is_cpu && !is_whole ? STR("m") : STR_NULL);
+}
+
 void resource_amount_print(Str name, int64_t amount, Buf *out) {
-    if (is_bytes(name)) {
-        if (amount < 0)
-            buf_append_char(out, '-');
-        print_bytes(amount < 0 ? 0 - (uint64_t)amount : (uint64_t)amount, out);
-    } else if (str_eq(name, STR("cpu")) && amount % 1000 == 0) {
-        buf_append_int(out, amount / 1000);
-    } else {
-        buf_append_int(out, amount);
-        buf_append(out, str_eq(name, STR("cpu")) ? STR("m") : STR_NULL);
+    if (!is_bytes(name)) {
+        resource_amount_print_exact(name, amount, out);
+        return;
     }
+    if (amount < 0)
+        buf_append_char(out, '-');
+    print_bytes(amount < 0 ? 0 - (uint64_t)amount : (uint64_t)amount, out);
 }

@@ -45,3 +45,6 @@ bool resource_amount_parse(Str name, Str text, int64_t *ret);
 
 /* "250m", "1.5Gi": for people. Appends nothing else. */
 void resource_amount_print(Str name, int64_t amount, Buf *out);
+
+/* The same so that it reads back as the same amount: "250m", "1610612736". */
+void resource_amount_print_exact(Str name, int64_t amount, Buf *out);

@@ -95,6 +95,16 @@ void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
     *ret = (Tolerations){.items = tolerations.items, .n = tolerations.n};
 }
 
+bool taints_equal(const Taints *a, const Taints *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->items[i].effect != b->items[i].effect || !str_eq(a->items[i].key, b->items[i].key) ||
+            !str_eq(a->items[i].value, b->items[i].value))
+            return false;
+    return true;
+}
+
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint) {
     if (toleration->effect == TAINT_UNKNOWN)
         return false;

@@ -47,6 +47,9 @@ typedef struct Tolerations {
 void taints_decode(JsonReader *reader, Arena *arena, Taints *ret);
 void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret);
 
+/* The same taints in the same order. */
+bool taints_equal(const Taints *a, const Taints *b);
+
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 
 /* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */

@@ -1,5 +1,6 @@
 #include "model/node.h"
 
+#include "base/buf.h"
 #include "model/test-file.h"
 
 static JsonError decode(Str text, Arena *arena, Node *ret) {
@@ -13,14 +14,16 @@ static JsonError decode(Str text, Arena *arena, Node *ret) {
 
 /* One node with everything we read, among things we do not. */
 static const char whole_node[] =
-    "{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"labels\":{\"zone\":\"b\",\"pool\":\"a\"},"
-    "\"annotations\":{\"x\":\"}]\\\"{[\"},\"managedFields\":[{\"f:a\":{\"f:b\":{}}}]},"
+    "{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u-1\",\"resourceVersion\":\"77\","
+    "\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":{\"zone\":\"b\",\"pool\":\"a\"},"
+    "\"annotations\":{\"x\":\"}]\\\"{[\",\"e\":\"\"},\"managedFields\":[{\"f:a\":{\"f:b\":{}}}]},"
     "\"spec\":{\"podCIDR\":\"10.0.0.0/24\",\"unschedulable\":true,"
     "\"taints\":[{\"key\":\"gpu\",\"effect\":\"NoSchedule\"}]},"
     "\"status\":{\"capacity\":{\"cpu\":\"9\"},\"allocatable\":{\"cpu\":\"3920m\",\"pods\":\"110\"},"
     "\"conditions\":[{\"type\":\"MemoryPressure\",\"status\":\"False\"},"
     "{\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\",\"type\":\"Ready\",\"status\":\"True\"}],"
-    "\"images\":[{\"names\":[\"a\",\"b\"],\"sizeBytes\":12345}]}}";
+    "\"images\":[{\"names\":[\"a\",\"\\u0062\"],\"sizeBytes\":12345},{\"sizeBytes\":7},"
+    "{\"names\":[\"c\"]}]}}";
 
 static void test_fields(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
@@ -36,6 +39,152 @@ static void test_fields(void **state) {
     assert_true(node.is_ready);
     assert_int_equal(node.allocatable.n, 2);
     assert_int_equal(resources_get(&node.allocatable, STR("cpu")), 3920);
+}
+
+static void test_fields_of_the_rest(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    Node node;
+
+    (void)state;
+    assert_int_equal(decode(STR(whole_node), arena, &node), JSON_OK);
+    assert_text("uid", node.uid, "u-1");
+    assert_text("resourceVersion", node.resource_version, "77");
+    assert_int_equal(node.created_at, 1767323045);
+    assert_int_equal(node.annotations.n, 2);
+    assert_text("annotation", *labels_find(&node.annotations, STR("x")), "}]\"{[");
+    assert_text("empty annotation", *labels_find(&node.annotations, STR("e")), "");
+    assert_int_equal(node.n_conditions, 2);
+    assert_text("type", node.conditions[0].type, "MemoryPressure");
+    assert_text("status", node.conditions[0].status, "False");
+    assert_text("type", node.conditions[1].type, "Ready");
+    assert_text("status", node.conditions[1].status, "True");
+    assert_int_equal(node.n_images, 3);
+    assert_int_equal(node.images[0].n_names, 2);
+    assert_text("image", node.images[0].names[0], "a");
+    assert_text("image", node.images[0].names[1], "b");
+    assert_int_equal(node.images[0].size, 12345);
+    assert_int_equal(node.images[1].n_names, 0);
+    assert_int_equal(node.images[1].size, 7);
+    assert_text("image", node.images[2].names[0], "c");
+    assert_int_equal(node.images[2].size, 0);
+}
+
+static void test_absent_and_null_are_alike(void **state) {
+    static const char *const texts[] = {
+        "{\"metadata\":{\"name\":\"n\"}}",
+        "{\"metadata\":{\"name\":\"n\",\"uid\":null,\"resourceVersion\":null,"
+        "\"creationTimestamp\":null,\"labels\":null,\"annotations\":null},\"spec\":{\"taints\":"
+        "null},"
+        "\"status\":{\"conditions\":null,\"allocatable\":null,\"images\":null}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        Node node;
+
+        assert_case(texts[i], decode(str_from_c(texts[i]), arena, &node) == JSON_OK);
+        assert_case(texts[i], node.uid.len + node.resource_version.len == 0);
+        assert_case(texts[i], node.created_at == 0);
+        assert_case(texts[i], node.labels.n + node.annotations.n + node.taints.n == 0);
+        assert_case(texts[i], node.n_conditions + node.n_images + node.allocatable.n == 0);
+    }
+}
+
+/* --- ceilings: what is over is left out, the rest is kept ------------------------------------ */
+
+static void decode_around(
+    const char *before, const Buf *middle, const char *after, Arena *arena, Node *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
+
+    buf_printf(&text, "{\"metadata\":{\"name\":\"n\"%s", before);
+    buf_append(&text, buf_str(middle));
+    buf_append(&text, str_from_c(after));
+    assert_int_equal(buf_error(&text), 0);
+    assert_int_equal(decode(arena_copy(arena, buf_str(&text)), arena, ret), JSON_OK);
+}
+
+static void test_too_many_annotations(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+    Node node;
+
+    (void)state;
+    for (unsigned i = 0; i < NODE_ANNOTATIONS_MAX; i++)
+        buf_printf(&list, "\"k%03u\":\"v%u\",", i, i);
+    buf_append(&list, STR("\"a-first-when-sorted\":\"\",\"z\":7"));
+    decode_around(",\"annotations\":{", &list, "}}}", arena, &node);
+    assert_int_equal(node.annotations.n, NODE_ANNOTATIONS_MAX);
+    assert_text("first", node.annotations.items[0].key, "k000");
+    assert_text("last", *labels_find(&node.annotations, STR("k127")), "v127");
+}
+
+static void test_long_annotations(void **state) {
+    static const struct {
+        const char *name, *unit;
+        size_t count;
+        bool is_kept;
+    } cases[] = {
+        {"as long as may be", "a", NODE_ANNOTATION_VALUE_MAX, true},
+        {"one more", "a", NODE_ANNOTATION_VALUE_MAX + 1, false},
+        {"its escapes decoded", "\\u0061", NODE_ANNOTATION_VALUE_MAX, true},
+        {"one more escape", "\\u0061", NODE_ANNOTATION_VALUE_MAX + 1, false},
+        {"escapes of two bytes", "\\n", NODE_ANNOTATION_VALUE_MAX + 1, false},
+        {"far too long", "\\u0061", NODE_ANNOTATION_VALUE_MAX * 2, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+        Node node;
+
+        buf_append(&list, STR("\"a\":\"1\",\"b\":\""));
+        for (size_t j = 0; j < cases[i].count; j++)
+            buf_append(&list, str_from_c(cases[i].unit));
+        buf_append(&list, STR("\",\"c\":\"3\""));
+        decode_around(",\"annotations\":{", &list, "}}}", arena, &node);
+        assert_case(cases[i].name, node.annotations.n == (cases[i].is_kept ? 3 : 2));
+        assert_case(
+            cases[i].name, (labels_find(&node.annotations, STR("b")) != NULL) == cases[i].is_kept);
+        assert_text(cases[i].name, *labels_find(&node.annotations, STR("c")), "3");
+    }
+}
+
+static void test_too_many_conditions(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+    Node node;
+
+    (void)state;
+    for (unsigned i = 0; i < NODE_CONDITIONS_MAX; i++)
+        buf_printf(&list, "{\"type\":\"C%u\",\"status\":\"False\"},", i);
+    buf_append(&list, STR("{\"type\":\"Ready\",\"status\":\"True\"}"));
+    decode_around("},\"status\":{\"conditions\":[", &list, "]}}", arena, &node);
+    assert_int_equal(node.n_conditions, NODE_CONDITIONS_MAX);
+    assert_text("last", node.conditions[NODE_CONDITIONS_MAX - 1].type, "C63");
+    assert_true(node.is_ready); /* seen all the same */
+}
+
+static void test_too_many_images(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+    Node node;
+
+    (void)state;
+    buf_append(&list, STR("{\"sizeBytes\":-1,\"names\":[\"0\""));
+    for (unsigned i = 1; i < NODE_IMAGE_NAMES_MAX; i++)
+        buf_printf(&list, ",\"%u\"", i);
+    buf_append(&list, STR(",\"over\",7]}"));
+    for (unsigned i = 1; i < NODE_IMAGES_MAX; i++)
+        buf_printf(&list, ",{\"sizeBytes\":%u}", i);
+    buf_append(&list, STR(",{\"sizeBytes\":\"over\"}"));
+    decode_around("},\"status\":{\"images\":[", &list, "]}}", arena, &node);
+    assert_int_equal(node.n_images, NODE_IMAGES_MAX);
+    assert_int_equal(node.images[0].n_names, NODE_IMAGE_NAMES_MAX);
+    assert_text("last name", node.images[0].names[NODE_IMAGE_NAMES_MAX - 1], "15");
+    assert_int_equal(node.images[0].size, 0); /* less than nothing is nothing */
+    assert_int_equal(node.images[NODE_IMAGES_MAX - 1].size, NODE_IMAGES_MAX - 1);
 }
 
 static void test_ready(void **state) {
@@ -80,8 +229,21 @@ static void test_malformed(void **state) {
     } cases[] = {
         {"{\"metadata\":{\"name\":\"n\"}}", JSON_OK},
         {"{\"metadata\":{\"name\":\"n\"},\"spec\":null,\"status\":null}", JSON_OK},
-        {"{\"metadata\":{\"name\":\"n\",\"annotations\":{\"a\":\"\xff\"}}}", JSON_OK}, /* unread */
-        {"{}", JSON_E_TYPE},                                                           /* no name */
+        {"{\"metadata\":{\"name\":\"n\",\"unread\":{\"a\":\"\xff\"}}}",
+            JSON_OK},        /* not looked at */
+        {"{}", JSON_E_TYPE}, /* no name */
+        {"{\"metadata\":{\"name\":\"n\",\"annotations\":{\"a\":\"\xff\"}}}", JSON_E_UTF8},
+        {"{\"metadata\":{\"name\":\"n\",\"annotations\":{\"a\":1}}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\",\"annotations\":[]}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\",\"uid\":1}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\",\"resourceVersion\":1}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\",\"creationTimestamp\":\"today\"}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\"},\"status\":{\"images\":{}}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\"},\"status\":{\"images\":[{\"names\":\"a\"}]}}",
+            JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\"},\"status\":{\"images\":[{\"names\":[1]}]}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"name\":\"n\"},\"status\":{\"images\":[{\"sizeBytes\":0.5}]}}",
+            JSON_E_TYPE},
         {"null", JSON_E_TYPE},
         {"{\"metadata\":{\"name\":\"\"}}", JSON_E_TYPE},
         {"{\"metadata\":{\"name\":7}}", JSON_E_TYPE},
@@ -236,9 +398,10 @@ static void test_names(void **state) {
 static void test_parts(void **state) {
     static const Str labels[] = {STR("pool")};
     static const char text[] =
-        "{\"metadata\":{\"name\":\"n\",\"labels\":{\"pool\":\"a\",\"zone\":7}},"
+        "{\"metadata\":{\"name\":\"n\",\"uid\":7,\"resourceVersion\":7,\"creationTimestamp\":7,"
+        "\"annotations\":7,\"labels\":{\"pool\":\"a\",\"zone\":7}},"
         "\"spec\":{\"taints\":7,\"unschedulable\":true},"
-        "\"status\":{\"allocatable\":[],\"conditions\":{}}}";
+        "\"status\":{\"allocatable\":[],\"conditions\":{},\"images\":7}}";
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     NodeParts parts = {.labels = labels, .n_labels = 1};
     JsonReader reader;
@@ -253,7 +416,10 @@ static void test_parts(void **state) {
     assert_true(node.is_unschedulable);
     assert_int_equal(node.labels.n, 1);
     assert_true(str_is(*labels_find(&node.labels, STR("pool")), "a"));
-    assert_int_equal(node.allocatable.n + node.taints.n, 0);
+    assert_int_equal(node.allocatable.n + node.taints.n + node.annotations.n, 0);
+    assert_int_equal(node.n_conditions + node.n_images, 0);
+    assert_true(str_is_empty(node.uid) && str_is_empty(node.resource_version));
+    assert_int_equal(node.created_at, 0);
 
     json_reader_init(&reader, str_from_c(text));
     node_decode(&reader, arena, &node);
@@ -263,6 +429,12 @@ static void test_parts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_fields_of_the_rest),
+        cmocka_unit_test(test_absent_and_null_are_alike),
+        cmocka_unit_test(test_too_many_annotations),
+        cmocka_unit_test(test_long_annotations),
+        cmocka_unit_test(test_too_many_conditions),
+        cmocka_unit_test(test_too_many_images),
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_every_cut),

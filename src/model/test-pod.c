@@ -73,6 +73,7 @@ static void test_requests(void **state) {
 /* One pod with everything we read, among things we do not. */
 static const char whole_pod[] =
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-0\",\"namespace\":\"shop\",\"uid\":\"u-1\","
+    "\"resourceVersion\":\"812\",\"creationTimestamp\":\"2026-01-02T03:04:05Z\","
     "\"generation\":3,\"labels\":{\"app\":\"web\",\"tier\":\"\\u0066ront\"},"
     "\"annotations\":{\"x\":\"[{]}\"},\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
     "\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"o-0\"},"
@@ -83,7 +84,8 @@ static const char whole_pod[] =
     "\"spec\":{\"priority\":-5,\"schedulerName\":\"berth\",\"nodeName\":\"n1\","
     "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
-    "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\",\"conditions\":[]}}";
+    "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\",\"conditions\":[],"
+    "\"startTime\":\"2026-01-02T04:04:06+01:00\"}}";
 
 static void test_fields(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
@@ -94,6 +96,9 @@ static void test_fields(void **state) {
     assert_text("name", pod.name, "web-0");
     assert_text("namespace", pod.namespace, "shop");
     assert_text("uid", pod.uid, "u-1");
+    assert_text("resourceVersion", pod.resource_version, "812");
+    assert_int_equal(pod.created_at, 1767323045);
+    assert_int_equal(pod.started_at, 1767323046);
     assert_int_equal(pod.labels.n, 2);
     assert_text("label", *labels_find(&pod.labels, STR("tier")), "front");
     assert_text("owner kind", pod.owner_kind, "StatefulSet");
@@ -115,10 +120,11 @@ static void test_absent_and_null_are_alike(void **state) {
         "null",
         "{\"metadata\":null,\"spec\":null,\"status\":null}",
         "{\"metadata\":{\"name\":null,\"namespace\":null,\"uid\":null,\"labels\":null,"
-        "\"ownerReferences\":null,\"deletionTimestamp\":null},\"spec\":{\"containers\":null,"
+        "\"ownerReferences\":null,\"deletionTimestamp\":null,\"resourceVersion\":null,"
+        "\"creationTimestamp\":null},\"spec\":{\"containers\":null,"
         "\"initContainers\":null,\"overhead\":null,\"resources\":null,\"tolerations\":null,"
         "\"nodeName\":null,\"schedulerName\":null,\"priority\":null},"
-        "\"status\":{\"phase\":null,\"nominatedNodeName\":null}}",
+        "\"status\":{\"phase\":null,\"nominatedNodeName\":null,\"startTime\":null}}",
         "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null]}}",
     };
 
@@ -129,7 +135,9 @@ static void test_absent_and_null_are_alike(void **state) {
 
         assert_case(texts[i], decode(str_from_c(texts[i]), arena, &pod) == JSON_OK);
         assert_case(texts[i], pod.name.len + pod.namespace.len + pod.uid.len == 0);
-        assert_case(texts[i], pod.labels.n + pod.tolerations.n + pod.requests.n == 0);
+        assert_case(texts[i], pod.created_at == 0 && pod.started_at == 0);
+        assert_case(texts[i],
+            pod.resource_version.len + pod.labels.n + pod.tolerations.n + pod.requests.n == 0);
         assert_case(texts[i], pod.owner_kind.len + pod.node_name.len == 0 && pod.priority == 0);
         assert_case(texts[i], !pod.is_terminal && !pod.is_terminating);
     }
@@ -194,6 +202,10 @@ static void test_malformed(void **state) {
         {"{\"metadata\":{\"labels\":[]}}", JSON_E_TYPE},
         {"{\"metadata\":{\"ownerReferences\":{}}}", JSON_E_TYPE},
         {"{\"metadata\":{\"ownerReferences\":[{\"controller\":\"true\"}]}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"resourceVersion\":1}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"creationTimestamp\":\"2026-02-30T00:00:00Z\"}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"creationTimestamp\":1}}", JSON_E_TYPE},
+        {"{\"status\":{\"startTime\":\"now\"}}", JSON_E_TYPE},
         {"{\"spec\":{\"priority\":1.5}}", JSON_E_TYPE},
         {"{\"spec\":{\"priority\":99999999999999999999}}", JSON_E_RANGE},
         {"{\"spec\":{\"containers\":{}}}", JSON_E_TYPE},

@@ -153,6 +153,37 @@ static void test_print(void **state) {
     }
 }
 
+/* What is printed reads back as the same amount. */
+static void test_print_exact(void **state) {
+    static const struct {
+        const char *name;
+        int64_t amount;
+        const char *want;
+    } cases[] = {
+        {"cpu", 0, "0"},
+        {"cpu", 250, "250m"},
+        {"cpu", 4000, "4"},
+        {"cpu", INT64_MAX, "9223372036854775807m"},
+        {"memory", 0, "0"},
+        {"memory", (INT64_C(1) << 30) + 1, "1073741825"},
+        {"memory", INT64_MAX, "9223372036854775807"},
+        {"nvidia.com/gpu", 8, "8"},
+        {"pods", 1000, "1000"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf out = BUF_INIT(64);
+        Str name = str_from_c(cases[i].name);
+        int64_t back = -1;
+
+        resource_amount_print_exact(name, cases[i].amount, &out);
+        assert_text(cases[i].want, buf_str(&out), cases[i].want);
+        assert_case(cases[i].want, resource_amount_parse(name, buf_str(&out), &back));
+        assert_case(cases[i].want, back == cases[i].amount);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
@@ -161,6 +192,7 @@ int main(void) {
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_exact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

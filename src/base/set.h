@@ -1,0 +1,59 @@
+#pragma once
+
+/*
+ * Set: objects found by a hash of something in them.
+ *
+ * For what comes and goes: open addressing, linear probing, removal by moving back
+ * what had to give way, at most three quarters full. The set knows neither keys nor
+ * objects: the caller says the hash (base/hash.h), and a function tells whether an
+ * object is the one that is meant. Objects are borrowed and each is in a set once.
+ *
+ *     Pod *pod = set_find(&pods, hash_of(key), is_pod, &key);
+ *
+ * Not thread safe.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+typedef struct Set {
+    void **items;     /* NULL: a free slot. NULL altogether: empty */
+    uint32_t *hashes; /* by slot; in the same block */
+    size_t n_slots;   /* a power of two, or 0 */
+    size_t n_used;
+} Set;
+
+#define SET_INIT ((Set){0})
+
+/* Whether @item is the one that @key describes. */
+typedef bool (*SetMatch)(const void *item, const void *key);
+
+void set_done(Set *set); /* objects are the caller's; leaves it empty and usable */
+
+/* Makes room: the next @n_more additions do not fail. 0, or -ENOMEM. */
+int set_reserve(Set *set, size_t n_more) MUST_CHECK;
+
+/* Adds @item, which must not be there. 0, or -ENOMEM. */
+int set_add(Set *set, uint64_t hash, const void *item) MUST_CHECK;
+
+/* NULL when there is none. */
+void *set_find(const Set *set, uint64_t hash, SetMatch match, const void *key);
+
+/* Puts @item in the place of @old, which must be there and have the same hash. */
+void set_replace(Set *set, uint64_t hash, const void *old, const void *item);
+
+/* False when it is not there. Keeps the room. */
+bool set_remove(Set *set, uint64_t hash, const void *item);
+
+/* All objects, in no particular order:
+ *
+ *     for (size_t i = 0; (item = set_next(&set, &i)); i++)
+ *
+ * @i moves on to the next slot that is taken; NULL at the end. An object may be removed
+ * while it is its turn: set_remove_at(&set, i--), which may show one of the others
+ * twice but leaves none out. */
+void *set_next(const Set *set, size_t *i);
+void set_remove_at(Set *set, size_t i);

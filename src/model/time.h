@@ -1,0 +1,36 @@
+#pragma once
+
+/*
+ * Time: timestamps of API objects, to the second.
+ *
+ * Kubernetes writes RFC 3339. Read is what Go's time.Parse takes of it: "Z" or an
+ * offset of hours and minutes, any fraction of a second (dropped). A second of 60 is
+ * refused, as Go does: no Kubernetes component writes one.
+ *
+ * In the model 0 stands for "not given": 1970-01-01T00:00:00Z itself cannot be told
+ * from that, and no cluster is that old.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "json/read.h"
+
+/* The first and the last second that can be written: years 1 to 9999. */
+#define TIME_FIRST INT64_C(-62135596800)
+#define TIME_LAST INT64_C(253402300799)
+
+/* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or lies
+ * outside of TIME_FIRST to TIME_LAST. */
+bool time_parse(Str text, int64_t *ret_sec);
+
+/* "2026-11-15T08:09:10Z": 20 bytes. What lies outside of TIME_FIRST to TIME_LAST is
+ * written as the nearer of them. */
+void time_print(int64_t sec, Buf *out);
+
+/* Reads a timestamp; null leaves @ret_sec untouched. A string that is no time is an
+ * error of the document, like any other value of a wrong type: the reader's. */
+void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec);
