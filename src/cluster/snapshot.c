@@ -4,22 +4,14 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/ref.h"
-#include "base/vec.h"
+#include "cluster/record.h"
 
 struct Snapshot {
     Ref ref;
-    Arena *arena; /* owns all that the table points to */
+    const Words *words;
     NodeTable table;
-};
-
-struct SnapshotBuilder {
-    Arena *arena;
-    Intern strings;
-    Map names;
-    VEC(Node) nodes;
-    VEC(Pod) pods;
+    const void *pointers[]; /* the table's chunks, then its nominated pods */
 };
 
 Snapshot *snapshot_ref(Snapshot *snapshot) {
@@ -27,11 +19,21 @@ Snapshot *snapshot_ref(Snapshot *snapshot) {
     return snapshot;
 }
 
+/* Drops the references of snapshot_new(). */
+static void drop_parts(const NodeTable *table, const Words *words) {
+    for (size_t i = 0; i < table->n_chunks; i++)
+        chunk_unref(table->chunks[i]);
+    names_unref((NodeNames *)(uintptr_t)table->names);
+    words_unref(words);
+}
+
 Snapshot *snapshot_unref(Snapshot *snapshot) {
-    if (snapshot && ref_drop(&snapshot->ref)) {
-        arena_free(snapshot->arena);
-        free(snapshot);
-    }
+    if (!snapshot || !ref_drop(&snapshot->ref))
+        return NULL;
+    drop_parts(&snapshot->table, snapshot->words);
+    for (size_t i = 0; i < snapshot->table.n_nominated; i++)
+        pod_record_unref(snapshot->table.nominated[i]);
+    free(snapshot);
     return NULL;
 }
 
@@ -39,141 +41,31 @@ const NodeTable *snapshot_table(const Snapshot *snapshot) {
     return &snapshot->table;
 }
 
-SnapshotBuilder *snapshot_builder_new(void) {
-    SnapshotBuilder *builder = calloc(1, sizeof(*builder));
-
-    if (!builder)
-        return NULL;
-    builder->arena = arena_new(SNAPSHOT_BUDGET);
-    if (!builder->arena) {
-        free(builder);
-        return NULL;
-    }
-    builder->strings = INTERN_INIT_IN(builder->arena);
-    builder->names = MAP_INIT;
-    return builder;
+const Words *snapshot_words(const Snapshot *snapshot) {
+    return snapshot->words;
 }
 
-SnapshotBuilder *snapshot_builder_free(SnapshotBuilder *builder) {
-    if (!builder)
-        return NULL;
-    map_done(&builder->names);
-    arena_free(builder->arena);
-    free(builder);
-    return NULL;
-}
+int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
+    size_t n_pointers = table->n_chunks + table->n_nominated;
+    Snapshot *snapshot = malloc(sizeof(*snapshot) + n_pointers * sizeof(snapshot->pointers[0]));
 
-/* --- copies: each distinct string once --------------------------------- */
-
-static bool keep(SnapshotBuilder *builder, Str *string) {
-    uint32_t id;
-
-    if (str_is_empty(*string)) {
-        *string = STR_NULL;
-        return true;
-    }
-    id = intern_add(&builder->strings, *string);
-    if (id == INTERN_ABSENT)
-        return false;
-    *string = intern_get(&builder->strings, id);
-    return true;
-}
-
-static bool keep_labels(SnapshotBuilder *builder, Labels *labels) {
-    Label *copy = ARENA_ARRAY(builder->arena, Label, labels->n);
-
-    if (!copy)
-        return false;
-    for (size_t i = 0; i < labels->n; i++) {
-        copy[i] = labels->items[i];
-        if (!keep(builder, &copy[i].key) || !keep(builder, &copy[i].value))
-            return false;
-    }
-    labels->items = copy;
-    return true;
-}
-
-static bool keep_taints(SnapshotBuilder *builder, Taints *taints) {
-    Taint *copy = ARENA_ARRAY(builder->arena, Taint, taints->n);
-
-    if (!copy)
-        return false;
-    for (size_t i = 0; i < taints->n; i++) {
-        copy[i] = taints->items[i];
-        if (!keep(builder, &copy[i].key) || !keep(builder, &copy[i].value))
-            return false;
-    }
-    taints->items = copy;
-    return true;
-}
-
-static bool keep_resources(SnapshotBuilder *builder, Resources *resources) {
-    Resource *copy = ARENA_ARRAY(builder->arena, Resource, resources->n);
-
-    if (!copy)
-        return false;
-    for (size_t i = 0; i < resources->n; i++) {
-        copy[i] = resources->items[i];
-        if (!keep(builder, &copy[i].name))
-            return false;
-    }
-    resources->items = copy;
-    return true;
-}
-
-int snapshot_builder_add_node(SnapshotBuilder *builder, const Node *node) {
-    Node copy = *node;
-    Node *added;
-
-    if (map_find(&builder->names, node->name) != MAP_NONE)
-        return SNAPSHOT_E_DUPLICATE;
-    if (!keep(builder, &copy.name) || !keep_labels(builder, &copy.labels) ||
-        !keep_taints(builder, &copy.taints) || !keep_resources(builder, &copy.allocatable))
+    if (!snapshot) {
+        drop_parts(table, words);
         return error_origin(-ENOMEM);
-    added = VEC_PUSH(&builder->nodes, builder->arena);
-    if (!added)
-        return error_origin(-ENOMEM);
-    *added = copy;
-    return error_trace(map_add(&builder->names, copy.name, 1));
-}
-
-/* Tolerations are dropped: they matter to a pod that is being placed, not to one
- * that runs. */
-int snapshot_builder_add_pod(SnapshotBuilder *builder, const Pod *pod) {
-    Pod copy = *pod;
-    Pod *added;
-
-    copy.tolerations = (Tolerations){0};
-    if (!keep(builder, &copy.name) || !keep(builder, &copy.namespace) ||
-        !keep(builder, &copy.uid) || !keep(builder, &copy.owner_kind) ||
-        !keep(builder, &copy.owner_name) || !keep(builder, &copy.owner_uid) ||
-        !keep(builder, &copy.node_name) || !keep(builder, &copy.nominated_node_name) ||
-        !keep(builder, &copy.scheduler_name) || !keep_labels(builder, &copy.labels) ||
-        !keep_resources(builder, &copy.requests))
-        return error_origin(-ENOMEM);
-    added = VEC_PUSH(&builder->pods, builder->arena);
-    if (!added)
-        return error_origin(-ENOMEM);
-    *added = copy;
-    return 0;
-}
-
-int snapshot_builder_finish(SnapshotBuilder *builder, Snapshot **ret) {
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = calloc(1, sizeof(*snapshot));
-    int r;
-
-    if (!snapshot)
-        return error_origin(-ENOMEM);
+    }
     snapshot->ref = REF_ONE;
-    snapshot->arena = TAKE_PTR(builder->arena);
-    r = table_build(builder->nodes.items,
-        builder->nodes.n,
-        builder->pods.items,
-        builder->pods.n,
-        snapshot->arena,
-        &snapshot->table);
-    if (r < 0)
-        return error_trace(r);
-    *ret = TAKE_PTR(snapshot);
+    snapshot->words = words;
+    snapshot->table = *table;
+    snapshot->table.chunks = (const NodeChunk *const *)snapshot->pointers;
+    snapshot->table.nominated = (const Pod *const *)(snapshot->pointers + table->n_chunks);
+    snapshot->table.resources = words->resources;
+    snapshot->table.n_resources = words->n_resources;
+    snapshot->table.taint_sets = words->taint_sets;
+    snapshot->table.n_taint_sets = words->n_taint_sets;
+    for (size_t i = 0; i < table->n_chunks; i++)
+        snapshot->pointers[i] = table->chunks[i];
+    for (size_t i = 0; i < table->n_nominated; i++)
+        snapshot->pointers[table->n_chunks + i] = pod_record_ref(table->nominated[i]);
+    *ret = snapshot;
     return 0;
 }

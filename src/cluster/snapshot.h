@@ -3,9 +3,9 @@
 /*
  * Snapshot: the cluster as one request sees it.
  *
- * A Snapshot does not change once it has been built. A reader takes a reference,
- * keeps it for one request and drops it. It owns everything its table points to;
- * strings are kept once however many nodes share them.
+ * A Snapshot does not change once a Store has published it. A reader takes a
+ * reference, keeps it for one request and drops it. It owns everything its table
+ * points to, together with the other snapshots that share it.
  *
  * Threads: reference and read from any.
  */
@@ -14,16 +14,10 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
 #include "cluster/table.h"
-#include "model/node.h"
-#include "model/pod.h"
-
-/* 15,000 nodes and 450,000 pods fit well within it. */
-#define SNAPSHOT_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+#include "cluster/words.h"
 
 typedef struct Snapshot Snapshot;
-typedef struct SnapshotBuilder SnapshotBuilder;
 
 Snapshot *snapshot_ref(Snapshot *snapshot);
 Snapshot *snapshot_unref(Snapshot *snapshot); /* takes NULL, returns NULL */
@@ -32,20 +26,12 @@ DEFINE_CLEANUP(Snapshot *, snapshot_unref)
 /* Borrowed; lives as long as the snapshot. */
 const NodeTable *snapshot_table(const Snapshot *snapshot);
 
-/* A builder collects copies of nodes and pods. NULL when out of memory. */
-SnapshotBuilder *snapshot_builder_new(void);
-SnapshotBuilder *snapshot_builder_free(SnapshotBuilder *builder); /* takes NULL */
-DEFINE_CLEANUP(SnapshotBuilder *, snapshot_builder_free)
+/* --- for the store -------------------------------------------------------------- */
 
-/* Copies what is kept of the object; it may be gone afterwards. 0, or -ENOMEM;
- * nodes also SNAPSHOT_E_DUPLICATE when one of that name is there already. */
-enum {
-    _SNAPSHOT_E_SUCCESS,
-    SNAPSHOT_E_DUPLICATE,
-};
-int snapshot_builder_add_node(SnapshotBuilder *builder, const Node *node);
-int snapshot_builder_add_pod(SnapshotBuilder *builder, const Pod *pod);
+/* Takes the references that @table's names and chunks, and @words, stand for, also on
+ * failure. Resources and taint sets are those of @words, whatever @table says; the other
+ * arrays are copied, nominated pods (records) referenced. 0, or -ENOMEM. */
+int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret);
 
-/* Ends the building; the builder is empty afterwards and only to be freed. 0, or
- * -ENOMEM. */
-int snapshot_builder_finish(SnapshotBuilder *builder, Snapshot **ret);
+/* Borrowed. */
+const Words *snapshot_words(const Snapshot *snapshot);

@@ -3,25 +3,28 @@
 /*
  * NodeTable: nodes as columns.
  *
- * A row is a node; what rules read of it stands in one array per property, so
- * that a rule over 5,000 nodes is a loop over arrays. A table does not change
- * once it is built, and borrows the strings of the objects it was built from.
+ * A row is a node; what rules read of it stands in columns, CHUNK_ROWS rows of them
+ * at a time (cluster/chunk.h), so that a rule over 5,000 nodes is a loop over
+ * arrays. A table does not change once it is built.
  *
- * Columns are one entry longer than there are nodes: row n_rows is the node
- * nobody knows. It has no labels, is not ready and offers nothing, so that rules
- * can run over it like over any other and the caller decides what it means.
+ * Row n_rows is the node nobody knows: it has a place in the last chunk, no labels,
+ * is not ready and offers nothing, so that rules can run over it like over any other
+ * and the caller decides what it means. A row below it may be empty (its node is
+ * gone); nobody asks for it by name.
  *
- * The table of a whole cluster belongs to a Snapshot; a request that carries its
- * own Node objects gets a small one in its arena.
+ * The table of a whole cluster belongs to a Snapshot; a request that carries its own
+ * Node objects, or that must see the cluster a little different from how it is (as if
+ * a pod were gone), gets one in its arena.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/cleanup.h"
-#include "base/map.h"
 #include "base/str.h"
+#include "cluster/chunk.h"
+#include "cluster/names.h"
 #include "model/node.h"
 #include "model/pod.h"
 
@@ -29,55 +32,79 @@
  * names beyond the ceiling amounts are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
-/* Amounts are never negative. */
-typedef struct ResourceColumn {
-    Str name;
-    int64_t *allocatable;
-    int64_t *requested; /* by the living pods on the node */
-    int64_t *free;      /* allocatable less requested; below 0 when overcommitted */
-} ResourceColumn;
-
-typedef struct NodeTable {
-    size_t n_rows;
-    Str *names;
-    Str *literals; /* names as JSON strings, quotes included; a comma stands before each */
-    Labels *labels;
-    uint8_t *is_ready;         /* condition Ready is True */
-    uint8_t *is_unschedulable; /* cordoned */
-    uint32_t *taint_set;       /* index into taint_sets; 0 is the empty set */
-    Taints *taint_sets;        /* each distinct list of taints once */
-    size_t n_taint_sets;
-
-    ResourceColumn *resources; /* [0] is cpu, [1] memory */
-    size_t n_resources;
-
-    uint32_t *n_pods;  /* living pods on the node */
-    const Pod ***pods; /* them, by row */
-    Map index;         /* name to row; of equal names the first */
-} NodeTable;
+#define TABLE_NOMINATED_MAX 1024u
 
 #define TABLE_CPU 0u
 #define TABLE_MEMORY 1u
 
-/* Builds the table of @nodes, with @pods counted on the nodes they run on (pods
- * that run nowhere or no longer are passed over). Everything is borrowed and must
- * live as long as @arena. 0, or -ENOMEM when the arena's budget is used up. */
-int table_build(const Node *nodes, size_t n_nodes, const Pod *pods, size_t n_pods, Arena *arena,
-    NodeTable *ret);
+typedef struct NodeTable {
+    size_t n_rows;
+    const NodeNames *names;
+    const NodeChunk *const *chunks;
+    size_t n_chunks; /* n_rows / CHUNK_ROWS + 1 */
 
-/* What runs on @from's nodes is taken over for those of @into that have the same
- * name: a scheduler that sends whole Node objects does not send their pods. */
-int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
+    const Str *resources; /* [0] is cpu, [1] memory; every chunk has a column for each */
+    size_t n_resources;
+    const Taints *taint_sets; /* each distinct list of taints once; [0] is the empty one */
+    size_t n_taint_sets;
 
-/* A copy of @table in which the pod @uid, if it is on @row, is not counted. */
-int table_without_pod(const NodeTable *table, uint32_t row, Str uid, Arena *arena, NodeTable *ret);
+    /* Pods that wait for the node they were promised (status.nominatedNodeName), on any row;
+     * at most TABLE_NOMINATED_MAX. They are not among the pods of the row. */
+    const Pod *const *nominated;
+    size_t n_nominated;
+} NodeTable;
+
+/* Where a row is. */
+static inline const NodeChunk *table_chunk(const NodeTable *table, uint32_t row) {
+    return table->chunks[row / CHUNK_ROWS];
+}
+static inline size_t table_slot(uint32_t row) {
+    return row % CHUNK_ROWS;
+}
+
+/* NULL: the row is empty, or the unknown node. */
+static inline const Node *table_node(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->nodes[table_slot(row)];
+}
+
+/* The labels of row @row; none when there is no node. */
+static inline const Labels *table_labels(const NodeTable *table, uint32_t row) {
+    static const Labels none;
+    const Node *node = table_node(table, row);
+
+    return node ? &node->labels : &none;
+}
+
+static inline int64_t table_amount(
+    const NodeTable *table, uint32_t row, size_t resource, AmountKind kind) {
+    return table_chunk(table, row)->amounts[CHUNK_AMOUNT(resource, kind) + table_slot(row)];
+}
 
 /* The row of @name, or n_rows. */
 static inline uint32_t table_find(const NodeTable *table, Str name) {
-    uint32_t row = map_find(&table->index, name);
-
-    return row == MAP_NONE ? (uint32_t)table->n_rows : row;
+    return names_find(table->names, name);
 }
 
-/* NULL when no node and no pod of the table has it. */
-const ResourceColumn *table_find_resource(const NodeTable *table, Str name);
+/* SIZE_MAX when no node and no pod of the table has it. */
+size_t table_find_resource(const NodeTable *table, Str name);
+
+/* Builds the table of @nodes, without pods. Everything is borrowed and must live as long
+ * as @arena. 0, or -ENOMEM when the arena's budget is used up. */
+int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret);
+
+/* What runs on @from's nodes is taken over for those of @into, a table of table_build(),
+ * that have the same name: a scheduler that sends whole Node objects does not send
+ * their pods. 0, or -ENOMEM. */
+int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
+
+/* One difference: @add is on the row too, or the pod @remove is not. */
+typedef struct PodChange {
+    uint32_t row;
+    const Pod *add; /* NULL: @remove it is */
+    Str remove;     /* a UID; unknown ones are passed over */
+} PodChange;
+
+/* @table as it would be with @changes. Chunks without a change stay the same chunks.
+ * Amounts of resources that @table has no column for are not counted. 0, or -ENOMEM. */
+int table_change(const NodeTable *table, const PodChange *changes, size_t n_changes, Arena *arena,
+    NodeTable *ret);

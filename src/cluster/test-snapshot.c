@@ -1,138 +1,101 @@
 #include "cluster/snapshot.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/test-assert.h"
+#include "cluster/record.h"
 
-/* A string on the heap that is gone when the test says so. */
-static Str heap_copy(const char *text, char **ret) {
-    *ret = strdup(text);
-    assert_non_null(*ret);
-    return str_from_c(*ret);
+typedef struct Scene {
+    Pool *pool;
+    const Node *node;
+    const Pod *waiting;
+    Snapshot *snapshot;
+} Scene;
+
+/* A snapshot of one node and one nominated pod; everything it was made of is gone. */
+static int make_scene(void **state) {
+    Scene *scene = calloc(1, sizeof(*scene));
+    Label label = {STR("pool"), STR("a")};
+    Taint taint = {STR("only"), STR("x"), TAINT_NO_SCHEDULE};
+    Taints sets[2] = {[1] = {.items = &taint, .n = 1}};
+    Str resources[] = {STR("cpu"), STR("memory"), STR("gpu")};
+    Str name = STR("node");
+    NodeNames *names = NULL;
+    NodeChunk *chunk = chunk_new(ELEMENTS_OF(resources));
+    const NodeChunk *chunks[1] = {chunk};
+    const Pod *nominated[1];
+    NodeTable table = {.n_rows = 1, .chunks = chunks, .n_chunks = 1, .n_nominated = 1};
+
+    scene->pool = pool_new();
+    scene->node =
+        node_record_new(scene->pool, &(Node){.name = name, .labels = {.items = &label, .n = 1}});
+    scene->waiting =
+        pod_record_new(scene->pool, &(Pod){.name = STR("p"), .nominated_node_name = name}, false);
+    nominated[0] = scene->waiting;
+    chunk->nodes[0] = node_record_ref(scene->node);
+    chunk->taint_set[0] = 1;
+    assert_int_equal(names_new(&name, 1, NULL, &names), 0);
+    table.names = names;
+    table.nominated = nominated;
+    assert_int_equal(snapshot_new(&table, words_new(resources, 3, sets, 2), &scene->snapshot), 0);
+    taint.value = label.value = resources[2] = STR("overwritten");
+    *state = scene;
+    return 0;
 }
 
-/* What was added may be gone: the snapshot has its own copies. */
-static void test_copies(void **state) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    const NodeTable *table;
-    char *texts[10];
+static int drop_scene(void **state) {
+    Scene *scene = *state;
 
-    (void)state;
-    {
-        Label *label = malloc(sizeof(*label));
-        Taint *taint = malloc(sizeof(*taint));
-        Resource *resource = malloc(sizeof(*resource));
-        Node node = {.is_ready = true,
-            .name = heap_copy("node", &texts[0]),
-            .labels = {.items = label, .n = 1},
-            .taints = {.items = taint, .n = 1},
-            .allocatable = {.items = resource, .n = 1}};
-        Pod pod = {.name = heap_copy("pod", &texts[1]),
-            .uid = heap_copy("uid", &texts[2]),
-            .node_name = heap_copy("node", &texts[3]),
-            .labels = {.items = label, .n = 1},
-            .requests = {.items = resource, .n = 1},
-            .priority = 7};
+    snapshot_unref(scene->snapshot);
+    node_record_unref(scene->node);
+    pod_record_unref(scene->waiting);
+    pool_free(scene->pool);
+    free(scene);
+    return 0;
+}
 
-        *label = (Label){heap_copy("key", &texts[4]), heap_copy("value", &texts[5])};
-        *taint = (Taint){
-            heap_copy("tkey", &texts[6]), heap_copy("tvalue", &texts[7]), TAINT_NO_SCHEDULE};
-        *resource = (Resource){heap_copy("gpu", &texts[8]), 5};
-        assert_int_equal(snapshot_builder_add_node(builder, &node), 0);
-        assert_int_equal(snapshot_builder_add_pod(builder, &pod), 0);
-        free(label);
-        free(taint);
-        free(resource);
-        for (size_t i = 0; i < 9; i++)
-            free(texts[i]);
-    }
-    assert_int_equal(snapshot_builder_finish(builder, &snapshot), 0);
-    builder = snapshot_builder_free(builder); /* nor is the builder needed */
+/* It owns all it shows. */
+static void check_content(Snapshot *snapshot) {
+    const NodeTable *table = snapshot_table(snapshot);
 
-    table = snapshot_table(snapshot);
     assert_int_equal(table->n_rows, 1);
+    assert_int_equal(table->n_chunks, 1);
     assert_int_equal(table_find(table, STR("node")), 0);
-    assert_text("label", *labels_find(&table->labels[0], STR("key")), "value");
-    assert_text("taint", table->taint_sets[table->taint_set[0]].items[0].value, "tvalue");
-    assert_int_equal(table_find_resource(table, STR("gpu"))->allocatable[0], 5);
-    assert_int_equal(table_find_resource(table, STR("gpu"))->requested[0], 5);
-    assert_int_equal(table->n_pods[0], 1);
-    assert_text("pod", table->pods[0][0]->name, "pod");
-    assert_text("uid", table->pods[0][0]->uid, "uid");
-    assert_text("label", *labels_find(&table->pods[0][0]->labels, STR("key")), "value");
-    assert_int_equal(table->pods[0][0]->priority, 7);
+    assert_text("label", *labels_find(table_labels(table, 0), STR("pool")), "a");
+    assert_int_equal(table->n_resources, 3);
+    assert_int_equal(table_find_resource(table, STR("gpu")), 2);
+    assert_int_equal(table->n_taint_sets, 2);
+    assert_int_equal(table->taint_sets[0].n, 0);
+    assert_text("taint", table->taint_sets[table->chunks[0]->taint_set[0]].items[0].value, "x");
+    assert_int_equal(table->n_nominated, 1);
+    assert_text("nominated", table->nominated[0]->nominated_node_name, "node");
 }
 
-static void test_duplicates(void **state) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+static void test_owns_everything(void **state) {
+    Scene *scene = *state;
 
-    (void)state;
-    assert_int_equal(snapshot_builder_add_node(builder, &(Node){.name = STR("a")}), 0);
-    assert_int_equal(snapshot_builder_add_node(builder, &(Node){.name = STR("b")}), 0);
-    assert_int_equal(
-        snapshot_builder_add_node(builder, &(Node){.name = STR("a")}), SNAPSHOT_E_DUPLICATE);
-    assert_int_equal(snapshot_builder_finish(builder, &snapshot), 0);
-    assert_int_equal(snapshot_table(snapshot)->n_rows, 2);
-}
-
-static void test_empty(void **state) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-
-    (void)state;
-    assert_int_equal(snapshot_builder_finish(builder, &snapshot), 0);
-    assert_int_equal(snapshot_table(snapshot)->n_rows, 0);
-    assert_null(snapshot_unref(NULL));
-    assert_null(snapshot_builder_free(NULL));
-}
-
-/* Pods may come before their node, and end with it; those that ended are not counted. */
-static void test_pods(void **state) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    Resource cpu = {STR("cpu"), 100};
-    Pod running = {.node_name = STR("a"), .requests = {.items = &cpu, .n = 1}};
-    Pod ended = running, pending = running;
-
-    (void)state;
-    ended.is_terminal = true;
-    pending.node_name = STR_NULL;
-    assert_int_equal(snapshot_builder_add_pod(builder, &running), 0);
-    assert_int_equal(snapshot_builder_add_pod(builder, &ended), 0);
-    assert_int_equal(snapshot_builder_add_pod(builder, &pending), 0);
-    assert_int_equal(snapshot_builder_add_node(builder, &(Node){.name = STR("a")}), 0);
-    assert_int_equal(snapshot_builder_add_pod(builder, &running), 0);
-    assert_int_equal(snapshot_builder_finish(builder, &snapshot), 0);
-    assert_int_equal(snapshot_table(snapshot)->n_pods[0], 2);
-    assert_int_equal(snapshot_table(snapshot)->resources[TABLE_CPU].requested[0], 200);
+    scene->node = node_record_unref(scene->node);
+    scene->waiting = pod_record_unref(scene->waiting);
+    scene->pool = pool_free(scene->pool);
+    check_content(scene->snapshot);
 }
 
 /* A reader keeps what it holds. */
 static void test_references(void **state) {
-    SnapshotBuilder *builder = snapshot_builder_new();
-    Snapshot *snapshot = NULL, *reader;
+    Scene *scene = *state;
+    Snapshot *reader = snapshot_ref(scene->snapshot);
 
-    (void)state;
-    assert_int_equal(snapshot_builder_add_node(builder, &(Node){.name = STR("a")}), 0);
-    assert_int_equal(snapshot_builder_finish(builder, &snapshot), 0);
-    builder = snapshot_builder_free(builder);
-    reader = snapshot_ref(snapshot);
-    assert_ptr_equal(reader, snapshot);
-    snapshot = snapshot_unref(snapshot);
-    assert_text("name", snapshot_table(reader)->names[0], "a");
+    assert_ptr_equal(reader, scene->snapshot);
+    scene->snapshot = snapshot_unref(scene->snapshot);
+    check_content(reader);
     assert_null(snapshot_unref(reader));
+    assert_null(snapshot_unref(NULL));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_references),
+        cmocka_unit_test_setup_teardown(test_owns_everything, make_scene, drop_scene),
+        cmocka_unit_test_setup_teardown(test_references, make_scene, drop_scene),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

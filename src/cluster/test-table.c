@@ -26,12 +26,67 @@ static const Taint two_taints[] = {
     ((Resources){.items = (Resource[]){__VA_ARGS__},                                               \
         .n = sizeof((Resource[]){__VA_ARGS__}) / sizeof(Resource)})
 
-static int64_t allocatable(const NodeTable *table, const char *resource, size_t row) {
-    return table_find_resource(table, str_from_c(resource))->allocatable[row];
+static int64_t amount(const NodeTable *table, const char *resource, uint32_t row, AmountKind kind) {
+    size_t column = table_find_resource(table, str_from_c(resource));
+
+    assert_true(column < table->n_resources);
+    return table_amount(table, row, column, kind);
 }
 
-static int64_t requested(const NodeTable *table, const char *resource, size_t row) {
-    return table_find_resource(table, str_from_c(resource))->requested[row];
+static int64_t allocatable(const NodeTable *table, const char *resource, uint32_t row) {
+    return amount(table, resource, row, AMOUNT_ALLOCATABLE);
+}
+
+static int64_t requested(const NodeTable *table, const char *resource, uint32_t row) {
+    int64_t n = amount(table, resource, row, AMOUNT_REQUESTED);
+
+    assert_int_equal(
+        amount(table, resource, row, AMOUNT_FREE), allocatable(table, resource, row) - n);
+    return n;
+}
+
+static uint32_t taint_set(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->taint_set[table_slot(row)];
+}
+
+static uint32_t n_pods(const NodeTable *table, uint32_t row) {
+    const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
+    assert_int_equal(pods ? pods->n : 0, table_chunk(table, row)->n_pods[table_slot(row)]);
+    return pods ? pods->n : 0;
+}
+
+static const Pod *pod_at(const NodeTable *table, uint32_t row, uint32_t i) {
+    assert_true(i < n_pods(table, row));
+    return table_chunk(table, row)->pods[table_slot(row)]->items[i];
+}
+
+static bool is_ready(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->is_ready[table_slot(row)];
+}
+
+static bool is_unschedulable(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->is_unschedulable[table_slot(row)];
+}
+
+/* Nodes with pods on them. */
+static int build(
+    const Node *nodes, size_t n_nodes, const Pod *pods, size_t n, Arena *arena, NodeTable *ret) {
+    NodeTable empty;
+    PodChange changes[8];
+    int r = table_build(nodes, n_nodes, arena, &empty);
+
+    assert_true(n <= ELEMENTS_OF(changes));
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++)
+        changes[i] = (PodChange){.row = table_find(&empty, pods[i].node_name), .add = &pods[i]};
+    return table_change(&empty, changes, n, arena, ret);
+}
+
+static int without_pod(
+    const NodeTable *table, uint32_t row, Str uid, Arena *arena, NodeTable *ret) {
+    return table_change(table, &(PodChange){.row = row, .remove = uid}, 1, arena, ret);
 }
 
 /* --- rows ------------------------------------------------------------------------------ */
@@ -41,15 +96,14 @@ static void test_empty(void **state) {
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(NULL, 0, NULL, 0, arena, &table), 0);
+    assert_int_equal(table_build(NULL, 0, arena, &table), 0);
     assert_int_equal(table.n_rows, 0);
     assert_int_equal(table_find(&table, STR("a")), 0); /* n_rows: nobody knows it */
     assert_int_equal(table_find(&table, STR_NULL), 0);
     assert_int_equal(table.n_resources, 2);
-    assert_int_equal(table.taint_set[0], 0);
-    assert_int_equal(table.n_pods[0], 0);
-    assert_false(table.is_ready[0]);
-    assert_true(str_is_empty(table.literals[0]));
+    assert_int_equal(taint_set(&table, 0), 0);
+    assert_int_equal(n_pods(&table, 0), 0);
+    assert_false(is_ready(&table, 0));
 }
 
 static void test_rows(void **state) {
@@ -64,19 +118,15 @@ static void test_rows(void **state) {
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), NULL, 0, arena, &table), 0);
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), arena, &table), 0);
     assert_int_equal(table_find(&table, STR("a")), 0); /* of equal names the first */
     assert_int_equal(table_find(&table, STR("b.c-d")), 1);
     assert_int_equal(table_find(&table, STR("Not allowed")), 2);
     assert_int_equal(table_find(&table, STR("b")), 4);
-    assert_text("literal", table.literals[0], "\"a\"");
-    assert_text("literal", table.literals[1], "\"b.c-d\"");
-    assert_text("no literal", table.literals[2], "");
-    assert_text("literal", table.literals[3], "\"a\"");
-    assert_true(table.is_ready[0] && !table.is_ready[1]);
-    assert_true(table.is_unschedulable[1] && !table.is_unschedulable[0]);
-    assert_int_equal(table.labels[0].n, 1);
-    assert_int_equal(table.labels[4].n, 0); /* the node nobody knows */
+    assert_true(is_ready(&table, 0) && !is_ready(&table, 1));
+    assert_true(is_unschedulable(&table, 1) && !is_unschedulable(&table, 0));
+    assert_int_equal(table_labels(&table, 0)->n, 1);
+    assert_int_equal(table_labels(&table, 4)->n, 0); /* the node nobody knows */
 }
 
 /* --- taints ---------------------------------------------------------------------------- */
@@ -96,16 +146,16 @@ static void test_taint_sets(void **state) {
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), NULL, 0, arena, &table), 0);
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), arena, &table), 0);
     assert_int_equal(table.n_taint_sets, 5); /* the empty one, and four */
     assert_int_equal(table.taint_sets[0].n, 0);
-    assert_int_equal(table.taint_set[0], 0);
-    assert_int_equal(table.taint_set[7], 0);
-    assert_int_equal(table.taint_set[1], table.taint_set[2]);
-    assert_int_equal(table.taint_set[1], table.taint_set[6]);
-    for (size_t i = 3; i < 6; i++)
-        assert_int_not_equal(table.taint_set[1], table.taint_set[i]);
-    assert_int_equal(table.taint_sets[table.taint_set[5]].n, 2);
+    assert_int_equal(taint_set(&table, 0), 0);
+    assert_int_equal(taint_set(&table, 7), 0);
+    assert_int_equal(taint_set(&table, 1), taint_set(&table, 2));
+    assert_int_equal(taint_set(&table, 1), taint_set(&table, 6));
+    for (uint32_t i = 3; i < 6; i++)
+        assert_int_not_equal(taint_set(&table, 1), taint_set(&table, i));
+    assert_int_equal(table.taint_sets[taint_set(&table, 5)].n, 2);
 }
 
 /* Many distinct lists are still right; only sharing is lost beyond the search. */
@@ -123,9 +173,9 @@ static void test_many_taint_sets(void **state) {
         taints[i] = (Taint){.key = str_from_c(keys[i]), .effect = TAINT_NO_SCHEDULE};
         nodes[i] = (Node){.name = str_from_c(keys[i]), .taints = {.items = &taints[i], .n = 1}};
     }
-    assert_int_equal(table_build(nodes, N, NULL, 0, arena, &table), 0);
-    for (size_t i = 0; i < N; i++) {
-        const Taints *set = &table.taint_sets[table.taint_set[i]];
+    assert_int_equal(table_build(nodes, N, arena, &table), 0);
+    for (uint32_t i = 0; i < N; i++) {
+        const Taints *set = &table.taint_sets[taint_set(&table, i)];
 
         assert_int_equal(set->n, 1);
         assert_true(str_eq(set->items[0].key, taints[i].key));
@@ -148,22 +198,21 @@ static void test_resources(void **state) {
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(nodes, 2, pods, 2, arena, &table), 0);
-    assert_text("cpu", table.resources[TABLE_CPU].name, "cpu");
-    assert_text("memory", table.resources[TABLE_MEMORY].name, "memory");
+    assert_int_equal(build(nodes, 2, pods, 2, arena, &table), 0);
+    assert_text("cpu", table.resources[TABLE_CPU], "cpu");
+    assert_text("memory", table.resources[TABLE_MEMORY], "memory");
     assert_int_equal(allocatable(&table, "cpu", 0), 1000);
     assert_int_equal(allocatable(&table, "memory", 0), 100);
     assert_int_equal(allocatable(&table, "gpu", 0), 2);
     assert_int_equal(allocatable(&table, "gpu", 1), 0);
     assert_int_equal(allocatable(&table, "memory", 1), 0); /* never negative */
     assert_int_equal(requested(&table, "cpu", 1), 120);
-    assert_int_equal(requested(&table, "disk", 1), 5); /* only a pod has it */
-    assert_int_equal(allocatable(&table, "disk", 1), 0);
+    assert_true(table_find_resource(&table, STR("disk")) == SIZE_MAX); /* only a pod has it */
     assert_int_equal(requested(&table, "memory", 1), 0);
-    assert_null(table_find_resource(&table, STR("nobody has it")));
+    assert_true(table_find_resource(&table, STR("nobody has it")) == SIZE_MAX);
     for (size_t i = 0; i < table.n_resources; i++) { /* the node nobody knows */
-        assert_int_equal(table.resources[i].allocatable[2], 0);
-        assert_int_equal(table.resources[i].requested[2], 0);
+        assert_int_equal(table_amount(&table, 2, i, AMOUNT_ALLOCATABLE), 0);
+        assert_int_equal(table_amount(&table, 2, i, AMOUNT_REQUESTED), 0);
     }
 }
 
@@ -183,10 +232,11 @@ static void test_resources_ceiling(void **state) {
     for (size_t i = 0; i < N / 50; i++)
         nodes[i] =
             (Node){.name = str_from_c(names[i]), .allocatable = {.items = items + 50 * i, .n = 50}};
-    assert_int_equal(table_build(nodes, N / 50, NULL, 0, arena, &table), 0);
+    assert_int_equal(table_build(nodes, N / 50, arena, &table), 0);
     assert_int_equal(table.n_resources, TABLE_RESOURCES_MAX);
     assert_int_equal(allocatable(&table, "r60", 1), 61);
-    assert_null(table_find_resource(&table, STR("r299"))); /* not counted, and no harm done */
+    assert_true(
+        table_find_resource(&table, STR("r299")) == SIZE_MAX); /* not counted, and no harm done */
 }
 
 /* --- pods ------------------------------------------------------------------------------ */
@@ -197,29 +247,54 @@ static void test_pods(void **state) {
         {.name = STR("p0"), .node_name = STR("b")},
         {.name = STR("p1"), .node_name = STR("a"), .requests = RESOURCES({STR("cpu"), 7})},
         {.name = STR("p2"), .node_name = STR("b"), .is_terminating = true},
-        {.name = STR("p3"),
-            .node_name = STR("b"),
-            .is_terminal = true,
-            .requests = RESOURCES({STR("cpu"), 9})},
-        {.name = STR("p4"), .requests = RESOURCES({STR("cpu"), 9})},
-        {.name = STR("p5"), .node_name = STR("gone"), .requests = RESOURCES({STR("cpu"), 9})},
-        {.name = STR("p6"), .nominated_node_name = STR("a")},
+        {.name = STR("p3"), .node_name = STR("gone"), .requests = RESOURCES({STR("cpu"), 9})},
     };
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(nodes, 3, pods, ELEMENTS_OF(pods), arena, &table), 0);
-    assert_int_equal(table.n_pods[0], 1);
-    assert_int_equal(table.n_pods[1], 2);
-    assert_int_equal(table.n_pods[2], 0); /* of equal names the first has them */
-    assert_int_equal(table.n_pods[3], 0); /* the node nobody knows */
-    assert_text("pod", table.pods[0][0]->name, "p1");
-    assert_text("pod", table.pods[1][0]->name, "p0");
-    assert_text("pod", table.pods[1][1]->name, "p2");
+    assert_int_equal(build(nodes, 3, pods, ELEMENTS_OF(pods), arena, &table), 0);
+    assert_int_equal(n_pods(&table, 0), 1);
+    assert_int_equal(n_pods(&table, 1), 2);
+    assert_int_equal(n_pods(&table, 2), 0); /* of equal names the first has them */
+    assert_int_equal(n_pods(&table, 3), 0); /* the node nobody knows */
+    assert_text("pod", pod_at(&table, 0, 0)->name, "p1");
+    assert_text("pod", pod_at(&table, 1, 0)->name, "p0");
+    assert_text("pod", pod_at(&table, 1, 1)->name, "p2");
     assert_int_equal(requested(&table, "cpu", 0), 7);
     assert_int_equal(requested(&table, "cpu", 1), 0);
     assert_int_equal(requested(&table, "cpu", 3), 0);
+}
+
+/* Only the chunks that something happened to are new. */
+static void test_change_shares(void **state) {
+    enum { N = 3 * CHUNK_ROWS };
+    static Node nodes[N];
+    static char names[N][16];
+    const Pod pod = {.uid = STR("u"), .requests = RESOURCES({STR("cpu"), 1})};
+    const PodChange changes[] = {{.row = CHUNK_ROWS + 3, .add = &pod},
+        {.row = CHUNK_ROWS + 3, .add = &pod},
+        {.row = CHUNK_ROWS + 4, .remove = STR("nobody")},
+        {.row = N, .add = &pod}};
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table, changed;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "n%zu", i);
+        nodes[i].name = str_from_c(names[i]);
+    }
+    assert_int_equal(table_build(nodes, N, arena, &table), 0);
+    assert_int_equal(table.n_chunks, 4); /* the unknown node needs a place too */
+    assert_int_equal(table_change(&table, changes, ELEMENTS_OF(changes), arena, &changed), 0);
+    assert_ptr_equal(changed.chunks[0], table.chunks[0]);
+    assert_ptr_not_equal(changed.chunks[1], table.chunks[1]);
+    assert_ptr_equal(changed.chunks[2], table.chunks[2]);
+    assert_ptr_equal(changed.chunks[3], table.chunks[3]);
+    assert_int_equal(requested(&changed, "cpu", CHUNK_ROWS + 3), 2);
+    assert_int_equal(n_pods(&changed, CHUNK_ROWS + 3), 2);
+    assert_int_equal(n_pods(&table, CHUNK_ROWS + 3), 0);
+    assert_int_equal(n_pods(&changed, N), 0); /* nothing ever runs on the unknown node */
 }
 
 static void test_requests_saturate(void **state) {
@@ -232,13 +307,14 @@ static void test_requests_saturate(void **state) {
     NodeTable table;
 
     (void)state;
-    assert_int_equal(table_build(&node, 1, pods, 2, arena, &table), 0);
+    assert_int_equal(build(&node, 1, pods, 2, arena, &table), 0);
     assert_int_equal(requested(&table, "memory", 0), INT64_MAX);
 }
 
 /* A scheduler that sends whole nodes does not send their pods. */
 static void test_adopt_pods(void **state) {
-    Node known[] = {{.name = STR("a")}, {.name = STR("b")}};
+    Node known[] = {
+        {.name = STR("a"), .allocatable = RESOURCES({STR("disk"), 0})}, {.name = STR("b")}};
     Node sent[] = {
         {.name = STR("b"), .allocatable = RESOURCES({STR("cpu"), 10})},
         {.name = STR("new"), .allocatable = RESOURCES({STR("gpu"), 1})},
@@ -253,25 +329,26 @@ static void test_adopt_pods(void **state) {
     NodeTable from, into;
 
     (void)state;
-    assert_int_equal(table_build(known, 2, pods, 2, arena, &from), 0);
-    assert_int_equal(table_build(sent, 4, NULL, 0, arena, &into), 0);
+    assert_int_equal(build(known, 2, pods, 2, arena, &from), 0);
+    assert_int_equal(table_build(sent, 4, arena, &into), 0);
     assert_int_equal(table_adopt_pods(&into, &from, arena), 0);
-    assert_int_equal(into.n_pods[0], 1);
-    assert_text("pod", into.pods[0][0]->name, "p1");
+    assert_int_equal(n_pods(&into, 0), 1);
+    assert_text("pod", pod_at(&into, 0, 0)->name, "p1");
     assert_int_equal(requested(&into, "cpu", 0), 4);
     assert_int_equal(allocatable(&into, "cpu", 0), 10);
-    assert_int_equal(into.n_pods[1], 0);
+    assert_int_equal(n_pods(&into, 1), 0);
     assert_int_equal(requested(&into, "cpu", 1), 0);
-    assert_int_equal(into.n_pods[2], 1);
+    assert_int_equal(n_pods(&into, 2), 1);
     assert_int_equal(requested(&into, "disk", 2), 3); /* a column only @from had */
     assert_int_equal(allocatable(&into, "disk", 2), 0);
-    assert_int_equal(into.n_pods[3], 1); /* the same name again */
+    assert_int_equal(n_pods(&into, 3), 1); /* the same name again */
     assert_int_equal(allocatable(&into, "gpu", 1), 1);
-    assert_text("cpu", into.resources[TABLE_CPU].name, "cpu");
+    assert_text("cpu", into.resources[TABLE_CPU], "cpu");
 }
 
 static void test_without_pod(void **state) {
-    Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
+    Node nodes[] = {
+        {.name = STR("a"), .allocatable = RESOURCES({STR("gpu"), 2})}, {.name = STR("b")}};
     Pod pods[] = {
         {.uid = STR("u0"), .node_name = STR("a"), .requests = RESOURCES({STR("cpu"), 3})},
         {.uid = STR("u1"),
@@ -283,19 +360,19 @@ static void test_without_pod(void **state) {
     NodeTable table, without;
 
     (void)state;
-    assert_int_equal(table_build(nodes, 2, pods, 3, arena, &table), 0);
-    assert_int_equal(table_without_pod(&table, 0, STR("u1"), arena, &without), 0);
-    assert_int_equal(without.n_pods[0], 1);
-    assert_ptr_equal(without.pods[0][0], &pods[0]);
+    assert_int_equal(build(nodes, 2, pods, 3, arena, &table), 0);
+    assert_int_equal(without_pod(&table, 0, STR("u1"), arena, &without), 0);
+    assert_int_equal(n_pods(&without, 0), 1);
+    assert_ptr_equal(pod_at(&without, 0, 0), &pods[0]);
     assert_int_equal(requested(&without, "cpu", 0), 3);
     assert_int_equal(requested(&without, "gpu", 0), 0);
     assert_int_equal(requested(&without, "cpu", 1), 5);
-    assert_int_equal(without.n_pods[1], 1);
+    assert_int_equal(n_pods(&without, 1), 1);
     assert_int_equal(requested(&table, "cpu", 0), 7); /* the original stays */
-    assert_int_equal(table.n_pods[0], 2);
+    assert_int_equal(n_pods(&table, 0), 2);
 
-    assert_int_equal(table_without_pod(&table, 0, STR("u2"), arena, &without), 0); /* not there */
-    assert_int_equal(without.n_pods[0], 2);
+    assert_int_equal(without_pod(&table, 0, STR("u2"), arena, &without), 0); /* not there */
+    assert_int_equal(n_pods(&without, 0), 2);
     assert_int_equal(requested(&without, "cpu", 0), 7);
     assert_int_equal(requested(&without, "cpu", 1), 5);
 }
@@ -317,10 +394,10 @@ static void test_without_pod_is_exact(void **state) {
     NodeTable table, without;
 
     (void)state;
-    assert_int_equal(table_build(&node, 1, pods, 3, arena, &table), 0);
-    assert_int_equal(table_without_pod(&table, 0, STR("u0"), arena, &without), 0);
+    assert_int_equal(build(&node, 1, pods, 3, arena, &table), 0);
+    assert_int_equal(without_pod(&table, 0, STR("u0"), arena, &without), 0);
     assert_int_equal(requested(&without, "memory", 0), INT64_MAX);
-    assert_int_equal(table_without_pod(&table, 0, STR("u2"), arena, &without), 0);
+    assert_int_equal(without_pod(&table, 0, STR("u2"), arena, &without), 0);
     assert_int_equal(requested(&without, "cpu", 0), 0);
 }
 
@@ -331,7 +408,7 @@ static void test_budgets(void **state) {
     Node nodes[] = {
         {.name = STR("a"),
             .taints = TAINTS(gpu_taint),
-            .allocatable = RESOURCES({STR("cpu"), 1}, {STR("gpu"), 1})},
+            .allocatable = RESOURCES({STR("cpu"), 1}, {STR("gpu"), 1}, {STR("disk"), 9})},
         {.name = STR("b"), .taints = TAINTS(two_taints)},
     };
     Pod pods[] = {
@@ -339,17 +416,17 @@ static void test_budgets(void **state) {
     unsigned n_built = 0;
 
     (void)state;
-    for (size_t budget = 0; budget < 8192; budget += 16) {
+    for (size_t budget = 0; budget < 65536; budget += 16) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         NodeTable table, own, without;
-        int r = table_build(nodes, 2, pods, 1, arena, &table);
+        int r = build(nodes, 2, pods, 1, arena, &table);
 
         if (r == 0)
-            r = table_build(nodes, 2, NULL, 0, arena, &own);
+            r = table_build(nodes, 2, arena, &own);
         if (r == 0)
             r = table_adopt_pods(&own, &table, arena);
         if (r == 0)
-            r = table_without_pod(&own, 0, STR("u"), arena, &without);
+            r = without_pod(&own, 0, STR("u"), arena, &without);
         assert_true(r == 0 || r == -ENOMEM);
         if (r < 0)
             continue;
@@ -369,6 +446,7 @@ int main(void) {
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_ceiling),
         cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_change_shares),
         cmocka_unit_test(test_requests_saturate),
         cmocka_unit_test(test_adopt_pods),
         cmocka_unit_test(test_without_pod),

@@ -1,4 +1,4 @@
-#include "demo/client.h"
+#include "demo/caller.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-struct Client {
+struct Caller {
     CURL *curl;
     struct curl_slist *headers;
     Buf reply;
@@ -18,14 +18,14 @@ struct Client {
 };
 
 static size_t take(char *bytes, size_t size, size_t n, void *context) {
-    Client *client = context;
+    Caller *client = context;
 
     buf_append(&client->reply, str_of(bytes, size * n));
     return buf_error(&client->reply) == 0 ? size * n : 0;
 }
 
 /* What kube-scheduler's Go client sends, and nothing else: no Expect, no Accept. */
-static bool set_headers(Client *client) {
+static bool set_headers(Caller *client) {
     static const char *const lines[] = {
         "Content-Type: application/json", "User-Agent: berth-demo", "Accept:", "Expect:"};
 
@@ -39,7 +39,7 @@ static bool set_headers(Client *client) {
     return curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK;
 }
 
-static bool set_options(Client *client) {
+static bool set_options(Caller *client) {
     CURL *curl = client->curl;
 
     return curl_easy_setopt(curl, CURLOPT_NOPROXY, "*") == CURLE_OK &&
@@ -51,7 +51,7 @@ static bool set_options(Client *client) {
            curl_easy_setopt(curl, CURLOPT_WRITEDATA, client) == CURLE_OK && set_headers(client);
 }
 
-static bool client_init(Client *client, const char *url) {
+static bool caller_init(Caller *client, const char *url) {
     client->reply = BUF_INIT(CLIENT_REPLY_MAX);
     client->curl = curl_easy_init();
     if (!client->curl || !set_options(client))
@@ -64,15 +64,15 @@ static bool client_init(Client *client, const char *url) {
     return true;
 }
 
-Client *client_new(const char *url) {
-    Client *client = calloc(1, sizeof(*client));
+Caller *caller_new(const char *url) {
+    Caller *client = calloc(1, sizeof(*client));
 
-    if (client && !client_init(client, url))
-        return client_free(client);
+    if (client && !caller_init(client, url))
+        return caller_free(client);
     return client;
 }
 
-Client *client_free(Client *client) {
+Caller *caller_free(Caller *client) {
     if (!client)
         return NULL;
     curl_easy_cleanup(client->curl);
@@ -84,7 +84,7 @@ Client *client_free(Client *client) {
     return NULL;
 }
 
-static int perform(Client *client, Verb verb, Str body) {
+static int perform(Caller *client, Verb verb, Str body) {
     long status = 0;
     CURLcode code;
 
@@ -111,8 +111,8 @@ static int perform(Client *client, Verb verb, Str body) {
     return CLIENT_E_STATUS;
 }
 
-int client_call(
-    Client *client, Verb verb, Str body, Arena *arena, Str *ret_reply, int64_t *ret_nsec) {
+int caller_call(
+    Caller *client, Verb verb, Str body, Arena *arena, Str *ret_reply, int64_t *ret_nsec) {
     int64_t start = clock_monotonic_nsec();
     int r = perform(client, verb, body);
 
@@ -123,6 +123,6 @@ int client_call(
     return ret_reply->ptr ? 0 : error_origin(-ENOMEM);
 }
 
-const char *client_error(const Client *client) {
+const char *caller_error(const Caller *client) {
     return client->error;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Client: calls an extender the way kube-scheduler does.
+ * Caller: calls an extender the way kube-scheduler does.
  *
  * POST with a JSON body of known length over HTTP/1.1, the connection kept; only
  * a reply of status 200 counts. One thread.
@@ -20,12 +20,12 @@
 /* kube-scheduler's default for httpTimeout is 5 s. */
 #define CLIENT_TIMEOUT_MSEC 5000L
 
-typedef struct Client Client;
+typedef struct Caller Caller;
 
 /* @url without a slash at its end. NULL when out of memory. */
-Client *client_new(const char *url);
-Client *client_free(Client *client); /* takes NULL */
-DEFINE_CLEANUP(Client *, client_free)
+Caller *caller_new(const char *url);
+Caller *caller_free(Caller *client); /* takes NULL */
+DEFINE_CLEANUP(Caller *, caller_free)
 
 enum {
     _CLIENT_E_SUCCESS,
@@ -34,9 +34,9 @@ enum {
 };
 
 /* Calls @verb. The reply is in @arena, @ret_nsec how long it took. 0; one of the
- * above with what happened in client_error(); or -ENOMEM. */
-int client_call(
-    Client *client, Verb verb, Str body, Arena *arena, Str *ret_reply, int64_t *ret_nsec);
+ * above with what happened in caller_error(); or -ENOMEM. */
+int caller_call(
+    Caller *client, Verb verb, Str body, Arena *arena, Str *ret_reply, int64_t *ret_nsec);
 
 /* What went wrong in the last call. Borrowed. */
-const char *client_error(const Client *client);
+const char *caller_error(const Caller *client);

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "demo/client.h"
+#include "demo/caller.h"
 #include "demo/dice.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -21,7 +21,7 @@
 #define SAMPLE_PERCENT_MIN 5u
 
 struct Driver {
-    Client *client;
+    Caller *client;
     Arena *arena; /* of one attempt */
     Buf request;
     Dice dice;
@@ -42,14 +42,14 @@ Driver *driver_new(const char *url, uint64_t seed) {
     driver->request = BUF_INIT(REQUEST_MAX);
     driver->dice = (Dice){.state = seed};
     driver->arena = arena_new(DRIVER_BUDGET);
-    driver->client = client_new(url);
+    driver->client = caller_new(url);
     return driver->arena && driver->client ? driver : driver_free(driver);
 }
 
 Driver *driver_free(Driver *driver) {
     if (!driver)
         return NULL;
-    client_free(driver->client);
+    caller_free(driver->client);
     arena_free(driver->arena);
     buf_done(&driver->request);
     free(driver);
@@ -68,14 +68,14 @@ size_t driver_sample_size(size_t n_nodes) {
     return n < SAMPLE_MIN ? SAMPLE_MIN : n;
 }
 
-static int64_t free_after(const ResourceColumn *column, uint32_t row, const Pod *pod) {
-    return column->allocatable[row] - column->requested[row] -
-           resources_get(&pod->requests, column->name);
+static int64_t free_after(const NodeTable *cluster, uint32_t row, size_t resource, const Pod *pod) {
+    return table_amount(cluster, row, resource, AMOUNT_FREE) -
+           resources_get(&pod->requests, cluster->resources[resource]);
 }
 
 static bool has_room(const NodeTable *cluster, uint32_t row, const Pod *pod) {
-    return free_after(&cluster->resources[TABLE_CPU], row, pod) >= 0 &&
-           free_after(&cluster->resources[TABLE_MEMORY], row, pod) >= 0;
+    return free_after(cluster, row, TABLE_CPU, pod) >= 0 &&
+           free_after(cluster, row, TABLE_MEMORY, pod) >= 0;
 }
 
 /* LeastAllocated: the mean of the free shares, 0..100. */
@@ -83,11 +83,11 @@ static int64_t own_score(const NodeTable *cluster, uint32_t row, const Pod *pod)
     int64_t sum = 0;
 
     for (size_t i = 0; i <= TABLE_MEMORY; i++) {
-        const ResourceColumn *column = &cluster->resources[i];
-        int64_t left = free_after(column, row, pod);
+        int64_t all = table_amount(cluster, row, i, AMOUNT_ALLOCATABLE);
+        int64_t left = free_after(cluster, row, i, pod);
 
-        if (column->allocatable[row] > 0 && left > 0)
-            sum += (int64_t)(100.0 * (double)left / (double)column->allocatable[row]);
+        if (all > 0 && left > 0)
+            sum += (int64_t)(100.0 * (double)left / (double)all);
     }
     return sum / 2;
 }
@@ -118,7 +118,7 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
 
     if (r < 0)
         return error_origin(-ENOMEM);
-    r = client_call(driver->client,
+    r = caller_call(driver->client,
         verb,
         buf_str(&driver->request),
         driver->arena,
@@ -127,7 +127,7 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
     if (r <= 0)
         return error_trace(r);
     placement->is_cut_off = r == CLIENT_E_CONNECTION;
-    placement->error = arena_copy(driver->arena, str_from_c(client_error(driver->client)));
+    placement->error = arena_copy(driver->arena, str_from_c(caller_error(driver->client)));
     return placement->error.ptr ? 1 : error_origin(-ENOMEM);
 }
 
@@ -145,7 +145,7 @@ static void write_args(
     json_write_key(&writer, STR("NodeNames"));
     json_write_array(&writer);
     for (size_t i = 0; i < rows->n; i++)
-        json_write_raw(&writer, cluster->literals[rows->items[i]]);
+        json_write_string(&writer, cluster->names->names[rows->items[i]]);
     json_write_end_array(&writer);
     json_write_end_object(&writer);
 }
@@ -381,7 +381,7 @@ static int choose_and_bind(
     row = choose(driver, cluster, &placement->pod->model, passed, scores);
     if (passed->n > 1)
         placement->score = scores[row];
-    return bind_to(driver, cluster->names[row], placement);
+    return bind_to(driver, cluster->names->names[row], placement);
 }
 
 static int attempt(Driver *driver, const NodeTable *cluster, Placement *placement) {

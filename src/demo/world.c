@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "cluster/store.h"
 #include "demo/dice.h"
 #include "demo/fleet.h"
 #include "model/node.h"
@@ -36,6 +37,7 @@ struct World {
     Dice dice;
     WorldNode *nodes;
     size_t n_nodes;
+    Store *store;   /* nodes, and the pods that have one: what a scheduler sees */
     Map index;      /* node name to number */
     Pod *templates; /* by workload: its pods, but for names */
     const Workload *deck[WORKLOAD_DECK];
@@ -223,6 +225,23 @@ static void set_ends(World *world) {
             (size_t)(world->life_span * 2 * world->pods[i]->workload->life_span / 100));
 }
 
+/* A scheduler sees the pod from now on. 0, or -ENOMEM. */
+static int show_pod(World *world, const WorldPod *pod) {
+    int r = store_apply_pod(world->store, &pod->model);
+
+    return r == STORE_BOUND ? 0 : error_fold(r);
+}
+
+static int fill_store(World *world) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
+        r = error_fold(store_apply_node(world->store, &world->nodes[i].model));
+    for (size_t i = 0; r == 0 && i < world->n_pods; i++)
+        r = show_pod(world, world->pods[i]);
+    return error_trace(r);
+}
+
 static int populate(World *world) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
     int r = 0;
@@ -234,7 +253,7 @@ static int populate(World *world) {
     for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
         r = load_node(world, i);
     set_ends(world);
-    return error_trace(r);
+    return r < 0 ? error_trace(r) : error_trace(fill_store(world));
 }
 
 int world_new(size_t n_nodes, uint64_t seed, World **ret) {
@@ -247,8 +266,9 @@ int world_new(size_t n_nodes, uint64_t seed, World **ret) {
     (void)pthread_mutex_init(&world->lock, NULL);
     world->dice = (Dice){.state = seed};
     world->index = MAP_INIT;
+    world->store = store_new();
     world->arena = arena_new(WORLD_BUDGET);
-    if (!world->arena)
+    if (!world->store || !world->arena)
         return error_origin(-ENOMEM);
     world->n_nodes = n_nodes;
     world->nodes = ARENA_ARRAY(world->arena, WorldNode, n_nodes);
@@ -269,6 +289,7 @@ World *world_free(World *world) {
         free(world->pods[i]);
     free(world->pods);
     map_done(&world->index);
+    store_free(world->store);
     arena_free(world->arena);
     (void)pthread_mutex_destroy(&world->lock);
     free(world);
@@ -277,14 +298,22 @@ World *world_free(World *world) {
 
 /* --- time ------------------------------------------------------------------ */
 
+/* Whether the pod may go now: it lives on a while when there is no memory to say so. */
+static bool end_pod(World *world, const WorldPod *pod) {
+    const Pod *model = &pod->model;
+
+    return pod->ends_at <= world->now &&
+           store_remove_pod(world->store, model->namespace, model->name, model->uid) >= 0;
+}
+
 static void end_pods(World *world) {
     size_t kept = 0;
 
     for (size_t i = 0; i < world->n_pods; i++) {
-        if (world->pods[i]->ends_at > world->now)
-            world->pods[kept++] = world->pods[i];
-        else
+        if (end_pod(world, world->pods[i]))
             free(world->pods[i]);
+        else
+            world->pods[kept++] = world->pods[i];
     }
     world->n_ended += world->n_pods - kept;
     world->n_pods = kept;
@@ -366,6 +395,15 @@ static WorldPod *find_pod(World *world, Str namespace, Str name) {
     return NULL;
 }
 
+static void place_pod(
+    World *world, WorldPod *pod, const WorldNode *node, char *error, size_t size) {
+    pod->model.node_name = node->model.name;
+    if (show_pod(world, pod) == 0)
+        return;
+    pod->model.node_name = STR_NULL;
+    (void)snprintf(error, size, "out of memory");
+}
+
 static void bind_locked(World *world, const BindArgs *args, char *error, size_t size) {
     WorldPod *pod = find_pod(world, args->pod_namespace, args->pod_name);
     uint32_t node = map_find(&world->index, args->node);
@@ -377,7 +415,7 @@ static void bind_locked(World *world, const BindArgs *args, char *error, size_t 
     else if (node == MAP_NONE)
         (void)snprintf(error, size, "nodes \"%.*s\" not found", STR_FMT(args->node));
     else if (pod_is_pending(pod))
-        pod->model.node_name = world->nodes[node].model.name;
+        place_pod(world, pod, &world->nodes[node], error, size);
     else if (!str_eq(pod->model.node_name, args->node))
         (void)snprintf(error,
             size,
@@ -395,29 +433,13 @@ void world_bind(World *world, const BindArgs *args, char *error, size_t size) {
 
 /* --- views ------------------------------------------------------------------ */
 
-static int build(World *world, SnapshotBuilder *builder) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
-        r = snapshot_builder_add_node(builder, &world->nodes[i].model);
-    for (size_t i = 0; r == 0 && i < world->n_pods; i++)
-        if (!pod_is_pending(world->pods[i]))
-            r = snapshot_builder_add_pod(builder, &world->pods[i]->model);
-    return error_fold(r);
-}
-
 int world_snapshot(World *world, Snapshot **ret) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
     int r;
 
-    if (!builder)
-        return error_origin(-ENOMEM);
     (void)pthread_mutex_lock(&world->lock);
-    r = build(world, builder);
+    r = store_publish(world->store, ret);
     (void)pthread_mutex_unlock(&world->lock);
-    if (r < 0)
-        return error_trace(r);
-    return error_trace(snapshot_builder_finish(builder, ret));
+    return error_trace(r);
 }
 
 static void write_items(World *world, JsonWriter *writer) {

@@ -4,6 +4,7 @@
  */
 
 #include "extender/verbs.h"
+#include "policy/evaluate.h"
 
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
     char error[WIRE_ERROR_MAX];
@@ -15,6 +16,34 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
     else if (r < 0)
         answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
     return r == 0;
+}
+
+bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena, Str *ret_reason) {
+    Sight sight = {.table = view->table, .facts = &view->facts};
+    uint32_t row = table_find(view->table, node);
+    uint16_t said = VERDICT_PASS;
+    int r;
+
+    *ret_reason = STR("node is not known to berth");
+    if (row == view->table->n_rows)
+        return false;
+    *ret_reason = STR("out of memory");
+    r = view_adjust(view, pod, /* gone= */ NULL, 0, FACTS_OF_FILTERS, arena, &sight);
+    if (r == 0)
+        r = evaluate_filters(
+            &(Question){
+                .program = view->program,
+                .table = sight.table,
+                .facts = sight.facts,
+                .pod = pod,
+                .rows = &row,
+                .n = 1,
+                .arena = arena,
+            },
+            &said);
+    if (r == 0 && said != VERDICT_PASS)
+        *ret_reason = view->program->filters[said]->reason;
+    return r == 0 && said == VERDICT_PASS;
 }
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {

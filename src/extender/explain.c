@@ -16,20 +16,25 @@ typedef struct Explaining {
 } Explaining;
 
 static int start(const View *view, const Pod *pod, Arena *arena, Explaining *ret) {
-    size_t n = view->table->n_rows;
-    uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
-    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
+    Sight sight = {.table = view->table, .facts = &view->facts};
+    uint32_t *rows = ARENA_ARRAY(arena, uint32_t, view->table->n_rows);
+    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, view->table->n_rows);
+    size_t n = 0;
+    int r;
 
     if (!rows || !nodes)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = (uint32_t)i;
-        nodes[i].node = view->table->names[i];
+    for (uint32_t row = 0; row < view->table->n_rows; row++) {
+        if (!table_node(view->table, row))
+            continue;
+        rows[n] = row;
+        nodes[n++].node = view->table->names->names[row];
     }
+    r = view_adjust(view, pod, /* gone= */ NULL, 0, FACTS_OF_ALL, arena, &sight);
     ret->question = (Question){
         .program = view->program,
-        .table = view->table,
-        .facts = &view->facts,
+        .table = sight.table,
+        .facts = sight.facts,
         .pod = pod,
         .rows = rows,
         .n = n,
@@ -37,8 +42,7 @@ static int start(const View *view, const Pod *pod, Arena *arena, Explaining *ret
     };
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
-    return error_trace(
-        view_leave_out(view, pod, arena, &ret->question.table, &ret->question.facts));
+    return error_trace(r);
 }
 
 static int find_policies(Explaining *explaining) {
@@ -71,7 +75,7 @@ static int set_verdicts(Explaining *explaining) {
 
     if (!verdicts)
         return error_origin(-ENOMEM);
-    r = evaluate_filters(question, /* only_unresolvable= */ false, verdicts);
+    r = evaluate_filters(question, verdicts);
     if (r < 0)
         return error_trace(r);
     for (size_t i = 0; i < question->n; i++) {

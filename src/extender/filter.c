@@ -62,7 +62,7 @@ static int count_rejected(
 /* A node berth does not know cannot be vouched for. */
 static void mark_unknown(const FilterArgs *args, uint16_t *said) {
     for (size_t i = 0; i < args->n; i++)
-        if (args->rows[i] == args->table->n_rows)
+        if (args->rows[i] == args->sight.table->n_rows)
             said[i] = VERDICT_UNKNOWN_NODE;
 }
 
@@ -94,7 +94,7 @@ static int decide(
     ret->said = ARENA_RAW(arena, uint16_t, args->n);
     if (!ret->said)
         return error_origin(-ENOMEM);
-    r = evaluate_filters(&question, /* only_unresolvable= */ false, ret->said);
+    r = evaluate_filters(&question, ret->said);
     if (r == 0 && args->n_unknown > 0 && evaluate_has_filters(view->program, &args->pod)) {
         mark_unknown(args, ret->said);
         decision->n_unknown = args->n_unknown;
@@ -235,16 +235,31 @@ static void encode(const View *view, const FilterArgs *args, const Verdicts *ver
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
+/* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so
+ * a cluster that is still being listed is none. */
+static Str find_missing(const View *view, const FilterArgs *args) {
+    if (view->snapshot || args->n == 0 || !evaluate_has_filters(view->program, &args->pod))
+        return STR_NULL;
+    if (view->awaits_cluster)
+        return STR("berth: the cluster has not been listed yet; try again in a moment");
+    if (args->has_names)
+        return STR(
+            "berth: node names were sent, but berth has no cluster to look them up in: start "
+            "it with --kubeconfig, --in-cluster or --cluster, or set nodeCacheCapable: false");
+    return STR_NULL;
+}
+
 /* --- the verb ---------------------------------------------------------------- */
 
 void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
+    FilterArgs *args = ARENA_NEW(arena, FilterArgs);
     Verdicts verdicts = {0};
-    FilterArgs args;
+    Str missing;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = filter_args_decode(view, body, FACTS_OF_FILTERS, arena, &args, error);
+    r = args ? filter_args_decode(view, body, FACTS_OF_FILTERS, arena, args, error) : -ENOMEM;
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));
         return;
@@ -253,20 +268,20 @@ void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
         answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
         return;
     }
-    decision_init(&ret->decision, &args.pod, args.n);
-    if (args.has_names && args.n > 0 && !view->snapshot &&
-        evaluate_has_filters(view->program, &args.pod)) {
-        answer_error(ret,
-            arena,
-            200,
-            STR("berth: node names were sent, but berth has no cluster to look them up in: start "
-                "it with --cluster, or set nodeCacheCapable: false"));
+    decision_init(&ret->decision, &args->pod, args->n);
+    missing = find_missing(view, args);
+    if (!str_is_empty(missing)) {
+        answer_error(ret, arena, 200, missing);
         return;
     }
 
-    r = decide(view, &args, arena, &verdicts, &ret->decision);
+    r = decide(view, args, arena, &verdicts, &ret->decision);
     if (r == 0)
-        encode(view, &args, &verdicts, &ret->decision, &ret->body);
-    if (r < 0 || rope_error(&ret->body))
+        encode(view, args, &verdicts, &ret->decision, &ret->body);
+    if (r < 0 || rope_error(&ret->body)) {
         answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
+        return;
+    }
+    ret->decision.args = args;
+    ret->decision.said = verdicts.said;
 }

@@ -1,12 +1,12 @@
 /*
  * preempt: which of the nodes that eviction could free are worth freeing?
  *
- * A node that an unresolvable rule rejects would be rejected again once its pods
- * are gone, so it is dropped; so is one without victims, which kube-scheduler
- * takes as an error, and one that berth does not know. The rest goes back in the
- * Meta form, whichever form came, with victims, their order and the count of
- * disruption budgets as they were. Nothing in the reply is ever null: a null
- * there takes kube-scheduler down.
+ * Those that every filter lets pass once the victims are gone. A node that berth would
+ * still reject is dropped: evicting pods there helps nobody. So is one without victims,
+ * which kube-scheduler takes as an error, and one that berth does not know. The rest goes
+ * back in the Meta form, whichever form came, with victims, their order and the count of
+ * disruption budgets as they were; berth adds no victim. Nothing in the reply is ever null:
+ * a null there takes kube-scheduler down.
  */
 
 #include <errno.h>
@@ -17,22 +17,56 @@
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
 
+/* The UID between the quotes. One with escapes is nobody's, so it evicts nobody. */
+static Str bare_uid(Str literal) {
+    return str_of(literal.ptr + 1, literal.len - 2);
+}
+
+/* Every victim of every candidate, gone from its node. Candidates do not touch each other:
+ * what rules ask of a node depends on its own pods. */
+static int collect_gone(
+    const PreemptArgs *args, const uint32_t *rows, Arena *arena, PodChange **ret, size_t *ret_n) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < args->candidates.n; i++)
+        n += args->candidates.items[i].victims.n;
+    *ret = ARENA_ARRAY(arena, PodChange, n);
+    if (!*ret)
+        return error_origin(-ENOMEM);
+    *ret_n = n;
+    n = 0;
+    for (size_t i = 0; i < args->candidates.n; i++) {
+        const Candidate *candidate = &args->candidates.items[i];
+
+        for (size_t j = 0; j < candidate->victims.n; j++)
+            (*ret)[n++] =
+                (PodChange){.row = rows[i], .remove = bare_uid(candidate->victims.items[j])};
+    }
+    return 0;
+}
+
 static int judge(const View *view, const PreemptArgs *args, Arena *arena, const uint32_t *rows,
     uint16_t *verdicts) {
-    Question question = {
-        .program = view->program,
-        .table = view->table,
-        .facts = &view->facts,
-        .pod = &args->pod,
-        .rows = rows,
-        .n = args->candidates.n,
-        .arena = arena,
-    };
-    int r = view_leave_out(view, &args->pod, arena, &question.table, &question.facts);
+    Sight sight = {.table = view->table, .facts = &view->facts};
+    PodChange *gone;
+    size_t n_gone;
+    int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
-        r = evaluate_filters(&question, /* only_unresolvable= */ true, verdicts);
-    return error_trace(r);
+        r = view_adjust(view, &args->pod, gone, n_gone, FACTS_OF_FILTERS, arena, &sight);
+    if (r < 0)
+        return error_trace(r);
+    return error_trace(evaluate_filters(
+        &(Question){
+            .program = view->program,
+            .table = sight.table,
+            .facts = sight.facts,
+            .pod = &args->pod,
+            .rows = rows,
+            .n = args->candidates.n,
+            .arena = arena,
+        },
+        verdicts));
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth

@@ -47,7 +47,7 @@ static inline char *write_entry(char *at, Str literal, unsigned score, bool is_f
 /* Returns how many nodes have a score. */
 static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
     Pen pen = pen_open(out, reply_bound(args));
-    uint32_t unknown = (uint32_t)args->table->n_rows;
+    uint32_t unknown = (uint32_t)args->sight.table->n_rows;
     size_t n_scored = 0;
 
     if (!pen.at)

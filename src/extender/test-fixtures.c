@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/test-assert.h"
+#include "cluster/store.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
 #include "model/node.h"
@@ -58,7 +59,7 @@ static Str fixture_body(const Fixture *fixture, const char *name) {
 
 /* --- the cluster -------------------------------------------------------------------- */
 
-static void add_nodes(Fixture *fixture, const char *name, SnapshotBuilder *builder) {
+static void add_nodes(Fixture *fixture, const char *name, Store *store) {
     JsonReader reader;
     Str key;
 
@@ -80,7 +81,7 @@ static void add_nodes(Fixture *fixture, const char *name, SnapshotBuilder *build
                 Node node;
 
                 node_decode(&reader, fixture->arena, &node);
-                assert_true(snapshot_builder_add_node(builder, &node) >= 0); /* or a duplicate */
+                assert_true(store_apply_node(store, &node) == 0);
             }
         }
     }
@@ -88,7 +89,7 @@ static void add_nodes(Fixture *fixture, const char *name, SnapshotBuilder *build
 }
 
 static int setup(void **state) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
+    _cleanup_(store_freep) Store *store = store_new();
     Fixture *fixture = calloc(1, sizeof(*fixture));
     DiagList diags = {0};
     Program *nothing;
@@ -96,13 +97,15 @@ static int setup(void **state) {
     fixture->arena = arena_new((size_t)64 << 20);
     diags.arena = fixture->arena;
     scene_init_text(&fixture->scene, policy_text);
-    add_nodes(fixture, "filter-nodecache-false", builder);
-    add_nodes(fixture, "filter-nodecache-false-gpu", builder);
-    assert_int_equal(snapshot_builder_finish(builder, &fixture->snapshot), 0);
+    add_nodes(fixture, "filter-nodecache-false", store);
+    add_nodes(fixture, "filter-nodecache-false-gpu", store);
+    assert_int_equal(store_publish(store, &fixture->snapshot), 0);
     assert_int_equal(snapshot_table(fixture->snapshot)->n_rows, 5);
     assert_int_equal(program_compile(NULL, 0, &diags, &nothing), 0);
-    assert_int_equal(view_new(fixture->snapshot, nothing, &fixture->open), 0);
-    assert_int_equal(view_new(fixture->snapshot, fixture->scene.program, &fixture->closed), 0);
+    assert_int_equal(view_new(fixture->snapshot, nothing, /* before= */ NULL, &fixture->open), 0);
+    assert_int_equal(
+        view_new(fixture->snapshot, fixture->scene.program, /* before= */ NULL, &fixture->closed),
+        0);
     program_unref(nothing);
     *state = fixture;
     return 0;

@@ -39,7 +39,10 @@ static int setup(void **state) {
     Fixture *fixture = calloc(1, sizeof(*fixture));
 
     scene_init_text(&fixture->scene, scene_text);
-    assert_int_equal(view_new(fixture->scene.snapshot, fixture->scene.program, &fixture->view), 0);
+    assert_int_equal(
+        view_new(
+            fixture->scene.snapshot, fixture->scene.program, /* before= */ NULL, &fixture->view),
+        0);
     fixture->arena = arena_new((size_t)64 << 20);
     fixture->reading = arena_new((size_t)64 << 20);
     *state = fixture;

@@ -38,6 +38,11 @@ typedef struct Decision {
     const uint32_t *rejected; /* by number of the filter: nodes it spoke against; or NULL */
     const uint32_t *observed; /* the same for policies in mode Observe; or NULL */
     Str error;                /* what went wrong, or empty */
+
+    /* filter only, and only when it has decided: what was asked and what was said of each
+     * node (VERDICT_PASS: it may take the pod). In the request's arena. */
+    const FilterArgs *args;
+    const uint16_t *said;
 } Decision;
 
 typedef struct Answer {
@@ -56,6 +61,11 @@ void extender_preempt(const View *view, Str body, Arena *arena, Answer *ret);
  * extender_bind_reply() then says how it went; an empty @error is success. */
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret);
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret);
+
+/* Whether @pod may still go to @node: all filters once more, for bind, which comes a while
+ * after filter. True, or false with the reason through @ret_reason (of the view, or
+ * static). -ENOMEM counts as no. */
+bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena, Str *ret_reason);
 
 /* Who is asked about, and about how many nodes. */
 void decision_init(Decision *decision, const Pod *pod, size_t n_in);

@@ -16,6 +16,7 @@ View *view_ref(View *view) {
 
 View *view_unref(View *view) {
     if (view && ref_drop(&view->ref)) {
+        facts_release(&view->facts);
         snapshot_unref(view->snapshot);
         program_unref(view->program);
         arena_free(view->arena);
@@ -41,27 +42,18 @@ static int build_reasons(View *view) {
     return 0;
 }
 
-/* Until a request has shown its order, the cluster's own is the best guess. The
- * unknown node has no literal, so nothing ever matches it. */
-static int build_guesses(View *view) {
-    const NodeTable *table = view->table;
-
-    view->guesses = ARENA_ARRAY(view->arena, Guess, table->n_rows + 1);
+/* Without a cluster there is one guess: that of the unknown node, which never matches. */
+static int find_guesses(View *view) {
+    view->guesses = view->table->names->guesses;
     if (!view->guesses)
-        return error_origin(-ENOMEM);
-    for (size_t row = 0; row < table->n_rows; row++) {
-        if (!str_is_empty(table->literals[row])) {
-            view->guesses[row].literal = table->literals[row].ptr - 1;
-            view->guesses[row].len = (uint32_t)table->literals[row].len + 1;
-        }
-        atomic_init(&view->guesses[row].follower, (uint32_t)row + 1);
-    }
-    atomic_init(&view->guesses[table->n_rows].follower, (uint32_t)table->n_rows);
-    return 0;
+        view->guesses = ARENA_ARRAY(view->arena, Guess, view->table->n_rows + 1);
+    return view->guesses ? 0 : error_origin(-ENOMEM);
 }
 
-int view_new(Snapshot *snapshot, Program *program, View **ret) {
+int view_new(Snapshot *snapshot, Program *program, const View *before, View **ret) {
     _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
+    KnownFacts known;
+    bool may_share = before && before->program == program;
     int r;
 
     if (!view)
@@ -72,44 +64,70 @@ int view_new(Snapshot *snapshot, Program *program, View **ret) {
     view->arena = arena_new(VIEW_BUDGET);
     if (!view->arena)
         return error_origin(-ENOMEM);
-    r = table_build(NULL, 0, NULL, 0, view->arena, &view->nothing);
+    r = table_build(NULL, 0, view->arena, &view->nothing);
     if (r < 0)
         return error_trace(r);
     view->table = snapshot ? snapshot_table(snapshot) : &view->nothing;
-    r = facts_build(program, view->table, FACTS_OF_ALL, view->arena, &view->facts);
+    if (may_share)
+        known = (KnownFacts){.table = before->table, .facts = &before->facts};
+    r = facts_build_counted(
+        program, view->table, may_share ? &known : NULL, view->arena, &view->facts);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)
-        r = build_guesses(view);
+        r = find_guesses(view);
     if (r < 0)
         return error_trace(r);
     *ret = TAKE_PTR(view);
     return 0;
 }
 
-/* Rare, so the table is copied with the pod taken out. */
-int view_leave_out(
-    const View *view, const Pod *pod, Arena *arena, const NodeTable **table, const Facts **facts) {
-    NodeTable *others;
-    Facts *their_facts;
-    uint32_t row;
+static bool has_room_kept(const Pod *nominated, const Pod *pod) {
+    return nominated->priority >= pod->priority && !str_eq(nominated->uid, pod->uid);
+}
+
+/* All differences between the cluster as it is and as @pod is to see it. */
+static size_t collect_changes(const NodeTable *table, const Pod *pod, PodChange *ret) {
+    size_t n = 0;
+
+    if (!str_is_empty(pod->node_name) && !str_is_empty(pod->uid))
+        ret[n++] = (PodChange){.row = table_find(table, pod->node_name), .remove = pod->uid};
+    for (size_t i = 0; i < table->n_nominated; i++)
+        if (has_room_kept(table->nominated[i], pod))
+            ret[n++] = (PodChange){
+                .row = table_find(table, table->nominated[i]->nominated_node_name),
+                .add = table->nominated[i],
+            };
+    return n;
+}
+
+int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone, FactsOf of,
+    Arena *arena, Sight *sight) {
+    KnownFacts known = {.table = sight->table, .facts = sight->facts};
+    size_t n_max = n_gone + 1 + sight->table->n_nominated;
+    PodChange *changes;
+    NodeTable *table;
+    Facts *facts;
+    size_t n;
     int r;
 
-    if (str_is_empty(pod->node_name) || str_is_empty(pod->uid))
+    if (n_max == 1 && str_is_empty(pod->node_name))
         return 0;
-    row = table_find(*table, pod->node_name);
-    if (row == (*table)->n_rows)
-        return 0;
-    others = ARENA_NEW(arena, NodeTable);
-    their_facts = ARENA_NEW(arena, Facts);
-    if (!others || !their_facts)
+    changes = ARENA_RAW(arena, PodChange, n_max);
+    table = ARENA_NEW(arena, NodeTable);
+    facts = ARENA_NEW(arena, Facts);
+    if (!changes || !table || !facts)
         return error_origin(-ENOMEM);
-    r = table_without_pod(*table, row, pod->uid, arena, others);
+    n = collect_changes(sight->table, pod, changes);
+    if (n_gone > 0)
+        memcpy(changes + n, gone, n_gone * sizeof(*changes));
+    if (n + n_gone == 0)
+        return 0;
+    r = table_change(sight->table, changes, n + n_gone, arena, table);
     if (r == 0)
-        r = facts_build(view->program, others, FACTS_OF_ALL, arena, their_facts);
+        r = facts_build(view->program, table, of, &known, arena, facts);
     if (r < 0)
         return error_trace(r);
-    *table = others;
-    *facts = their_facts;
+    *sight = (Sight){.table = table, .facts = facts};
     return 0;
 }

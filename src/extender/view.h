@@ -11,7 +11,6 @@
  * Threads: reference and read from any.
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,18 +26,10 @@
 /* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
 #define VIEW_BUDGET ((size_t)1024 * 1024 * 1024)
 
-/* What to expect behind a node's name in a request: kube-scheduler asks for nodes
- * in much the same order every time, so the name that followed last time mostly
- * follows again. A guess, not state: a wrong one costs time, never correctness. */
-typedef struct Guess {
-    const char *literal;       /* a comma and this node's name as JSON; borrowed from the table */
-    uint32_t len;              /* 0: no guess */
-    _Atomic uint32_t follower; /* row of the node that followed this one */
-} Guess;
-
 typedef struct View {
     Ref ref;
-    Snapshot *snapshot; /* NULL: berth has no cluster of its own */
+    Snapshot *snapshot;  /* NULL: berth has no cluster of its own ... */
+    bool awaits_cluster; /* ... yet: it is being listed. Set by who makes the view, at once */
     Program *program;
     Arena *arena;
     NodeTable nothing; /* the table when there is no snapshot */
@@ -46,17 +37,32 @@ typedef struct View {
     Facts facts;
 
     Str *reasons;   /* by number of the filter: its reason as JSON */
-    Guess *guesses; /* by row */
+    Guess *guesses; /* by row: what to expect behind a name (cluster/names.h) */
 } View;
 
-/* Takes references to @snapshot (which may be NULL) and @program. 0, or -ENOMEM. */
-int view_new(Snapshot *snapshot, Program *program, View **ret);
+/* Takes references to @snapshot (which may be NULL) and @program. What @before (NULL: none)
+ * has found out about the same program and the same parts of the cluster is shared: a new
+ * view costs what changed. 0, or -ENOMEM. */
+int view_new(Snapshot *snapshot, Program *program, const View *before, View **ret);
 View *view_ref(View *view);
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
 
-/* A pod that runs on a node already (an in-place resize asks so) must not be counted
- * against itself. Replaces @table and @facts, which go together, by ones in which
- * it is not; leaves them alone when it runs nowhere. 0, or -ENOMEM. */
-int view_leave_out(
-    const View *view, const Pod *pod, Arena *arena, const NodeTable **table, const Facts **facts);
+/* A table and the facts that go with it. */
+typedef struct Sight {
+    const NodeTable *table;
+    const Facts *facts;
+} Sight;
+
+/*
+ * How @pod is to see the cluster, starting from @sight (the view's own, or that of a
+ * request's nodes), in place:
+ *   - without itself, where it runs already (an in-place resize asks so): it must not be
+ *     counted against itself;
+ *   - with the pods that wait for a node they were promised and are at least as important:
+ *     kube-scheduler keeps their room free too;
+ *   - without the pods of @gone: what preemption would evict.
+ * Mostly there is nothing to do. @of as for facts_build(). 0, or -ENOMEM.
+ */
+int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone, FactsOf of,
+    Arena *arena, Sight *sight);

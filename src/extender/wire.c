@@ -249,13 +249,12 @@ static int build_own_table(
 
     if (!table || !facts)
         return error_origin(-ENOMEM);
-    r = table_build(nodes->nodes.items, nodes->nodes.n, NULL, 0, arena, table);
+    r = table_build(nodes->nodes.items, nodes->nodes.n, arena, table);
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = facts_build(view->program, table, of, arena, facts);
-    ret->table = table;
-    ret->facts = facts;
+        r = facts_build(view->program, table, of, /* known= */ NULL, arena, facts);
+    ret->sight = (Sight){.table = table, .facts = facts};
     return error_trace(r);
 }
 
@@ -295,7 +294,7 @@ int filter_args_decode(
     const NodeList *used;
     int r;
 
-    *ret = (FilterArgs){.table = view->table, .facts = &view->facts, .body = body.ptr};
+    *ret = (FilterArgs){.sight = {.table = view->table, .facts = &view->facts}, .body = body};
     if (body.len > WIRE_BODY_MAX) {
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
@@ -318,14 +317,14 @@ int filter_args_decode(
         if (r < 0)
             return error_trace(r);
     }
-    return error_trace(view_leave_out(view, &ret->pod, arena, &ret->table, &ret->facts));
+    return error_trace(view_adjust(view, &ret->pod, /* gone= */ NULL, 0, of, arena, &ret->sight));
 }
 
 Question filter_args_question(const View *view, const FilterArgs *args, Arena *arena) {
     return (Question){
         .program = view->program,
-        .table = args->table,
-        .facts = args->facts,
+        .table = args->sight.table,
+        .facts = args->sight.facts,
         .pod = &args->pod,
         .rows = args->rows,
         .n = args->n,
@@ -333,10 +332,13 @@ Question filter_args_question(const View *view, const FilterArgs *args, Arena *a
     };
 }
 
+/* Mostly the name stands in the request as it is, between quotes. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
-    Str name = args->table->names[args->rows[i]];
+    Str name = args->sight.table->names->names[args->rows[i]];
     _cleanup_(buf_done) Buf quoted = BUF_INIT(6 * name.len + 2); /* six bytes for one, at most */
 
+    if (name.ptr > args->body.ptr && name.ptr < args->body.ptr + args->body.len)
+        return str_of(name.ptr - 1, name.len + 2);
     json_quote(&quoted, name);
     return buf_error(&quoted) ? STR_NULL : arena_copy(arena, buf_str(&quoted));
 }

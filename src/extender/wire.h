@@ -43,12 +43,11 @@ typedef struct FilterArgs {
     Pod pod;
     bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
     size_t n;
-    const char *body;       /* the request */
-    const Span *spans;      /* where each node stands in it: name with quotes, or object */
-    const uint32_t *rows;   /* each node's row in table; n_rows: berth does not know it */
-    size_t n_unknown;       /* how many of them berth does not know */
-    const NodeTable *table; /* the view's, or one of the request's own nodes */
-    const Facts *facts;     /* that go with it */
+    Str body;             /* the request */
+    const Span *spans;    /* where each node stands in it: name with quotes, or object */
+    const uint32_t *rows; /* each node's row in the table; n_rows: berth does not know it */
+    size_t n_unknown;     /* how many of them berth does not know */
+    Sight sight;          /* the view's table, or one of the request's own nodes */
 } FilterArgs;
 
 /* @body must outlive what is decoded; @of says which rules will be asked, so that
@@ -91,20 +90,17 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 
 /* --- the hot path, inline ---------------------------------------------------- */
 
-/* Whole-node mode, for a name that Kubernetes would not allow. */
+/* Whole-node mode. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
 
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
-    Str literal;
-
     if (args->has_names)
-        return str_of(args->body + args->spans[i].at, args->spans[i].len);
-    literal = args->table->literals[args->rows[i]];
-    return literal.len > 0 ? literal : filter_args_quote(args, i, arena);
+        return str_of(args->body.ptr + args->spans[i].at, args->spans[i].len);
+    return filter_args_quote(args, i, arena);
 }
 
 static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
     Span first = args->spans[begin], last = args->spans[end - 1];
 
-    return str_of(args->body + first.at, last.at + last.len - first.at);
+    return str_of(args->body.ptr + first.at, last.at + last.len - first.at);
 }

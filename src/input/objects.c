@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/error.h"
+#include "cluster/store.h"
 #include "input/file.h"
 #include "model/node.h"
 #include "yaml/document.h"
@@ -24,8 +25,8 @@ typedef struct Walk {
     char *error;
     int (*visit)(struct Walk *walk, Str kind, Str object);
 
-    SnapshotBuilder *builder; /* cluster_load */
-    Arena *pod_arena;         /* pod_load */
+    Store *store;     /* cluster_load */
+    Arena *pod_arena; /* pod_load */
     Pod *pod;
     size_t n_pods;
 } Walk;
@@ -217,6 +218,16 @@ static int walk_file(Walk *walk, size_t max) {
 
 /* --- clusters ---------------------------------------------------------------- */
 
+static int full(Walk *walk) {
+    (void)snprintf(walk->error,
+        OBJECTS_ERROR_MAX,
+        "%s: more than %u nodes or %u pods",
+        walk->path,
+        STORE_NODES_MAX,
+        STORE_PODS_MAX);
+    return error_origin(-EINVAL);
+}
+
 static int add_node(Walk *walk, Str object) {
     JsonReader reader;
     Node node;
@@ -226,8 +237,7 @@ static int add_node(Walk *walk, Str object) {
     node_decode(&reader, walk->arena, &node);
     if (json_error(&reader) != JSON_OK)
         return json_failed(walk, &reader);
-    r = snapshot_builder_add_node(walk->builder, &node);
-    if (r == SNAPSHOT_E_DUPLICATE) {
+    if (store_find_node(walk->store, node.name)) {
         (void)snprintf(walk->error,
             OBJECTS_ERROR_MAX,
             "%s: there are two nodes named \"%.*s\"",
@@ -235,18 +245,33 @@ static int add_node(Walk *walk, Str object) {
             STR_FMT(node.name));
         return error_origin(-EINVAL);
     }
-    return error_fold(r);
+    r = store_apply_node(walk->store, &node);
+    return r == STORE_FULL ? full(walk) : error_fold(r);
 }
 
+/* A store knows pods by their names and would take the second one for news of the first. */
 static int add_pod(Walk *walk, Str object) {
     JsonReader reader;
     Pod pod;
+    int r;
 
     json_reader_init(&reader, object);
     pod_decode(&reader, walk->arena, &pod);
     if (json_error(&reader) != JSON_OK)
         return json_failed(walk, &reader);
-    return error_trace(snapshot_builder_add_pod(walk->builder, &pod));
+    if (pod.is_terminal)
+        return 0;
+    if (store_find_pod(walk->store, pod.namespace, pod.name)) {
+        (void)snprintf(walk->error,
+            OBJECTS_ERROR_MAX,
+            "%s: there are two pods named \"%.*s\" in namespace \"%.*s\"",
+            walk->path,
+            STR_FMT(pod.name),
+            STR_FMT(pod.namespace));
+        return error_origin(-EINVAL);
+    }
+    r = store_apply_pod(walk->store, &pod);
+    return r == STORE_FULL ? full(walk) : r == STORE_BOUND ? 0 : error_fold(r);
 }
 
 static int visit_for_cluster(Walk *walk, Str kind, Str object) {
@@ -258,22 +283,22 @@ static int visit_for_cluster(Walk *walk, Str kind, Str object) {
 }
 
 int cluster_load(const char *path, Snapshot **ret, char *error) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
+    _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    Walk walk = {.path = path, .error = error, .visit = visit_for_cluster, .builder = builder};
+    Walk walk = {.path = path, .error = error, .visit = visit_for_cluster, .store = store};
     int r;
 
     (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
-    if (!builder)
+    if (!store)
         return error_origin(-ENOMEM);
     r = walk_file(&walk, OBJECTS_FILE_MAX);
     if (r == 0)
-        r = snapshot_builder_finish(builder, &snapshot);
+        r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')
         (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
     if (r < 0)
         return error_trace(r);
-    if (snapshot_table(snapshot)->n_rows == 0) {
+    if (snapshot_table(snapshot)->names->n_nodes == 0) {
         (void)snprintf(error,
             OBJECTS_ERROR_MAX,
             "%s: holds no Node; make it with: kubectl get nodes,pods -A -o json",

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "cluster/difference.h"
+#include "cluster/dump.h"
 #include "input/test-folder.h"
 
 #define NODE_A                                                                                     \
@@ -17,6 +19,12 @@ static int load(Folder *folder, const char *text, Snapshot **ret, char *error) {
 }
 
 /* --- clusters ------------------------------------------------------------------------------ */
+
+static size_t n_pods(const NodeTable *table, Str node) {
+    uint32_t row = table_find(table, node);
+
+    return table_chunk(table, row)->n_pods[table_slot(row)];
+}
 
 static void test_clusters(void **state) {
     static const struct {
@@ -82,10 +90,9 @@ static void test_clusters(void **state) {
             print_error("%s: %s\n", cases[i].name, error);
         assert_case(cases[i].name, r == 0);
         table = snapshot_table(snapshot);
-        assert_case(cases[i].name, table->n_rows == cases[i].n_nodes);
+        assert_case(cases[i].name, table->names->n_nodes == cases[i].n_nodes);
         assert_case(cases[i].name, table_find(table, STR("a")) < table->n_rows);
-        assert_case(
-            cases[i].name, table->n_pods[table_find(table, STR("a"))] == cases[i].n_pods_on_a);
+        assert_case(cases[i].name, n_pods(table, STR("a")) == cases[i].n_pods_on_a);
     }
     folder_done(&folder);
 }
@@ -94,6 +101,7 @@ static void test_cluster_values(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[OBJECTS_ERROR_MAX];
     const NodeTable *table;
+    const PodList *pods;
     Folder folder;
 
     (void)state;
@@ -103,10 +111,64 @@ static void test_cluster_values(void **state) {
         0);
     folder_done(&folder); /* the file may go */
     table = snapshot_table(snapshot);
-    assert_int_equal(table->resources[TABLE_CPU].allocatable[0], 2000);
-    assert_int_equal(table->resources[TABLE_CPU].requested[0], 500);
-    assert_text("pod", table->pods[0][0]->name, "p");
-    assert_text("uid", table->pods[0][0]->uid, "u");
+    assert_int_equal(table_amount(table, 0, TABLE_CPU, AMOUNT_ALLOCATABLE), 2000);
+    assert_int_equal(table_amount(table, 0, TABLE_CPU, AMOUNT_REQUESTED), 500);
+    pods = table_chunk(table, 0)->pods[0];
+    assert_int_equal(pods->n, 1);
+    assert_text("pod", pods->items[0]->name, "p");
+    assert_text("uid", pods->items[0]->uid, "u");
+}
+
+/* --- dumps ---------------------------------------------------------------------------------- */
+
+static int append(void *context, Str bytes) {
+    Buf *text = context;
+
+    buf_append(text, bytes);
+    return buf_error(text);
+}
+
+/* What is dumped is, read back, the same cluster. */
+static void test_dump_reads_back(void **state) {
+    static const char text[] =
+        "{\"kind\":\"List\",\"items\":[" NODE_B "," POD_ON_A
+        ",{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"4\","
+        "\"creationTimestamp\":\"2026-01-02T03:04:05+02:00\",\"labels\":{\"b\":\"2\",\"a\":"
+        "\"\\u2028\"},"
+        "\"annotations\":{\"x\":\"<&>\"}},\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":"
+        "\"k\","
+        "\"effect\":\"Sometimes\"},{\"key\":\"l\",\"value\":\"v\",\"effect\":\"NoExecute\"}]},"
+        "\"status\":{\"allocatable\":{\"memory\":\"1.5Gi\",\"cpu\":\"0.1\",\"x\":\"9E\"},"
+        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],\"images\":[{\"names\":[\"i\"]}]"
+        "}},"
+        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"q\",\"namespace\":\"n\",\"uid\":\"v\","
+        "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":{\"app\":\"q\"},"
+        "\"ownerReferences\":[{\"controller\":true,\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"w\"}]}"
+        ","
+        "\"spec\":{\"nodeName\":\"a\",\"priority\":9,\"overhead\":{\"cpu\":\"1m\"},"
+        "\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"3\"}}}],"
+        "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"0.5m\",\"memory\":\"1k\"}}}]}},"
+        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"r\",\"uid\":\"x\"},"
+        "\"spec\":{\"priority\":100},\"status\":{\"nominatedNodeName\":\"a\"}}]}";
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL, *back = NULL;
+    _cleanup_(buf_done) Buf dump = BUF_INIT(65536), again = BUF_INIT(65536);
+    _cleanup_(buf_done) Buf lines = BUF_INIT(65536);
+    char error[OBJECTS_ERROR_MAX] = "";
+    Difference difference;
+    Folder folder;
+
+    (void)state;
+    folder_init(&folder);
+    assert_int_equal(load(&folder, text, &snapshot, error), 0);
+    assert_int_equal(dump_write(snapshot, (DumpSink){.write = append, .context = &dump}), 0);
+    assert_int_equal(cluster_load(folder_write(&folder, "dump", buf_str(&dump)), &back, error), 0);
+    assert_int_equal(difference_find(snapshot, back, 10, &lines, &difference), 0);
+    assert_text("differences", buf_str(&lines), "");
+    assert_int_equal(snapshot_table(back)->n_nominated, 1);
+    assert_int_equal(n_pods(snapshot_table(back), STR("a")), 2);
+    assert_int_equal(dump_write(back, (DumpSink){.write = append, .context = &again}), 0);
+    assert_true(str_eq(buf_str(&dump), buf_str(&again)));
+    folder_done(&folder);
 }
 
 /* Each message names the file, and the place where there is one. */
@@ -144,6 +206,12 @@ static void test_cluster_errors(void **state) {
         {"two nodes of one name",
             "{\"kind\":\"List\",\"items\":[" NODE_A "," NODE_A "]}",
             "cluster: there are two nodes named \"a\""},
+        {"two pods of one name",
+            "{\"kind\":\"List\",\"items\":[" POD_ON_A "," NODE_A "," POD_ON_A "]}",
+            "cluster: there are two pods named \"p\" in namespace \"\""},
+        {"a bad time",
+            "{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\",\n\"creationTimestamp\":\"today\"}}",
+            "cluster:2:21: not a time like 2006-01-02T15:04:05Z"},
         {"YAML syntax", "kind: List\nitems: [\n", "cluster:2:8: the closing ] is missing"},
         {"YAML that is text", "hello\n", "cluster: expected a Kubernetes object"},
         {"YAML duplicate key", "kind: Node\nkind: Node\n", "cluster:2:1: duplicate key \"kind\""},
@@ -258,6 +326,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_cluster_values),
+        cmocka_unit_test(test_dump_reads_back),
         cmocka_unit_test(test_cluster_errors),
         cmocka_unit_test(test_missing_file),
         cmocka_unit_test(test_large_yaml),

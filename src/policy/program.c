@@ -23,6 +23,9 @@
  * together. */
 #define REASON_MAX 200u
 
+/* Of one policy. */
+#define BIND_ANNOTATIONS_MAX 32u
+
 typedef VEC(Policy) Policies;
 
 typedef struct Compiling {
@@ -322,12 +325,61 @@ static void read_scores(PolicyReader *reader, const YamlNode *value, void *into)
         read_score(reader, value->items[i], policy);
 }
 
+/* Sorted by insertion: there are a handful. */
+static void add_annotation(Labels *annotations, Label label) {
+    Label *items = (Label *)(uintptr_t)annotations->items; /* read_annotations() made it */
+    size_t at = annotations->n;
+
+    for (size_t i = 0; i < annotations->n; i++) {
+        if (str_eq(items[i].key, label.key)) {
+            items[i] = label;
+            return;
+        }
+    }
+    while (at > 0 && str_cmp(items[at - 1].key, label.key) > 0) {
+        items[at] = items[at - 1];
+        at--;
+    }
+    items[at] = label;
+    annotations->n++;
+}
+
+static void read_annotations(PolicyReader *reader, const YamlNode *value, void *into) {
+    Labels *annotations = into;
+
+    if (!reader_mapping(reader, value, "annotations"))
+        return;
+    if (value->n > BIND_ANNOTATIONS_MAX) {
+        reader_error(reader, value, "at most %u annotations", BIND_ANNOTATIONS_MAX);
+        return;
+    }
+    annotations->items = ARENA_ARRAY(reader->arena, Label, value->n);
+    for (size_t i = 0; annotations->items && i < value->n; i++) {
+        Label label = {.key = value->pairs[i].key->text};
+
+        if (reader_annotation_key(reader, value->pairs[i].key) &&
+            reader_label_value(
+                reader, value->pairs[i].value, "an annotation's value", &label.value))
+            add_annotation(annotations, label);
+    }
+}
+
+static void read_bind(PolicyReader *reader, const YamlNode *value, void *into) {
+    static const Field fields[] = {
+        {.name = STR("annotations"), .is_required = true, .read = read_annotations},
+    };
+
+    reader_fields(
+        reader, value, "bind", fields, ELEMENTS_OF(fields), &((Policy *)into)->bind_annotations);
+}
+
 static void read_spec(PolicyReader *reader, const YamlNode *value, void *into) {
     static const Field fields[] = {
         {.name = STR("mode"), .read = read_mode},
         {.name = STR("match"), .read = read_match},
         {.name = STR("filters"), .read = read_filters},
         {.name = STR("scores"), .read = read_scores},
+        {.name = STR("bind"), .read = read_bind},
         {.name = STR("params"), .is_later = true},
         {.name = STR("metrics"), .is_later = true},
         {.name = STR("variables"), .is_later = true},
@@ -337,7 +389,8 @@ static void read_spec(PolicyReader *reader, const YamlNode *value, void *into) {
     size_t n_errors = reader->diags->n_errors;
 
     reader_fields(reader, value, "spec", fields, ELEMENTS_OF(fields), policy);
-    if (policy->n_filters + policy->n_scores == 0 && reader->diags->n_errors == n_errors)
+    if (policy->n_filters + policy->n_scores + policy->bind_annotations.n == 0 &&
+        reader->diags->n_errors == n_errors)
         reader_warning(reader,
             value,
             STR("add filters or scores"),
@@ -674,4 +727,23 @@ bool policy_matches(const Policy *policy, const Pod *pod) {
     for (size_t i = 0; i < match->n_namespaces && !in_namespace; i++)
         in_namespace = str_eq(match->namespaces[i], pod->namespace);
     return in_namespace && selector_matches(&match->pod_selector, &pod->labels);
+}
+
+int program_bind_annotations(const Program *program, const Pod *pod, Arena *arena, Labels *ret) {
+    size_t n_max = 0;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        n_max += program->policies[i].bind_annotations.n;
+    *ret = (Labels){.items = ARENA_ARRAY(arena, Label, n_max)};
+    if (!ret->items)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; n_max > 0 && i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (policy->is_observed || !policy_matches(policy, pod))
+            continue;
+        for (size_t j = 0; j < policy->bind_annotations.n; j++)
+            add_annotation(ret, policy->bind_annotations.items[j]);
+    }
+    return 0;
 }

@@ -42,6 +42,11 @@ typedef struct Filter {
     uint16_t number;
 } Filter;
 
+/* It looks at nodes only, but is for some pods only. */
+static inline bool filter_is_selective(const Filter *filter) {
+    return filter->kind->is_selective && filter->kind->is_selective(filter->config);
+}
+
 typedef struct Score {
     const Policy *policy;
     Str name;
@@ -66,6 +71,7 @@ struct Policy {
     size_t n_filters;
     Score *scores;
     size_t n_scores;
+    Labels bind_annotations; /* set on a pod together with its node, when berth binds it */
 };
 
 typedef struct Program {
@@ -101,3 +107,7 @@ Program *program_unref(Program *program); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Program *, program_unref)
 
 bool policy_matches(const Policy *policy, const Pod *pod);
+
+/* The annotations that policies want on @pod when it is bound: of all that apply and are not
+ * in mode Observe, in order; of equal keys the last. 0, or -ENOMEM. */
+int program_bind_annotations(const Program *program, const Pod *pod, Arena *arena, Labels *ret);

@@ -342,6 +342,10 @@ bool reader_label_key(PolicyReader *reader, const YamlNode *key) {
     return check_key(reader, key, "a label key");
 }
 
+bool reader_annotation_key(PolicyReader *reader, const YamlNode *key) {
+    return check_key(reader, key, "an annotation key");
+}
+
 bool reader_resource_name(PolicyReader *reader, const YamlNode *name) {
     return check_key(reader, name, "the name of a resource");
 }

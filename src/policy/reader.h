@@ -72,6 +72,7 @@ bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char 
 /* A label key: an optional DNS prefix and a name of at most 63 characters. Names of
  * resources look the same. */
 bool reader_label_key(PolicyReader *reader, const YamlNode *key);
+bool reader_annotation_key(PolicyReader *reader, const YamlNode *key);
 bool reader_resource_name(PolicyReader *reader, const YamlNode *name);
 
 /* matchLabels and matchExpressions, as Kubernetes writes them. */

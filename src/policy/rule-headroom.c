@@ -77,13 +77,14 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
 }
 
 /* What would be free of the resource on @row with the pod there. */
-static int64_t free_after(const ResourceColumn *column, uint32_t row, int64_t asked) {
-    return num_sub_sat(column->free[row], asked);
+static int64_t free_after(const NodeTable *table, uint32_t row, size_t resource, int64_t asked) {
+    return num_sub_sat(table_amount(table, row, resource, AMOUNT_FREE), asked);
 }
 
 /* Rounded up: a share is never less than it says. */
-static int64_t wanted_on(const Reserve *reserve, const ResourceColumn *column, uint32_t row) {
-    __int128 whole = column->allocatable[row];
+static int64_t wanted_on(
+    const Reserve *reserve, const NodeTable *table, uint32_t row, size_t resource) {
+    __int128 whole = table_amount(table, row, resource, AMOUNT_ALLOCATABLE);
 
     if (reserve->share == 0)
         return reserve->amount;
@@ -91,32 +92,31 @@ static int64_t wanted_on(const Reserve *reserve, const ResourceColumn *column, u
 }
 
 /* An amount is the same for all nodes: one comparison a row. */
-static void judge_amount(
-    const ResourceColumn *column, int64_t least, const Batch *batch, uint8_t *pass) {
-    for (size_t i = 0; i < batch->n; i++) {
-        uint32_t row = batch->rows[i];
-
-        pass[i] &= column->free[row] >= least;
-    }
+static void judge_amount(size_t resource, int64_t least, const Batch *batch, uint8_t *pass) {
+    for (size_t i = 0; i < batch->n; i++)
+        pass[i] &= table_amount(batch->table, batch->rows[i], resource, AMOUNT_FREE) >= least;
 }
 
 static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *pass) {
-    const ResourceColumn *column = table_find_resource(batch->table, reserve->resource);
+    const NodeTable *table = batch->table;
+    size_t resource = table_find_resource(table, reserve->resource);
     int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
 
-    if (!column) { /* nobody offers it: nothing is free, nothing may be asked or kept */
+    if (resource ==
+        SIZE_MAX) { /* nobody offers it: nothing is free, nothing may be asked or kept */
         if (asked > 0 || reserve->amount > 0)
             memset(pass, 0, batch->n);
         return;
     }
     if (reserve->share == 0) {
-        judge_amount(column, num_add_sat(reserve->amount, asked), batch, pass);
+        judge_amount(resource, num_add_sat(reserve->amount, asked), batch, pass);
         return;
     }
     for (size_t i = 0; i < batch->n; i++) {
         uint32_t row = batch->rows[i];
 
-        pass[i] &= free_after(column, row, asked) >= wanted_on(reserve, column, row);
+        pass[i] &=
+            free_after(table, row, resource, asked) >= wanted_on(reserve, table, row, resource);
     }
 }
 
@@ -136,14 +136,16 @@ static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
 
 static void explain(const void *config, const Batch *batch, Buf *out) {
     const Config *headroom = config;
+    const NodeTable *table = batch->table;
     uint32_t row = batch->rows[0];
 
     for (size_t i = 0; i < headroom->n; i++) {
         const Reserve *reserve = &headroom->items[i];
-        const ResourceColumn *column = table_find_resource(batch->table, reserve->resource);
+        size_t resource = table_find_resource(table, reserve->resource);
+        bool is_offered = resource != SIZE_MAX;
         int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
-        int64_t left = column ? free_after(column, row, asked) : num_sub_sat(0, asked);
-        int64_t wanted = column ? wanted_on(reserve, column, row) : reserve->amount;
+        int64_t left = is_offered ? free_after(table, row, resource, asked) : num_sub_sat(0, asked);
+        int64_t wanted = is_offered ? wanted_on(reserve, table, row, resource) : reserve->amount;
 
         if (left >= wanted)
             continue;

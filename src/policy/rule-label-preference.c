@@ -76,8 +76,8 @@ static int score(const void *config, const Batch *batch, double *ret_scores) {
     const Config *preference = config;
 
     for (size_t i = 0; i < batch->n; i++)
-        ret_scores[i] =
-            points(preference, labels_find(&batch->table->labels[batch->rows[i]], preference->key));
+        ret_scores[i] = points(
+            preference, labels_find(table_labels(batch->table, batch->rows[i]), preference->key));
     return 0;
 }
 

@@ -45,12 +45,14 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
 }
 
 static int64_t count(const Config *config, const NodeTable *table, uint32_t row) {
+    const NodeChunk *chunk = table_chunk(table, row);
+    const PodList *pods = chunk->pods[table_slot(row)];
     int64_t n = 0;
 
     if (!config->has_selector)
-        return table->n_pods[row];
-    for (uint32_t i = 0; i < table->n_pods[row]; i++)
-        n += selector_matches(&config->selector, &table->pods[row][i]->labels);
+        return chunk->n_pods[table_slot(row)];
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        n += selector_matches(&config->selector, &pods->items[i]->labels);
     return n;
 }
 

@@ -144,7 +144,7 @@ static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const Selector *selector = config;
 
     for (size_t i = 0; i < batch->n; i++)
-        ret_pass[i] = selector_matches(selector, &batch->table->labels[batch->rows[i]]);
+        ret_pass[i] = selector_matches(selector, table_labels(batch->table, batch->rows[i]));
     return 0;
 }
 
@@ -182,7 +182,7 @@ static void explain_wanted(const Requirement *requirement, Buf *out) {
 
 static void explain(const void *config, const Batch *batch, Buf *out) {
     const Selector *selector = config;
-    const Labels *labels = &batch->table->labels[batch->rows[0]];
+    const Labels *labels = table_labels(batch->table, batch->rows[0]);
 
     for (size_t i = 0; i < selector->n; i++) {
         const Requirement *requirement = &selector->items[i];

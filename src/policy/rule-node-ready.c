@@ -30,18 +30,21 @@ static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
 
     (void)config;
     for (size_t i = 0; i < batch->n; i++) {
-        uint32_t row = batch->rows[i];
+        const NodeChunk *chunk = table_chunk(table, batch->rows[i]);
+        size_t slot = table_slot(batch->rows[i]);
 
-        ret_pass[i] = table->is_ready[row] && !table->is_unschedulable[row];
+        ret_pass[i] = chunk->is_ready[slot] && !chunk->is_unschedulable[slot];
     }
     return 0;
 }
 
 static void explain(const void *config, const Batch *batch, Buf *out) {
+    const NodeChunk *chunk = table_chunk(batch->table, batch->rows[0]);
+
     (void)config;
     buf_append(out,
-        batch->table->is_ready[batch->rows[0]] ? STR("node is cordoned")
-                                               : STR("condition Ready is not True"));
+        chunk->is_ready[table_slot(batch->rows[0])] ? STR("node is cordoned")
+                                                    : STR("condition Ready is not True"));
 }
 
 const FilterKind filter_node_ready = {

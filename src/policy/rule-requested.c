@@ -100,7 +100,7 @@ static const void *read_balance(PolicyReader *reader, const YamlNode *value) {
 
 /* A part with what is the same for all rows. */
 typedef struct Term {
-    const int64_t *allocatable, *requested;
+    size_t resource; /* its column */
     double asked;
     double weight;
 } Term;
@@ -124,23 +124,34 @@ static size_t resolve(const Config *config, const Batch *batch, Term *ret) {
     size_t n = 0;
 
     for (size_t i = 0; i < config->n; i++) {
-        const ResourceColumn *column = table_find_resource(batch->table, config->parts[i].resource);
+        Str name = config->parts[i].resource;
+        size_t resource = table_find_resource(batch->table, name);
 
-        if (column)
+        if (resource != SIZE_MAX)
             ret[n++] = (Term){
-                .allocatable = column->allocatable,
-                .requested = column->requested,
-                .asked = (double)resources_get(&batch->pod->requests, column->name),
+                .resource = resource,
+                .asked = (double)resources_get(&batch->pod->requests, name),
                 .weight = config->parts[i].weight,
             };
     }
     return n;
 }
 
-static void gather(const Term *term, const uint32_t *rows, size_t n, Amounts *ret) {
+/* Where each row's amounts begin: found once for all terms. */
+static void locate(const NodeTable *table, const uint32_t *rows, size_t n, const int64_t **ret) {
+    for (size_t i = 0; i < n; i++)
+        ret[i] = table_chunk(table, rows[i])->amounts + table_slot(rows[i]);
+}
+
+static void gather(const Term *term, const int64_t *const *rows, size_t n, Amounts *ret) {
+    size_t at = CHUNK_AMOUNT(term->resource, AMOUNT_ALLOCATABLE);
+    size_t to_requested = CHUNK_AMOUNT(0, AMOUNT_REQUESTED) - CHUNK_AMOUNT(0, AMOUNT_ALLOCATABLE);
+
     for (size_t i = 0; i < n; i++) {
-        ret->used[i] = (double)term->requested[rows[i]] + term->asked;
-        ret->allocatable[i] = (double)term->allocatable[rows[i]];
+        const int64_t *allocatable = rows[i] + at;
+
+        ret->used[i] = (double)allocatable[to_requested] + term->asked;
+        ret->allocatable[i] = (double)*allocatable;
     }
 }
 
@@ -206,17 +217,19 @@ static int score_blocks(const Config *config, const Batch *batch, AddTerm add,
     void (*finish)(const Sums *sums, size_t n, double *ret_scores), double *ret_scores) {
     Term terms[REQUESTED_RESOURCES_MAX];
     size_t n_terms = resolve(config, batch, terms);
-    Amounts amounts; /* outside the loop: the build zeroes locals where they begin */
+    const int64_t *rows[BLOCK]; /* outside the loop: the build zeroes locals where they begin */
+    Amounts amounts;
     Sums sums;
 
     for (size_t begin = 0; begin < batch->n; begin += BLOCK) {
         size_t n = batch->n - begin < BLOCK ? batch->n - begin : BLOCK;
 
+        locate(batch->table, batch->rows + begin, n, rows);
         memset(sums.weights, 0, n * sizeof(double));
         memset(sums.values, 0, n * sizeof(double));
         memset(sums.squares, 0, n * sizeof(double));
         for (size_t t = 0; t < n_terms; t++) {
-            gather(&terms[t], batch->rows + begin, n, &amounts);
+            gather(&terms[t], rows, n, &amounts);
             add(&amounts, terms[t].weight, n, &sums);
         }
         finish(&sums, n, ret_scores + begin);

@@ -31,6 +31,10 @@ static void needs(const void *config, NodeNeeds *ret) {
     ret->taints = true;
 }
 
+static uint32_t taint_set_of(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->taint_set[table_slot(row)];
+}
+
 static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     const NodeTable *table = batch->table;
     uint8_t *admits = ARENA_ARRAY(batch->arena, uint8_t, table->n_taint_sets);
@@ -41,13 +45,13 @@ static int judge(const void *config, const Batch *batch, uint8_t *ret_pass) {
     for (size_t i = 0; i < table->n_taint_sets; i++)
         admits[i] = tolerations_admit(&batch->pod->tolerations, &table->taint_sets[i]);
     for (size_t i = 0; i < batch->n; i++)
-        ret_pass[i] = admits[table->taint_set[batch->rows[i]]];
+        ret_pass[i] = admits[taint_set_of(table, batch->rows[i])];
     return 0;
 }
 
 static void explain(const void *config, const Batch *batch, Buf *out) {
     const NodeTable *table = batch->table;
-    const Taints *taints = &table->taint_sets[table->taint_set[batch->rows[0]]];
+    const Taints *taints = &table->taint_sets[taint_set_of(table, batch->rows[0])];
 
     (void)config;
     for (size_t i = 0; i < taints->n; i++) {

@@ -43,8 +43,13 @@ static void case_init(Case *test, const YamlNode *document) {
     scene_require(test->scene.snapshot != NULL, document->place, "a case needs nodes");
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     table = snapshot_table(test->scene.snapshot);
-    assert_int_equal(
-        facts_build(test->scene.program, table, FACTS_OF_ALL, test->scene.arena, &test->facts), 0);
+    assert_int_equal(facts_build(test->scene.program,
+                         table,
+                         FACTS_OF_ALL,
+                         /* known= */ NULL,
+                         test->scene.arena,
+                         &test->facts),
+        0);
     rows = ARENA_ARRAY(test->scene.arena, uint32_t, table->n_rows);
     for (size_t i = 0; i < table->n_rows; i++)
         rows[i] = (uint32_t)i;
@@ -121,18 +126,6 @@ static void check_against_each(const Case *test, const uint16_t *verdicts, bool 
         assert_case(test->name, first[row] == verdicts[row]);
 }
 
-static void check_unresolvable(const Case *test, const uint16_t *verdicts) {
-    uint16_t *only = ARENA_ARRAY(test->scene.arena, uint16_t, test->question.n);
-
-    assert_int_equal(evaluate_filters(&test->question, /* only_unresolvable= */ true, only), 0);
-    for (size_t row = 0; row < test->question.n; row++) {
-        bool is_unresolvable = verdicts[row] != VERDICT_PASS &&
-                               test->scene.program->filters[verdicts[row]]->is_unresolvable;
-
-        assert_case(test->name, only[row] == (is_unresolvable ? verdicts[row] : VERDICT_PASS));
-    }
-}
-
 static void check_explanations(const Case *test, const uint16_t *verdicts) {
     const YamlNode *expected = yaml_find(test->scene.document, STR("explain"));
 
@@ -180,11 +173,9 @@ static void check_filters(const Case *test) {
     uint16_t *verdicts = ARENA_ARRAY(test->scene.arena, uint16_t, test->question.n);
     bool any = false;
 
-    assert_int_equal(
-        evaluate_filters(&test->question, /* only_unresolvable= */ false, verdicts), 0);
+    assert_int_equal(evaluate_filters(&test->question, verdicts), 0);
     check_verdicts(test, STR("expect"), verdicts);
     check_against_each(test, verdicts, /* observed= */ false);
-    check_unresolvable(test, verdicts);
     check_explanations(test, verdicts);
     check_explained(test, verdicts);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "cluster/store.h"
 #include "json/write.h"
 
 #define SCENE_BUDGET ((size_t)64 << 20)
@@ -117,6 +118,7 @@ void scene_node_json(const YamlPair *node, Buf *out) {
 static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_object(writer);
     write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
+    write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
     write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
     json_write_key(writer, STR("containers"));
     json_write_array(writer);
@@ -137,6 +139,8 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("labels"),
         STR("on"),
         STR("phase"),
+        STR("nominated"),
+        STR("priority"),
         STR("requests"),
         STR("tolerations")};
     JsonWriter writer = JSON_WRITER(out);
@@ -155,6 +159,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     json_write_key(&writer, STR("status"));
     json_write_object(&writer);
     write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
+    write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }
@@ -181,14 +186,20 @@ static void decode_node(Scene *scene, const YamlPair *node, Node *ret) {
     scene_require(json_error(&reader) == JSON_OK, node->key->place, "not a Node");
 }
 
+/* Pods of a scene need no names; the cluster knows them by theirs. */
+static void name_pod(Scene *scene, size_t i, Pod *pod) {
+    if (str_is_empty(pod->name))
+        pod->name = arena_printf(scene->arena, "pod-%zu", i);
+}
+
 static void build_snapshot(Scene *scene, const YamlNode *nodes, const YamlNode *pods) {
-    _cleanup_(snapshot_builder_freep) SnapshotBuilder *builder = snapshot_builder_new();
+    _cleanup_(store_freep) Store *store = store_new();
 
     for (size_t i = 0; nodes && i < nodes->n; i++) {
         Node node;
 
         decode_node(scene, &nodes->pairs[i], &node);
-        scene_require(snapshot_builder_add_node(builder, &node) == 0,
+        scene_require(store_apply_node(store, &node) == 0,
             nodes->pairs[i].key->place,
             "the node cannot be added");
     }
@@ -196,13 +207,12 @@ static void build_snapshot(Scene *scene, const YamlNode *nodes, const YamlNode *
         Pod pod;
 
         decode_pod(scene, pods->items[i], &pod);
-        scene_require(snapshot_builder_add_pod(builder, &pod) == 0,
-            pods->items[i]->place,
-            "the pod cannot be added");
+        name_pod(scene, i, &pod);
+        scene_require(
+            store_apply_pod(store, &pod) >= 0, pods->items[i]->place, "the pod cannot be added");
     }
-    scene_require(snapshot_builder_finish(builder, &scene->snapshot) == 0,
-        scene->document->place,
-        "no snapshot");
+    scene_require(
+        store_publish(store, &scene->snapshot) == 0, scene->document->place, "no snapshot");
 }
 
 /* --- policies -------------------------------------------------------------------- */

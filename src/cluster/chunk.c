@@ -1,0 +1,207 @@
+#include "cluster/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/num.h"
+#include "cluster/record.h"
+
+static size_t chunk_bytes(uint32_t n_resources) {
+    return sizeof(NodeChunk) + (size_t)n_resources * _AMOUNT_KINDS * CHUNK_ROWS * sizeof(int64_t);
+}
+
+NodeChunk *chunk_new(uint32_t n_resources) {
+    NodeChunk *chunk = calloc(1, chunk_bytes(n_resources));
+
+    if (!chunk)
+        return NULL;
+    chunk->ref = REF_ONE;
+    chunk->n_resources = n_resources;
+    return chunk;
+}
+
+NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources) {
+    NodeChunk *chunk = arena_zalloc(arena, 1, chunk_bytes(n_resources));
+
+    if (chunk)
+        chunk->n_resources = n_resources;
+    return chunk;
+}
+
+/* Everything but the count of references and the number of resources. Columns that
+ * @from does not have stay zero. */
+static void copy_columns(NodeChunk *into, const NodeChunk *from) {
+    uint32_t n_resources = into->n_resources;
+    Ref ref = into->ref;
+
+    memcpy(into, from, chunk_bytes(from->n_resources));
+    into->n_resources = n_resources;
+    into->ref = ref;
+}
+
+NodeChunk *chunk_copy(const NodeChunk *chunk, uint32_t n_resources) {
+    NodeChunk *copy = chunk_new(n_resources);
+
+    if (!copy)
+        return NULL;
+    copy_columns(copy, chunk);
+    for (size_t i = 0; i < CHUNK_ROWS; i++) {
+        if (copy->nodes[i])
+            node_record_ref(copy->nodes[i]);
+        if (copy->pods[i])
+            pod_list_ref(copy->pods[i]);
+    }
+    return copy;
+}
+
+NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resources) {
+    NodeChunk *copy = chunk_new_in(arena, n_resources);
+
+    if (copy)
+        copy_columns(copy, chunk);
+    return copy;
+}
+
+/* Whoever may read a chunk or a list may share it: counting is not a change. */
+#define COUNTED(pointer) ((Ref *)(uintptr_t) & (pointer)->ref)
+
+const NodeChunk *chunk_ref(const NodeChunk *chunk) {
+    ref_take(COUNTED(chunk));
+    return chunk;
+}
+
+const NodeChunk *chunk_unref(const NodeChunk *chunk) {
+    if (!chunk || !ref_drop(COUNTED(chunk)))
+        return NULL;
+    for (size_t i = 0; i < CHUNK_ROWS; i++) {
+        node_record_unref(chunk->nodes[i]);
+        pod_list_unref(chunk->pods[i]);
+    }
+    free(COUNTED(chunk)); /* the first member */
+    return NULL;
+}
+
+/* Kubernetes has no negative amounts; a file that does is read as 0, so that no
+ * difference of two amounts can overflow. */
+static int64_t amount_of(const Resource *resource) {
+    return resource->amount > 0 ? resource->amount : 0;
+}
+
+/* Where @name has its column: mostly at @guess, since pods list their resources in the
+ * same order. @n: it has none. */
+static size_t find_column(const Str *resources, size_t n, Str name, size_t guess) {
+    if (guess < n && str_eq(resources[guess], name))
+        return guess;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(resources[i], name))
+            return i;
+    return n;
+}
+
+void chunk_set_allocatable(
+    NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources) {
+    size_t n = chunk->n_resources;
+
+    for (size_t i = 0; i < n; i++)
+        chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] = 0;
+    for (size_t i = 0; i < allocatable->n; i++) {
+        size_t column = find_column(resources, n, allocatable->items[i].name, i);
+
+        if (column < n)
+            chunk_amounts(chunk, column, AMOUNT_ALLOCATABLE)[slot] =
+                amount_of(&allocatable->items[i]);
+    }
+}
+
+static void add_requests(
+    NodeChunk *chunk, size_t slot, const Resources *requests, const Str *resources) {
+    size_t n = chunk->n_resources;
+
+    for (size_t i = 0; i < requests->n; i++) {
+        size_t column = find_column(resources, n, requests->items[i].name, i);
+
+        if (column < n) {
+            int64_t *requested = &chunk_amounts(chunk, column, AMOUNT_REQUESTED)[slot];
+
+            *requested = num_add_sat(*requested, amount_of(&requests->items[i]));
+        }
+    }
+}
+
+void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
+    const PodList *pods = chunk->pods[slot];
+
+    chunk->n_pods[slot] = pods ? pods->n : 0;
+    for (size_t i = 0; i < chunk->n_resources; i++)
+        chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = 0;
+    for (uint32_t i = 0; i < chunk->n_pods[slot]; i++)
+        add_requests(chunk, slot, &pods->items[i]->requests, resources);
+    for (size_t i = 0; i < chunk->n_resources; i++)
+        chunk_amounts(chunk, i, AMOUNT_FREE)[slot] =
+            chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] -
+            chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot];
+}
+
+/* --- lists of pods ---------------------------------------------------------------- */
+
+static PodList *pod_list_new(Arena *arena, uint32_t n) {
+    size_t size = sizeof(PodList) + n * sizeof(const Pod *);
+    PodList *list = arena ? arena_alloc(arena, size) : malloc(size);
+
+    if (list) {
+        list->ref = REF_ONE;
+        list->n = 0;
+    }
+    return list;
+}
+
+static void add_pod(PodList *list, const Pod *pod, Arena *arena) {
+    list->items[list->n++] = arena ? pod : pod_record_ref(pod);
+}
+
+const PodList *pod_list_ref(const PodList *list) {
+    ref_take(COUNTED(list));
+    return list;
+}
+
+const PodList *pod_list_unref(const PodList *list) {
+    if (!list || !ref_drop(COUNTED(list)))
+        return NULL;
+    for (uint32_t i = 0; i < list->n; i++)
+        pod_record_unref(list->items[i]);
+    free(COUNTED(list));
+    return NULL;
+}
+
+int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret) {
+    uint32_t n = list ? list->n : 0;
+    PodList *longer = pod_list_new(arena, n + 1);
+
+    if (!longer)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < n; i++)
+        add_pod(longer, list->items[i], arena);
+    add_pod(longer, pod, arena);
+    *ret = longer;
+    return 0;
+}
+
+int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret) {
+    uint32_t n = list ? list->n : 0;
+    PodList *shorter = pod_list_new(arena, n);
+
+    if (!shorter)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < n; i++)
+        if (!str_eq(list->items[i]->uid, uid))
+            add_pod(shorter, list->items[i], arena);
+    *ret = shorter;
+    if (shorter->n == 0) {
+        if (!arena)
+            free(shorter);
+        *ret = NULL;
+    }
+    return 0;
+}

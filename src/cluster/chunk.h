@@ -1,0 +1,88 @@
+#pragma once
+
+/*
+ * NodeChunk: CHUNK_ROWS rows of a NodeTable, column by column.
+ *
+ * A table is a list of chunks. Chunks of a snapshot are refcounted and do not change
+ * once they are published: a new snapshot shares every chunk that nothing happened
+ * to, so publishing costs what changed. Chunks of a request's own table live in its
+ * arena and are never counted.
+ *
+ * A row without a node is all zero: no labels, not ready, offers nothing.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/ref.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+#define CHUNK_ROWS 64u /* one bit of a word each, and small enough to copy for one event */
+
+/* The living pods on one node. Immutable, refcounted like chunks. */
+typedef struct PodList {
+    Ref ref;
+    uint32_t n;
+    const Pod *items[]; /* records (cluster/record.h), one reference each; borrowed in an arena */
+} PodList;
+
+/* Three amounts a resource and row. Never negative, but for free. */
+typedef enum AmountKind {
+    AMOUNT_ALLOCATABLE,
+    AMOUNT_REQUESTED, /* by the living pods on the node */
+    AMOUNT_FREE,      /* allocatable less requested; below 0 when overcommitted */
+    _AMOUNT_KINDS,
+} AmountKind;
+
+typedef struct NodeChunk {
+    Ref ref;
+    uint32_t n_resources;
+    uint8_t is_ready[CHUNK_ROWS];         /* condition Ready is True */
+    uint8_t is_unschedulable[CHUNK_ROWS]; /* cordoned */
+    uint32_t taint_set[CHUNK_ROWS];       /* number of a list of taints; 0 is the empty one */
+    uint32_t n_pods[CHUNK_ROWS];
+    const Node *nodes[CHUNK_ROWS];   /* NULL: no node in this row */
+    const PodList *pods[CHUNK_ROWS]; /* NULL: none */
+    int64_t amounts[];               /* by resource, then AmountKind, then row */
+} NodeChunk;
+
+/* Zeroed, with one reference. NULL when out of memory. */
+NodeChunk *chunk_new(uint32_t n_resources);
+
+/* A copy that may be changed, with references of its own to nodes and lists; resources
+ * beyond those of @chunk are zero. @n_resources must not be less. */
+NodeChunk *chunk_copy(const NodeChunk *chunk, uint32_t n_resources);
+
+const NodeChunk *chunk_ref(const NodeChunk *chunk);
+const NodeChunk *chunk_unref(const NodeChunk *chunk); /* takes NULL, returns NULL */
+
+/* The same in an arena: nothing is counted, nodes and lists are borrowed. */
+NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources);
+NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
+
+/* Where the amounts of one resource and kind begin, in entries; a row's own is at its slot. */
+#define CHUNK_AMOUNT(resource, kind) (((size_t)(resource)*_AMOUNT_KINDS + (kind)) * CHUNK_ROWS)
+
+static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKind kind) {
+    return chunk->amounts + CHUNK_AMOUNT(resource, kind);
+}
+
+/* Sets allocatable of @slot; @resources are the names of the chunk's columns. What has no
+ * column is not counted. chunk_count_pods() must follow. */
+void chunk_set_allocatable(
+    NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
+
+/* Sets the number of pods, requested and free of @slot from its list of pods. Sums are made
+ * anew each time: one that has stopped at its limit cannot be counted down. */
+void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
+
+const PodList *pod_list_ref(const PodList *list);
+const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
+
+/* @list (which may be NULL) and @pod; @list less the pod @uid. Results own references to
+ * their pods, @arena NULL, or borrow them. An empty list is NULL, so failure is told by
+ * the return value: 0, or -ENOMEM. */
+int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
+int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);

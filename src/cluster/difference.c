@@ -1,0 +1,448 @@
+#include "cluster/difference.h"
+
+#include "base/error.h"
+#include "base/visible.h"
+#include "cluster/inventory.h"
+#include "model/time.h"
+
+/* What a field holds on one side. */
+typedef struct Value {
+    enum {
+        VALUE_ABSENT,
+        VALUE_TEXT,
+        VALUE_AMOUNT, /* of the resource in text */
+        VALUE_NUMBER,
+        VALUE_TIME,
+        VALUE_BOOL,
+        VALUE_TAINTS, /* several from here on */
+        VALUE_IMAGES,
+    } kind;
+    Str text;
+    int64_t number;
+    const Node *node;
+} Value;
+
+#define ABSENT ((Value){.kind = VALUE_ABSENT})
+#define TEXT(str) ((Value){.kind = VALUE_TEXT, .text = (str)})
+#define FIELD(str) (str_is_empty(str) ? ABSENT : TEXT(str)) /* empty and absent are alike */
+#define AMOUNT(name, amount)                                                                       \
+    ((Value){.kind = VALUE_AMOUNT, .text = (name), .number = (int64_t)(amount)})
+#define NUMBER(value) ((Value){.kind = VALUE_NUMBER, .number = (int64_t)(value)})
+#define TIME(sec) ((sec) == 0 ? ABSENT : (Value){.kind = VALUE_TIME, .number = (sec)})
+#define BOOL(value) ((Value){.kind = VALUE_BOOL, .number = (value)})
+#define TAINTS(of) ((Value){.kind = VALUE_TAINTS, .node = (of)})
+#define IMAGES(of) ((Value){.kind = VALUE_IMAGES, .node = (of)})
+
+/* Lines as they come, and what they are about. */
+typedef struct Report {
+    Buf *out;
+    size_t max_lines;
+    Difference *counts;
+    const char *kind; /* "node", "pod" */
+    Str namespace, name;
+} Report;
+
+/* --- lines -------------------------------------------------------------------- */
+
+/* Where the next line goes, or NULL: it is only counted. */
+static Buf *begin_line(Report *report) {
+    if (report->counts->n_lines++ >= report->max_lines)
+        return NULL;
+    buf_printf(report->out, "%s ", report->kind);
+    if (!str_is_empty(report->namespace)) {
+        (void)visible_append(report->out, report->namespace);
+        buf_append_char(report->out, '/');
+    }
+    (void)visible_append(report->out, report->name);
+    buf_append(report->out, STR(": "));
+    return report->out;
+}
+
+/* Cut to what is shown, but not inside a character. */
+static void print_cut(Buf *out, Str text) {
+    size_t len = text.len;
+
+    if (len > DIFFERENCE_VALUE_MAX) {
+        len = DIFFERENCE_VALUE_MAX;
+        while (len > 0 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
+            len--;
+    }
+    (void)visible_append(out, str_take(text, len));
+    if (len < text.len)
+        buf_append(out, STR("…"));
+}
+
+static void print_taints(Buf *out, const Taints *taints) {
+    static const char *const effects[] = {
+        [TAINT_ANY] = "",
+        [TAINT_NO_SCHEDULE] = ":NoSchedule",
+        [TAINT_PREFER_NO_SCHEDULE] = ":PreferNoSchedule",
+        [TAINT_NO_EXECUTE] = ":NoExecute",
+        [TAINT_UNKNOWN] = ":?",
+    };
+
+    buf_append_char(out, '[');
+    for (size_t i = 0; i < taints->n; i++) {
+        const Taint *taint = &taints->items[i];
+
+        buf_append(out, i > 0 ? STR(" ") : STR_NULL);
+        print_cut(out, taint->key);
+        buf_append(out, str_is_empty(taint->value) ? STR_NULL : STR("="));
+        print_cut(out, taint->value);
+        buf_append(out, str_from_c(effects[taint->effect]));
+    }
+    buf_append_char(out, ']');
+}
+
+static void print_value(Buf *out, Value value) {
+    switch (value.kind) {
+    case VALUE_ABSENT:
+        buf_append(out, STR("absent"));
+        break;
+    case VALUE_TEXT:
+        buf_append_char(out, '"');
+        print_cut(out, value.text);
+        buf_append_char(out, '"');
+        break;
+    case VALUE_AMOUNT:
+        resource_amount_print_exact(value.text, value.number, out);
+        break;
+    case VALUE_NUMBER:
+        buf_append_int(out, value.number);
+        break;
+    case VALUE_TIME:
+        time_print(value.number, out);
+        break;
+    case VALUE_BOOL:
+        buf_append(out, value.number ? STR("true") : STR("false"));
+        break;
+    case VALUE_TAINTS:
+        print_taints(out, &value.node->taints);
+        break;
+    case VALUE_IMAGES:
+        buf_append(out, STR("a list of "));
+        buf_append_int(out, (int64_t)value.node->n_images);
+        break;
+    }
+}
+
+/* --- fields ------------------------------------------------------------------- */
+
+static bool image_equal(const Image *a, const Image *b) {
+    if (a->size != b->size || a->n_names != b->n_names)
+        return false;
+    for (size_t i = 0; i < a->n_names; i++)
+        if (!str_eq(a->names[i], b->names[i]))
+            return false;
+    return true;
+}
+
+static bool images_equal(const Node *a, const Node *b) {
+    if (a->n_images != b->n_images)
+        return false;
+    for (size_t i = 0; i < a->n_images; i++)
+        if (!image_equal(&a->images[i], &b->images[i]))
+            return false;
+    return true;
+}
+
+static bool value_equal(Value a, Value b) {
+    if (a.kind != b.kind)
+        return false;
+    if (a.kind == VALUE_TEXT)
+        return str_eq(a.text, b.text);
+    if (a.kind == VALUE_TAINTS)
+        return taints_equal(&a.node->taints, &b.node->taints);
+    if (a.kind == VALUE_IMAGES)
+        return images_equal(a.node, b.node);
+    return a.number == b.number;
+}
+
+/* A line when the two are not the same: "label zone is "a" here, "b" there". */
+static void check(Report *report, const char *what, Str key, Value here, Value there) {
+    Buf *out = value_equal(here, there) ? NULL : begin_line(report);
+
+    if (!out)
+        return;
+    buf_append(out, str_from_c(what));
+    if (!str_is_empty(key)) {
+        buf_append_char(out, ' ');
+        print_cut(out, key);
+    }
+    buf_append(out, here.kind >= VALUE_TAINTS ? STR(" are ") : STR(" is "));
+    print_value(out, here);
+    buf_append(out, STR(" here, "));
+    print_value(out, there);
+    buf_append(out, STR(" there\n"));
+}
+
+/* Both are sorted by key. */
+static void check_labels(
+    Report *report, const char *what, const Labels *here, const Labels *there) {
+    size_t i = 0, j = 0;
+
+    while (i < here->n || j < there->n) {
+        const Label *a = i < here->n ? &here->items[i] : NULL;
+        const Label *b = j < there->n ? &there->items[j] : NULL;
+        int order = !a ? 1 : !b ? -1 : str_cmp(a->key, b->key);
+        Str key = order <= 0 ? a->key : b->key;
+
+        check(report,
+            what,
+            key,
+            order <= 0 ? TEXT(a->value) : ABSENT,
+            order >= 0 ? TEXT(b->value) : ABSENT);
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+static Value amount_of(const Resources *resources, Str name) {
+    const Resource *found = resources_find(resources, name);
+
+    return found ? AMOUNT(name, found->amount) : ABSENT;
+}
+
+static void check_resources(
+    Report *report, const char *what, const Resources *here, const Resources *there) {
+    for (size_t i = 0; i < here->n; i++)
+        check(report,
+            what,
+            here->items[i].name,
+            AMOUNT(here->items[i].name, here->items[i].amount),
+            amount_of(there, here->items[i].name));
+    for (size_t i = 0; i < there->n; i++)
+        if (!resources_find(here, there->items[i].name))
+            check(report,
+                what,
+                there->items[i].name,
+                ABSENT,
+                AMOUNT(there->items[i].name, there->items[i].amount));
+}
+
+/* --- nodes -------------------------------------------------------------------- */
+
+static Value status_of(const Node *node, Str type) {
+    for (size_t i = 0; i < node->n_conditions; i++)
+        if (str_eq(node->conditions[i].type, type))
+            return TEXT(node->conditions[i].status);
+    return ABSENT;
+}
+
+static void check_conditions(Report *report, const Node *here, const Node *there) {
+    for (size_t i = 0; i < here->n_conditions; i++) {
+        Str type = here->conditions[i].type;
+
+        check(report, "condition", type, TEXT(here->conditions[i].status), status_of(there, type));
+    }
+    for (size_t i = 0; i < there->n_conditions; i++) {
+        Str type = there->conditions[i].type;
+
+        if (status_of(here, type).kind == VALUE_ABSENT)
+            check(report, "condition", type, ABSENT, TEXT(there->conditions[i].status));
+    }
+}
+
+static void check_node(Report *report, const Node *here, const Node *there) {
+    size_t before = report->counts->n_lines;
+
+    check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
+    check(report, "creation", STR_NULL, TIME(here->created_at), TIME(there->created_at));
+    check_labels(report, "label", &here->labels, &there->labels);
+    check_labels(report, "annotation", &here->annotations, &there->annotations);
+    check(report, "taints", STR_NULL, TAINTS(here), TAINTS(there));
+    check(report,
+        "unschedulable",
+        STR_NULL,
+        BOOL(here->is_unschedulable),
+        BOOL(there->is_unschedulable));
+    check(report, "ready", STR_NULL, BOOL(here->is_ready), BOOL(there->is_ready));
+    check_conditions(report, here, there);
+    check_resources(report, "allocatable", &here->allocatable, &there->allocatable);
+    check(report, "images", STR_NULL, IMAGES(here), IMAGES(there));
+    report->counts->n_nodes_differ += report->counts->n_lines > before;
+}
+
+/* 0 where the table has no column: nobody there asks for any. */
+static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
+    size_t column = table_find_resource(table, resource);
+
+    return column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED);
+}
+
+/* The sums as the tables have them, not as they would have to be. */
+static void check_load(Report *report, const NodeTable *here, uint32_t here_row,
+    const NodeTable *there, uint32_t there_row) {
+    size_t before = report->counts->n_lines;
+
+    check(report,
+        "number of pods",
+        STR_NULL,
+        NUMBER(table_chunk(here, here_row)->n_pods[table_slot(here_row)]),
+        NUMBER(table_chunk(there, there_row)->n_pods[table_slot(there_row)]));
+    for (size_t i = 0; i < here->n_resources; i++) {
+        Str name = here->resources[i];
+
+        check(report,
+            "requested",
+            name,
+            AMOUNT(name, table_amount(here, here_row, i, AMOUNT_REQUESTED)),
+            AMOUNT(name, requested(there, there_row, name)));
+    }
+    for (size_t i = 0; i < there->n_resources; i++) {
+        Str name = there->resources[i];
+
+        if (table_find_resource(here, name) == SIZE_MAX)
+            check(report,
+                "requested",
+                name,
+                AMOUNT(name, 0),
+                AMOUNT(name, table_amount(there, there_row, i, AMOUNT_REQUESTED)));
+    }
+    report->counts->n_loads_differ += report->counts->n_lines > before;
+}
+
+/* @pod is NULL for nodes. */
+static void say_only(Report *report, const char *where, const InventoryPod *pod) {
+    Buf *out = begin_line(report);
+
+    if (!out)
+        return;
+    buf_printf(out, "only %s", where);
+    if (pod) {
+        bool is_placed = !str_is_empty(pod->node);
+
+        buf_append(out, is_placed ? STR(", on ") : STR(", nominated for "));
+        (void)visible_append(out, is_placed ? pod->node : pod->pod->nominated_node_name);
+    }
+    buf_append_char(out, '\n');
+}
+
+typedef struct Side {
+    const NodeTable *table;
+    Inventory inventory;
+    size_t at; /* the next node, or pod, to compare */
+} Side;
+
+static const Node *next_node(const Side *side) {
+    return side->at < side->inventory.n_rows
+               ? table_node(side->table, side->inventory.rows[side->at])
+               : NULL;
+}
+
+static void compare_nodes(Report *report, Side *here, Side *there) {
+    report->kind = "node";
+    here->at = there->at = 0;
+    for (;;) {
+        const Node *a = next_node(here), *b = next_node(there);
+        int order = !a ? 1 : !b ? -1 : str_cmp(a->name, b->name);
+
+        if (!a && !b)
+            return;
+        report->name = order <= 0 ? a->name : b->name;
+        if (order < 0) {
+            report->counts->n_nodes_only_here++;
+            say_only(report, "here", NULL);
+        } else if (order > 0) {
+            report->counts->n_nodes_only_there++;
+            say_only(report, "there", NULL);
+        } else {
+            check_node(report, a, b);
+            check_load(report,
+                here->table,
+                here->inventory.rows[here->at],
+                there->table,
+                there->inventory.rows[there->at]);
+        }
+        here->at += order <= 0;
+        there->at += order >= 0;
+    }
+}
+
+/* --- pods --------------------------------------------------------------------- */
+
+static void check_place(Report *report, const InventoryPod *here, const InventoryPod *there) {
+    size_t before = report->counts->n_lines;
+
+    check(report, "node", STR_NULL, FIELD(here->node), FIELD(there->node));
+    report->counts->n_pods_moved += report->counts->n_lines > before;
+}
+
+static void check_pod(Report *report, const Pod *here, const Pod *there) {
+    size_t before = report->counts->n_lines;
+
+    check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
+    check(report, "creation", STR_NULL, TIME(here->created_at), TIME(there->created_at));
+    check(report, "start", STR_NULL, TIME(here->started_at), TIME(there->started_at));
+    check_labels(report, "label", &here->labels, &there->labels);
+    check(report, "owner's kind", STR_NULL, FIELD(here->owner_kind), FIELD(there->owner_kind));
+    check(report, "owner's name", STR_NULL, FIELD(here->owner_name), FIELD(there->owner_name));
+    check(report, "owner's uid", STR_NULL, FIELD(here->owner_uid), FIELD(there->owner_uid));
+    check(report,
+        "nominated node",
+        STR_NULL,
+        FIELD(here->nominated_node_name),
+        FIELD(there->nominated_node_name));
+    check(report, "scheduler", STR_NULL, FIELD(here->scheduler_name), FIELD(there->scheduler_name));
+    check(report, "priority", STR_NULL, NUMBER(here->priority), NUMBER(there->priority));
+    check(report, "terminating", STR_NULL, BOOL(here->is_terminating), BOOL(there->is_terminating));
+    check_resources(report, "request", &here->requests, &there->requests);
+    report->counts->n_pods_differ += report->counts->n_lines > before;
+}
+
+static const InventoryPod *next_pod(const Side *side) {
+    return side->at < side->inventory.n_pods ? &side->inventory.pods[side->at] : NULL;
+}
+
+/* A pod that was made anew under its name is the same one with another UID: one line. */
+static int compare_names(const Pod *a, const Pod *b) {
+    int r = str_cmp(a->namespace, b->namespace);
+
+    return r != 0 ? r : str_cmp(a->name, b->name);
+}
+
+static void compare_pods(Report *report, Side *here, Side *there) {
+    report->kind = "pod";
+    here->at = there->at = 0;
+    for (;;) {
+        const InventoryPod *a = next_pod(here), *b = next_pod(there);
+        int order = !a ? 1 : !b ? -1 : compare_names(a->pod, b->pod);
+
+        if (!a && !b)
+            return;
+        report->namespace = order <= 0 ? a->pod->namespace : b->pod->namespace;
+        report->name = order <= 0 ? a->pod->name : b->pod->name;
+        if (order < 0) {
+            report->counts->n_pods_only_here++;
+            say_only(report, "here", a);
+        } else if (order > 0) {
+            report->counts->n_pods_only_there++;
+            say_only(report, "there", b);
+        } else {
+            check_place(report, a, b);
+            check_pod(report, a->pod, b->pod);
+        }
+        here->at += order <= 0;
+        there->at += order >= 0;
+    }
+}
+
+int difference_find(
+    const Snapshot *here, const Snapshot *there, size_t max_lines, Buf *out, Difference *ret) {
+    Side ours = {.table = snapshot_table(here)}, theirs = {.table = snapshot_table(there)};
+    Report report = {.out = out, .max_lines = max_lines, .counts = ret};
+    int r;
+
+    *ret = (Difference){0};
+    r = inventory_init(&ours.inventory, ours.table);
+    if (r == 0)
+        r = inventory_init(&theirs.inventory, theirs.table);
+    if (r == 0) {
+        compare_nodes(&report, &ours, &theirs);
+        compare_pods(&report, &ours, &theirs);
+        r = buf_error(out);
+    }
+    inventory_done(&ours.inventory);
+    inventory_done(&theirs.inventory);
+    return error_trace(r);
+}

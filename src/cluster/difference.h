@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Difference: how two snapshots differ, for people.
+ *
+ * "Here" is the one berth works with, "there" one that was read afresh. Every field that is
+ * kept counts, but for resourceVersion, which changes without any of them, and for
+ * tolerations of pods, which running ones do not keep. What nodes are asked for is compared
+ * as well: it is counted while events come in, so a wrong sum shows even where all objects
+ * are the same.
+ *
+ *     node n7: label zone is "a" here, "b" there
+ *     node n8: only there
+ *     pod shop/web-0: node is "n7" here, "n8" there
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "cluster/snapshot.h"
+
+#define DIFFERENCE_VALUE_MAX 80u /* bytes of a value that are shown */
+
+typedef struct Difference {
+    size_t n_nodes_only_here, n_nodes_only_there;
+    size_t n_nodes_differ; /* nodes, however many of their fields */
+    size_t n_loads_differ; /* nodes of both with other pods, or sums of what they ask for */
+    size_t n_pods_only_here, n_pods_only_there;
+    size_t n_pods_moved;  /* on another node */
+    size_t n_pods_differ; /* in something else */
+    size_t n_lines;       /* differences found, one line each */
+} Difference;
+
+/* Appends the first @max_lines differences to @out, a line each: nodes by name, then pods
+ * by namespace and name. All of them are counted. 0; -ENOMEM; or the error of @out. */
+int difference_find(
+    const Snapshot *here, const Snapshot *there, size_t max_lines, Buf *out, Difference *ret);
+
+static inline bool difference_is_none(const Difference *difference) {
+    return difference->n_lines == 0;
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+/*
+ * Dump: a snapshot as the text that `--cluster` reads.
+ *
+ * A v1 List of Node and Pod objects as kubectl writes them, one object a line, nodes by
+ * name, then pods by namespace and name: equal snapshots give equal text. It holds the
+ * fields that are kept, and nothing made up, but for three stand-ins:
+ *
+ *   requests            one container "sum" that asks for what the whole pod counts
+ *   deletionTimestamp   of a pod that is being deleted: 1970, as the real one is not kept
+ *   phase               of a finished pod: Failed; other pods have none
+ *
+ * Pods that are only assumed to be on a node look like pods that are bound to it. Read
+ * back, a dump gives an equal snapshot.
+ */
+
+#include <stddef.h>
+
+#include "base/str.h"
+#include "cluster/snapshot.h"
+
+#define DUMP_CHUNK ((size_t)64 * 1024) /* the most that is handed to a sink at once */
+
+/* The longest text of one object; a node with everything at its ceiling has less than 2 MiB. */
+#define DUMP_OBJECT_MAX ((size_t)64 * 1024 * 1024)
+
+typedef struct DumpSink {
+    int (*write)(void *context, Str bytes); /* 0, or a negative errno, which ends the dump */
+    void *context;
+} DumpSink;
+
+/* Needs memory for a list of the pods and for the longest object, not for the text. 0;
+ * -ENOMEM; -EFBIG over DUMP_OBJECT_MAX; or what the sink said. */
+int dump_write(const Snapshot *snapshot, DumpSink sink);

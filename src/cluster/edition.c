@@ -1,0 +1,410 @@
+#include "cluster/edition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "cluster/record.h"
+
+/* For lists of pointers and numbers only; the largest cluster needs a few MiB. */
+#define EDITION_BUDGET ((size_t)256 * 1024 * 1024)
+
+typedef struct Edition {
+    const Rows *rows;
+    const NodeTable *before; /* NULL: none */
+    Arena *arena;            /* gone with the edition */
+
+    VEC(Str) resources; /* words of before, then new ones, borrowed from records */
+    VEC(Taints) taint_sets;
+    VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
+    bool has_new_words;
+
+    size_t n_chunks, n_copied;
+    const NodeChunk **chunks; /* references */
+    NodeChunk **own;          /* those that are not shared yet; NULL: shared */
+    NodeNames *names;         /* a reference */
+} Edition;
+
+static void edition_done(Edition *edition) {
+    for (size_t i = 0; edition->chunks && i < edition->n_chunks; i++)
+        chunk_unref(edition->chunks[i]);
+    names_unref(edition->names);
+    arena_free(edition->arena);
+}
+
+/* --- words ----------------------------------------------------------------------- */
+
+static int add_resource(Edition *edition, Str name, size_t guess) {
+    Str *added;
+
+    if (guess < edition->resources.n && str_eq(edition->resources.items[guess], name))
+        return 0;
+    for (size_t i = 0; i < edition->resources.n; i++)
+        if (str_eq(edition->resources.items[i], name))
+            return 0;
+    if (edition->resources.n == TABLE_RESOURCES_MAX)
+        return 0;
+    added = VEC_PUSH(&edition->resources, edition->arena);
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = name;
+    edition->has_new_words = true;
+    return 0;
+}
+
+static int add_resources(Edition *edition, const Resources *resources) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < resources->n; i++)
+        r = add_resource(edition, resources->items[i].name, i);
+    return error_trace(r);
+}
+
+static uint64_t hash_taints(const Taints *taints) {
+    uint64_t hash = taints->n;
+
+    for (size_t i = 0; i < taints->n; i++) {
+        const Taint *taint = &taints->items[i];
+
+        hash = (hash ^ hash_str(taint->key)) * UINT64_C(0x9E3779B97F4A7C15);
+        hash = (hash ^ hash_str(taint->value)) * UINT64_C(0x9E3779B97F4A7C15) + taint->effect;
+    }
+    return hash;
+}
+
+static int add_taint_set(Edition *edition, const Taints *taints) {
+    Taints *added = VEC_PUSH(&edition->taint_sets, edition->arena);
+
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = *taints;
+    edition->has_new_words = true;
+    return 0;
+}
+
+/* Of all sets; only when one is searched for, which is rare. */
+static int hash_taint_sets(Edition *edition) {
+    while (edition->taint_hashes.n < edition->taint_sets.n) {
+        const Taints *taints = &edition->taint_sets.items[edition->taint_hashes.n];
+        uint64_t *hash = VEC_PUSH(&edition->taint_hashes, edition->arena);
+
+        if (!hash)
+            return error_origin(-ENOMEM);
+        *hash = hash_taints(taints);
+    }
+    return 0;
+}
+
+/* Clusters have a handful of distinct lists; one in which every node has its own pays
+ * with a search over hashes whenever a node's taints change. */
+static int number_taints(Edition *edition, const Taints *taints, uint32_t *number) {
+    uint64_t hash;
+    int r;
+
+    if (taints_equal(&edition->taint_sets.items[*number], taints))
+        return 0;
+    r = hash_taint_sets(edition);
+    if (r < 0)
+        return error_trace(r);
+    hash = hash_taints(taints);
+    for (size_t i = 0; i < edition->taint_sets.n; i++) {
+        if (edition->taint_hashes.items[i] == hash &&
+            taints_equal(&edition->taint_sets.items[i], taints)) {
+            *number = (uint32_t)i;
+            return 0;
+        }
+    }
+    *number = (uint32_t)edition->taint_sets.n;
+    return error_trace(add_taint_set(edition, taints));
+}
+
+/* Takes over the words of before; the first edition starts with those that are always
+ * there. */
+static int start_words(Edition *edition) {
+    static const Str resources[] = {[TABLE_CPU] = STR("cpu"), [TABLE_MEMORY] = STR("memory")};
+    static const Taints no_taints[1];
+    static const NodeTable first = {
+        .resources = resources,
+        .n_resources = ELEMENTS_OF(resources),
+        .taint_sets = no_taints,
+        .n_taint_sets = 1,
+    };
+    const NodeTable *from = edition->before ? edition->before : &first;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < from->n_resources; i++)
+        r = add_resource(edition, from->resources[i], i);
+    for (size_t i = 0; r == 0 && i < from->n_taint_sets; i++)
+        r = add_taint_set(edition, &from->taint_sets[i]);
+    edition->has_new_words = !edition->before;
+    return error_trace(r);
+}
+
+/* The place of a row, or NULL: nobody's, or not a row any more. */
+static const Place *place_at(const Edition *edition, size_t row) {
+    return row < edition->rows->n_rows ? edition->rows->by_row[row] : NULL;
+}
+
+static uint64_t changed_in(const Edition *edition, size_t chunk) {
+    return chunk < edition->rows->n_rooms / CHUNK_ROWS ? edition->rows->changed[chunk] : 0;
+}
+
+static int collect_resources_of(Edition *edition, const Place *place) {
+    int r = add_resources(edition, &place->node->allocatable);
+
+    for (uint32_t i = 0; r == 0 && place->has_pods_changed && i < place->n_pods; i++)
+        r = add_resources(edition, &place->pods[i]->requests);
+    return error_trace(r);
+}
+
+/* Before any chunk is made: how wide chunks are depends on it. */
+static int collect_resources(Edition *edition) {
+    int r = 0;
+
+    for (size_t chunk = 0; chunk < edition->n_chunks; chunk++) {
+        for (uint64_t left = changed_in(edition, chunk); r == 0 && left; left &= left - 1) {
+            size_t row = chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left);
+
+            if (place_at(edition, row))
+                r = collect_resources_of(edition, place_at(edition, row));
+        }
+    }
+    return error_trace(r);
+}
+
+/* --- chunks ---------------------------------------------------------------------- */
+
+static int list_pods(const Place *place, const PodList **ret) {
+    PodList *list;
+
+    *ret = NULL;
+    if (place->n_pods == 0)
+        return 0;
+    list = malloc(sizeof(*list) + place->n_pods * sizeof(list->items[0]));
+    if (!list)
+        return error_origin(-ENOMEM);
+    list->ref = REF_ONE;
+    list->n = place->n_pods;
+    for (uint32_t i = 0; i < place->n_pods; i++)
+        list->items[i] = pod_record_ref(place->pods[i]);
+    *ret = list;
+    return 0;
+}
+
+static void clear_slot(NodeChunk *chunk, size_t slot, const Str *resources) {
+    chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
+    chunk->pods[slot] = pod_list_unref(chunk->pods[slot]);
+    chunk->is_ready[slot] = chunk->is_unschedulable[slot] = 0;
+    chunk->taint_set[slot] = 0;
+    chunk_set_allocatable(chunk, slot, &(Resources){0}, resources);
+    chunk_count_pods(chunk, slot, resources);
+}
+
+static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Place *place) {
+    const Node *node = place->node;
+    int r = number_taints(edition, &node->taints, &chunk->taint_set[slot]);
+
+    if (r < 0)
+        return error_trace(r);
+    if (place->has_pods_changed) {
+        const PodList *pods;
+
+        r = list_pods(place, &pods);
+        if (r < 0)
+            return error_trace(r);
+        pod_list_unref(chunk->pods[slot]);
+        chunk->pods[slot] = pods;
+    }
+    node_record_unref(chunk->nodes[slot]);
+    chunk->nodes[slot] = node_record_ref(node);
+    chunk->is_ready[slot] = node->is_ready;
+    chunk->is_unschedulable[slot] = node->is_unschedulable;
+    chunk_set_allocatable(chunk, slot, &node->allocatable, edition->resources.items);
+    chunk_count_pods(chunk, slot, edition->resources.items);
+    return 0;
+}
+
+/* A chunk of our own at @i, with what was there before. */
+static int own_chunk(Edition *edition, size_t i) {
+    const NodeChunk *old = edition->chunks[i];
+    uint32_t n_resources = (uint32_t)edition->resources.n;
+    NodeChunk *own = old ? chunk_copy(old, n_resources) : chunk_new(n_resources);
+
+    if (!own)
+        return error_origin(-ENOMEM);
+    chunk_unref(old);
+    edition->chunks[i] = edition->own[i] = own;
+    edition->n_copied++;
+    return 0;
+}
+
+static int make_chunk(Edition *edition, size_t i) {
+    uint64_t changed = changed_in(edition, i);
+    bool is_old = edition->before && i < edition->before->n_chunks;
+    int r;
+
+    if (is_old)
+        edition->chunks[i] = chunk_ref(edition->before->chunks[i]);
+    if (is_old && !changed && edition->chunks[i]->n_resources == edition->resources.n)
+        return 0;
+    r = own_chunk(edition, i);
+    for (; r == 0 && changed; changed &= changed - 1) {
+        size_t slot = (size_t)__builtin_ctzll(changed);
+        const Place *place = place_at(edition, i * CHUNK_ROWS + slot);
+
+        if (place)
+            r = fill_slot(edition, edition->own[i], slot, place);
+        else
+            clear_slot(edition->own[i], slot, edition->resources.items);
+    }
+    return error_trace(r);
+}
+
+static int make_chunks(Edition *edition) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < edition->n_chunks; i++)
+        r = make_chunk(edition, i);
+    return error_trace(r);
+}
+
+/* --- taint sets that nobody has any more ------------------------------------------- */
+
+/* New numbers by old ones for the sets that rows have, 0 for the others: their count. */
+static size_t renumber(const Edition *edition, uint32_t *numbers) {
+    size_t n_live = 1; /* the empty one */
+
+    for (size_t i = 0; i < edition->n_chunks; i++) {
+        for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
+            uint32_t *number = &numbers[edition->chunks[i]->taint_set[slot]];
+
+            if (edition->chunks[i]->taint_set[slot] != 0 && *number == 0)
+                *number = (uint32_t)n_live++;
+        }
+    }
+    return n_live;
+}
+
+/* Numbers change in every chunk. */
+static int apply_numbers(Edition *edition, const uint32_t *numbers) {
+    for (size_t i = 0; i < edition->n_chunks; i++) {
+        int r = edition->own[i] ? 0 : own_chunk(edition, i);
+
+        if (r < 0)
+            return error_trace(r);
+        for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
+            edition->own[i]->taint_set[slot] = numbers[edition->own[i]->taint_set[slot]];
+    }
+    return 0;
+}
+
+/* Copies every chunk, so it must be rare: each time more sets have come since than rows
+ * can have. */
+static int drop_unused_taints(Edition *edition) {
+    size_t n = edition->taint_sets.n, n_live;
+    uint32_t *numbers;
+    Taints *kept;
+
+    if (n <= EDITION_TAINT_SETS_SPARE || !edition->has_new_words)
+        return 0;
+    numbers = ARENA_ARRAY(edition->arena, uint32_t, n);
+    kept = ARENA_ARRAY(edition->arena, Taints, n);
+    if (!numbers || !kept)
+        return error_origin(-ENOMEM);
+    n_live = renumber(edition, numbers);
+    if (n <= 2 * n_live + EDITION_TAINT_SETS_SPARE)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (numbers[i])
+            kept[numbers[i]] = edition->taint_sets.items[i];
+    edition->taint_sets.items = kept;
+    edition->taint_sets.n = n_live;
+    return error_trace(apply_numbers(edition, numbers));
+}
+
+/* --- together -------------------------------------------------------------------- */
+
+static int make_names(Edition *edition) {
+    const Rows *rows = edition->rows;
+    const NodeTable *before = edition->before;
+    Str *names;
+
+    if (before && !rows->has_set_changed) {
+        edition->names = names_ref((NodeNames *)(uintptr_t)before->names);
+        return 0;
+    }
+    names = ARENA_ARRAY(edition->arena, Str, rows->n_rows);
+    if (!names)
+        return error_origin(-ENOMEM);
+    for (size_t row = 0; row < rows->n_rows; row++)
+        if (rows->by_row[row])
+            names[row] = rows->by_row[row]->name;
+    return error_trace(
+        names_new(names, rows->n_rows, before ? before->names : NULL, &edition->names));
+}
+
+static const Words *make_words(const Edition *edition, const Snapshot *before) {
+    if (!edition->has_new_words)
+        return words_ref(snapshot_words(before));
+    return words_new(edition->resources.items,
+        edition->resources.n,
+        edition->taint_sets.items,
+        edition->taint_sets.n);
+}
+
+static int edition_start(Edition *edition, const Rows *rows, const Snapshot *before) {
+    edition->rows = rows;
+    edition->before = before ? snapshot_table(before) : NULL;
+    edition->n_chunks = rows->n_rows / CHUNK_ROWS + 1;
+    edition->arena = arena_new(EDITION_BUDGET);
+    if (!edition->arena)
+        return error_origin(-ENOMEM);
+    edition->chunks = ARENA_ARRAY(edition->arena, const NodeChunk *, edition->n_chunks);
+    edition->own = ARENA_ARRAY(edition->arena, NodeChunk *, edition->n_chunks);
+    if (!edition->chunks || !edition->own)
+        return error_origin(-ENOMEM);
+    return error_trace(start_words(edition));
+}
+
+/* Hands everything over. */
+static int edition_finish(Edition *edition, const Snapshot *before, const Pod *const *nominated,
+    size_t n_nominated, Snapshot **ret) {
+    const Words *words = make_words(edition, before);
+    NodeTable table = {
+        .n_rows = edition->rows->n_rows,
+        .names = edition->names,
+        .chunks = edition->chunks,
+        .n_chunks = edition->n_chunks,
+        .nominated = nominated,
+        .n_nominated = n_nominated,
+    };
+
+    if (!words)
+        return error_origin(-ENOMEM);
+    edition->names = NULL;
+    edition->n_chunks = 0;
+    return error_trace(snapshot_new(&table, words, ret));
+}
+
+int edition_make(const Rows *rows, const Snapshot *before, const Pod *const *nominated,
+    size_t n_nominated, Snapshot **ret, size_t *ret_copied) {
+    _cleanup_(edition_done) Edition edition = {0};
+    int r = edition_start(&edition, rows, before);
+
+    if (r == 0)
+        r = collect_resources(&edition);
+    if (r == 0)
+        r = make_chunks(&edition);
+    if (r == 0)
+        r = drop_unused_taints(&edition);
+    if (r == 0)
+        r = make_names(&edition);
+    if (r == 0)
+        r = edition_finish(&edition, before, nominated, n_nominated, ret);
+    if (r == 0)
+        *ret_copied = edition.n_copied;
+    return error_trace(r);
+}

@@ -1,0 +1,71 @@
+#include "cluster/inventory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+static int compare_pods(const void *a, const void *b) {
+    const Pod *left = ((const InventoryPod *)a)->pod, *right = ((const InventoryPod *)b)->pod;
+    int r = str_cmp(left->namespace, right->namespace);
+
+    if (r == 0)
+        r = str_cmp(left->name, right->name);
+    return r != 0 ? r : str_cmp(left->uid, right->uid);
+}
+
+static int compare_rows(const void *a, const void *b, void *context) {
+    const NodeTable *table = context;
+
+    return str_cmp(table_node(table, *(const uint32_t *)a)->name,
+        table_node(table, *(const uint32_t *)b)->name);
+}
+
+static size_t count_pods(const NodeTable *table) {
+    size_t n = table->n_nominated;
+
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+
+        n += list ? list->n : 0;
+    }
+    return n;
+}
+
+static void take_row(Inventory *inventory, const NodeTable *table, uint32_t row) {
+    const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+    const Node *node = table_node(table, row);
+
+    if (!node)
+        return;
+    inventory->rows[inventory->n_rows++] = row;
+    for (uint32_t i = 0; list && i < list->n; i++)
+        inventory->pods[inventory->n_pods++] =
+            (InventoryPod){.pod = list->items[i], .node = node->name};
+}
+
+int inventory_init(Inventory *inventory, const NodeTable *table) {
+    NodeTable of = *table; /* qsort_r() takes no const */
+
+    *inventory = (Inventory){
+        .rows = calloc(table->n_rows + 1, sizeof(*inventory->rows)),
+        .pods = calloc(count_pods(table) + 1, sizeof(*inventory->pods)),
+    };
+    if (!inventory->rows || !inventory->pods) {
+        inventory_done(inventory);
+        return error_origin(-ENOMEM);
+    }
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        take_row(inventory, table, row);
+    for (size_t i = 0; i < table->n_nominated; i++)
+        inventory->pods[inventory->n_pods++] = (InventoryPod){.pod = table->nominated[i]};
+    qsort_r(inventory->rows, inventory->n_rows, sizeof(*inventory->rows), compare_rows, &of);
+    qsort(inventory->pods, inventory->n_pods, sizeof(*inventory->pods), compare_pods);
+    return 0;
+}
+
+void inventory_done(Inventory *inventory) {
+    free(inventory->rows);
+    free(inventory->pods);
+    *inventory = (Inventory){0};
+}

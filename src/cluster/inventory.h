@@ -1,0 +1,31 @@
+#pragma once
+
+/*
+ * Inventory: what is in a table, in an order that does not depend on how it came there.
+ *
+ * Rows and lists of pods keep the order in which things happened; two clusters that
+ * are the same are told to be so, and written the same, only once they are sorted.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "cluster/table.h"
+
+typedef struct InventoryPod {
+    const Pod *pod;
+    Str node; /* where it counts, whatever the pod says itself; empty: promised only */
+} InventoryPod;
+
+typedef struct Inventory {
+    uint32_t *rows; /* of the nodes, by name */
+    size_t n_rows;
+    InventoryPod *pods; /* by namespace, name and UID */
+    size_t n_pods;
+} Inventory;
+
+/* Everything is borrowed from @table but the two arrays: inventory_done(). 0, or
+ * -ENOMEM. */
+int inventory_init(Inventory *inventory, const NodeTable *table);
+void inventory_done(Inventory *inventory); /* takes a zeroed one */

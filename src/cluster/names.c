@@ -1,0 +1,139 @@
+#include "cluster/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "model/node.h"
+
+/* 50,000 names of the greatest length there is, with literals and index. */
+#define NAMES_BUDGET ((size_t)64 * 1024 * 1024)
+
+static int index_names(NodeNames *names) {
+    for (size_t row = 0; row < names->n_rows; row++) {
+        int r;
+
+        if (str_is_empty(names->names[row]))
+            continue;
+        names->n_nodes++;
+        if (map_find(&names->index, names->names[row]) != MAP_NONE)
+            continue;
+        r = map_add(&names->index, names->names[row], (uint32_t)row);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret) {
+    *ret = (NodeNames){.n_rows = n_rows, .names = names, .index = MAP_INIT_IN(arena)};
+    return error_trace(index_names(ret));
+}
+
+/* All literals in one block: packed, they are a quarter smaller than one by one, and
+ * every request goes over them. The name is a part of its literal. */
+static int copy_names(NodeNames *ret, const Str *names) {
+    Str *copies = ARENA_ARRAY(ret->arena, Str, ret->n_rows);
+    size_t size = 0;
+    char *at;
+
+    for (size_t row = 0; row < ret->n_rows; row++)
+        size += names[row].len + 3;
+    at = arena_alloc(ret->arena, size);
+    if (!copies || !at)
+        return error_origin(-ENOMEM);
+    ret->names = copies;
+    for (size_t row = 0; row < ret->n_rows; row++) {
+        size_t len = names[row].len;
+
+        if (len == 0)
+            continue;
+        at[0] = ',';
+        at[1] = '"';
+        memcpy(at + 2, names[row].ptr, len);
+        at[len + 2] = '"';
+        copies[row] = str_of(at + 2, len);
+        /* Node names are DNS labels; quotes around them make them JSON. One that is not is
+         * never guessed, only looked up. */
+        if (node_name_is_valid(names[row])) {
+            ret->guesses[row].literal = at;
+            ret->guesses[row].len = (uint32_t)len + 3;
+        }
+        at += len + 3;
+    }
+    return 0;
+}
+
+static bool had_row(const NodeNames *before, size_t row, Str name) {
+    return before && row < before->n_rows && str_eq(before->names[row], name);
+}
+
+static void set_since(NodeNames *names, const NodeNames *before) {
+    names->version = before ? before->version + 1 : 1;
+    for (size_t row = 0; row < names->n_rows; row++)
+        names->since[row] =
+            had_row(before, row, names->names[row]) ? before->since[row] : names->version;
+}
+
+/* What followed a node last time, where both are still there; else the next row that is
+ * taken: until a request has shown its order, the cluster's own is the best guess. The
+ * unknown node has no literal, so nothing ever matches it. */
+static void set_followers(NodeNames *names, const NodeNames *before) {
+    uint32_t next = (uint32_t)names->n_rows;
+
+    for (size_t row = names->n_rows + 1; row-- > 0;) {
+        uint32_t follower = next;
+
+        if (before && row < before->n_rows && row < names->n_rows) {
+            uint32_t was =
+                atomic_load_explicit(&before->guesses[row].follower, memory_order_relaxed);
+
+            if (was < names->n_rows && had_row(before, was, names->names[was]))
+                follower = was;
+        }
+        atomic_init(&names->guesses[row].follower, follower);
+        if (row < names->n_rows && names->guesses[row].len > 0)
+            next = (uint32_t)row;
+    }
+}
+
+int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeNames **ret) {
+    _cleanup_(names_unrefp) NodeNames *copy = calloc(1, sizeof(*copy));
+    int r;
+
+    if (!copy)
+        return error_origin(-ENOMEM);
+    copy->ref = REF_ONE;
+    copy->arena = arena_new(NAMES_BUDGET);
+    if (!copy->arena)
+        return error_origin(-ENOMEM);
+    copy->n_rows = n_rows;
+    copy->since = ARENA_ARRAY(copy->arena, uint64_t, n_rows);
+    copy->guesses = ARENA_ARRAY(copy->arena, Guess, n_rows + 1);
+    copy->index = MAP_INIT_IN(copy->arena);
+    if (!copy->since || !copy->guesses)
+        return error_origin(-ENOMEM);
+    r = copy_names(copy, names);
+    if (r == 0)
+        r = index_names(copy);
+    if (r < 0)
+        return error_trace(r);
+    set_since(copy, before);
+    set_followers(copy, before);
+    *ret = TAKE_PTR(copy);
+    return 0;
+}
+
+NodeNames *names_ref(NodeNames *names) {
+    ref_take(&names->ref);
+    return names;
+}
+
+NodeNames *names_unref(NodeNames *names) {
+    if (names && ref_drop(&names->ref)) {
+        arena_free(names->arena);
+        free(names);
+    }
+    return NULL;
+}

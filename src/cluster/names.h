@@ -1,0 +1,60 @@
+#pragma once
+
+/*
+ * NodeNames: which row is which node.
+ *
+ * Shared by all snapshots between two changes of the set of nodes. A node keeps its
+ * row while it exists; the row of one that is gone is empty until another takes it.
+ *
+ * Guesses: kube-scheduler asks for nodes in much the same order every time, so the
+ * name that followed last time mostly follows again. A guess is no state: a wrong one
+ * costs time, never correctness.
+ *
+ * Threads: reference and read from any; followers are written by any.
+ */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/ref.h"
+#include "base/str.h"
+
+typedef struct Guess {
+    const char *literal;       /* a comma and the name as a JSON string, quotes included */
+    uint32_t len;              /* 0: no guess */
+    _Atomic uint32_t follower; /* row of the node that followed this one */
+} Guess;
+
+typedef struct NodeNames {
+    Ref ref;
+    Arena *arena;     /* of its own; NULL: it lives in somebody else's, uncounted */
+    size_t n_rows;    /* rows are below this; the unknown node is row n_rows */
+    size_t n_nodes;   /* rows that are taken */
+    const Str *names; /* by row; empty: nobody's */
+    uint64_t *since;  /* by row: the version in which this name got it */
+    uint64_t version; /* grows with every change of the set */
+    Guess *guesses;   /* by row, the unknown node included; NULL in a request's own table */
+    Map index;        /* name to row; of equal names the first */
+} NodeNames;
+
+/* Of @names by row; empty ones are free rows. Strings are copied. @before: the version that
+ * this one follows, for since and followers; NULL: none. 0, or -ENOMEM. */
+int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeNames **ret);
+
+/* In @arena, with strings borrowed and no guesses. 0, or -ENOMEM. */
+int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret);
+
+NodeNames *names_ref(NodeNames *names);
+NodeNames *names_unref(NodeNames *names); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(NodeNames *, names_unref)
+
+/* The row of @name, or n_rows. */
+static inline uint32_t names_find(const NodeNames *names, Str name) {
+    uint32_t row = map_find(&names->index, name);
+
+    return row == MAP_NONE ? (uint32_t)names->n_rows : row;
+}

@@ -1,0 +1,430 @@
+#include "cluster/record.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+
+#include "cluster/pool.h"
+
+/* A record and everything of its own are one allocation: arrays first, then bytes. */
+typedef struct NodeRecord {
+    Ref ref;
+    Node node;
+} NodeRecord;
+
+/* What the pods of one template have in common. The arrays follow, in the order of their
+ * counts; a Pod points into them. */
+typedef struct PodShape {
+    Str namespace;
+    Str owner_kind, owner_name, owner_uid;
+    Str scheduler_name;
+    int64_t priority;
+    size_t n_labels, n_requests, n_tolerations;
+} PodShape;
+
+typedef struct PodRecord {
+    Ref ref;
+    PodShape *shape;
+    Pod pod;
+    char text[];
+} PodRecord;
+
+/* --- pieces ---------------------------------------------------------------------- */
+
+/* The next @size bytes of a block; sizes of what is not text keep it aligned. */
+static void *carve(char **at, size_t size) {
+    void *piece = *at;
+
+    *at += size;
+    return piece;
+}
+
+static Str carve_text(char **at, Str text) {
+    char *copy;
+
+    if (str_is_empty(text))
+        return STR_NULL;
+    copy = carve(at, text.len);
+    memcpy(copy, text.ptr, text.len);
+    return str_of(copy, text.len);
+}
+
+static bool take_labels(Pool *pool, const Labels *from, Label *to) {
+    for (size_t i = 0; i < from->n; i++)
+        if (!text_take(pool, from->items[i].key, &to[i].key) ||
+            !text_take(pool, from->items[i].value, &to[i].value))
+            return false;
+    return true;
+}
+
+static void drop_labels(const Label *labels, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        text_drop(labels[i].key);
+        text_drop(labels[i].value);
+    }
+}
+
+static bool take_resources(Pool *pool, const Resources *from, Resource *to) {
+    for (size_t i = 0; i < from->n; i++) {
+        to[i].amount = from->items[i].amount;
+        if (!text_take(pool, from->items[i].name, &to[i].name))
+            return false;
+    }
+    return true;
+}
+
+static void drop_resources(const Resource *resources, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        text_drop(resources[i].name);
+}
+
+static bool labels_equal(const Labels *a, const Labels *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!str_eq(a->items[i].key, b->items[i].key) ||
+            !str_eq(a->items[i].value, b->items[i].value))
+            return false;
+    return true;
+}
+
+static bool resources_equal(const Resources *a, const Resources *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->items[i].amount != b->items[i].amount || !str_eq(a->items[i].name, b->items[i].name))
+            return false;
+    return true;
+}
+
+/* --- nodes ----------------------------------------------------------------------- */
+
+static NodeRecord *node_record_of(const Node *node) {
+    return (NodeRecord *)((uintptr_t)node - offsetof(NodeRecord, node));
+}
+
+static void release_strings(void *block, size_t size) {
+    const Str *strings = block;
+
+    for (size_t i = 0; i < size / sizeof(*strings); i++)
+        text_drop(strings[i]);
+}
+
+/* Many nodes have pulled the same image. */
+static bool take_image(Pool *pool, const Image *from, Image *to) {
+    Str *names = block_new(from->n_names * sizeof(Str), release_strings);
+
+    if (!names)
+        return false;
+    for (size_t i = 0; i < from->n_names; i++) {
+        if (!text_take(pool, from->names[i], &names[i])) {
+            block_drop(names);
+            return false;
+        }
+    }
+    *to = (Image){.names = block_share(pool, names), .n_names = from->n_names, .size = from->size};
+    return to->names;
+}
+
+static bool take_images(Pool *pool, const Node *from, Image *to) {
+    for (size_t i = 0; i < from->n_images; i++)
+        if (!take_image(pool, &from->images[i], &to[i]))
+            return false;
+    return true;
+}
+
+/* Values of annotations are rarely the same on two nodes. */
+static bool take_annotations(Pool *pool, const Labels *from, Label *to, char **at) {
+    for (size_t i = 0; i < from->n; i++) {
+        to[i].value = carve_text(at, from->items[i].value);
+        if (!text_take(pool, from->items[i].key, &to[i].key))
+            return false;
+    }
+    return true;
+}
+
+static bool take_taints(Pool *pool, const Taints *from, Taint *to) {
+    for (size_t i = 0; i < from->n; i++) {
+        to[i].effect = from->items[i].effect;
+        if (!text_take(pool, from->items[i].key, &to[i].key) ||
+            !text_take(pool, from->items[i].value, &to[i].value))
+            return false;
+    }
+    return true;
+}
+
+static bool take_conditions(Pool *pool, const Node *from, Condition *to) {
+    for (size_t i = 0; i < from->n_conditions; i++)
+        if (!text_take(pool, from->conditions[i].type, &to[i].type) ||
+            !text_take(pool, from->conditions[i].status, &to[i].status))
+            return false;
+    return true;
+}
+
+static size_t node_record_size(const Node *node) {
+    size_t size = sizeof(NodeRecord);
+
+    size += (node->labels.n + node->annotations.n) * sizeof(Label);
+    size += node->taints.n * sizeof(Taint);
+    size += node->n_conditions * sizeof(Condition);
+    size += node->allocatable.n * sizeof(Resource);
+    size += node->n_images * sizeof(Image);
+    size += node->name.len + node->uid.len + node->resource_version.len;
+    for (size_t i = 0; i < node->annotations.n; i++)
+        size += node->annotations.items[i].value.len;
+    return size;
+}
+
+const Node *node_record_new(Pool *pool, const Node *from) {
+    NodeRecord *record = calloc(1, node_record_size(from));
+    char *at = (char *)(record + 1);
+    Label *labels, *annotations;
+    Taint *taints;
+    Condition *conditions;
+    Image *images;
+    Node *node;
+
+    if (!record)
+        return NULL;
+    record->ref = REF_ONE;
+    node = &record->node;
+    *node = *from;
+    node->labels.items = labels = carve(&at, from->labels.n * sizeof(Label));
+    node->annotations.items = annotations = carve(&at, from->annotations.n * sizeof(Label));
+    node->taints.items = taints = carve(&at, from->taints.n * sizeof(Taint));
+    node->conditions = conditions = carve(&at, from->n_conditions * sizeof(Condition));
+    node->allocatable.items = carve(&at, from->allocatable.n * sizeof(Resource));
+    node->images = images = carve(&at, from->n_images * sizeof(Image));
+    node->name = carve_text(&at, from->name);
+    node->uid = carve_text(&at, from->uid);
+    node->resource_version = carve_text(&at, from->resource_version);
+    if (!take_labels(pool, &from->labels, labels) ||
+        !take_annotations(pool, &from->annotations, annotations, &at) ||
+        !take_taints(pool, &from->taints, taints) || !take_conditions(pool, from, conditions) ||
+        !take_resources(pool, &from->allocatable, node->allocatable.items) ||
+        !take_images(pool, from, images))
+        return node_record_unref(node);
+    return node;
+}
+
+const Node *node_record_ref(const Node *node) {
+    ref_take(&node_record_of(node)->ref);
+    return node;
+}
+
+const Node *node_record_unref(const Node *node) {
+    if (!node || !ref_drop(&node_record_of(node)->ref))
+        return NULL;
+    drop_labels(node->labels.items, node->labels.n);
+    for (size_t i = 0; i < node->annotations.n; i++)
+        text_drop(node->annotations.items[i].key);
+    for (size_t i = 0; i < node->taints.n; i++) {
+        text_drop(node->taints.items[i].key);
+        text_drop(node->taints.items[i].value);
+    }
+    for (size_t i = 0; i < node->n_conditions; i++) {
+        text_drop(node->conditions[i].type);
+        text_drop(node->conditions[i].status);
+    }
+    drop_resources(node->allocatable.items, node->allocatable.n);
+    for (size_t i = 0; i < node->n_images; i++)
+        block_drop((void *)(uintptr_t)node->images[i].names);
+    free(node_record_of(node));
+    return NULL;
+}
+
+static bool conditions_equal(const Node *a, const Node *b) {
+    if (a->n_conditions != b->n_conditions)
+        return false;
+    for (size_t i = 0; i < a->n_conditions; i++)
+        if (!str_eq(a->conditions[i].type, b->conditions[i].type) ||
+            !str_eq(a->conditions[i].status, b->conditions[i].status))
+            return false;
+    return true;
+}
+
+static bool image_equal(const Image *a, const Image *b) {
+    if (a->size != b->size || a->n_names != b->n_names)
+        return false;
+    for (size_t i = 0; a->names != b->names && i < a->n_names; i++)
+        if (!str_eq(a->names[i], b->names[i]))
+            return false;
+    return true;
+}
+
+static bool images_equal(const Node *a, const Node *b) {
+    if (a->n_images != b->n_images)
+        return false;
+    for (size_t i = 0; i < a->n_images; i++)
+        if (!image_equal(&a->images[i], &b->images[i]))
+            return false;
+    return true;
+}
+
+bool node_record_equal(const Node *a, const Node *b) {
+    return a == b ||
+           (str_eq(a->name, b->name) && str_eq(a->uid, b->uid) && a->created_at == b->created_at &&
+               a->is_unschedulable == b->is_unschedulable && a->is_ready == b->is_ready &&
+               taints_equal(&a->taints, &b->taints) && conditions_equal(a, b) &&
+               labels_equal(&a->labels, &b->labels) &&
+               labels_equal(&a->annotations, &b->annotations) &&
+               resources_equal(&a->allocatable, &b->allocatable) && images_equal(a, b));
+}
+
+/* --- pods ------------------------------------------------------------------------ */
+
+static PodRecord *pod_record_of(const Pod *pod) {
+    return (PodRecord *)((uintptr_t)pod - offsetof(PodRecord, pod));
+}
+
+static Label *shape_labels(PodShape *shape) {
+    return (Label *)(shape + 1);
+}
+
+static Resource *shape_requests(PodShape *shape) {
+    return (Resource *)(shape_labels(shape) + shape->n_labels);
+}
+
+static Toleration *shape_tolerations(PodShape *shape) {
+    return (Toleration *)(shape_requests(shape) + shape->n_requests);
+}
+
+static void release_shape(void *block, size_t size) {
+    PodShape *shape = block;
+    const Toleration *tolerations = shape_tolerations(shape);
+
+    (void)size;
+    text_drop(shape->namespace);
+    text_drop(shape->owner_kind);
+    text_drop(shape->owner_name);
+    text_drop(shape->owner_uid);
+    text_drop(shape->scheduler_name);
+    drop_labels(shape_labels(shape), shape->n_labels);
+    drop_resources(shape_requests(shape), shape->n_requests);
+    for (size_t i = 0; i < shape->n_tolerations; i++) {
+        text_drop(tolerations[i].key);
+        text_drop(tolerations[i].value);
+    }
+}
+
+/* Field by field: padding stays zero, so that equal shapes are equal bytes. */
+static bool take_tolerations(Pool *pool, const Toleration *from, size_t n, Toleration *to) {
+    for (size_t i = 0; i < n; i++) {
+        to[i].exists = from[i].exists;
+        to[i].effect = from[i].effect;
+        if (!text_take(pool, from[i].key, &to[i].key) ||
+            !text_take(pool, from[i].value, &to[i].value))
+            return false;
+    }
+    return true;
+}
+
+static bool shape_fill(PodShape *shape, Pool *pool, const Pod *pod) {
+    shape->priority = pod->priority;
+    return text_take(pool, pod->namespace, &shape->namespace) &&
+           text_take(pool, pod->owner_kind, &shape->owner_kind) &&
+           text_take(pool, pod->owner_name, &shape->owner_name) &&
+           text_take(pool, pod->owner_uid, &shape->owner_uid) &&
+           text_take(pool, pod->scheduler_name, &shape->scheduler_name) &&
+           take_labels(pool, &pod->labels, shape_labels(shape)) &&
+           take_resources(pool, &pod->requests, shape_requests(shape)) &&
+           take_tolerations(
+               pool, pod->tolerations.items, shape->n_tolerations, shape_tolerations(shape));
+}
+
+static PodShape *shape_new(Pool *pool, const Pod *pod, bool with_tolerations) {
+    size_t n_tolerations = with_tolerations ? pod->tolerations.n : 0;
+    PodShape *shape =
+        block_new(sizeof(PodShape) + pod->labels.n * sizeof(Label) +
+                      pod->requests.n * sizeof(Resource) + n_tolerations * sizeof(Toleration),
+            release_shape);
+
+    if (!shape)
+        return NULL;
+    shape->n_labels = pod->labels.n;
+    shape->n_requests = pod->requests.n;
+    shape->n_tolerations = n_tolerations;
+    if (!shape_fill(shape, pool, pod)) {
+        block_drop(shape);
+        return NULL;
+    }
+    return block_share(pool, shape);
+}
+
+static void wear_shape(Pod *pod, PodShape *shape) {
+    pod->namespace = shape->namespace;
+    pod->owner_kind = shape->owner_kind;
+    pod->owner_name = shape->owner_name;
+    pod->owner_uid = shape->owner_uid;
+    pod->scheduler_name = shape->scheduler_name;
+    pod->priority = shape->priority;
+    pod->labels = (Labels){.items = shape_labels(shape), .n = shape->n_labels};
+    pod->requests = (Resources){.items = shape_requests(shape), .n = shape->n_requests};
+    pod->tolerations = (Tolerations){.items = shape_tolerations(shape), .n = shape->n_tolerations};
+}
+
+const Pod *pod_record_new(Pool *pool, const Pod *from, bool with_tolerations) {
+    size_t n_bytes = from->name.len + from->uid.len + from->resource_version.len;
+    PodRecord *record = calloc(1, sizeof(*record) + n_bytes);
+    char *at;
+    Pod *pod;
+
+    if (!record)
+        return NULL;
+    record->ref = REF_ONE;
+    at = record->text;
+    pod = &record->pod;
+    pod->name = carve_text(&at, from->name);
+    pod->uid = carve_text(&at, from->uid);
+    pod->resource_version = carve_text(&at, from->resource_version);
+    pod->created_at = from->created_at;
+    pod->started_at = from->started_at;
+    pod->is_terminal = from->is_terminal;
+    pod->is_terminating = from->is_terminating;
+    record->shape = shape_new(pool, from, with_tolerations);
+    if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
+        !text_take(pool, from->nominated_node_name, &pod->nominated_node_name))
+        return pod_record_unref(pod);
+    wear_shape(pod, record->shape);
+    return pod;
+}
+
+const Pod *pod_record_ref(const Pod *pod) {
+    ref_take(&pod_record_of(pod)->ref);
+    return pod;
+}
+
+const Pod *pod_record_unref(const Pod *pod) {
+    if (!pod || !ref_drop(&pod_record_of(pod)->ref))
+        return NULL;
+    text_drop(pod->node_name);
+    text_drop(pod->nominated_node_name);
+    block_drop(pod_record_of(pod)->shape);
+    free(pod_record_of(pod));
+    return NULL;
+}
+
+static bool tolerations_equal(const Tolerations *a, const Tolerations *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->items[i].exists != b->items[i].exists || a->items[i].effect != b->items[i].effect ||
+            !str_eq(a->items[i].key, b->items[i].key) ||
+            !str_eq(a->items[i].value, b->items[i].value))
+            return false;
+    return true;
+}
+
+bool pod_record_equal(const Pod *a, const Pod *b) {
+    return a == b ||
+           (str_eq(a->uid, b->uid) && str_eq(a->name, b->name) &&
+               str_eq(a->namespace, b->namespace) && str_eq(a->node_name, b->node_name) &&
+               str_eq(a->nominated_node_name, b->nominated_node_name) &&
+               a->created_at == b->created_at && a->started_at == b->started_at &&
+               a->is_terminal == b->is_terminal && a->is_terminating == b->is_terminating &&
+               a->priority == b->priority && str_eq(a->owner_kind, b->owner_kind) &&
+               str_eq(a->owner_name, b->owner_name) && str_eq(a->owner_uid, b->owner_uid) &&
+               str_eq(a->scheduler_name, b->scheduler_name) &&
+               labels_equal(&a->labels, &b->labels) &&
+               resources_equal(&a->requests, &b->requests) &&
+               tolerations_equal(&a->tolerations, &b->tolerations));
+}

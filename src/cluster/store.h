@@ -1,0 +1,106 @@
+#pragma once
+
+/*
+ * Store: the cluster while it changes.
+ *
+ * One thread owns a store, applies what it learns (watch events, lists, binds of our
+ * own) and publishes a Snapshot now and then. Publishing costs what changed since the
+ * last time: chunks that nothing happened to are shared with the snapshots before.
+ *
+ * Nodes keep their row as long as they exist, also over a relist. A pod is known by
+ * namespace and name; a new UID under the same name is a new pod. Requested amounts
+ * count every pod that has a node and is not finished, as kube-scheduler does
+ * (model/pod.h: pod_decode), and the pods of the ledger.
+ *
+ * A relist is staged: store_list_begin(), any number of objects, store_list_end().
+ * Until the end nothing of it is to be seen; then objects that it did not name are
+ * gone, all at once. Objects that say nothing new share the record that is there, so
+ * that staging a whole cluster takes little memory. (By content, not resourceVersion:
+ * heartbeats change that one all the time. A record keeps the resourceVersion with which
+ * its content came.)
+ *
+ * The ledger: store_assume() counts a pod on a node before any watch shows it there,
+ * until the watch does, the pod is gone, store_forget(), or its time is over.
+ *
+ * Everything here is a pure function of what was applied; time is an argument.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+/* Over these, objects are not taken (STORE_FULL): named ceilings of what an API server can
+ * make us hold. */
+#define STORE_NODES_MAX 50000u
+#define STORE_PODS_MAX 1000000u
+#define STORE_LEDGER_MAX 65536u
+
+typedef struct Store Store;
+
+Store *store_new(void);          /* NULL when out of memory */
+Store *store_free(Store *store); /* snapshots live on. Takes NULL */
+DEFINE_CLEANUP(Store *, store_free)
+
+/* What came of applying something. Negative: -ENOMEM, and nothing has changed. */
+enum {
+    _STORE_OK,
+    STORE_BOUND, /* pods: it was not known to have a node before, and now has one (which may
+                  * itself be unknown) and has not ended */
+    STORE_FULL,  /* over a ceiling: not taken */
+};
+
+/* Adds, or replaces the one of the same name. The object may be gone afterwards. Nodes
+ * without a name are passed over. */
+int store_apply_node(Store *store, const Node *node);
+int store_apply_pod(Store *store, const Pod *pod);
+
+/* Unknown ones are passed over. A pod of another UID than @uid stays (an old event about
+ * a pod that has been made anew); @uid empty: any. */
+int store_remove_node(Store *store, Str name);
+int store_remove_pod(Store *store, Str namespace, Str name, Str uid);
+
+typedef enum StoreKind {
+    STORE_NODES,
+    STORE_PODS,
+} StoreKind;
+
+/* Objects and the end belong between a beginning and an end. Of two objects of one name
+ * the later one counts. */
+void store_list_begin(Store *store, StoreKind kind); /* drops what was staged of @kind */
+int store_list_node(Store *store, const Node *node);
+int store_list_pod(Store *store, const Pod *pod);
+int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
+
+/* Counts @pod on @node, whatever the pod itself says, until @until_nsec. Replaces an
+ * entry of the same UID. Nothing to do when the watch shows it there already. */
+int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
+int store_forget(Store *store, Str uid); /* unknown UIDs are passed over */
+
+/* Drops entries that are over; how many. INT64_MAX through @ret_next when none is left. */
+size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next);
+
+/* NULL when unknown; borrowed until the store changes. */
+const Node *store_find_node(const Store *store, Str name);
+const Pod *store_find_pod(const Store *store, Str namespace, Str name);
+
+/* A snapshot of everything applied so far; the same as last time (one more reference)
+ * when nothing that anybody can see has changed. The caller unrefs it. 0, or -ENOMEM. */
+int store_publish(Store *store, Snapshot **ret);
+bool store_is_dirty(const Store *store); /* store_publish() would make a new one */
+
+typedef struct StoreFigures {
+    size_t n_nodes, n_pods, n_assumed; /* pods: all that are kept, finished ones are not */
+    size_t n_chunks_copied;            /* since the start: what publishing has cost */
+    size_t n_parts;                    /* shared parts (cluster/record.h) */
+} StoreFigures;
+
+void store_figures(const Store *store, StoreFigures *ret);
+
+/* For tests: lower ceilings. */
+void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t ledger_max);

@@ -1,0 +1,40 @@
+#pragma once
+
+/*
+ * Model: what a Store must be, in the simplest way.
+ *
+ * A small universe of nodes and pods in plain arrays. Random operations go to a store
+ * and to the model; whenever the store publishes, every column of every row is worked
+ * out anew from the arrays and compared.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MODEL_NODES_MAX 256u
+#define MODEL_PODS_MAX 1024u
+
+/* Where decisions come from: bytes of a fuzzer, or a seed. */
+typedef struct Dice {
+    const uint8_t *data; /* NULL: from the seed, without end */
+    size_t n_left;
+    uint64_t seed;
+} Dice;
+
+typedef struct ModelOptions {
+    unsigned n_nodes, n_pods;                 /* in the universe */
+    unsigned nodes_max, pods_max, ledger_max; /* the store's ceilings */
+    unsigned publish_every;                   /* events, about */
+    size_t n_events;
+    /* Around each call of the store; NULL: nothing. With them -ENOMEM is an outcome. */
+    void (*arm)(unsigned roll);
+    void (*disarm)(void);
+} ModelOptions;
+
+typedef struct ModelTally {
+    size_t n_events, n_published, n_failed, n_bound, n_full, n_lists, n_expired;
+} ModelTally;
+
+/* NULL, or what is wrong (static). @tally may be NULL. */
+const char *model_run(const ModelOptions *options, Dice *dice, ModelTally *tally);

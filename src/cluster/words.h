@@ -1,0 +1,33 @@
+#pragma once
+
+/*
+ * Words: what the numbers in the rows of a snapshot stand for.
+ *
+ * The names of resource columns and the distinct lists of taints. Both mostly grow at
+ * the end, so that numbers in chunks that nothing happened to stay valid, and rarely
+ * at all: snapshots share their words until then.
+ *
+ * Immutable, refcounted, one block. Threads: reference and read from any.
+ */
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "model/taint.h"
+
+typedef struct Words {
+    Ref ref;
+    size_t n_resources, n_taint_sets;
+    Str *resources;
+    Taints *taint_sets;
+} Words;
+
+/* Copies everything. NULL when out of memory. */
+const Words *words_new(
+    const Str *resources, size_t n_resources, const Taints *taint_sets, size_t n_taint_sets);
+
+const Words *words_ref(const Words *words);
+const Words *words_unref(const Words *words); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(const Words *, words_unref)

@@ -1,0 +1,161 @@
+#include "extender/view.h"
+
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "cluster/store.h"
+#include "extender/verbs.h"
+#include "policy/test-scene.h"
+
+enum { NODES = 5 * CHUNK_ROWS };
+
+static void add_nodes(Store *store) {
+    for (unsigned i = 0; i < NODES; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        assert_int_equal(
+            store_apply_node(store, &(Node){.name = str_from_c(name), .is_ready = true}), 0);
+    }
+}
+
+static View *next_view(Store *store, Program *program, const View *before) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    View *view = NULL;
+
+    assert_int_equal(store_publish(store, &snapshot), 0);
+    assert_int_equal(view_new(snapshot, program, before, &view), 0);
+    return view;
+}
+
+static uint16_t failing(const View *view, uint32_t row) {
+    return FACTS_COLUMN(
+        &view->facts, row, view->facts.layout.failing[0], uint16_t)[table_slot(row)];
+}
+
+static size_t n_shared(const View *a, const View *b) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->facts.n_chunks && i < b->facts.n_chunks; i++)
+        n += a->facts.chunks[i] == b->facts.chunks[i];
+    return n;
+}
+
+/* What did not change is not worked out again, and what did is right. */
+static void test_facts_are_shared(void **state) {
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *first = NULL, *second = NULL, *third = NULL;
+    Scene scene, other;
+
+    (void)state;
+    scene_init_text(&scene, "policy: {filters: [{name: ready, nodeReady: true}]}\n");
+    scene_init_text(&other, "policy: {filters: [{name: ready, nodeReady: true}]}\n");
+    add_nodes(store);
+    first = next_view(store, scene.program, NULL);
+    assert_int_equal(failing(first, 70), VERDICT_PASS);
+    assert_int_equal(failing(first, NODES), 0); /* the node nobody knows */
+    assert_int_equal(store_apply_node(store, &(Node){.name = STR("n70")}), 0);
+    second = next_view(store, scene.program, first);
+    assert_int_equal(first->facts.n_chunks, NODES / CHUNK_ROWS + 1);
+    assert_int_equal(n_shared(first, second), first->facts.n_chunks - 1);
+    assert_int_equal(failing(second, 70), 0);
+    assert_int_equal(failing(second, 71), VERDICT_PASS);
+    assert_int_equal(failing(first, 70), VERDICT_PASS); /* who has the old view keeps it */
+    first = view_unref(first);
+    assert_int_equal(failing(second, 3), VERDICT_PASS); /* shared, and not gone with it */
+    third = next_view(store, other.program, second);
+    assert_int_equal(n_shared(second, third), 0); /* another program's facts are others */
+    scene_done(&scene);
+    scene_done(&other);
+}
+
+/* As if a pod were gone or another there: only the chunk it is in is looked at again. */
+static void test_adjust_is_local(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    Pod pod = {.name = STR("p"), .uid = STR("u"), .node_name = STR("n70")};
+    Pod stranger = {.uid = STR("v")};
+    Sight sight;
+    Scene scene;
+
+    (void)state;
+    scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
+    add_nodes(store);
+    assert_true(store_apply_pod(store, &pod) >= 0);
+    view = next_view(store, scene.program, NULL);
+    assert_int_equal(failing(view, 70), 0);
+
+    sight = (Sight){.table = view->table, .facts = &view->facts};
+    assert_int_equal(view_adjust(view, &stranger, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
+    assert_ptr_equal(sight.table, view->table); /* nothing to do */
+    assert_ptr_equal(sight.facts, &view->facts);
+
+    assert_int_equal(view_adjust(view, &pod, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
+    assert_int_equal(
+        FACTS_COLUMN(sight.facts, 70, sight.facts->layout.failing[0], uint16_t)[6], VERDICT_PASS);
+    for (size_t i = 0; i < view->facts.n_chunks; i++)
+        assert_int_equal(sight.facts->chunks[i] == view->facts.chunks[i], i != 1);
+    scene_done(&scene);
+}
+
+static void test_may_bind(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *view = NULL, *later = NULL;
+    Pod first = {.name = STR("p"), .uid = STR("u")};
+    Pod second = {.name = STR("q"), .uid = STR("v")};
+    Scene scene;
+    Str reason;
+
+    (void)state;
+    scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1, reason: full}]}\n");
+    add_nodes(store);
+    view = next_view(store, scene.program, NULL);
+    assert_true(extender_may_bind(view, &first, STR("n1"), arena, &reason));
+    assert_true(extender_may_bind(view, &second, STR("n1"), arena, &reason));
+    assert_false(extender_may_bind(view, &first, STR("other"), arena, &reason));
+    assert_text("reason", reason, "node is not known to berth");
+
+    assert_int_equal(store_assume(store, &first, STR("n1"), INT64_MAX), 0);
+    later = next_view(store, scene.program, view);
+    assert_false(extender_may_bind(later, &second, STR("n1"), arena, &reason));
+    assert_text("reason", reason, "full");
+    assert_true(extender_may_bind(later, &second, STR("n2"), arena, &reason));
+    scene_done(&scene);
+}
+
+/* A cluster that is still being listed is none: a node looks emptier without its pods. */
+static void test_awaits_cluster(void **state) {
+    static const char *const bodies[] = {
+        "{\"Pod\":{},\"NodeNames\":[\"a\"]}",
+        "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}",
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    _cleanup_(view_unrefp) View *view = NULL;
+    Answer answer;
+    Scene scene;
+
+    (void)state;
+    scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
+    assert_int_equal(view_new(NULL, scene.program, NULL, &view), 0);
+    view->awaits_cluster = true;
+    for (size_t i = 0; i < ELEMENTS_OF(bodies); i++) {
+        extender_filter(view, str_from_c(bodies[i]), arena, &answer);
+        assert_int_equal(answer.status, 200);
+        assert_true(str_has_prefix(answer.decision.error, STR("berth: the cluster has not been")));
+        assert_null(answer.decision.said);
+    }
+    scene_done(&scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts_are_shared),
+        cmocka_unit_test(test_adjust_is_local),
+        cmocka_unit_test(test_may_bind),
+        cmocka_unit_test(test_awaits_cluster),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+#include "input/dumpfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cluster/dump.h"
+
+#define DUMP_PATH_MAX 4096u
+
+static int write_all(void *context, Str bytes) {
+    int fd = *(const int *)context;
+
+    while (bytes.len > 0) {
+        ssize_t n = write(fd, bytes.ptr, bytes.len);
+
+        if (n < 0 && errno != EINTR)
+            return error_origin(-errno);
+        if (n > 0)
+            bytes = str_skip(bytes, (size_t)n);
+    }
+    return 0;
+}
+
+static int write_to(int fd, const Snapshot *snapshot) {
+    return error_trace(dump_write(snapshot, (DumpSink){.write = write_all, .context = &fd}));
+}
+
+/* A new file of that name, or none. */
+static int write_new(const char *path, const Snapshot *snapshot) {
+    int fd, r;
+
+    (void)unlink(path); /* left behind by a dump that was cut off */
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_origin(-errno);
+    r = write_to(fd, snapshot);
+    if (close(fd) < 0 && r == 0)
+        r = error_origin(-errno);
+    if (r < 0)
+        (void)unlink(path);
+    return error_trace(r);
+}
+
+int dump_file_write(const char *path, const Snapshot *snapshot, char *error) {
+    char beside[DUMP_PATH_MAX];
+    int r;
+
+    if (strcmp(path, "-") == 0) {
+        r = write_to(STDOUT_FILENO, snapshot);
+    } else if ((size_t)snprintf(beside, sizeof(beside), "%s.new", path) >= sizeof(beside)) {
+        r = error_origin(-ENAMETOOLONG);
+    } else {
+        r = write_new(beside, snapshot);
+        if (r == 0 && rename(beside, path) < 0)
+            r = error_origin(-errno);
+    }
+    if (r < 0)
+        (void)snprintf(error, DUMP_FILE_ERROR_MAX, "cannot write %s: %s", path, strerror(-r));
+    return error_trace(r);
+}
