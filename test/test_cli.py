@@ -17,7 +17,7 @@ import pytest
 from client import PATIENCE, REPOSITORY, get, write_cluster
 
 FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-COMMANDS = ["serve", "check", "explain", "demo", "version"]
+COMMANDS = ["serve", "check", "explain", "dump", "demo", "version"]
 
 GOOD = """\
 apiVersion: berth.dev/v1alpha1
@@ -152,7 +152,7 @@ def test_help(run, arguments):
         assert re.search(rf"^  {command} +[a-z]", result.stdout, re.M)
 
 
-@pytest.mark.parametrize("command", COMMANDS[:4])
+@pytest.mark.parametrize("command", COMMANDS[:5])
 def test_help_of_a_command(run, command):
     result = run(command, "--help")
     assert result.returncode == FINE and result.stderr == ""
@@ -162,10 +162,13 @@ def test_help_of_a_command(run, command):
     assert run(command, "-h").stdout == result.stdout
 
 
+SWITCHES = {"--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up"}
+
+
 def test_help_lists_every_flag_of_serve(run):
     """What the program says it takes and what it takes are the same."""
     text = run("serve", "--help").stdout
-    for flag in set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help", "--insecure-http"}:
+    for flag in set(re.findall(r"--[a-z][a-z-]+", text)) - SWITCHES:
         result = run("serve", flag)
         assert result.returncode == USAGE
         assert f"option '{flag}' requires an argument" in result.stderr

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/visible.h"
+#include "cli/cluster-source.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "extender/explain.h"
@@ -30,7 +31,9 @@
 #define ROWS_SHOWN 20u /* of each kind, unless --all */
 
 typedef struct Settings {
-    const char *cluster, *pod;
+    ClusterSource source;
+    const char *pod;  /* a file */
+    const char *name; /* NAMESPACE/NAME, instead */
     const char *policies[POLICIES_MAX];
     size_t n_policies;
     const char *node; /* only this one; NULL: all */
@@ -41,17 +44,20 @@ typedef struct Settings {
 static void print_help(FILE *out) {
     (void)fprintf(out,
         "usage: %s explain --cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
+        "       %s explain --kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
         "\n"
         "Shows for each node whether the pod may go there, which rule says no and why,\n"
         "and how the score comes about.\n"
         "\n"
-        "  --cluster FILE        nodes and pods, as `kubectl get nodes,pods -A -o json`\n"
+        "%s"
         "  --pod FILE            the pod, JSON or YAML; \"-\" is standard input\n"
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
         "  --node NAME           this node only, with every rule it fails\n"
         "  --all                 every node, not only the first %u of each kind\n"
         "  -o table|json         how to print it                              [table]\n",
         program_name,
+        program_name,
+        CLUSTER_SOURCE_HELP,
         ROWS_SHOWN);
 }
 
@@ -379,23 +385,33 @@ static int load_view(const Settings *settings, Arena *arena, View **ret) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(buf_done) Buf problems = BUF_INIT(EXPLAIN_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
-    char error[OBJECTS_ERROR_MAX];
     int r = policies_load(settings->policies, settings->n_policies, &diags, &program);
 
     diag_list_print(&diags, terminal_has_colour(stderr), &problems);
     (void)terminal_print(stderr, buf_str(&problems));
     if (r != 0)
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
-    r = cluster_load(settings->cluster, &snapshot, error);
-    if (r < 0) {
-        terminal_complain("berth explain", error);
-        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-    }
-    if (view_new(snapshot, program, ret) < 0) {
+    r = cluster_source_load(&settings->source, "berth explain", &snapshot);
+    if (r != 0)
+        return r;
+    if (view_new(snapshot, program, /* before= */ NULL, ret) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
     }
     return 0;
+}
+
+static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
+    char error[OBJECTS_ERROR_MAX];
+    int r;
+
+    if (settings->name)
+        return cluster_source_pod(&settings->source, "berth explain", settings->name, arena, ret);
+    r = pod_load(settings->pod, arena, ret, error);
+    if (r == 0)
+        return 0;
+    terminal_complain("berth explain", error);
+    return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
 static const NodeExplanation *find_node(const Explanation *explanation, const char *name) {
@@ -410,18 +426,14 @@ static int explain(const Settings *settings) {
     _cleanup_(view_unrefp) View *view = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
     const NodeExplanation *only = NULL;
-    char error[OBJECTS_ERROR_MAX];
     Explanation explanation;
     Pod pod;
     int r = arena ? load_view(settings, arena, &view) : EXIT_UNREACHABLE;
 
+    if (r == 0)
+        r = load_pod(settings, arena, &pod);
     if (r != 0)
         return r;
-    r = pod_load(settings->pod, arena, &pod, error);
-    if (r < 0) {
-        terminal_complain("berth explain", error);
-        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-    }
     if (extender_explain(view, &pod, arena, &explanation) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
@@ -447,9 +459,6 @@ static int usage_error(const char *what) {
 
 static int set_option(Settings *settings, int option) {
     switch (option) {
-    case 'c':
-        settings->cluster = optarg;
-        return 0;
     case 'p':
         settings->pod = optarg;
         return 0;
@@ -470,14 +479,25 @@ static int set_option(Settings *settings, int option) {
         settings->json = strcmp(optarg, "json") == 0;
         return 0;
     default:
+        if (cluster_source_set(&settings->source, option, optarg))
+            return 0;
         print_help(stderr);
         return EXIT_USAGE;
     }
 }
 
+/* NULL when all that is needed was given, once; else what is wrong. */
+static const char *check_settings(const Settings *settings) {
+    if (settings->name && !cluster_source_is_live(&settings->source))
+        return "a pod by name needs --kubeconfig or --in-cluster";
+    if (!settings->name == !settings->pod)
+        return "--cluster and --pod are needed, or --kubeconfig and NAMESPACE/NAME";
+    return cluster_source_check(&settings->source);
+}
+
 int cmd_explain(int argc, char *argv[]) {
     static const struct option options[] = {
-        {"cluster", required_argument, NULL, 'c'},
+        CLUSTER_SOURCE_OPTIONS,
         {"pod", required_argument, NULL, 'p'},
         {"policy", required_argument, NULL, 'P'},
         {"node", required_argument, NULL, 'n'},
@@ -487,6 +507,7 @@ int cmd_explain(int argc, char *argv[]) {
         {0},
     };
     Settings settings = {0};
+    const char *wrong;
     int option;
 
     while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
@@ -501,8 +522,9 @@ int cmd_explain(int argc, char *argv[]) {
             return r;
     }
     if (optind < argc)
-        return usage_error("it takes options only");
-    if (!settings.cluster || !settings.pod)
-        return usage_error("--cluster and --pod are needed");
-    return explain(&settings);
+        settings.name = argv[optind++];
+    if (optind < argc)
+        return usage_error("it takes one pod");
+    wrong = check_settings(&settings);
+    return wrong ? usage_error(wrong) : explain(&settings);
 }

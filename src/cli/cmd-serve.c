@@ -23,6 +23,7 @@ typedef struct Settings {
     DaemonOptions daemon;
     const char *policies[POLICIES_MAX];
     Str client_names[CLIENT_NAMES_MAX];
+    Str managed[LIVE_MANAGED_RESOURCES_MAX];
     Listen listen;
     LogLevel log_level;
     LogFormat log_format;
@@ -70,12 +71,28 @@ static int add_client_name(Settings *settings, const char *value) {
     return 0;
 }
 
+static int add_managed(Settings *settings, const char *value) {
+    if (settings->daemon.live.n_managed == LIVE_MANAGED_RESOURCES_MAX)
+        return usage_error("managed-resource", value, "too many names");
+    settings->managed[settings->daemon.live.n_managed++] = str_from_c(value);
+    return 0;
+}
+
 /* --- options ------------------------------------------------------------------- */
 
 enum {
     OPTION_LISTEN = 256,
     OPTION_POLICY,
     OPTION_CLUSTER,
+    OPTION_KUBECONFIG,
+    OPTION_CONTEXT,
+    OPTION_IN_CLUSTER,
+    OPTION_WATCH_SILENCE,
+    OPTION_BIND,
+    OPTION_BIND_WINDOW,
+    OPTION_WAKE_UP,
+    OPTION_MANAGED_RESOURCE,
+    OPTION_DUMP_FILE,
     OPTION_TLS_CERT,
     OPTION_TLS_KEY,
     OPTION_CLIENT_CA,
@@ -100,6 +117,15 @@ static const struct option long_options[] = {
     {"listen", required_argument, NULL, OPTION_LISTEN},
     {"policy", required_argument, NULL, OPTION_POLICY},
     {"cluster", required_argument, NULL, OPTION_CLUSTER},
+    {"kubeconfig", required_argument, NULL, OPTION_KUBECONFIG},
+    {"context", required_argument, NULL, OPTION_CONTEXT},
+    {"in-cluster", no_argument, NULL, OPTION_IN_CLUSTER},
+    {"watch-silence", required_argument, NULL, OPTION_WATCH_SILENCE},
+    {"bind", no_argument, NULL, OPTION_BIND},
+    {"bind-window", required_argument, NULL, OPTION_BIND_WINDOW},
+    {"wake-up", no_argument, NULL, OPTION_WAKE_UP},
+    {"managed-resource", required_argument, NULL, OPTION_MANAGED_RESOURCE},
+    {"dump-file", required_argument, NULL, OPTION_DUMP_FILE},
     {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
     {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
     {"client-ca", required_argument, NULL, OPTION_CLIENT_CA},
@@ -128,12 +154,29 @@ static void print_help(FILE *out) {
         "\n"
         "Answers kube-scheduler's filter, prioritize, preempt and bind calls.\n"
         "Prints \"listening on URL\" once it serves. SIGHUP reads policies, cluster and\n"
-        "certificates again (changed files are noticed anyway); SIGTERM ends it in order.\n"
+        "certificates again (changed files are noticed anyway); SIGUSR2 writes the cluster\n"
+        "as berth sees it to --dump-file; SIGTERM ends it in order.\n"
         "\n"
         "  --listen ADDR:PORT     where to listen; port 0 picks one      [127.0.0.1:8080]\n"
         "  --policy FILE-OR-DIR   placement policies; may be repeated    [all nodes pass]\n"
+        "\n"
+        "The cluster, one of these; needed when kube-scheduler sends names only\n"
+        "  --kubeconfig FILE      watch the API server that this file names\n"
+        "  --context NAME         with another of its contexts than the current one\n"
+        "  --in-cluster           watch with the service account of the pod berth runs in\n"
         "  --cluster FILE         nodes and pods, as `kubectl get nodes,pods -A -o json`\n"
-        "                         prints them; needed when kube-scheduler sends names only\n"
+        "                         prints them\n"
+        "\n"
+        "With a cluster that is watched\n"
+        "  --bind                 answer the bind verb (needs the right to create\n"
+        "                         pods/binding)\n"
+        "  --bind-window SEC      how long after its filter a pod may be bound      [900]\n"
+        "  --wake-up              annotate nodes that would pass now, so that\n"
+        "                         kube-scheduler tries again (needs the right to patch nodes)\n"
+        "  --managed-resource NAME  as in the scheduler's managedResources: other pods are\n"
+        "                         not missed when they are bound without us; may be repeated\n"
+        "  --watch-silence SEC    give up a watch that says nothing for so long     [150]\n"
+        "  --dump-file FILE       where SIGUSR2 writes                  [berth-dump.json]\n"
         "\n"
         "Security\n"
         "  --tls-cert FILE --tls-key FILE   serve HTTPS (PEM)\n"
@@ -200,6 +243,30 @@ static int set_option(Settings *settings, int option, const char *name, const ch
     case OPTION_CLUSTER:
         daemon->cluster_path = value;
         return 0;
+    case OPTION_KUBECONFIG:
+        daemon->live.kubeconfig = value;
+        return 0;
+    case OPTION_CONTEXT:
+        daemon->live.context = value;
+        return 0;
+    case OPTION_IN_CLUSTER:
+        daemon->live.is_in_cluster = true;
+        return 0;
+    case OPTION_WATCH_SILENCE:
+        return set_number(name, value, 1, 3600, &daemon->live.mirror.silence_sec);
+    case OPTION_BIND:
+        daemon->live.may_bind = true;
+        return 0;
+    case OPTION_BIND_WINDOW:
+        return set_number(name, value, 1, 86400, &daemon->live.bind_window_sec);
+    case OPTION_WAKE_UP:
+        daemon->live.may_touch = true;
+        return 0;
+    case OPTION_MANAGED_RESOURCE:
+        return add_managed(settings, value);
+    case OPTION_DUMP_FILE:
+        daemon->dump_path = value;
+        return 0;
     case OPTION_TLS_CERT:
         daemon->tls.certificate = value;
         return 0;
@@ -228,11 +295,29 @@ static int set_option(Settings *settings, int option, const char *name, const ch
 }
 
 /* Options that only make sense together. */
+static const char *check_cluster(const DaemonOptions *daemon) {
+    const LiveOptions *live = &daemon->live;
+    int n_sources =
+        (live->kubeconfig != NULL) + live->is_in_cluster + (daemon->cluster_path != NULL);
+
+    if (n_sources > 1)
+        return "--kubeconfig, --in-cluster and --cluster exclude each other";
+    if (live->context && !live->kubeconfig)
+        return "--context needs --kubeconfig";
+    if (live->may_bind && !live_is_wanted(live))
+        return "--bind needs --kubeconfig or --in-cluster: something to bind through";
+    if (live->may_touch && !live_is_wanted(live))
+        return "--wake-up needs --kubeconfig or --in-cluster";
+    return NULL;
+}
+
 static int check_settings(const Settings *settings) {
     const TlsFiles *tls = &settings->daemon.tls;
-    const char *wrong = NULL;
+    const char *wrong = check_cluster(&settings->daemon);
 
-    if (!tls->certificate != !tls->key)
+    if (wrong)
+        ; /* first things first */
+    else if (!tls->certificate != !tls->key)
         wrong = "--tls-cert and --tls-key go together";
     else if (tls->client_ca && !tls->certificate)
         wrong = "--client-ca needs --tls-cert and --tls-key";
@@ -282,7 +367,9 @@ static int exit_code_of(int r) {
 
 int cmd_serve(int argc, char *argv[]) {
     Settings settings = {
-        .daemon = {.server = server_default_options()},
+        .daemon = {.server = server_default_options(),
+            .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
+            .dump_path = "berth-dump.json"},
         .log_level = LOG_INFO,
         .log_format = LOG_LOGFMT,
     };
@@ -295,6 +382,7 @@ int cmd_serve(int argc, char *argv[]) {
         return r;
     settings.daemon.policy_paths = settings.policies;
     settings.daemon.tls.client_names = settings.client_names;
+    settings.daemon.live.managed = settings.managed;
     log_setup(settings.log_level, settings.log_format);
     daemon_block_signals();
     r = daemon_new(&settings.daemon, &daemon, error);

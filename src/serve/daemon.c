@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "extender/verbs.h"
+#include "input/dumpfile.h"
 #include "input/file.h"
 #include "input/objects.h"
 #include "input/policies.h"
@@ -48,6 +49,7 @@ struct Daemon {
 
     TlsStore *tls;
     Server *server;
+    Live *live; /* NULL: the cluster is not watched */
     Metrics *metrics;
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX];
@@ -78,16 +80,26 @@ static void exchange_view(Daemon *daemon, View *view) {
 }
 
 /* A view of the new part and the old rest. Either may be NULL: keep it. */
-static int renew_view(Daemon *daemon, Snapshot *snapshot, Program *program) {
+static int renew_view_locked(Daemon *daemon, Snapshot *snapshot, Program *program) {
+    _cleanup_(view_unrefp) View *before = view_ref(daemon->view);
     View *view = NULL;
+    int r = view_new(
+        snapshot ? snapshot : before->snapshot, program ? program : before->program, before, &view);
+
+    if (r < 0)
+        return error_trace(r);
+    view->awaits_cluster = !view->snapshot && live_is_wanted(&daemon->options->live);
+    exchange_view(daemon, view);
+    if (daemon->live) /* only who holds the lock puts another view in its place */
+        live_note_view(daemon->live, before, daemon->view);
+    return 0;
+}
+
+static int renew_view(Daemon *daemon, Snapshot *snapshot, Program *program) {
     int r;
 
     (void)pthread_mutex_lock(&daemon->publish_lock);
-    r = view_new(snapshot ? snapshot : daemon->view->snapshot,
-        program ? program : daemon->view->program,
-        &view);
-    if (r == 0)
-        exchange_view(daemon, view);
+    r = renew_view_locked(daemon, snapshot, program);
     (void)pthread_mutex_unlock(&daemon->publish_lock);
     return error_trace(r);
 }
@@ -106,13 +118,10 @@ static bool may_log(Daemon *daemon) {
     return atomic_fetch_add(&daemon->n_logged, 1) < LOG_PER_SEC;
 }
 
-static void log_answer(Daemon *daemon, Verb verb, const Answer *answer) {
-    const Decision *decision = &answer->decision;
-
+static void log_decision(Daemon *daemon, Verb verb, const Decision *decision) {
     if (!str_is_empty(decision->error) && may_log(daemon))
         log_warn("request answered with an error",
             LOG_CSTR("verb", verb_name(verb)),
-            LOG_INT("status", answer->status),
             LOG_STR("namespace", decision->pod_namespace),
             LOG_STR("pod", decision->pod_name),
             LOG_STR("error", decision->error));
@@ -125,6 +134,13 @@ static void log_answer(Daemon *daemon, Verb verb, const Answer *answer) {
             LOG_INT("nodes_in", decision->n_in),
             LOG_INT("nodes_out", decision->n_out),
             LOG_INT("nodes_unknown", decision->n_unknown));
+}
+
+static void note_decision(
+    Daemon *daemon, Verb verb, const Program *program, const Decision *decision) {
+    metrics_note_decision(daemon->metrics, verb, program, decision);
+    if (!daemon->options->quiet)
+        log_decision(daemon, verb, decision);
 }
 
 static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) {
@@ -140,7 +156,7 @@ static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) 
         (void)snprintf(error,
             sizeof(error),
             "berth: cannot bind: it has no API server to talk to; remove bindVerb from the "
-            "extender's configuration");
+            "extender's configuration, or start it with --kubeconfig or --in-cluster, and --bind");
     extender_bind_reply(&args, str_from_c(error), arena, answer);
 }
 
@@ -151,6 +167,8 @@ static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, H
     switch (verb) {
     case VERB_FILTER:
         extender_filter(view, request->body, request->arena, &answer);
+        if (daemon->live)
+            live_note_filter(daemon->live, view, &answer.decision);
         break;
     case VERB_PRIORITIZE:
         extender_prioritize(view, request->body, request->arena, &answer);
@@ -162,9 +180,7 @@ static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, H
         answer_bind(daemon, request->body, request->arena, &answer);
         break;
     }
-    metrics_note_decision(daemon->metrics, verb, view->program, &answer.decision);
-    if (!daemon->options->quiet)
-        log_answer(daemon, verb, &answer);
+    note_decision(daemon, verb, view->program, &answer.decision);
     reply->status = answer.status;
     reply->content_type = "application/json";
     reply->slices = answer.body.slices.items;
@@ -194,11 +210,24 @@ static void reply_error(const HttpRequest *request, HttpReply *reply, unsigned s
     reply->n_slices = answer.body.slices.n;
 }
 
+/* NULL when there is none. */
+static const LiveStatus *live_status_of(Daemon *daemon, LiveStatus *ret) {
+    if (!daemon->live)
+        return NULL;
+    live_status(daemon->live, ret);
+    return ret;
+}
+
 static void answer_health(
     Daemon *daemon, HealthProbe probe, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+    LiveStatus live;
     HealthState state = {
-        .is_draining = atomic_load(&daemon->is_draining), .reloads = &daemon->reloads};
+        .is_draining = atomic_load(&daemon->is_draining),
+        .reloads = &daemon->reloads,
+        .live = live_status_of(daemon, &live),
+        .now_nsec = clock_monotonic_nsec(),
+    };
     unsigned status = health_page(probe, request->query, &state, &page);
 
     reply_text(request, reply, status, "text/plain; charset=utf-8", buf_str(&page));
@@ -207,8 +236,11 @@ static void answer_health(
 static void answer_metrics(Daemon *daemon, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    LiveStatus live;
     MetricsState state = {
         .view = view,
+        .live = live_status_of(daemon, &live),
+        .now_nsec = clock_monotonic_nsec(),
         .server = daemon->server,
         .reloads = &daemon->reloads,
         .certificate_expiry_sec = daemon->tls ? tls_store_expiry(daemon->tls) : 0,
@@ -233,10 +265,15 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
 
     reply->tag = (int)route;
     switch (route) {
+    case ROUTE_BIND:
+        if (daemon->live)
+            live_bind(daemon->live, request, (int)route, reply);
+        else
+            answer_verb(daemon, VERB_BIND, request, reply);
+        break;
     case ROUTE_FILTER:
     case ROUTE_PRIORITIZE:
     case ROUTE_PREEMPT:
-    case ROUTE_BIND:
         answer_verb(daemon, (Verb)route, request, reply);
         break;
     case ROUTE_LIVEZ:
@@ -405,7 +442,7 @@ static void reload_cluster(Daemon *daemon) {
         return;
     }
     reloads_note_good(&daemon->reloads, RELOAD_CLUSTER, now_sec());
-    log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->n_rows));
+    log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->names->n_nodes));
 }
 
 /* A refused file was put back as it was: nothing to load, but nothing wrong any more. */
@@ -510,7 +547,43 @@ static int load_configuration(Daemon *daemon, char *error) {
             return error_trace(r);
         reloads_note_good(&daemon->reloads, RELOAD_CERTIFICATES, now_sec());
     }
-    return error_trace(view_new(snapshot, program, &daemon->view));
+    r = view_new(snapshot, program, /* before= */ NULL, &daemon->view);
+    if (r == 0)
+        daemon->view->awaits_cluster = live_is_wanted(&options->live);
+    return error_trace(r);
+}
+
+/* --- the cluster that is watched ---------------------------------------------------- */
+
+static void publish_live(void *context, Snapshot *snapshot) {
+    if (daemon_publish(context, snapshot) < 0)
+        log_error("out of memory: the cluster as it was stays in force");
+}
+
+static View *view_of(void *context) {
+    return daemon_view(context);
+}
+
+static void note_bind(void *context, const Decision *decision) {
+    Daemon *daemon = context;
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    note_decision(daemon, VERB_BIND, view->program, decision);
+}
+
+/* Its thread begins to publish at once, and finds itself in the daemon: that is what the
+ * lock is for. */
+static int start_live(Daemon *daemon, char *error) {
+    const LiveCallbacks callbacks = {
+        .context = daemon, .publish = publish_live, .view = view_of, .bound = note_bind};
+    int r;
+
+    if (!live_is_wanted(&daemon->options->live))
+        return 0;
+    (void)pthread_mutex_lock(&daemon->publish_lock);
+    r = live_new(&daemon->options->live, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
+    (void)pthread_mutex_unlock(&daemon->publish_lock);
+    return error_trace(r);
 }
 
 /* Each connection is a descriptor; the usual soft limit of 1,024 leaves none for
@@ -565,6 +638,7 @@ static void signals_of_interest(sigset_t *ret) {
     (void)sigaddset(ret, SIGTERM);
     (void)sigaddset(ret, SIGINT);
     (void)sigaddset(ret, SIGHUP);
+    (void)sigaddset(ret, SIGUSR2);
 }
 
 void daemon_block_signals(void) {
@@ -599,6 +673,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r == 0)
         r = load_configuration(daemon, error);
     if (r == 0)
+        r = start_live(daemon, error);
+    if (r == 0)
         r = start_server(daemon, error);
     if (r < 0)
         return error_trace(r);
@@ -610,6 +686,7 @@ Daemon *daemon_free(Daemon *daemon) {
     if (!daemon)
         return NULL;
     server_free(daemon->server);
+    live_free(daemon->live);
     tls_store_free(daemon->tls);
     view_unref(daemon->view);
     metrics_free(daemon->metrics);
@@ -635,6 +712,20 @@ void daemon_stop(Daemon *daemon) {
     (void)!write(daemon->stop_fd, &one, sizeof(one));
 }
 
+/* The cluster as decisions see it now, for `--cluster` and for people. */
+static void dump(Daemon *daemon) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    const char *path = daemon->options->dump_path;
+    char error[DUMP_FILE_ERROR_MAX];
+
+    if (!path || !view->snapshot)
+        log_warn("no dump: there is no cluster");
+    else if (dump_file_write(path, view->snapshot, error) < 0)
+        log_error("no dump", LOG_CSTR("error", error));
+    else
+        log_info("the cluster as berth sees it was written", LOG_CSTR("file", path));
+}
+
 /* True when it is time to go. */
 static bool read_signals(Daemon *daemon) {
     struct signalfd_siginfo info;
@@ -644,6 +735,8 @@ static bool read_signals(Daemon *daemon) {
         if (info.ssi_signo == SIGHUP) {
             log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
             reload(daemon, /* force= */ true);
+        } else if (info.ssi_signo == SIGUSR2) {
+            dump(daemon);
         } else {
             is_over = true;
         }

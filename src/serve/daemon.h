@@ -6,7 +6,8 @@
  * The current View, the HTTP server, certificates, figures; it connects them and
  * keeps them fresh. Workers of the server only ever read: they take a reference to
  * the current view and answer from it. One thread, the one in daemon_run(), does
- * everything else: signals, files that changed, deadlines of connections.
+ * everything else: signals, files that changed, deadlines of connections. With a
+ * cluster that is watched there is one more, the mirror's (kube/mirror.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file that cannot be read leave the last good one
@@ -22,6 +23,7 @@
 #include "cluster/snapshot.h"
 #include "extender/view.h"
 #include "extender/wire.h"
+#include "serve/live.h"
 #include "serve/server.h"
 #include "serve/tls.h"
 
@@ -40,9 +42,11 @@ typedef struct DaemonOptions {
     const char *const *policy_paths; /* files or folders; none: everything passes */
     size_t n_policy_paths;
     const char *cluster_path; /* kubectl's List; NULL: none */
+    LiveOptions live;         /* a cluster that is watched, instead of cluster_path */
+    const char *dump_path;    /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
     bool insecure_http;       /* plain HTTP on an address that is not loopback */
-    const Binder *binder;     /* NULL: bind is refused. Borrowed */
+    const Binder *binder;     /* NULL: bind is refused, unless live binds. Borrowed */
     bool quiet;               /* no log of requests */
 } DaemonOptions;
 
@@ -61,7 +65,7 @@ const char *daemon_url(const Daemon *daemon);
 /* Serves until SIGTERM or SIGINT or daemon_stop(), then lets running requests
  * finish (5 seconds at most) and returns. False: connections are left, and
  * daemon_free() may have to wait for a worker that is busy with one; the end of the
- * process is the way out. SIGHUP reloads. The signals must be blocked in all
+ * process is the way out. SIGHUP reloads, SIGUSR2 dumps. The signals must be blocked in all
  * threads: daemon_block_signals(), before daemon_new(). */
 void daemon_block_signals(void);
 bool daemon_run(Daemon *daemon);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define HEALTH_NOTE_MAX (RELOAD_ERROR_MAX + 64u)
 
@@ -10,6 +11,7 @@ typedef struct Check {
     const char *name;
     bool livez; /* also part of /livez */
     int config; /* the ReloadKind it is about, or -1: passed over when there is none */
+    bool live;  /* only when the cluster is watched */
     /* True when fine; @note may be filled either way. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
@@ -45,6 +47,38 @@ static bool check_certificates(const HealthState *state, char *note) {
     return true;
 }
 
+/* One kind of object: how many, and how old what we know of it is. */
+static void note_kind(
+    const MirrorKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
+    double age = (double)(now - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
+
+    if (out->len > 0)
+        buf_append(out, STR("; "));
+    buf_printf(out, "%s: ", name);
+    if (kind->is_synced)
+        buf_printf(out, "%zu, ", n);
+    else
+        buf_append(out, STR("not listed yet, "));
+    if (kind->is_connected)
+        buf_printf(out, "heard %.1f s ago", age);
+    else if (kind->heard_at_nsec == 0)
+        buf_printf(out, "never heard: %s", kind->last_error);
+    else
+        buf_printf(out, "disconnected, heard %.1f s ago: %s", age, kind->last_error);
+}
+
+/* Ready once everything has been listed. A lost connection is no reason to take requests
+ * away, the last snapshot answers them; but it must be seen. */
+static bool check_sync(const HealthState *state, char *note) {
+    const MirrorStatus *mirror = &state->live->mirror;
+    _cleanup_(buf_done) Buf text = BUF_INIT(HEALTH_NOTE_MAX);
+
+    note_kind(&mirror->kinds[MIRROR_NODES], "nodes", mirror->n_nodes, state->now_nsec, &text);
+    note_kind(&mirror->kinds[MIRROR_PODS], "pods", mirror->n_pods, state->now_nsec, &text);
+    (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
+    return state->live->is_synced;
+}
+
 static bool check_shutdown(const HealthState *state, char *note) {
     if (state->is_draining)
         (void)snprintf(note, HEALTH_NOTE_MAX, "draining");
@@ -55,6 +89,7 @@ static const Check checks[] = {
     {.name = "ping", .livez = true, .config = -1, .check = check_ping},
     {.name = "policy", .config = RELOAD_POLICY, .check = check_policy},
     {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
+    {.name = "sync", .config = -1, .live = true, .check = check_sync},
     {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
     {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
@@ -62,6 +97,8 @@ static const Check checks[] = {
 static bool is_used(const Check *check, const HealthState *state) {
     ReloadState reload;
 
+    if (check->live)
+        return state->live != NULL;
     if (check->config < 0)
         return true;
     reloads_get(state->reloads, (ReloadKind)check->config, &reload);

@@ -6,6 +6,7 @@
  *
  *     [+]ping ok
  *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
+ *     [+]sync ok: nodes: 5000, heard 0.4 s ago; pods: disconnected for 12.0 s: …
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
@@ -17,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "serve/live.h"
 #include "serve/reload.h"
 
 typedef enum HealthProbe {
@@ -28,6 +30,8 @@ typedef enum HealthProbe {
 typedef struct HealthState {
     bool is_draining;
     Reloads *reloads;
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    int64_t now_nsec;       /* monotonic */
 } HealthState;
 
 /* Writes the page for @probe with the request's @query. Returns the status: 200

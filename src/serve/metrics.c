@@ -346,13 +346,141 @@ static void print_state(const MetricsState *state, Buf *out) {
     buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
     print_gauge(
         out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
-    print_gauge(
-        out, "berth_cluster_nodes", "Nodes berth knows.", (double)state->view->table->n_rows);
+    print_gauge(out,
+        "berth_cluster_nodes",
+        "Nodes berth knows.",
+        (double)state->view->table->names->n_nodes);
     if (state->certificate_expiry_sec != 0)
         print_gauge(out,
             "berth_certificate_expiry_timestamp_seconds",
             "When the server certificate in use ends.",
             (double)state->certificate_expiry_sec);
+}
+
+/* --- the cluster that is watched -------------------------------------------------- */
+
+typedef struct KindFigure {
+    const char *name, *type, *help;
+    double (*value)(const MirrorKindStatus *kind, int64_t now_nsec);
+} KindFigure;
+
+static double synced(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return kind->is_synced;
+}
+
+static double connected(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return kind->is_connected;
+}
+
+static double staleness(const MirrorKindStatus *kind, int64_t now_nsec) {
+    return kind->heard_at_nsec ? (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC
+                               : -1;
+}
+
+static double lists(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return (double)kind->n_lists;
+}
+
+static double watches(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return (double)kind->n_watches;
+}
+
+static double failures(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return (double)kind->n_failures;
+}
+
+static double bytes(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return (double)kind->n_bytes;
+}
+
+static const KindFigure kind_figures[] = {
+    {"berth_cluster_synced", "gauge", "Whether it has been listed completely.", synced},
+    {"berth_cluster_connected", "gauge", "Whether the API server sends changes now.", connected},
+    {"berth_cluster_staleness_seconds",
+        "gauge",
+        "Since the API server was last heard; -1: never.",
+        staleness},
+    {"berth_cluster_lists_total", "counter", "Complete lists begun.", lists},
+    {"berth_cluster_watches_total", "counter", "Watches begun.", watches},
+    {"berth_cluster_failures_total", "counter", "Lists and watches that broke off.", failures},
+    {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches.", bytes},
+};
+
+static void print_events(const MirrorStatus *mirror, Buf *out) {
+    head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+        const MirrorKindStatus *kind = &mirror->kinds[i];
+        const struct {
+            const char *type;
+            uint64_t n;
+        } types[] = {
+            {"added", kind->n_added},
+            {"modified", kind->n_modified},
+            {"deleted", kind->n_deleted},
+            {"bookmark", kind->n_bookmarks},
+            {"error", kind->n_errors},
+            {"unknown", kind->n_unknown},
+        };
+
+        for (size_t t = 0; t < ELEMENTS_OF(types); t++)
+            buf_printf(out,
+                "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
+                mirror_kind_name((MirrorKind)i),
+                types[t].type,
+                types[t].n);
+    }
+}
+
+static void print_count(Buf *out, const char *name, const char *help, uint64_t n) {
+    head(out, name, "counter", help);
+    buf_printf(out, "%s %" PRIu64 "\n", name, n);
+}
+
+static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
+    const MirrorStatus *mirror = &live->mirror;
+
+    for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
+        const KindFigure *figure = &kind_figures[i];
+
+        head(out, figure->name, figure->type, figure->help);
+        for (size_t kind = 0; kind < _MIRROR_KINDS; kind++)
+            buf_printf(out,
+                "%s{resource=\"%s\"} %.17g\n",
+                figure->name,
+                mirror_kind_name((MirrorKind)kind),
+                figure->value(&mirror->kinds[kind], now_nsec));
+    }
+    print_events(mirror, out);
+    print_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)mirror->n_pods);
+    print_gauge(out,
+        "berth_ledger_pods",
+        "Pods bound by us that the watch has not shown yet.",
+        (double)mirror->n_assumed);
+    print_count(out,
+        "berth_ledger_expired_total",
+        "Pods bound by us that no watch ever showed.",
+        mirror->n_expired);
+    print_count(out, "berth_snapshots_total", "Snapshots published.", mirror->n_published);
+    print_count(out, "berth_binds_total", "Pods bound.", mirror->n_bound);
+    print_count(out,
+        "berth_bind_failures_total",
+        "Binds that the API server refused, or that got lost.",
+        mirror->n_bind_failed);
+    print_count(out,
+        "berth_bind_refusals_total",
+        "Binds that berth refused: no filter passed them, or none would now.",
+        live->n_bind_refused);
+    print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
+    print_count(out,
+        "berth_bypassed_pods_total",
+        "Pods bound by a scheduler that asks us, without asking.",
+        live->n_bypassed);
 }
 
 /* --- the process ---------------------------------------------------------------- */
@@ -433,5 +561,7 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_server(state, out);
     print_reloads(state, out);
     print_state(state, out);
+    if (state->live)
+        print_live(state->live, state->now_nsec, out);
     print_process(state, out);
 }

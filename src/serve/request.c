@@ -6,19 +6,24 @@
  * start() judges the headers and asks admit(); receive() collects the body;
  * answer() calls handle() and queues the reply. Each may refuse instead. All run
  * on the worker that owns the connection, so a request needs no lock of its own.
+ * When handle() has put the reply off, answer() is called again once it is there;
+ * in between the request is in the hands of serve/pending.h.
  *
  * What is held while a client sends its body or takes its reply is counted by the
  * body store: the body, and the arena if it is not small. While a body is coming
  * there is no arena.
  */
 
+#include <assert.h>
 #include <microhttpd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/headers.h"
+#include "serve/pending.h"
 #include "serve/reply.h"
 #include "serve/server-internal.h"
 
@@ -39,7 +44,8 @@ typedef struct Request {
     Headers headers;
     HttpRequest http;
     HttpReply reply;
-    Str text; /* the one slice of a refusal of our own */
+    HttpPending *pending; /* NULL: not put off */
+    Str text;             /* the one slice of a refusal of our own */
     Arena *arena;
     size_t arena_charged; /* what the body store counts for it */
     Body body;
@@ -343,7 +349,7 @@ static void give_up_answer(Request *request) {
     set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-/* Fills request->reply. False: there is no memory to make it, or to keep it. */
+/* Has request->reply filled, or put off. False: there is no memory to make it. */
 static bool make_reply(Request *request) {
     const ServerCallbacks *callbacks = &request->server->callbacks;
 
@@ -351,21 +357,20 @@ static bool make_reply(Request *request) {
         return false;
     request->http.body = body_seal(&request->body);
     callbacks->handle(callbacks->context, &request->http, &request->reply);
+    return true;
+}
+
+/* False: there is no room for it to wait in. */
+static bool keep_reply(Request *request) {
     reply_join(&request->reply, request->arena);
     return charge_arena(request);
 }
 
-/* The request is complete. */
-static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
+/* Queues request->reply, or a refusal when there @is_none. */
+static enum MHD_Result send_reply(Request *request, struct MHD_Connection *mhd, bool is_none) {
     Server *server = request->server;
-    bool close;
+    bool close = is_none || !keep_reply(request);
 
-    if (request->is_refused) /* the answer is out already */
-        return MHD_NO;
-    if (!connection_enter(
-            server->connections, request->connection, CONNECTION_HANDLING, clock_monotonic_nsec()))
-        return MHD_NO;
-    close = !make_reply(request);
     if (close)
         give_up_answer(request);
     if (!connection_enter(
@@ -373,6 +378,39 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
         return MHD_NO;
     close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed);
     return queue(request, mhd, close);
+}
+
+/* The request is complete; or it was, and now the reply is there that was put off. */
+static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
+    bool is_none = false;
+
+    if (request->is_refused) /* the answer is out already */
+        return MHD_NO;
+    if (!request->pending) {
+        if (!connection_enter(request->server->connections,
+                request->connection,
+                CONNECTION_HANDLING,
+                clock_monotonic_nsec()))
+            return MHD_NO;
+        is_none = !make_reply(request);
+    }
+    if (request->pending) {
+        PendingState state = pending_wait(request->pending, mhd, &request->reply);
+
+        if (state != PENDING_ANSWERED)
+            return state == PENDING_WAITING ? MHD_YES : MHD_NO;
+    }
+    return send_reply(request, mhd, is_none);
+}
+
+HttpPending *server_defer(const HttpRequest *http, int tag) {
+    Request *request = (Request *)((uintptr_t)http - offsetof(Request, http));
+
+    assert(!request->pending);
+    if (!charge_arena(request)) /* now, as long as it is ours */
+        return NULL;
+    request->pending = pending_new(request->server->pendings, http, tag);
+    return request->pending;
 }
 
 static void report(const Request *request, bool is_sent, int64_t now) {
@@ -437,6 +475,7 @@ void request_end(
 
     if (!request)
         return;
+    pending_end(request->pending);
     if (request->started_nsec != 0)
         report(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK, now);
     else if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)

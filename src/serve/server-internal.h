@@ -12,6 +12,7 @@
 
 #include "serve/body.h"
 #include "serve/connections.h"
+#include "serve/pending.h"
 #include "serve/server.h"
 
 struct Server {
@@ -24,6 +25,7 @@ struct Server {
 
     Connections *connections;
     BodyStore *bodies;
+    Pendings *pendings;
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 
     size_t arena_budget;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "serve/body.h"
 #include "serve/connections.h"
+#include "serve/pending.h"
 #include "serve/server-internal.h"
 #include "serve/tls.h"
 
@@ -43,6 +44,10 @@
 /* The arenas that are kept hold this part of memory_max at most, all together; and
  * so do the buffers. */
 #define KEEP_SHARE 4u
+
+/* Of the connections, this part may wait for an answer: the others are for requests that
+ * are answered at once, health checks among them. */
+#define DEFER_SHARE 2u
 
 /* --- what libmicrohttpd calls --- */
 
@@ -198,7 +203,8 @@ static int start_daemon(Server *server) {
         {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)(uintptr_t)on_certificate},
         {MHD_OPTION_END, 0, NULL},
     };
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
+    /* It costs a lock that nobody contends at each turn of a worker. */
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 
     if (options->tls)
         flags |= MHD_USE_TLS;
@@ -244,7 +250,8 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     server->arena_keep_max = options->memory_max / KEEP_SHARE / server->arenas_size;
     server->connections = connections_new(&server->options, server->refused);
     server->bodies = body_store_new(options->body_max, options->memory_max, buffers_kept(server));
-    if (!server->arenas || !server->connections || !server->bodies)
+    server->pendings = pendings_new((options->connections_max + DEFER_SHARE - 1) / DEFER_SHARE);
+    if (!server->arenas || !server->connections || !server->bodies || !server->pendings)
         return error_origin(-ENOMEM);
 
     r = start_listening(server);
@@ -260,13 +267,15 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    if (server->daemon)
+    if (server->daemon) {
+        pendings_close(server->pendings);
         MHD_stop_daemon(server->daemon); /* closes the listening socket too */
-    else if (server->listen_fd >= 0)
+    } else if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
     while (server->n_arenas > 0)
         arena_free(server->arenas[--server->n_arenas]);
     free(server->arenas);
+    pendings_free(server->pendings);
     connections_free(server->connections);
     body_store_free(server->bodies);
     pthread_mutex_destroy(&server->mutex);
@@ -308,6 +317,7 @@ void server_figures(const Server *server, ServerFigures *ret) {
     *ret = (ServerFigures){
         .connections_total = connections_total(server->connections),
         .connections = connections_count(server->connections),
+        .deferred = pendings_count(server->pendings),
         .memory = body_store_memory(server->bodies),
     };
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)

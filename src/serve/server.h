@@ -11,6 +11,7 @@
  * nothing of pods and verbs.
  *
  *   accept → headers → admit() → body → handle() → reply sent → finished()
+ *                                          └─ server_defer() … server_answer() ─┘
  *
  * HTTP/1.0 is answered and closed. Nothing is chunked on the way out, nothing is
  * compressed either way, and TLS offers http/1.1 only.
@@ -30,6 +31,7 @@
 
 typedef struct TlsStore TlsStore;
 typedef struct Server Server;
+typedef struct HttpPending HttpPending;
 
 typedef struct HttpRequest {
     Str method;            /* "GET", "POST", … */
@@ -65,13 +67,42 @@ typedef struct ServerCallbacks {
      * once, the body is not read and the connection is closed. */
     bool (*admit)(void *context, const HttpRequest *request, HttpReply *reply);
 
-    /* The request is complete: fills @reply. */
+    /* The request is complete: fills @reply, or calls server_defer(). */
     void (*handle)(void *context, const HttpRequest *request, HttpReply *reply);
 
     /* The reply has been sent, or the connection broke before it was (status 0).
      * Also called for requests the server refused by itself (tag -1). May be NULL. */
     void (*finished)(void *context, const HttpOutcome *outcome);
 } ServerCallbacks;
+
+/* --- replies that come later ------------------------------------------------------ */
+
+/* Inside handle(), at most once a request: its reply will come through server_answer().
+ * What handle() does to its own reply counts no more; @tag is the reply's, whatever
+ * becomes of it. When handle() returns the worker serves others: the connection waits,
+ * and no deadline runs and no other connection pushes it out while it does. As it may
+ * wait for long, at most half of connections_max do at a time.
+ *
+ * From the moment another thread may answer, handle() uses its request no more; and the
+ * request's memory, body and arena, is nobody's until it is handed to the fill function:
+ * whatever is needed in between must be copied.
+ *
+ * NULL: no more can wait, there is no memory, or the server ends. handle() answers by
+ * itself then. */
+HttpPending *server_defer(const HttpRequest *request, int tag);
+
+/* Fills @reply as handle() would; it is all zero but for its tag. */
+typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *reply);
+
+/* Exactly once for each @pending, which is gone afterwards. On any thread, at any time:
+ * also before handle() has returned, inside it, and after server_free(). Calls @fill
+ * before it returns, without a lock; false when nobody waits for the answer any more
+ * because the server has ended: then @fill is not called. A client that has gone is not
+ * noticed before its reply is to be sent; one that has only closed its sending half may
+ * be taken for gone. */
+bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
+
+/* --- the server --------------------------------------------------------------------- */
 
 /* Every limit has a flag of `berth serve` and a default here. 0 is not "none". */
 #define SERVER_HEADER_MAX ((size_t)32 * 1024)
@@ -114,7 +145,8 @@ ServerOptions server_default_options(void);
  * running. @callbacks is copied. */
 int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret);
 
-/* Ends at once: connections are cut. Use server_drain() before. Takes NULL. */
+/* Ends at once: connections are cut, also those that wait for an answer; it waits for
+ * fill functions that are running. Use server_drain() before. Takes NULL. */
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free)
 
@@ -125,9 +157,9 @@ uint16_t server_port(const Server *server);
  * thread about four times a second. */
 void server_tick(Server *server, int64_t monotonic_nsec);
 
-/* No new connections from now on; requests under way go on, idle connections are
- * closed. Returns how many connections are left; call again until 0 or patience
- * ends. */
+/* No new connections from now on; requests under way go on, those that wait for an
+ * answer too; idle connections are closed. Returns how many connections are left; call again until
+ * 0 or patience ends. */
 unsigned server_drain(Server *server);
 
 typedef enum ServerRefusal {
@@ -150,7 +182,8 @@ typedef struct ServerFigures {
     uint64_t refused[_SERVER_REFUSED_MAX];
     uint64_t connections_total;
     unsigned connections;
-    size_t memory; /* held by requests now: bodies, and what replies are made of */
+    unsigned deferred; /* of these: requests whose reply is still to come or going out */
+    size_t memory;     /* held by requests now: bodies, and what replies are made of */
 } ServerFigures;
 
 void server_figures(const Server *server, ServerFigures *ret);

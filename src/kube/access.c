@@ -1,0 +1,383 @@
+#include "kube/access.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "kube/exec.h"
+#include "kube/kubeconfig.h"
+#include "kube/message.h"
+#include "kube/secret.h"
+
+#define KUBECONFIG_FILES_MAX 64u
+#define SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+#define FILES_EVERY_NSEC NSEC_PER_SEC
+
+/* A plugin is not run again before this, whatever it gave and whatever the API server
+ * thought of it: a hundred calls that are refused at once are no reason for a hundred
+ * runs. */
+#define PLUGIN_PAUSE_NSEC (5 * NSEC_PER_SEC)
+
+/* How long before its end a plugin's credential is replaced: a tenth of its life, at most. */
+#define MARGIN_PART 10
+#define MARGIN_SEC_MAX 60
+
+typedef struct Plugin {
+    ExecCredential credential;
+    bool has_credential;
+    bool has_run;
+    int64_t ran_at_nsec;    /* when it ended */
+    int64_t refresh_at_sec; /* wall */
+    int failure;            /* of the last run: 0 or a negative errno */
+    char error[ACCESS_ERROR_MAX];
+} Plugin;
+
+struct Access {
+    Kubeconfig config; /* of a service account, too */
+    char *origin;
+    Plugin plugin;
+    bool is_rejected;
+    bool has_looked;
+    int64_t looked_at_nsec;
+    uint64_t version;
+};
+
+/* --- making one --- */
+
+static int out_of_memory(char *error) {
+    return message_fail(-ENOMEM, error, "out of memory");
+}
+
+/* What is in files: all of it must be there, once. */
+static int refresh_files(Access *access, bool force, bool *ret_changed, char *error) {
+    Secret *secrets[] = {&access->config.ca,
+        &access->config.client_cert,
+        &access->config.client_key,
+        &access->config.token};
+
+    for (size_t i = 0; i < ELEMENTS_OF(secrets); i++) {
+        char what[ACCESS_ERROR_MAX];
+        int r = secret_refresh(secrets[i], force, ret_changed, what);
+
+        /* A file that is being replaced may be missing or half there for a moment. */
+        if (r < 0 && (force || !secrets[i]->text))
+            return message_fail(r, error, "%s: %s", access->origin, what);
+    }
+    return 0;
+}
+
+static int access_new(Kubeconfig *config, char *origin, Access **ret, char *error) {
+    _cleanup_(access_freep) Access *access = calloc(1, sizeof(*access));
+    bool changed = false;
+    int r;
+
+    if (!access || !origin) {
+        free(origin);
+        return out_of_memory(error);
+    }
+    access->config = *config;
+    *config = (Kubeconfig){0};
+    access->origin = origin;
+    access->version = 1;
+    access->plugin.credential.expires_sec = EXEC_NEVER;
+    r = refresh_files(access, /* force= */ false, &changed, error);
+    if (r < 0)
+        return error_trace(r);
+    *ret = TAKE_PTR(access);
+    return 0;
+}
+
+Access *access_free(Access *access) {
+    if (!access)
+        return NULL;
+    kubeconfig_done(&access->config);
+    exec_credential_done(&access->plugin.credential);
+    free(access->origin);
+    free(access);
+    return NULL;
+}
+
+/* --- from a kubeconfig --- */
+
+typedef struct FileList {
+    KubeconfigFile files[KUBECONFIG_FILES_MAX];
+    char *paths[KUBECONFIG_FILES_MAX]; /* what the files' paths point to */
+    size_t n;
+} FileList;
+
+static void file_list_done(FileList *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        secret_wipe(list->files[i].text);
+        free((void *)(uintptr_t)list->files[i].text.ptr);
+        free(list->paths[i]);
+    }
+    list->n = 0;
+}
+
+/* Takes @path. */
+static int file_list_add(FileList *list, char *path, char *error) {
+    FileMark mark;
+    Str text;
+    int r;
+
+    if (!path)
+        return out_of_memory(error);
+    if (list->n == KUBECONFIG_FILES_MAX) {
+        free(path);
+        return message_fail(
+            -E2BIG, error, "KUBECONFIG names more than %u files", KUBECONFIG_FILES_MAX);
+    }
+    r = secret_read_file(path, ACCESS_FILE_MAX, &text, &mark, error);
+    if (r < 0) {
+        free(path);
+        return error_trace(r);
+    }
+    list->paths[list->n] = path;
+    list->files[list->n++] = (KubeconfigFile){.path = path, .text = text};
+    return 0;
+}
+
+/* Of several files those that are not there do not count, as long as one is. */
+static int file_list_add_all(FileList *list, Str paths, char *error) {
+    Str path;
+
+    while (str_split(&paths, ':', &path)) {
+        int r = path.len > 0 ? file_list_add(list, secret_copy(path), error) : 0;
+
+        if (r < 0 && r != -ENOENT)
+            return error_trace(r);
+    }
+    return list->n > 0 ? 0 : error_origin(-ENOENT);
+}
+
+static int file_list_find(FileList *list, const char *path, char *error) {
+    const char *variable = getenv("KUBECONFIG"), *home = getenv("HOME");
+    char *standard = NULL;
+    int r;
+
+    if (path)
+        return error_trace(file_list_add(list, strdup(path), error));
+    if (variable && variable[0] != '\0') {
+        r = file_list_add_all(list, str_from_c(variable), error);
+        if (r == -ENOENT)
+            return message_fail(r, error, "no file of KUBECONFIG is there: %s", variable);
+        return error_trace(r);
+    }
+    if (!home || home[0] == '\0')
+        return message_fail(
+            -ENOENT, error, "no kubeconfig: none was named, and KUBECONFIG and HOME are not set");
+    if (asprintf(&standard, "%s/.kube/config", home) < 0)
+        standard = NULL;
+    r = file_list_add(list, standard, error);
+    if (r == -ENOENT)
+        return message_fail(r,
+            error,
+            "no kubeconfig: none was named, KUBECONFIG is not set, and %s/.kube/config is not "
+            "there",
+            home);
+    return error_trace(r);
+}
+
+static char *name_context(const Kubeconfig *config) {
+    char *origin = NULL;
+
+    return asprintf(&origin, "context %s of %s", config->context, config->file) < 0 ? NULL : origin;
+}
+
+int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error) {
+    _cleanup_(file_list_done) FileList list = {0};
+    _cleanup_(kubeconfig_done) Kubeconfig config = {0};
+    int r;
+
+    r = file_list_find(&list, path, error);
+    if (r < 0)
+        return error_trace(r);
+    r = kubeconfig_read(list.files, list.n, context, &config, error);
+    if (r < 0)
+        return error_trace(r);
+    return error_trace(access_new(&config, name_context(&config), ret, error));
+}
+
+/* --- from a service account --- */
+
+static int read_environment(char **ret_server, char *error) {
+    const char *host = getenv("KUBERNETES_SERVICE_HOST");
+    const char *port = getenv("KUBERNETES_SERVICE_PORT");
+    int64_t number;
+    bool is_v6;
+
+    if (!host || !port || host[0] == '\0' || port[0] == '\0')
+        return message_fail(-ENOENT,
+            error,
+            "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; "
+            "name a kubeconfig instead");
+    if (strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-") !=
+        strlen(host))
+        return message_fail(-EINVAL, error, "KUBERNETES_SERVICE_HOST is no address: %s", host);
+    if (!str_to_int64(str_from_c(port), &number) || number < 1 || number > UINT16_MAX)
+        return message_fail(-EINVAL, error, "KUBERNETES_SERVICE_PORT is no port: %s", port);
+    is_v6 = strchr(host, ':') != NULL;
+    if (asprintf(ret_server,
+            "https://%s%s%s:%d",
+            is_v6 ? "[" : "",
+            host,
+            is_v6 ? "]" : "",
+            (int)number) < 0) {
+        *ret_server = NULL;
+        return out_of_memory(error);
+    }
+    return 0;
+}
+
+static bool set_mounted(Secret *secret, SecretKind kind, const char *root, const char *name) {
+    secret->kind = kind;
+    if (asprintf(&secret->path, "%s" SERVICE_ACCOUNT "/%s", root, name) >= 0)
+        return true;
+    secret->path = NULL;
+    return false;
+}
+
+int access_in_cluster(const char *root, Access **ret, char *error) {
+    _cleanup_(kubeconfig_done) Kubeconfig config = {0};
+    int r;
+
+    r = read_environment(&config.server, error);
+    if (r < 0)
+        return error_trace(r);
+    if (!set_mounted(&config.ca, SECRET_PEM, root, "ca.crt") ||
+        !set_mounted(&config.token, SECRET_TOKEN, root, "token"))
+        return out_of_memory(error);
+    return error_trace(access_new(&config, strdup("service account of this pod"), ret, error));
+}
+
+/* --- what it says --- */
+
+const char *access_server(const Access *access) {
+    return access->config.server;
+}
+
+const char *access_origin(const Access *access) {
+    return access->origin;
+}
+
+bool access_is_insecure(const Access *access) {
+    return access->config.is_insecure;
+}
+
+/* --- who we are --- */
+
+static bool text_eq(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static int64_t refresh_time(int64_t expires_sec, int64_t wall_sec) {
+    int64_t life = expires_sec > wall_sec ? expires_sec - wall_sec : 0;
+    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
+
+    return expires_sec == EXEC_NEVER ? EXEC_NEVER : expires_sec - margin;
+}
+
+/* Takes @credential. */
+static void plugin_take(
+    Plugin *plugin, ExecCredential *credential, int64_t wall_sec, bool *ret_changed) {
+    if (!text_eq(plugin->credential.token, credential->token) ||
+        !text_eq(plugin->credential.cert_pem, credential->cert_pem) ||
+        !text_eq(plugin->credential.key_pem, credential->key_pem))
+        *ret_changed = true;
+    exec_credential_done(&plugin->credential);
+    plugin->credential = *credential;
+    *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
+    plugin->has_credential = true;
+    plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
+}
+
+static void plugin_run(Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed) {
+    _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
+    const ExecCluster cluster = {
+        .server = access->config.server,
+        .tls_server_name = access->config.tls_server_name,
+        .ca_pem = access->config.ca.text,
+        .proxy_url = access->config.proxy_url,
+        .is_insecure = access->config.is_insecure,
+    };
+    Plugin *plugin = &access->plugin;
+    int64_t start = clock_monotonic_nsec();
+
+    plugin->failure = exec_run(
+        access->config.exec, &cluster, ACCESS_PLUGIN_SEC * 1000, &credential, plugin->error);
+    plugin->has_run = true;
+    plugin->ran_at_nsec = now_nsec + (clock_monotonic_nsec() - start);
+    if (plugin->failure < 0)
+        return;
+    plugin_take(plugin, &credential, wall_sec, ret_changed);
+    access->is_rejected = false;
+}
+
+/* What we have is still worth sending. */
+static bool plugin_is_good(const Access *access, int64_t wall_sec) {
+    return access->plugin.has_credential && !access->is_rejected &&
+           wall_sec < access->plugin.credential.expires_sec;
+}
+
+static int plugin_refresh(
+    Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
+    Plugin *plugin = &access->plugin;
+    bool is_due =
+        !plugin->has_credential || access->is_rejected || wall_sec >= plugin->refresh_at_sec;
+    bool may_run = !plugin->has_run || now_nsec - plugin->ran_at_nsec >= PLUGIN_PAUSE_NSEC;
+
+    if (is_due && may_run)
+        plugin_run(access, now_nsec, wall_sec, ret_changed);
+    if (plugin->failure == 0 || plugin_is_good(access, wall_sec))
+        return 0;
+    return message_fail(plugin->failure, error, "%s: %s", access->origin, plugin->error);
+}
+
+static void credentials_fill(const Access *access, Credentials *ret) {
+    const Kubeconfig *config = &access->config;
+    const ExecCredential *given = &access->plugin.credential;
+    bool has_cert = config->client_cert.text && config->client_key.text;
+
+    *ret = (Credentials){
+        .ca_pem = config->ca.text,
+        .client_cert_pem = has_cert ? config->client_cert.text : given->cert_pem,
+        .client_key_pem = has_cert ? config->client_key.text : given->key_pem,
+        .token = config->token.text ? config->token.text : given->token,
+        .user = config->user,
+        .password = config->user && !config->password ? "" : config->password,
+        .tls_server_name = config->tls_server_name,
+        .proxy_url = config->proxy_url,
+        .is_insecure = config->is_insecure,
+        .version = access->version,
+    };
+}
+
+int access_authorize(
+    Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error) {
+    bool changed = false;
+    int r = 0;
+
+    if (access->is_rejected || !access->has_looked ||
+        now_nsec - access->looked_at_nsec >= FILES_EVERY_NSEC) {
+        r = refresh_files(access, access->is_rejected, &changed, error);
+        access->has_looked = true;
+        access->looked_at_nsec = now_nsec;
+    }
+    if (r == 0 && access->config.exec)
+        r = plugin_refresh(access, now_nsec, wall_sec, &changed, error);
+    else if (r == 0)
+        access->is_rejected = false;
+    if (changed)
+        access->version++;
+    if (r < 0)
+        return error_trace(r);
+    credentials_fill(access, ret);
+    return 0;
+}
+
+void access_reject(Access *access) {
+    access->is_rejected = true;
+}

@@ -1,0 +1,79 @@
+#pragma once
+
+/*
+ * Access: where the API server is and who we are to it.
+ *
+ * From a kubeconfig file (its current context, or one by name), or from the service
+ * account that Kubernetes mounts into every pod. What a kubeconfig says inline and
+ * what it says by file are alike afterwards; relative paths are relative to the
+ * file that names them.
+ *
+ * Credentials change while we run: mounted tokens are replaced every hour, plugins
+ * hand out tokens for minutes. access_authorize() is asked before each request and
+ * reads again what may have changed; access_reject() says that the API server did
+ * not take what it gave.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct Access Access;
+
+#define ACCESS_ERROR_MAX 1024u
+#define ACCESS_FILE_MAX ((size_t)1024 * 1024) /* a kubeconfig, a certificate, a key */
+#define ACCESS_TOKEN_MAX ((size_t)64 * 1024)  /* a token, from a file or a plugin */
+#define ACCESS_PLUGIN_OUTPUT_MAX ((size_t)1024 * 1024)
+#define ACCESS_PLUGIN_SEC 60 /* a plugin that takes longer is ended */
+
+/* @path NULL: $KUBECONFIG, else ~/.kube/config. @context NULL: the current one. 0; or a
+ * negative errno with a message for a person in @error (ACCESS_ERROR_MAX): the file, the
+ * line where that is known, what is wrong, and what would be right. */
+int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error);
+
+/* The mounted service account and KUBERNETES_SERVICE_HOST/_PORT. -ENOENT, with a message,
+ * when the process does not run in a pod. @root stands before the path of the mount,
+ * "" but in tests. */
+int access_in_cluster(const char *root, Access **ret, char *error);
+
+Access *access_free(Access *access); /* takes NULL */
+DEFINE_CLEANUP(Access *, access_free)
+
+/* "https://10.0.0.1:6443", no slash at the end. */
+const char *access_server(const Access *access);
+
+/* "context admin@prod of /home/a/.kube/config", "service account of this pod": for logs. */
+const char *access_origin(const Access *access);
+
+/* The certificate of the API server is not verified: to be said loudly. */
+bool access_is_insecure(const Access *access);
+
+/* What one request needs. All strings are borrowed until the next call on @access;
+ * NULL: not used. */
+typedef struct Credentials {
+    const char *ca_pem; /* trust these; NULL: the system's */
+    const char *client_cert_pem;
+    const char *client_key_pem;
+    const char *token;           /* Authorization: Bearer … */
+    const char *user, *password; /* basic, of old kubeconfigs */
+    const char *tls_server_name;
+    const char *proxy_url;
+    bool is_insecure;
+    uint64_t version; /* changes whenever anything above does: connections made
+                         with an older one are not to be used again */
+} Credentials;
+
+/* Reads again what may have changed (token files by their fingerprint, at most once a
+ * second; a plugin's credential when it has expired or was rejected). Running a plugin
+ * may block, up to ACCESS_PLUGIN_SEC: this runs on the cluster thread, never on a
+ * decision's. 0, or a negative errno with a message. */
+int access_authorize(
+    Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error);
+
+/* The API server answered 401 to what the last access_authorize() gave. */
+void access_reject(Access *access);

@@ -1,0 +1,50 @@
+#include "kube/backoff.h"
+
+#include "base/clock.h"
+
+/* SplitMix64. Nothing here is a secret. */
+static uint64_t roll(Backoff *backoff) {
+    uint64_t z = backoff->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to) {
+    return from + (int64_t)(roll(backoff) % ((uint64_t)(to - from) + 1));
+}
+
+static int64_t ceiling_of(unsigned n_failures) {
+    int64_t msec = BACKOFF_LEAST_MSEC;
+
+    while (n_failures-- > 0 && msec < BACKOFF_MOST_MSEC)
+        msec *= 2;
+    return (msec < BACKOFF_MOST_MSEC ? msec : BACKOFF_MOST_MSEC) * NSEC_PER_MSEC;
+}
+
+/* What the server asks for is the least; the jitter comes on top of it. */
+static int64_t asked_delay(int retry_after_sec) {
+    if (retry_after_sec <= 0)
+        return 0;
+    if (retry_after_sec > BACKOFF_RETRY_AFTER_MAX_SEC)
+        retry_after_sec = BACKOFF_RETRY_AFTER_MAX_SEC;
+    return retry_after_sec * NSEC_PER_SEC;
+}
+
+int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec) {
+    int64_t at = now_nsec + asked_delay(retry_after_sec) +
+                 backoff_pick(backoff, 0, ceiling_of(backoff->n_failures));
+    int64_t rationed = backoff->paid_nsec - (BACKOFF_BURST - 1) * NSEC_PER_SEC;
+
+    if (backoff->n_failures < 64)
+        backoff->n_failures++;
+    if (at < rationed)
+        at = rationed;
+    backoff->paid_nsec = (at > backoff->paid_nsec ? at : backoff->paid_nsec) + NSEC_PER_SEC;
+    return at - now_nsec;
+}
+
+void backoff_reset(Backoff *backoff) {
+    backoff->n_failures = 0;
+}

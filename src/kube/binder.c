@@ -1,0 +1,305 @@
+#include "kube/binder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "kube/binding.h"
+
+#define UID_MAX_BYTES 128u
+
+/* One job, and those that ask for the same. */
+typedef struct Entry {
+    Binder *binder;
+    struct Entry *next;      /* in the list it is in */
+    struct Entry *followers; /* the same UID and node */
+    BindJob *job;
+    Binding *binding; /* NULL: not sent yet */
+    int64_t deadline;
+} Entry;
+
+typedef struct EntryList {
+    Entry *first, **end; /* end: where the next one goes */
+} EntryList;
+
+struct Binder {
+    BinderOptions options;
+    EntryList waiting, sent;
+    size_t n_sent;
+};
+
+static void list_push(EntryList *list, Entry *entry) {
+    entry->next = NULL;
+    *list->end = entry;
+    list->end = &entry->next;
+}
+
+static Entry *list_pop(EntryList *list) {
+    Entry *entry = list->first;
+
+    if (!entry)
+        return NULL;
+    list->first = entry->next;
+    if (!list->first)
+        list->end = &list->first;
+    entry->next = NULL;
+    return entry;
+}
+
+static void list_remove(EntryList *list, Entry *entry) {
+    Entry **at = &list->first;
+
+    while (*at != entry)
+        at = &(*at)->next;
+    *at = entry->next;
+    if (!*at)
+        list->end = at;
+}
+
+Binder *binder_new(const BinderOptions *options) {
+    Binder *binder = calloc(1, sizeof(*binder));
+
+    if (!binder)
+        return NULL;
+    binder->options = *options;
+    binder->waiting.end = &binder->waiting.first;
+    binder->sent.end = &binder->sent.first;
+    return binder;
+}
+
+static void tell(Binder *binder, BindJob *job, const char *error) {
+    job->done(job, error);
+    binder->options.ended(binder->options.context, error == NULL);
+}
+
+/* Tells the job and its followers, and frees the entry, which is in no list. */
+static void settle(Entry *entry, const char *error) {
+    Binder *binder = entry->binder;
+    Entry *follower = entry->followers;
+
+    while (follower) {
+        Entry *next = follower->next;
+
+        tell(binder, follower->job, error);
+        free(follower);
+        follower = next;
+    }
+    binding_free(entry->binding);
+    tell(binder, entry->job, error);
+    free(entry);
+}
+
+static void settle_all(EntryList *list, const char *error) {
+    Entry *entry;
+
+    while ((entry = list_pop(list)))
+        settle(entry, error);
+}
+
+Binder *binder_free(Binder *binder) {
+    if (!binder)
+        return NULL;
+    settle_all(&binder->waiting, "berth is shutting down");
+    settle_all(&binder->sent, "berth is shutting down");
+    free(binder);
+    return NULL;
+}
+
+/* --- before a job is sent ------------------------------------------------------------- */
+
+static const char *find_fault(const BindJob *job) {
+    if (!node_name_is_valid(job->namespace) || !node_name_is_valid(job->name))
+        return "the pod has no valid namespace and name";
+    if (!node_name_is_valid(job->node))
+        return "the node has no valid name";
+    if (job->uid.len == 0 || job->uid.len > UID_MAX_BYTES)
+        return "the pod has no valid UID";
+    if (!str_eq(job->pod->uid, job->uid))
+        return "the pod that was judged has another UID";
+    return NULL;
+}
+
+/* Whether the watch has shown already what the job asks for, or that it cannot be. */
+static bool is_known(Binder *binder, const BindJob *job, char *error) {
+    const Pod *pod = store_find_pod(binder->options.store, job->namespace, job->name);
+
+    if (!pod || !str_eq(pod->uid, job->uid) || str_is_empty(pod->node_name))
+        return false;
+    if (!str_eq(pod->node_name, job->node))
+        (void)snprintf(error,
+            MIRROR_ERROR_MAX,
+            "the pod is on node %.*s already",
+            STR_FMT(str_take(pod->node_name, NODE_NAME_MAX)));
+    return true;
+}
+
+static bool judge(Binder *binder, BindJob *job, char *error) {
+    Snapshot *snapshot = binder->options.snapshot(binder->options.context);
+
+    if (!snapshot) {
+        (void)snprintf(error, MIRROR_ERROR_MAX, "the cluster is not known yet");
+        return false;
+    }
+    if (job->judge(job, snapshot, error))
+        return true;
+    if (error[0] == '\0')
+        (void)snprintf(error, MIRROR_ERROR_MAX, "the node is refused");
+    return false;
+}
+
+static bool assume(Binder *binder, const BindJob *job, char *error) {
+    int64_t until = binder->options.clock() + MIRROR_ASSUME_SEC * NSEC_PER_SEC;
+    int r = store_assume(binder->options.store, job->pod, job->node, until);
+
+    if (r == 0)
+        return true;
+    (void)snprintf(error,
+        MIRROR_ERROR_MAX,
+        r == STORE_FULL ? "too many pods are being bound" : "out of memory");
+    return false;
+}
+
+/* --- after --------------------------------------------------------------------------------- */
+
+static void start_waiting(Binder *binder);
+
+static void on_bound(void *context, BindingOutcome outcome, const char *error) {
+    Entry *entry = context;
+    Binder *binder = entry->binder;
+
+    list_remove(&binder->sent, entry);
+    binder->n_sent--;
+    if (outcome == BINDING_FAILED)
+        (void)store_forget(binder->options.store, entry->job->uid);
+    settle(entry, error);
+    start_waiting(binder);
+}
+
+static bool send(Entry *entry, char *error) {
+    const BindJob *job = entry->job;
+    const BindingOptions options = {
+        .client = entry->binder->options.client,
+        .clock = entry->binder->options.clock,
+        .deadline_nsec = entry->deadline,
+        .namespace = job->namespace,
+        .name = job->name,
+        .uid = job->uid,
+        .node = job->node,
+        .annotations = job->annotations,
+        .context = entry,
+        .done = on_bound,
+    };
+
+    entry->binding = binding_new(&options);
+    if (!entry->binding) {
+        (void)store_forget(entry->binder->options.store, job->uid);
+        (void)snprintf(error, MIRROR_ERROR_MAX, "out of memory");
+    }
+    return entry->binding != NULL;
+}
+
+/* The entry is in no list; afterwards it is sent, or gone. */
+static void start(Entry *entry) {
+    Binder *binder = entry->binder;
+    char error[MIRROR_ERROR_MAX] = "";
+
+    if (is_known(binder, entry->job, error)) {
+        settle(entry, error[0] ? error : NULL);
+        return;
+    }
+    if (!judge(binder, entry->job, error) || !assume(binder, entry->job, error) ||
+        !send(entry, error)) {
+        settle(entry, error);
+        return;
+    }
+    list_push(&binder->sent, entry);
+    binder->n_sent++;
+}
+
+static void start_waiting(Binder *binder) {
+    while (binder->n_sent < BINDER_CALLS_MAX) {
+        Entry *entry = list_pop(&binder->waiting);
+
+        if (!entry)
+            return;
+        start(entry);
+    }
+}
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
+static Entry *find(const EntryList *list, Str uid) {
+    for (Entry *entry = list->first; entry; entry = entry->next)
+        if (str_eq(entry->job->uid, uid))
+            return entry;
+    return NULL;
+}
+
+/* Whether another job about the same pod takes care of this one. */
+static bool join(Binder *binder, BindJob *job) {
+    Entry *other = find(&binder->sent, job->uid), *entry;
+    char error[MIRROR_ERROR_MAX];
+
+    if (!other)
+        other = find(&binder->waiting, job->uid);
+    if (!other)
+        return false;
+    if (!str_eq(other->job->node, job->node)) {
+        (void)snprintf(error,
+            sizeof(error),
+            "the pod is being bound to node %.*s",
+            STR_FMT(str_take(other->job->node, NODE_NAME_MAX)));
+        tell(binder, job, error);
+        return true;
+    }
+    entry = calloc(1, sizeof(*entry));
+    if (!entry) {
+        tell(binder, job, "out of memory");
+        return true;
+    }
+    *entry = (Entry){.binder = binder, .job = job, .next = other->followers};
+    other->followers = entry;
+    return true;
+}
+
+void binder_add(Binder *binder, BindJob *job) {
+    const char *fault = find_fault(job);
+    Entry *entry;
+
+    if (fault) {
+        tell(binder, job, fault);
+        return;
+    }
+    if (join(binder, job))
+        return;
+    entry = calloc(1, sizeof(*entry));
+    if (!entry) {
+        tell(binder, job, "out of memory");
+        return;
+    }
+    *entry = (Entry){
+        .binder = binder,
+        .job = job,
+        .deadline = binder->options.clock() + MIRROR_BIND_SEC * NSEC_PER_SEC,
+    };
+    list_push(&binder->waiting, entry);
+    start_waiting(binder);
+}
+
+int64_t binder_tick(Binder *binder, int64_t now_nsec) {
+    int64_t next_at = INT64_MAX;
+
+    /* They stand in the order of their deadlines. */
+    while (binder->waiting.first && now_nsec >= binder->waiting.first->deadline)
+        settle(list_pop(&binder->waiting), "too many pods are being bound: its turn did not come");
+    for (Entry *entry = binder->sent.first, *next; entry; entry = next) {
+        int64_t at;
+
+        next = entry->next; /* it may end, but takes no other along */
+        at = binding_tick(entry->binding, now_nsec);
+        next_at = at < next_at ? at : next_at;
+    }
+    if (binder->waiting.first && binder->waiting.first->deadline < next_at)
+        next_at = binder->waiting.first->deadline;
+    return next_at;
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+/*
+ * Binder: the bind jobs under way.
+ *
+ *     job ── known already? ── judge ── assume in the store ── Binding ── done
+ *
+ * Jobs are judged one after the other, each with everything before it assumed, so that
+ * two pods never get the last free place. A job that repeats one under way (same UID,
+ * same node) is not sent again: both get one result. At most BINDER_CALLS_MAX are on
+ * their way at a time; the others wait, and are judged when it is their turn.
+ *
+ * A pod stays assumed when it was bound, until the watch shows it, and when nobody knows
+ * whether it was; every other end takes it back.
+ *
+ * Threads: the client's.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "cluster/store.h"
+#include "kube/client.h"
+#include "kube/mirror.h"
+
+#define BINDER_CALLS_MAX 64u /* connections that binds may take */
+
+typedef struct Binder Binder;
+
+typedef struct BinderOptions {
+    Client *client;
+    Store *store;
+    int64_t (*clock)(void); /* monotonic, in ns */
+    void *context;
+    /* The cluster with everything applied so far; borrowed until the next call. NULL when it
+     * is not known yet, or when out of memory. */
+    Snapshot *(*snapshot)(void *context);
+    /* A job has got its done(), and is gone. */
+    void (*ended)(void *context, bool is_bound);
+} BinderOptions;
+
+/* NULL when out of memory. */
+Binder *binder_new(const BinderOptions *options);
+
+/* What is left gets done() with an error. Takes NULL. */
+Binder *binder_free(Binder *binder);
+DEFINE_CLEANUP(Binder *, binder_free)
+
+/* Takes @job, which may be done by the time this returns. */
+void binder_add(Binder *binder, BindJob *job);
+
+/* Does what is due; when to come again. */
+int64_t binder_tick(Binder *binder, int64_t now_nsec);

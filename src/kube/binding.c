@@ -1,0 +1,312 @@
+#include "kube/binding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "kube/status.h"
+#include "kube/url.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define PATH_MAX_BYTES ((size_t)4 * 1024)
+#define ANSWER_BUDGET ((size_t)1024 * 1024)
+
+struct Binding {
+    BindingOptions options;
+    int64_t retry_at; /* reading the pod again; INT64_MAX: a call is under way */
+    Call *call;
+    Buf answer;
+    bool is_reading;             /* the pod, after the POST */
+    char why[BINDING_ERROR_MAX]; /* what the POST came to */
+};
+
+/* What of a pod says where it is. */
+typedef struct Whereabouts {
+    Str uid, node;
+} Whereabouts;
+
+/* --- the end ------------------------------------------------------------------------- */
+
+/* The last thing that is done with @binding: it may be gone afterwards. */
+__attribute__((format(printf, 3, 4))) static void finish(
+    Binding *binding, BindingOutcome outcome, const char *format, ...) {
+    char error[BINDING_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(error, sizeof(error), format, arguments);
+    va_end(arguments);
+    binding->options.done(
+        binding->options.context, outcome, outcome == BINDING_BOUND ? NULL : error);
+}
+
+static void finish_unknown(Binding *binding, const char *why) {
+    finish(binding,
+        BINDING_UNKNOWN,
+        "it is not known whether the pod was bound: %.200s; then: %.200s",
+        binding->why,
+        why);
+}
+
+/* --- reading the pod -------------------------------------------------------------------- */
+
+static void read_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, name))
+            json_string(reader, arena, ret);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static bool read_whereabouts(Str text, Arena *arena, Whereabouts *ret) {
+    JsonReader reader;
+    Str key;
+
+    *ret = (Whereabouts){0};
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            read_member(&reader, arena, STR("uid"), &ret->uid);
+        else if (json_key_is(&reader, key, STR("spec")))
+            read_member(&reader, arena, STR("nodeName"), &ret->node);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && !str_is_empty(ret->uid);
+}
+
+static void conclude(Binding *binding, const Whereabouts *pod) {
+    if (!str_eq(pod->uid, binding->options.uid))
+        finish(binding, BINDING_FAILED, "the pod has been made anew: it has another UID");
+    else if (str_eq(pod->node, binding->options.node))
+        finish(binding, BINDING_BOUND, "bound");
+    else if (!str_is_empty(pod->node))
+        finish(binding,
+            BINDING_FAILED,
+            "the pod is on node %.*s already",
+            STR_FMT(str_take(pod->node, 253)));
+    else
+        finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
+}
+
+/* The API server may just be coming back: read again, while there is time. */
+static void read_later(Binding *binding, const char *why) {
+    int64_t at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
+
+    if (at >= binding->options.deadline_nsec)
+        finish_unknown(binding, why);
+    else
+        binding->retry_at = at;
+}
+
+static void on_pod_read(Binding *binding, const CallResult *result) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    char why[BINDING_ERROR_MAX];
+    Whereabouts pod;
+
+    if (result->outcome != CALL_DONE) {
+        (void)snprintf(why, sizeof(why), "%s", result->error);
+        read_later(binding, why);
+    } else if (result->status == 404) {
+        finish(binding, BINDING_FAILED, "the pod is gone");
+    } else if (result->status == 403) {
+        finish_unknown(binding, "HTTP 403 (needs the right get on pods)");
+    } else if (result->status != 200) {
+        (void)snprintf(why, sizeof(why), "HTTP %u", result->status);
+        read_later(binding, why);
+    } else if (arena && read_whereabouts(buf_str(&binding->answer), arena, &pod)) {
+        conclude(binding, &pod);
+    } else {
+        finish_unknown(binding, "the answer is no pod");
+    }
+}
+
+/* --- the POST --------------------------------------------------------------------------- */
+
+static void explain_refusal(Binding *binding, unsigned code) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    ApiStatus status = {0};
+
+    if (arena)
+        (void)api_status_read(buf_str(&binding->answer), arena, &status);
+    (void)snprintf(binding->why,
+        sizeof(binding->why),
+        "HTTP %u%s%.*s%s",
+        code,
+        str_is_empty(status.message) ? "" : ": ",
+        STR_FMT(str_take(status.message, 300)),
+        code == 403 ? " (needs the right create on pods/binding)" : "");
+}
+
+static void start_reading(Binding *binding);
+
+/* The statuses after which nothing can have happened to the pod. A 200 is none: only the API
+ * server says 201, and a pod that is called bound and is not waits for ever. Conflicts do not
+ * belong here: what we ask for may have been done by us before. */
+static bool is_certain(unsigned code) {
+    return code >= 400 && code < 500 && code != 408 && code != 409;
+}
+
+static void on_posted(Binding *binding, const CallResult *result) {
+    if (result->outcome == CALL_DONE && result->status == 201) {
+        finish(binding, BINDING_BOUND, "bound");
+        return;
+    }
+    if (result->outcome == CALL_DONE)
+        explain_refusal(binding, result->status);
+    else
+        (void)snprintf(binding->why, sizeof(binding->why), "%s", result->error);
+
+    if (result->outcome == CALL_DONE && result->status == 404)
+        finish(binding, BINDING_FAILED, "the pod is gone: %s", binding->why);
+    else if (result->outcome == CALL_REFUSED || result->outcome == CALL_UNAUTHORIZED ||
+             (result->outcome == CALL_DONE && is_certain(result->status)))
+        finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
+    else
+        start_reading(binding);
+}
+
+/* --- calls -------------------------------------------------------------------------------- */
+
+static bool on_data(void *context, Str bytes) {
+    Binding *binding = context;
+
+    buf_append(&binding->answer, bytes);
+    return buf_error(&binding->answer) == 0;
+}
+
+static void on_done(void *context, const CallResult *result) {
+    Binding *binding = context;
+
+    binding->call = NULL;
+    if (binding->is_reading)
+        on_pod_read(binding, result);
+    else
+        on_posted(binding, result);
+}
+
+static void write_path(const BindingOptions *options, const char *subresource, Buf *out) {
+    buf_append(out, STR("/api/v1/namespaces/"));
+    url_escape(out, options->namespace);
+    buf_append(out, STR("/pods/"));
+    url_escape(out, options->name);
+    buf_append(out, str_from_c(subresource));
+}
+
+static void write_member(JsonWriter *writer, Str key, Str value) {
+    json_write_key(writer, key);
+    json_write_string(writer, value);
+}
+
+static void write_metadata(JsonWriter *writer, const BindingOptions *options) {
+    json_write_key(writer, STR("metadata"));
+    json_write_object(writer);
+    write_member(writer, STR("name"), options->name);
+    write_member(writer, STR("namespace"), options->namespace);
+    write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
+    if (options->annotations.n > 0) {
+        json_write_key(writer, STR("annotations"));
+        json_write_object(writer);
+        for (size_t i = 0; i < options->annotations.n; i++)
+            write_member(
+                writer, options->annotations.items[i].key, options->annotations.items[i].value);
+        json_write_end_object(writer);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_body(const BindingOptions *options, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_member(&writer, STR("apiVersion"), STR("v1"));
+    write_member(&writer, STR("kind"), STR("Binding"));
+    write_metadata(&writer, options);
+    json_write_key(&writer, STR("target"));
+    json_write_object(&writer);
+    write_member(&writer, STR("kind"), STR("Node"));
+    write_member(&writer, STR("name"), options->node);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* False when out of memory. */
+static bool start_call(Binding *binding, const char *subresource, CallOptions *call) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
+    const CallHandler handler = {.context = binding, .data = on_data, .done = on_done};
+
+    buf_done(&binding->answer);
+    binding->retry_at = INT64_MAX;
+    write_path(&binding->options, subresource, &path);
+    call->path = url_text(&path);
+    call->bytes_max = BINDING_ANSWER_MAX;
+    if (call->path)
+        binding->call = client_call(binding->options.client, call, &handler);
+    return binding->call != NULL;
+}
+
+static void start_reading(Binding *binding) {
+    CallOptions call = {.method = "GET", .total_sec = BINDING_GET_SEC};
+
+    binding->is_reading = true;
+    if (!start_call(binding, "", &call)) /* out of memory: perhaps not a moment later */
+        binding->retry_at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
+}
+
+static bool post(Binding *binding) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(BINDING_BODY_MAX);
+    CallOptions call = {
+        .method = "POST",
+        .content_type = "application/json",
+        .total_sec = BINDING_POST_SEC,
+    };
+
+    write_body(&binding->options, &body);
+    if (buf_error(&body))
+        return false;
+    call.body = buf_str(&body);
+    return start_call(binding, "/binding", &call);
+}
+
+Binding *binding_new(const BindingOptions *options) {
+    Binding *binding = calloc(1, sizeof(*binding));
+
+    if (!binding)
+        return NULL;
+    binding->options = *options;
+    binding->answer = BUF_INIT(BINDING_ANSWER_MAX);
+    return post(binding) ? binding : binding_free(binding);
+}
+
+Binding *binding_free(Binding *binding) {
+    if (!binding)
+        return NULL;
+    call_cancel(binding->call);
+    buf_done(&binding->answer);
+    free(binding);
+    return NULL;
+}
+
+int64_t binding_tick(Binding *binding, int64_t now_nsec) {
+    if (now_nsec >= binding->options.deadline_nsec) {
+        call_cancel(TAKE_PTR(binding->call));
+        if (binding->why[0] == '\0')
+            (void)snprintf(binding->why, sizeof(binding->why), "no answer");
+        finish_unknown(binding, "its time is over");
+        return INT64_MAX;
+    }
+    if (now_nsec >= binding->retry_at)
+        start_reading(binding);
+    return binding->retry_at < binding->options.deadline_nsec ? binding->retry_at
+                                                              : binding->options.deadline_nsec;
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+/*
+ * Binding: tells the API server that a pod runs on a node, and finds out what became
+ * of it.
+ *
+ *     POST ── 201 ──────────────────────────> bound
+ *       ├─── refused, no connection ────────> not bound, and why
+ *       └─── conflict, broken, no answer ──> GET the pod: bound there, elsewhere, not at all
+ *
+ * The API server binds a pod once and minds its UID, so a Binding that is sent twice, or
+ * whose answer is lost, does no harm; reading the pod tells. What is not
+ * known when the time is over stays unknown, and that is said.
+ *
+ * Threads: the client's.
+ */
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "model/labels.h"
+
+#define BINDING_POST_SEC 5     /* the POST; the rest is for reading the pod */
+#define BINDING_GET_SEC 3      /* one try to read it */
+#define BINDING_PAUSE_MSEC 300 /* between tries */
+#define BINDING_ERROR_MAX 512u
+#define BINDING_BODY_MAX ((size_t)1024 * 1024)       /* what we send: annotations */
+#define BINDING_ANSWER_MAX ((size_t)4 * 1024 * 1024) /* what comes back: a pod */
+
+typedef struct Binding Binding;
+
+typedef enum BindingOutcome {
+    BINDING_BOUND,
+    BINDING_FAILED,  /* it is not bound there by us */
+    BINDING_UNKNOWN, /* it may be */
+} BindingOutcome;
+
+typedef struct BindingOptions {
+    Client *client;
+    int64_t (*clock)(void);         /* monotonic, in ns */
+    int64_t deadline_nsec;          /* done() is called by then, if binding_tick() is */
+    Str namespace, name, uid, node; /* valid names; borrowed until done() */
+    Labels annotations;             /* may be empty; borrowed */
+    void *context;
+    /* Once, never from inside binding_new(). @error is NULL when bound. The binding is to be
+     * freed, there or later. */
+    void (*done)(void *context, BindingOutcome outcome, const char *error);
+} BindingOptions;
+
+/* Sends it. NULL when out of memory. */
+Binding *binding_new(const BindingOptions *options);
+Binding *binding_free(Binding *binding); /* done() is not called any more. Takes NULL */
+DEFINE_CLEANUP(Binding *, binding_free)
+
+/* Does what is due. Returns when to come again, or INT64_MAX: it may be freed by then. */
+int64_t binding_tick(Binding *binding, int64_t now_nsec);

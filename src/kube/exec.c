@@ -1,0 +1,353 @@
+#include "kube/exec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/error.h"
+#include "kube/access.h"
+#include "kube/message.h"
+#include "kube/process.h"
+#include "kube/secret.h"
+#include "model/time.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define INFO_MAX (2 * ACCESS_FILE_MAX)
+#define INFO_NAME "KUBERNETES_EXEC_INFO"
+
+static const Str api_versions[] = {
+    STR("client.authentication.k8s.io/v1"), STR("client.authentication.k8s.io/v1beta1")};
+
+bool exec_is_api_version(Str version) {
+    for (size_t i = 0; i < ELEMENTS_OF(api_versions); i++)
+        if (str_eq(version, api_versions[i]))
+            return true;
+    return false;
+}
+
+ExecSpec *exec_spec_free(ExecSpec *spec) {
+    if (!spec)
+        return NULL;
+    for (size_t i = 0; i < spec->n_args; i++)
+        secret_free(spec->args[i]);
+    for (size_t i = 0; i < spec->n_env; i++) {
+        free(spec->env[i].name);
+        secret_free(spec->env[i].value);
+    }
+    free(spec->args);
+    free(spec->env);
+    free(spec->api_version);
+    free(spec->command);
+    free(spec->cluster_config);
+    free(spec->install_hint);
+    free(spec);
+    return NULL;
+}
+
+void exec_credential_done(ExecCredential *credential) {
+    secret_free(credential->token);
+    secret_free(credential->cert_pem);
+    secret_free(credential->key_pem);
+    *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
+}
+
+/* --- what it is told --- */
+
+static void write_field(JsonWriter *writer, Str key, const char *value) {
+    if (!value)
+        return;
+    json_write_key(writer, key);
+    json_write_string(writer, str_from_c(value));
+}
+
+static void write_cluster(JsonWriter *writer, const ExecSpec *spec, const ExecCluster *cluster) {
+    json_write_key(writer, STR("cluster"));
+    json_write_object(writer);
+    write_field(writer, STR("server"), cluster->server);
+    write_field(writer, STR("tls-server-name"), cluster->tls_server_name);
+    if (cluster->is_insecure) {
+        json_write_key(writer, STR("insecure-skip-tls-verify"));
+        json_write_bool(writer, true);
+    }
+    if (cluster->ca_pem) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
+
+        base64_encode(str_from_c(cluster->ca_pem), &text);
+        json_write_key(writer, STR("certificate-authority-data"));
+        json_write_string(writer, buf_str(&text));
+    }
+    write_field(writer, STR("proxy-url"), cluster->proxy_url);
+    if (spec->cluster_config) {
+        json_write_key(writer, STR("config"));
+        json_write_raw(writer, str_from_c(spec->cluster_config));
+    }
+    json_write_end_object(writer);
+}
+
+void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_field(&writer, STR("kind"), "ExecCredential");
+    write_field(&writer, STR("apiVersion"), spec->api_version);
+    json_write_key(&writer, STR("spec"));
+    json_write_object(&writer);
+    if (spec->wants_cluster)
+        write_cluster(&writer, spec, cluster);
+    json_write_key(&writer, STR("interactive"));
+    json_write_bool(&writer, false);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- what it answers --- */
+
+typedef struct Answer {
+    Str api_version, kind;
+    bool has_status;
+    Str token, cert, key, expires;
+} Answer;
+
+static void read_status(JsonReader *reader, Arena *arena, Answer *answer) {
+    Str key;
+
+    answer->has_status = json_peek(reader) == JSON_OBJECT_BEGIN;
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("token")))
+            json_string(reader, arena, &answer->token);
+        else if (json_key_is(reader, key, STR("clientCertificateData")))
+            json_string(reader, arena, &answer->cert);
+        else if (json_key_is(reader, key, STR("clientKeyData")))
+            json_string(reader, arena, &answer->key);
+        else if (json_key_is(reader, key, STR("expirationTimestamp")))
+            json_string(reader, arena, &answer->expires);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static void read_answer(JsonReader *reader, Arena *arena, Answer *answer) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("apiVersion")))
+            json_string(reader, arena, &answer->api_version);
+        else if (json_key_is(reader, key, STR("kind")))
+            json_string(reader, arena, &answer->kind);
+        else if (json_key_is(reader, key, STR("status")))
+            read_status(reader, arena, answer);
+        else
+            json_skip(reader, NULL);
+    }
+    json_end(reader);
+}
+
+static int refuse(char *error, const char *what) {
+    return message_fail(-EINVAL, error, "%s", what);
+}
+
+static int check_part(SecretKind kind, const char *name, Str text, char *error) {
+    const char *complaint = str_is_empty(text) ? NULL : secret_complaint(kind, text);
+
+    return complaint ? message_fail(-EINVAL, error, "%s %s", name, complaint) : 0;
+}
+
+/* Says nothing of what a field holds, be it a word out of place. */
+static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
+    int r;
+
+    if (!str_is(answer->kind, "ExecCredential"))
+        return refuse(error, "what it printed has not the kind ExecCredential");
+    if (!str_eq(answer->api_version, api_version))
+        return message_fail(-EINVAL,
+            error,
+            "it answers in another apiVersion than %.*s, which the kubeconfig asks for",
+            STR_FMT(api_version));
+    if (!answer->has_status)
+        return refuse(error, "what it printed has no status");
+    if (str_is_empty(answer->token) && str_is_empty(answer->cert) && str_is_empty(answer->key))
+        return refuse(error, "it gave neither a token nor a certificate");
+    if (str_is_empty(answer->cert) != str_is_empty(answer->key))
+        return refuse(error, "it gave a certificate without its key, or a key alone");
+    if (answer->expires.len > 0 && !time_parse(answer->expires, &ret->expires_sec))
+        return refuse(error, "its expirationTimestamp is no RFC 3339 time");
+    r = check_part(SECRET_TOKEN, "its token", answer->token, error);
+    if (r == 0)
+        r = check_part(SECRET_PEM, "its clientCertificateData", answer->cert, error);
+    if (r == 0)
+        r = check_part(SECRET_PEM, "its clientKeyData", answer->key, error);
+    return error_trace(r);
+}
+
+static bool copy_part(Str text, char **ret) {
+    if (str_is_empty(text))
+        return true;
+    *ret = secret_copy(text);
+    return *ret != NULL;
+}
+
+static void answer_wipe(const Answer *answer, Str input) {
+    const Str parts[] = {answer->token, answer->cert, answer->key};
+
+    for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
+        if (parts[i].ptr && (parts[i].ptr < input.ptr || parts[i].ptr >= input.ptr + input.len))
+            secret_wipe(parts[i]); /* decoded into the arena; the input is the caller's */
+}
+
+int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *error) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(2 * ACCESS_PLUGIN_OUTPUT_MAX);
+    _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
+    Answer answer = {0};
+    JsonReader reader;
+    int r;
+
+    if (!arena)
+        return message_fail(-ENOMEM, error, "out of memory");
+    json_reader_init(&reader, input);
+    read_answer(&reader, arena, &answer);
+    if (json_error(&reader)) {
+        char what[160];
+
+        json_describe(&reader, what, sizeof(what));
+        r = message_fail(-EINVAL, error, "what it printed is no ExecCredential: %s", what);
+    } else {
+        r = check_answer(&answer, api_version, &credential, error);
+    }
+    if (r == 0 && (!copy_part(answer.token, &credential.token) ||
+                      !copy_part(answer.cert, &credential.cert_pem) ||
+                      !copy_part(answer.key, &credential.key_pem)))
+        r = message_fail(-ENOMEM, error, "out of memory");
+    answer_wipe(&answer, input);
+    if (r < 0)
+        return error_trace(r);
+    *ret = credential;
+    credential = (ExecCredential){.expires_sec = EXEC_NEVER};
+    return 0;
+}
+
+/* --- running it --- */
+
+static bool is_overridden(const ExecSpec *spec, const char *entry) {
+    size_t len = strcspn(entry, "=");
+
+    if (str_eq(str_of(entry, len), STR(INFO_NAME)))
+        return true;
+    for (size_t i = 0; i < spec->n_env; i++)
+        if (str_eq(str_of(entry, len), str_from_c(spec->env[i].name)))
+            return true;
+    return false;
+}
+
+/* Our variables, the plugin's own over them, and what it is told. In @arena, but for
+ * entries that are ours. NULL when out of memory. */
+static const char **build_env(const ExecSpec *spec, Str info, Arena *arena) {
+    size_t n = 0, n_ours = 0;
+    const char **env;
+
+    while (environ && environ[n_ours])
+        n_ours++;
+    env = ARENA_ARRAY(arena, const char *, n_ours + spec->n_env + 2);
+    if (!env)
+        return NULL;
+    for (size_t i = 0; i < n_ours; i++)
+        if (!is_overridden(spec, environ[i]))
+            env[n++] = environ[i];
+    for (size_t i = 0; i < spec->n_env; i++)
+        if (!str_is(STR(INFO_NAME), spec->env[i].name))
+            env[n++] = arena_printf(arena, "%s=%s", spec->env[i].name, spec->env[i].value).ptr;
+    env[n] = arena_printf(arena, INFO_NAME "=%.*s", STR_FMT(info)).ptr;
+    return arena_has_failed(arena) ? NULL : env;
+}
+
+static const char **build_args(const ExecSpec *spec, Arena *arena) {
+    const char **args = ARENA_ARRAY(arena, const char *, spec->n_args + 2);
+
+    if (!args)
+        return NULL;
+    args[0] = spec->command;
+    for (size_t i = 0; i < spec->n_args; i++)
+        args[i + 1] = spec->args[i];
+    return args;
+}
+
+static int explain_start(const ExecSpec *spec, int r, char *error) {
+    if (r == -ENOENT)
+        return message_fail(r,
+            error,
+            "credential plugin %s was not found%s%s%s",
+            spec->command,
+            strchr(spec->command, '/') ? "" : " in PATH",
+            spec->install_hint ? ": " : "",
+            spec->install_hint ? spec->install_hint : "");
+    return message_fail(
+        r, error, "credential plugin %s could not be started: %s", spec->command, strerror(-r));
+}
+
+/* What became of it, and its last words. 0 when it ended as it should. */
+static int explain_end(
+    const ExecSpec *spec, const ProcessResult *result, int timeout_msec, char *error) {
+    char how[96] = "";
+    Str words = str_trim(str_from_c(result->errors));
+
+    switch (result->end) {
+    case PROCESS_EXITED:
+        if (result->code == 0)
+            return 0;
+        message_set(how, sizeof(how), "failed with exit code %d", result->code);
+        break;
+    case PROCESS_SIGNALLED:
+        message_set(how, sizeof(how), "was ended by signal %d", result->code);
+        break;
+    case PROCESS_TIMEOUT:
+        message_set(how, sizeof(how), "did not end within %d s", (timeout_msec + 999) / 1000);
+        break;
+    case PROCESS_TOO_LOUD:
+        message_set(how, sizeof(how), "printed more than %zu KiB", ACCESS_PLUGIN_OUTPUT_MAX >> 10);
+        break;
+    }
+    return message_fail(result->end == PROCESS_TIMEOUT ? -ETIMEDOUT : -EIO,
+        error,
+        "credential plugin %s %s%s%.*s",
+        spec->command,
+        how,
+        words.len > 0 ? ": " : "",
+        STR_FMT(words));
+}
+
+static int read_output(const ExecSpec *spec, Str output, ExecCredential *ret, char *error) {
+    char what[ACCESS_ERROR_MAX];
+    int r = exec_read_credential(output, str_from_c(spec->api_version), ret, what);
+
+    if (r < 0)
+        return message_fail(r, error, "credential plugin %s: %s", spec->command, what);
+    return 0;
+}
+
+int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
+    ExecCredential *ret, char *error) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(8 * ACCESS_FILE_MAX);
+    _cleanup_(secret_buf_done) Buf output = BUF_INIT(ACCESS_PLUGIN_OUTPUT_MAX);
+    _cleanup_(buf_done) Buf info = BUF_INIT(INFO_MAX);
+    ProcessOptions options = {.command = spec->command, .timeout_msec = timeout_msec};
+    ProcessResult result;
+    int r;
+
+    exec_write_info(spec, cluster, &info);
+    options.env = arena && !buf_error(&info) ? build_env(spec, buf_str(&info), arena) : NULL;
+    options.args = options.env ? build_args(spec, arena) : NULL;
+    if (!options.args)
+        return message_fail(-ENOMEM, error, "credential plugin %s: out of memory", spec->command);
+    r = process_run(&options, &output, &result);
+    if (r < 0)
+        return explain_start(spec, r, error);
+    r = explain_end(spec, &result, timeout_msec, error);
+    if (r < 0)
+        return error_trace(r);
+    return error_trace(read_output(spec, buf_str(&output), ret, error));
+}

@@ -1,0 +1,169 @@
+#include "kube/fetch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "kube/client.h"
+#include "kube/mirror.h"
+#include "kube/url.h"
+
+#define POD_MAX ((size_t)16 * 1024 * 1024)
+
+/* --- the cluster ------------------------------------------------------------------------ */
+
+typedef struct First {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    Snapshot *snapshot;
+} First;
+
+static void keep_first(void *context, Snapshot *snapshot) {
+    First *first = context;
+
+    (void)pthread_mutex_lock(&first->lock);
+    if (!first->snapshot)
+        first->snapshot = snapshot_ref(snapshot);
+    (void)pthread_cond_signal(&first->changed);
+    (void)pthread_mutex_unlock(&first->lock);
+}
+
+static void wait_for_first(First *first) {
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FETCH_SEC;
+    (void)pthread_mutex_lock(&first->lock);
+    while (!first->snapshot &&
+           pthread_cond_timedwait(&first->changed, &first->lock, &until) != ETIMEDOUT)
+        ;
+    (void)pthread_mutex_unlock(&first->lock);
+}
+
+static void describe(Mirror *mirror, char *error) {
+    MirrorStatus status;
+
+    mirror_status(mirror, &status);
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+        if (status.kinds[i].is_synced)
+            continue;
+        (void)snprintf(error,
+            FETCH_ERROR_MAX,
+            "%s: %s could not be listed within %d s: %s",
+            status.server,
+            mirror_kind_name((MirrorKind)i),
+            FETCH_SEC,
+            status.kinds[i].last_error[0] ? status.kinds[i].last_error : "no answer");
+        return;
+    }
+}
+
+int fetch_cluster(Access *access, Snapshot **ret, char *error) {
+    First first = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    _cleanup_(mirror_freep) Mirror *mirror = NULL;
+    int r;
+
+    (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
+    r = mirror_new(access,
+        &(MirrorOptions){0},
+        &(MirrorCallbacks){.context = &first, .publish = keep_first},
+        &mirror);
+    if (r < 0)
+        return error_trace(r);
+    wait_for_first(&first);
+    if (!first.snapshot)
+        describe(mirror, error);
+    mirror = mirror_free(mirror); /* from here on nobody publishes */
+    *ret = first.snapshot;
+    return *ret ? 0 : error_origin(-ETIMEDOUT);
+}
+
+/* --- one pod ------------------------------------------------------------------------------ */
+
+typedef struct Get {
+    Buf body;
+    bool is_done;
+    CallOutcome outcome;
+    unsigned status;
+    char *error;
+} Get;
+
+static bool take_data(void *context, Str bytes) {
+    Get *get = context;
+
+    buf_append(&get->body, bytes);
+    return buf_error(&get->body) == 0;
+}
+
+static void take_end(void *context, const CallResult *result) {
+    Get *get = context;
+
+    get->is_done = true;
+    get->outcome = result->outcome;
+    get->status = result->status;
+    if (result->outcome != CALL_DONE)
+        (void)snprintf(get->error, FETCH_ERROR_MAX, "%s", result->error);
+}
+
+static int run(Access *access, const char *path, Get *get) {
+    _cleanup_(client_freep) Client *client = client_new(access);
+    const CallOptions options = {
+        .method = "GET", .path = path, .total_sec = FETCH_SEC, .bytes_max = POD_MAX};
+    const CallHandler handler = {.context = get, .data = take_data, .done = take_end};
+
+    if (!client || !client_call(client, &options, &handler))
+        return error_origin(-ENOMEM);
+    while (!get->is_done) {
+        int r = client_wait(client, 1000);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    return get->outcome == CALL_DONE ? 0 : error_origin(-EHOSTUNREACH);
+}
+
+static int decode(Str body, Arena *arena, Pod *ret, char *error) {
+    Str text = arena_copy(arena, body);
+    JsonReader reader;
+
+    if (!text.ptr)
+        return error_origin(-ENOMEM);
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    if (json_error(&reader) == JSON_OK)
+        return 0;
+    (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
+    return error_origin(-EBADMSG);
+}
+
+int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(4096);
+    Get get = {.body = BUF_INIT(POD_MAX), .error = error};
+    int r;
+
+    (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
+    buf_append(&path, STR("/api/v1/namespaces/"));
+    url_escape(&path, namespace);
+    buf_append(&path, STR("/pods/"));
+    url_escape(&path, name);
+    r = url_text(&path) ? run(access, url_text(&path), &get) : error_origin(-ENOMEM);
+    if (r == 0 && get.status != 200) {
+        (void)snprintf(error,
+            FETCH_ERROR_MAX,
+            get.status == 404 ? "there is no pod %.*s/%.*s"
+                              : "pod %.*s/%.*s: the API server says %u",
+            STR_FMT(namespace),
+            STR_FMT(name),
+            get.status);
+        r = error_origin(get.status == 404 ? -ENOENT : -EACCES);
+    }
+    if (r == 0)
+        r = decode(buf_str(&get.body), arena, ret, error);
+    buf_done(&get.body);
+    return error_trace(r);
+}

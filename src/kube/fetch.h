@@ -1,0 +1,24 @@
+#pragma once
+
+/*
+ * Fetch: one look at the API server, for commands that then end.
+ *
+ * These block, up to FETCH_SEC or what is given; the daemon uses the Mirror instead.
+ */
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "kube/access.h"
+#include "model/pod.h"
+
+#define FETCH_SEC 60
+#define FETCH_ERROR_MAX 1024u
+
+/* All nodes and pods, through a Mirror. Takes @access. 0; or a negative errno with a message
+ * for a person in @error (FETCH_ERROR_MAX). */
+int fetch_cluster(Access *access, Snapshot **ret, char *error);
+
+/* One pod, as it is now; its strings live in @arena. @access is borrowed. 0; -ENOENT when there
+ * is no such pod; or another negative errno; with a message in either case. */
+int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error);

@@ -1,0 +1,111 @@
+#include "kube/frame.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "json/read.h"
+
+void frame_done(Frame *frame) {
+    buf_done(&frame->half);
+    frame->is_given = false;
+}
+
+size_t frame_pending(const Frame *frame) {
+    return frame->is_given ? 0 : frame->half.len;
+}
+
+/* The last document is over; one large document must not fatten the process. */
+static void forget_given(Frame *frame) {
+    if (!frame->is_given)
+        return;
+    if (frame->half.size > FRAME_KEEP_MAX)
+        buf_done(&frame->half);
+    else
+        buf_reset(&frame->half);
+    frame->is_given = false;
+}
+
+/* 0, FRAME_TOO_LARGE or -ENOMEM. */
+static int keep(Frame *frame, Str piece) {
+    buf_append(&frame->half, piece);
+    if (buf_error(&frame->half) == -EFBIG)
+        return FRAME_TOO_LARGE;
+    return error_trace(buf_error(&frame->half));
+}
+
+/* The line that ends at @end of @bytes, with what was kept of it. 0, or as keep(). */
+static int take_line(Frame *frame, Str *bytes, size_t end, Str *ret) {
+    Str line = str_take(*bytes, end);
+    int r;
+
+    *bytes = str_skip(*bytes, end + 1);
+    if (frame->half.len == 0) {
+        *ret = line;
+        return line.len > frame->half.ceiling ? FRAME_TOO_LARGE : 0;
+    }
+    r = keep(frame, line);
+    if (r != 0)
+        return r;
+    frame->is_given = true;
+    *ret = buf_str(&frame->half);
+    return 0;
+}
+
+int frame_next(Frame *frame, Str *bytes, Str *ret) {
+    for (;;) {
+        size_t end;
+        int r;
+
+        forget_given(frame);
+        end = str_find(*bytes, '\n');
+        if (end == SIZE_MAX) {
+            Str rest = *bytes;
+
+            *bytes = STR_NULL;
+            return keep(frame, rest);
+        }
+        r = take_line(frame, bytes, end, ret);
+        if (r != 0)
+            return r;
+        *ret = str_trim(*ret);
+        if (!str_is_empty(*ret))
+            return FRAME_DOCUMENT;
+    }
+}
+
+static EventType type_of(Str word) {
+    static const Str words[] = {
+        [EVENT_ADDED] = STR("ADDED"),
+        [EVENT_MODIFIED] = STR("MODIFIED"),
+        [EVENT_DELETED] = STR("DELETED"),
+        [EVENT_BOOKMARK] = STR("BOOKMARK"),
+        [EVENT_ERROR] = STR("ERROR"),
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(word, words[i]))
+            return (EventType)i;
+    return EVENT_UNKNOWN;
+}
+
+bool event_read(Str document, Event *ret) {
+    JsonReader reader;
+    Str key, type = STR_NULL;
+    bool escaped;
+
+    *ret = (Event){0};
+    json_reader_init(&reader, document);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("type")))
+            json_string_raw(&reader, &type, &escaped);
+        else if (json_key_is(&reader, key, STR("object")))
+            json_skip_fast(&reader, &ret->object);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    json_end(&reader);
+    ret->type = type_of(type);
+    return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
+           str_has_prefix(ret->object, STR("{"));
+}

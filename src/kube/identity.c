@@ -1,0 +1,273 @@
+#include "kube/identity.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "kube/message.h"
+#include "kube/secret.h"
+#include "version.h"
+
+#define HEADER_MAX (2 * ACCESS_TOKEN_MAX)
+#define PATH_SIZE 32 /* "/proc/self/fd/2147483647" */
+
+/* PEM that libcurl reads by a file name. */
+typedef struct MemoryFile {
+    int fd; /* -1: none */
+    char path[PATH_SIZE];
+} MemoryFile;
+
+struct Identity {
+    unsigned n_refs;
+    uint64_t version;
+    CURLSH *pool;
+    MemoryFile ca, cert, key;
+    bool is_insecure;
+    char *base;
+    char *proxy;                   /* "": none */
+    struct curl_slist *connect_to; /* NULL: where the URL says */
+    struct curl_slist *headers;
+};
+
+static int memory_file_init(MemoryFile *file, const char *pem) {
+    Str left = str_from_c(pem);
+
+    if (!pem)
+        return 0;
+    file->fd = memfd_create("berth", MFD_CLOEXEC);
+    if (file->fd < 0)
+        return error_origin(-errno);
+    (void)snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
+    while (left.len > 0) {
+        ssize_t n = write(file->fd, left.ptr, left.len);
+
+        if (n < 0 && errno != EINTR)
+            return error_origin(-errno);
+        left = str_skip(left, n > 0 ? (size_t)n : 0);
+    }
+    return 0;
+}
+
+static void memory_file_done(MemoryFile *file) {
+    if (file->fd >= 0)
+        (void)close(file->fd);
+}
+
+/* Takes nothing over when it fails. */
+static bool list_add(struct curl_slist **list, const char *line) {
+    struct curl_slist *longer = line ? curl_slist_append(*list, line) : NULL;
+
+    if (longer)
+        *list = longer;
+    return longer != NULL;
+}
+
+static void list_wipe(struct curl_slist *list) {
+    for (struct curl_slist *item = list; item; item = item->next)
+        secret_wipe(str_from_c(item->data));
+    curl_slist_free_all(list);
+}
+
+/* NULL when out of memory. A C string; wiped with the buffer. */
+static const char *text_of(Buf *buf) {
+    buf_append_char(buf, '\0');
+    return buf_error(buf) ? NULL : buf->data;
+}
+
+static bool add_authorization(Identity *identity, const Credentials *credentials) {
+    _cleanup_(secret_buf_done) Buf line = BUF_INIT(HEADER_MAX), pair = BUF_INIT(HEADER_MAX / 2);
+
+    if (!credentials->token && !credentials->user)
+        return true;
+    (void)buf_reserve(&line, HEADER_MAX); /* in one piece: growing leaves copies behind */
+    if (credentials->token) {
+        buf_append(&line, STR("Authorization: Bearer "));
+        buf_append(&line, str_from_c(credentials->token));
+    } else {
+        (void)buf_reserve(&pair, HEADER_MAX / 2);
+        buf_append(&pair, str_from_c(credentials->user));
+        buf_append_char(&pair, ':');
+        buf_append(&pair, str_from_c(credentials->password));
+        buf_append(&line, STR("Authorization: Basic "));
+        base64_encode(buf_str(&pair), &line);
+    }
+    return !buf_error(&pair) && list_add(&identity->headers, text_of(&line));
+}
+
+static bool set_headers(Identity *identity, const Credentials *credentials) {
+    static const char *const lines[] = {
+        "User-Agent: berth/" BERTH_VERSION,
+        "Accept: application/json",
+        "Expect:", /* none: one round trip less */
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        if (!list_add(&identity->headers, lines[i]))
+            return false;
+    return add_authorization(identity, credentials);
+}
+
+/* The URL has the name that the certificate is to have; Host and the connection keep to
+ * where the server is. */
+static bool set_server_name(Identity *identity, const IdentityOptions *options) {
+    const Origin *origin = options->origin;
+    Str name = str_from_c(options->credentials->tls_server_name);
+    bool is_v6 = str_find(name, ':') != SIZE_MAX;
+    _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), host = BUF_INIT(4096);
+
+    buf_printf(&base,
+        "https://%s%.*s%s:%u%.*s",
+        is_v6 ? "[" : "",
+        STR_FMT(name),
+        is_v6 ? "]" : "",
+        origin->port,
+        STR_FMT(origin->path));
+    buf_printf(&host,
+        "Host: %s%.*s%s:%u",
+        origin->is_v6 ? "[" : "",
+        STR_FMT(origin->host),
+        origin->is_v6 ? "]" : "",
+        origin->port);
+    buf_printf(&route,
+        "::%s%.*s%s:%u", /* from anywhere */
+        origin->is_v6 ? "[" : "",
+        STR_FMT(origin->host),
+        origin->is_v6 ? "]" : "",
+        origin->port);
+    identity->base = buf_take(&base);
+    return identity->base && list_add(&identity->headers, text_of(&host)) &&
+           list_add(&identity->connect_to, text_of(&route));
+}
+
+static bool set_base(Identity *identity, const IdentityOptions *options) {
+    if (options->origin->is_tls && options->credentials->tls_server_name)
+        return set_server_name(identity, options);
+    identity->base = strdup(options->server);
+    return identity->base != NULL;
+}
+
+/* Go asks a SOCKS proxy for names; libcurl calls that socks5h. */
+static bool set_proxy(Identity *identity, const IdentityOptions *options) {
+    const char *url =
+        proxy_choose(options->origin, options->credentials->proxy_url, options->proxies);
+    Str rest = str_from_c(url ? url : "");
+    bool is_socks = str_has_prefix(rest, STR("socks5://"));
+
+    if (is_socks)
+        rest = str_skip(rest, strlen("socks5://"));
+    if (asprintf(&identity->proxy, "%s%.*s", is_socks ? "socks5h://" : "", STR_FMT(rest)) >= 0)
+        return true;
+    identity->proxy = NULL;
+    return false;
+}
+
+static bool set_pool(Identity *identity) {
+    identity->pool = curl_share_init();
+    return identity->pool &&
+           curl_share_setopt(identity->pool, CURLSHOPT_SHARE, (int)CURL_LOCK_DATA_CONNECT) ==
+               CURLSHE_OK;
+}
+
+static int set_files(Identity *identity, const Credentials *credentials) {
+    int r = memory_file_init(&identity->ca, credentials->ca_pem);
+
+    if (r == 0)
+        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
+    if (r == 0)
+        r = memory_file_init(&identity->key, credentials->client_key_pem);
+    return error_trace(r);
+}
+
+int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
+    _cleanup_(identity_unrefp) Identity *identity = calloc(1, sizeof(*identity));
+    int r;
+
+    if (!identity)
+        return message_fail(-ENOMEM, error, "out of memory");
+    identity->n_refs = 1;
+    identity->ca.fd = identity->cert.fd = identity->key.fd = -1;
+    identity->version = options->credentials->version;
+    identity->is_insecure = options->credentials->is_insecure;
+    if (!set_headers(identity, options->credentials) || !set_base(identity, options) ||
+        !set_proxy(identity, options) || !set_pool(identity))
+        return message_fail(-ENOMEM, error, "out of memory");
+    r = set_files(identity, options->credentials);
+    if (r < 0)
+        return message_fail(
+            r, error, "no memory file for the certificates could be made: %s", strerror(-r));
+    *ret = TAKE_PTR(identity);
+    return 0;
+}
+
+Identity *identity_ref(Identity *identity) {
+    assert(identity->n_refs > 0);
+    identity->n_refs++;
+    return identity;
+}
+
+Identity *identity_unref(Identity *identity) {
+    if (!identity || --identity->n_refs > 0)
+        return NULL;
+    if (identity->pool)
+        (void)curl_share_cleanup(identity->pool);
+    memory_file_done(&identity->ca);
+    memory_file_done(&identity->cert);
+    memory_file_done(&identity->key);
+    secret_free(identity->proxy);
+    free(identity->base);
+    curl_slist_free_all(identity->connect_to);
+    list_wipe(identity->headers);
+    free(identity);
+    return NULL;
+}
+
+uint64_t identity_version(const Identity *identity) {
+    return identity->version;
+}
+
+bool identity_has_certificate(const Identity *identity) {
+    return identity->cert.fd >= 0;
+}
+
+const char *identity_base(const Identity *identity) {
+    return identity->base;
+}
+
+struct curl_slist *identity_headers(const Identity *identity) {
+    return identity->headers;
+}
+
+static bool apply_trust(const Identity *identity, CURL *easy) {
+    long verify = identity->is_insecure ? 0 : 1;
+
+    if (curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify) != CURLE_OK ||
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2 * verify) != CURLE_OK)
+        return false;
+    if (identity->ca.fd < 0)
+        return true;
+    /* And nobody else: Debian's libcurl trusts the folder of the system's, too. */
+    return curl_easy_setopt(easy, CURLOPT_CAINFO, identity->ca.path) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
+}
+
+static bool apply_certificate(const Identity *identity, CURL *easy) {
+    if (identity->cert.fd < 0)
+        return true;
+    return curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert.path) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key.path) == CURLE_OK;
+}
+
+bool identity_apply(const Identity *identity, CURL *easy) {
+    return apply_trust(identity, easy) && apply_certificate(identity, easy) &&
+           curl_easy_setopt(easy, CURLOPT_SHARE, identity->pool) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXY, identity->proxy) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_NOPROXY, "") == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECT_TO, identity->connect_to) == CURLE_OK;
+}

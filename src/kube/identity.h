@@ -1,0 +1,54 @@
+#pragma once
+
+/*
+ * Identity: what one version of the credentials is to libcurl.
+ *
+ * Connections belong to an identity, so that one made with an older certificate or
+ * checked against an older CA is never used again: each has its own pool (a libcurl share
+ * handle), which goes when the last call that uses it is over.
+ *
+ * The GnuTLS flavour of libcurl 7.88 takes certificates by file name only (it refuses
+ * CURLOPT_CAINFO_BLOB, and takes CURLOPT_SSLCERT_BLOB but does not look at it). They are
+ * in memory files (memfd) that nobody else can open by name and that need no writable
+ * disk.
+ *
+ * Threads: one.
+ */
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "kube/access.h"
+#include "kube/origin.h"
+#include "kube/proxy.h"
+
+typedef struct Identity Identity;
+
+typedef struct IdentityOptions {
+    const char *server; /* as access_server() gives it */
+    const Origin *origin;
+    const ProxyEnvironment *proxies;
+    const Credentials *credentials; /* copied */
+} IdentityOptions;
+
+/* 0, or a negative errno with a message in @error (ACCESS_ERROR_MAX). */
+int identity_new(const IdentityOptions *options, Identity **ret, char *error);
+Identity *identity_ref(Identity *identity);
+Identity *identity_unref(Identity *identity); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Identity *, identity_unref)
+
+uint64_t identity_version(const Identity *identity);
+bool identity_has_certificate(const Identity *identity); /* shows one of its own */
+
+/* What a path is appended to. With a tls-server-name that name stands for the host here,
+ * and the connection is led to the real one: libcurl asks for, and checks, the name in
+ * the URL. */
+const char *identity_base(const Identity *identity);
+
+/* The headers that every request has; owned by the identity. */
+struct curl_slist *identity_headers(const Identity *identity);
+
+/* Sets what depends on who we are. False when libcurl refuses. */
+bool identity_apply(const Identity *identity, CURL *easy);

@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * Kubeconfig: one context of a kubeconfig, and all that it leads to.
+ *
+ * Several files count as one: of entries of the same name the first is taken, whole; the
+ * first current-context that says something is the one. Fields we do not know are passed
+ * over, as kubectl does; fields we know must be of the right type. Where kubectl refuses
+ * (a certificate given twice, a token and a password, a name that leads nowhere), so do
+ * we, and say where.
+ *
+ * Text in, values out: no file is read here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/exec.h"
+#include "kube/secret.h"
+
+/* NULL: not given. Paths are relative to where their file is no longer. Owned. */
+typedef struct Kubeconfig {
+    char *file; /* that has the context */
+    char *context;
+    char *server; /* "https://host:6443/prefix", no slash at the end */
+    Secret ca, client_cert, client_key;
+    Secret token; /* with both text and path, the text is good until the file was read */
+    char *user, *password;
+    char *tls_server_name, *proxy_url;
+    bool is_insecure;
+    ExecSpec *exec;
+} Kubeconfig;
+
+void kubeconfig_done(Kubeconfig *config); /* wipes; leaves it empty */
+
+typedef struct KubeconfigFile {
+    const char *path;
+    Str text;
+} KubeconfigFile;
+
+/* @context NULL: the current one. 0; or -EINVAL or -ENOMEM with a message in @error
+ * (ACCESS_ERROR_MAX). */
+int kubeconfig_read(
+    const KubeconfigFile *files, size_t n_files, const char *context, Kubeconfig *ret, char *error);

@@ -1,0 +1,21 @@
+#pragma once
+
+/*
+ * Message: a sentence for a person, in a buffer of fixed size.
+ *
+ * What comes from outside (names of a kubeconfig, a plugin's last words, libcurl's) is
+ * shown with control characters escaped, so that a line stays a line; what does not
+ * fit is cut, at a whole character.
+ */
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "kube/access.h"
+
+void message_set(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Says why, in a buffer of ACCESS_ERROR_MAX, and is the negative errno @code. */
+#define message_fail(code, error, ...)                                                             \
+    (message_set((error), ACCESS_ERROR_MAX, __VA_ARGS__), error_origin(code))

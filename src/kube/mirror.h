@@ -1,0 +1,121 @@
+#pragma once
+
+/*
+ * Mirror: the cluster as the API server tells it, kept true by one thread.
+ *
+ *     list or streamed list ──> Store (staged, swapped in whole) ──> publish
+ *     watch events ───────────> Store ──> publish, at the end of each turn
+ *     bind() ─────────────────> judge, assume in the Store, publish, POST, answer
+ *
+ * The thread owns the client, the reflectors and the store; others reach it through
+ * the functions below, which only leave messages. A decision never waits for it: it
+ * reads the last snapshot that was published, whatever state the network is in.
+ *
+ * Bound pods count on their node from the moment the Binding is posted until the
+ * watch shows them (or MIRROR_ASSUME_SEC are over): the ledger. After a restart it is
+ * empty and need not be more: what was bound is in the first list, what was not will
+ * be asked again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "kube/access.h"
+#include "model/labels.h"
+#include "model/pod.h"
+
+typedef struct Mirror Mirror;
+
+#define MIRROR_ERROR_MAX 512u
+#define MIRROR_ASSUME_SEC 60   /* a bound pod that no watch shows is forgotten after this */
+#define MIRROR_BIND_SEC 10     /* a Binding that is not answered by then has failed */
+#define MIRROR_BINDS_MAX 4096u /* waiting or under way; more are refused at once */
+#define MIRROR_TURN_MSEC 10    /* events are collected for this long before they are published */
+
+typedef enum MirrorKind {
+    MIRROR_NODES,
+    MIRROR_PODS,
+    _MIRROR_KINDS,
+} MirrorKind;
+
+const char *mirror_kind_name(MirrorKind kind); /* "nodes", "pods" */
+
+/* A pod to be bound. Whoever makes it keeps it alive until done() and frees it there. */
+typedef struct BindJob {
+    Str namespace, name, uid, node;
+    const Pod *pod;     /* as the filter saw it: what the ledger counts. Never NULL */
+    Labels annotations; /* to be set with the Binding; may be empty */
+    /* On the mirror's thread, with the snapshot that has everything assumed before this
+     * job: false refuses the bind, with a message in @error (MIRROR_ERROR_MAX). */
+    bool (*judge)(struct BindJob *job, Snapshot *snapshot, char *error);
+    /* On the mirror's thread, once. @error NULL: bound. */
+    void (*done)(struct BindJob *job, const char *error);
+} BindJob;
+
+typedef struct MirrorCallbacks {
+    void *context;
+    /* A new snapshot; borrowed. On the mirror's thread. */
+    void (*publish)(void *context, Snapshot *snapshot);
+    /* The watch shows that @pod, which was pending when we last knew it or new, now has a
+     * node: not for pods of a list. May be NULL. */
+    void (*pod_bound)(void *context, const Pod *pod);
+} MirrorCallbacks;
+
+#define MIRROR_SILENCE_SEC 150 /* bookmarks come about once a minute */
+
+typedef struct MirrorOptions {
+    /* A watch that brings nothing whole for so long is given up; 0: MIRROR_SILENCE_SEC. */
+    unsigned silence_sec;
+} MirrorOptions;
+
+/* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
+ * in every case. */
+int mirror_new(
+    Access *access, const MirrorOptions *options, const MirrorCallbacks *callbacks, Mirror **ret);
+
+/* Ends the thread; jobs that are left get done() with an error first. Takes NULL. */
+Mirror *mirror_free(Mirror *mirror);
+DEFINE_CLEANUP(Mirror *, mirror_free)
+
+/* Any thread. 0; -EBUSY over MIRROR_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
+int mirror_bind(Mirror *mirror, BindJob *job);
+
+/* Marks the node with the annotation MIRROR_RETRY_ANNOTATION and the time, so that
+ * kube-scheduler tries again the pods it parked. Any thread; dropped when many are
+ * waiting. */
+#define MIRROR_RETRY_ANNOTATION "berth.dev/retry-at"
+#define MIRROR_TOUCHES_MAX 256u
+void mirror_touch_node(Mirror *mirror, Str node);
+
+typedef struct MirrorKindStatus {
+    bool is_synced;         /* one complete list has been seen */
+    bool is_connected;      /* the API server sends: a watch is open, or a list comes in */
+    int64_t synced_at_nsec; /* monotonic: last time it was known to be complete */
+    int64_t heard_at_nsec;  /* monotonic: last byte, event or bookmark; 0: never */
+    uint64_t n_lists, n_watches, n_restarts;
+    uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
+    uint64_t n_malformed; /* documents that could not be told apart: a new list follows */
+    uint64_t n_unfit;     /* objects that could not be read, or are too many: passed over */
+    uint64_t n_bytes;
+    uint64_t n_failures;               /* calls that ended in any other way than they should */
+    char last_error[MIRROR_ERROR_MAX]; /* of now: empty while connected */
+} MirrorKindStatus;
+
+typedef struct MirrorStatus {
+    MirrorKindStatus kinds[_MIRROR_KINDS];
+    size_t n_nodes, n_pods, n_assumed;
+    uint64_t n_published;
+    uint64_t n_bound, n_bind_failed, n_expired; /* expired: assumed, never seen */
+    uint64_t n_touched, n_touch_failed;
+    char server[256];
+} MirrorStatus;
+
+/* Any thread; copied under a lock that is never held for long. */
+void mirror_status(Mirror *mirror, MirrorStatus *ret);
+
+/* Everything has been listed once: snapshots are complete. Any thread. */
+bool mirror_is_synced(Mirror *mirror);

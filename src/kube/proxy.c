@@ -1,0 +1,144 @@
+#include "kube/proxy.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An address of either family as 16 bytes; IPv4 is mapped. */
+typedef struct Address {
+    unsigned char bytes[16];
+} Address;
+
+static const unsigned char v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+static bool address_parse(Str text, Address *ret, bool *ret_is_v4) {
+    char c[INET6_ADDRSTRLEN + 1];
+
+    if (text.len >= sizeof(c))
+        return false;
+    (void)snprintf(c, sizeof(c), "%.*s", STR_FMT(text));
+    if (inet_pton(AF_INET6, c, ret->bytes) == 1) {
+        *ret_is_v4 = memcmp(ret->bytes, v4_prefix, sizeof(v4_prefix)) == 0;
+        return true;
+    }
+    *ret_is_v4 = true;
+    memcpy(ret->bytes, v4_prefix, sizeof(v4_prefix));
+    return inet_pton(AF_INET, c, ret->bytes + sizeof(v4_prefix)) == 1;
+}
+
+static bool starts_alike(const Address *a, const Address *b, int64_t bits) {
+    for (int64_t i = 0; i < bits; i++) {
+        unsigned mask = 0x80u >> (i % 8);
+
+        if ((a->bytes[i / 8] & mask) != (b->bytes[i / 8] & mask))
+            return false;
+    }
+    return true;
+}
+
+/* "10.0.0.0/8" or "10.1.2.3". */
+static bool range_has(Str range, const Address *host) {
+    size_t slash = str_find(range, '/');
+    Address base;
+    bool is_v4;
+    int64_t bits;
+
+    if (!address_parse(str_take(range, slash), &base, &is_v4))
+        return false;
+    if (slash == SIZE_MAX)
+        return starts_alike(&base, host, 128);
+    if (!str_to_int64(str_skip(range, slash + 1), &bits) || bits < 0 || bits > (is_v4 ? 32 : 128))
+        return false;
+    return starts_alike(&base, host, is_v4 ? bits + 96 : bits);
+}
+
+/* "corp" has a.corp and corp itself, ".corp" only what is below it. */
+static bool domain_has(Str domain, Str host) {
+    Str below;
+
+    if (str_has_prefix(domain, STR("*.")))
+        domain = str_skip(domain, 1);
+    if (!str_has_prefix(domain, STR(".")) && str_eq_nocase(domain, host))
+        return true;
+    if (str_has_prefix(domain, STR(".")))
+        domain = str_skip(domain, 1);
+    if (domain.len == 0 || host.len <= domain.len + 1)
+        return false;
+    below = str_skip(host, host.len - domain.len);
+    return below.ptr[-1] == '.' && str_eq_nocase(below, domain);
+}
+
+/* An entry's port, cut off its end; true when there is none or it is @port. */
+static bool port_fits(Str *entry, uint16_t port) {
+    size_t colon = str_find_last(*entry, ':');
+    bool is_v6 = str_has_prefix(*entry, STR("["));
+    int64_t number = port;
+
+    if (is_v6 ? !str_has_suffix(*entry, STR("]"))
+              : colon != SIZE_MAX && colon == str_find(*entry, ':')) {
+        if (!str_to_int64(str_skip(*entry, colon + 1), &number))
+            return false;
+        *entry = str_take(*entry, colon);
+    }
+    if (is_v6)
+        *entry = str_take(str_skip(*entry, 1), str_find(*entry, ']') - 1);
+    return number == port;
+}
+
+static bool entry_has(Str entry, const Origin *origin, const Address *address) {
+    if (str_is(entry, "*"))
+        return true;
+    if (entry.len == 0 || !port_fits(&entry, origin->port))
+        return false;
+    return address ? range_has(entry, address) : domain_has(entry, origin->host);
+}
+
+static bool is_this_machine(const Origin *origin, const Address *address) {
+    static const unsigned char v6[16] = {[15] = 1};
+
+    if (!address)
+        return str_eq_nocase(origin->host, STR("localhost"));
+    return memcmp(address->bytes, v6, sizeof(v6)) == 0 ||
+           (memcmp(address->bytes, v4_prefix, sizeof(v4_prefix)) == 0 && address->bytes[12] == 127);
+}
+
+static bool is_excepted(const Origin *origin, const char *no_proxy) {
+    Str list = str_from_c(no_proxy), entry;
+    Address address;
+    bool is_v4;
+    const Address *known = address_parse(origin->host, &address, &is_v4) ? &address : NULL;
+
+    if (is_this_machine(origin, known))
+        return true;
+    while (str_split(&list, ',', &entry))
+        if (entry_has(str_trim(entry), origin, known))
+            return true;
+    return false;
+}
+
+static const char *variable(const char *upper, const char *lower) {
+    const char *value = getenv(upper);
+
+    if (!value || value[0] == '\0')
+        value = getenv(lower);
+    return value && value[0] != '\0' ? value : NULL;
+}
+
+ProxyEnvironment proxy_environment(void) {
+    return (ProxyEnvironment){
+        .https_proxy = variable("HTTPS_PROXY", "https_proxy"),
+        .http_proxy = variable("HTTP_PROXY", "http_proxy"),
+        .no_proxy = variable("NO_PROXY", "no_proxy"),
+    };
+}
+
+const char *proxy_choose(
+    const Origin *origin, const char *configured, const ProxyEnvironment *environment) {
+    const char *proxy = origin->is_tls ? environment->https_proxy : environment->http_proxy;
+
+    if (configured)
+        return configured;
+    return proxy && !is_excepted(origin, environment->no_proxy) ? proxy : NULL;
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+/*
+ * Proxy: which proxy leads to the API server, if any.
+ *
+ * As kubectl and every other Go program have it: a kubeconfig's proxy-url always counts;
+ * without one HTTPS_PROXY (HTTP_PROXY for http://) does, unless the host is this machine
+ * or NO_PROXY lists it: by name (and then every name below it), by ".name" (only those
+ * below), by address or range (10.0.0.0/8), with or without a port, or "*". The names in
+ * lower case count where those in upper case are not set.
+ */
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "kube/origin.h"
+
+/* NULL: not set. */
+typedef struct ProxyEnvironment {
+    const char *https_proxy, *http_proxy, *no_proxy;
+} ProxyEnvironment;
+
+/* Borrowed from the process's environment. */
+ProxyEnvironment proxy_environment(void);
+
+/* The proxy's URL, borrowed; NULL: none. @configured is the kubeconfig's, or NULL. */
+const char *proxy_choose(
+    const Origin *origin, const char *configured, const ProxyEnvironment *environment);

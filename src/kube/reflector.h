@@ -1,0 +1,114 @@
+#pragma once
+
+/*
+ * Reflector: one resource of the API server, listed once and then watched.
+ *
+ *            ┌─ streamed list: a watch that begins with everything there is ─┐
+ *     wait ──┤                                                               ├─> watch ──> wait
+ *            └─ paged list, where the server cannot do that ─────────────────┘
+ *
+ * After a watch has ended, in whatever way, the next one goes on from the newest
+ * resourceVersion seen. Only when the API server no longer knows that version (410), or
+ * sent something that cannot be told apart, everything is listed again; the sink keeps
+ * the old state until the new one is whole.
+ *
+ * An object that the sink cannot read is passed over and counted; it must not keep the
+ * other ones from us. A resourceVersion is opaque: kept, compared and sent back.
+ *
+ * What came is in the receive buffers only until the sink has taken what it wants; the
+ * large ones are freed at the end of a list.
+ *
+ * No clock, no thread: time comes from options, answers through the client.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/client.h"
+#include "kube/frame.h"
+#include "kube/status.h"
+
+#define REFLECTOR_ERROR_MAX 512u
+#define REFLECTOR_VERSION_MAX 256u                         /* a resourceVersion */
+#define REFLECTOR_CONTINUE_MAX ((size_t)8 * 1024)          /* where a paged list goes on */
+#define REFLECTOR_DOCUMENT_MAX ((size_t)8 * 1024 * 1024)   /* one event; etcd's objects are 1.5 */
+#define REFLECTOR_PAGE_MAX ((size_t)64 * 1024 * 1024)      /* one page of a list */
+#define REFLECTOR_DEFERRED_MAX ((size_t)64 * 1024 * 1024)  /* events inside a streamed list */
+#define REFLECTOR_REFUSAL_MAX ((size_t)64 * 1024)          /* the body of a refusal */
+#define REFLECTOR_PAGE_ITEMS 500u                          /* objects asked for at once */
+#define REFLECTOR_PAGE_ITEMS_MOST 5000u                    /* ... after a list came too slowly */
+#define REFLECTOR_PAGE_ITEMS_LEAST 10u                     /* ... after pages came too large */
+#define REFLECTOR_PAGE_SEC 60                              /* one page, in all */
+#define REFLECTOR_STREAM_SEC 300                           /* a streamed list, in all */
+#define REFLECTOR_FIRST_BYTE_SEC (30 + CLIENT_CONNECT_SEC) /* of a watch */
+#define REFLECTOR_WATCH_LEAST_SEC 300                      /* a watch is to last so long */
+#define REFLECTOR_WATCH_MOST_SEC 600
+#define REFLECTOR_REFUSALS_MAX 3 /* watches in a row that bring nothing but errors; then: list */
+#define REFLECTOR_STALLS_MAX 2   /* streamed lists that do not end; then: pages */
+
+typedef struct Reflector Reflector;
+
+/* What a sink makes of an object. Negative: -ENOMEM; everything is listed again. */
+enum {
+    _SINK_TAKEN,
+    SINK_UNFIT,     /* JSON, but no object that we can use: it counts as not there */
+    SINK_MALFORMED, /* not even JSON */
+};
+
+typedef enum ReflectorNotice {
+    REFLECTOR_CONNECTED, /* the API server answers, for the first time or again */
+    REFLECTOR_SYNCED,    /* a list is complete */
+    REFLECTOR_LOST,      /* a call has gone wrong; why, and when the next one is */
+} ReflectorNotice;
+
+typedef struct ReflectorSink {
+    void *context;
+    void (*begin)(void *context);           /* a list begins; drops one that was begun */
+    int (*item)(void *context, Str object); /* one object of it; a later one of its name wins */
+    int (*end)(void *context);              /* it is whole. 0, or -ENOMEM */
+    /* ADDED, MODIFIED or DELETED. */
+    int (*apply)(void *context, EventType type, const ObjectMeta *meta, Str object);
+    void (*notice)(void *context, ReflectorNotice notice, const char *why, int64_t retry_nsec);
+} ReflectorSink;
+
+typedef struct ReflectorOptions {
+    const char *path;       /* "/api/v1/nodes"; outlives the reflector */
+    const char *resource;   /* "nodes": for messages about rights */
+    int64_t (*clock)(void); /* monotonic, in ns */
+    uint64_t seed;          /* of delays and of how long watches last */
+    unsigned silence_sec;   /* a watch without a whole document for so long is given up */
+    ReflectorSink sink;
+} ReflectorOptions;
+
+/* Does nothing before the first reflector_tick(). @client outlives it. NULL when out of
+ * memory. */
+Reflector *reflector_new(Client *client, const ReflectorOptions *options);
+Reflector *reflector_free(Reflector *reflector); /* takes NULL */
+DEFINE_CLEANUP(Reflector *, reflector_free)
+
+/* Does what is due at @now. Returns when to come again. Not from inside a sink. */
+int64_t reflector_tick(Reflector *reflector, int64_t now_nsec);
+
+typedef struct ReflectorFigures {
+    bool is_synced;         /* one complete list has been seen */
+    bool is_connected;      /* false from a failure until the API server answers again */
+    int64_t synced_at_nsec; /* last time it was known to be complete; 0: never */
+    int64_t heard_at_nsec;  /* last byte; 0: never */
+    uint64_t n_lists;       /* begun, streamed or paged */
+    uint64_t n_watches;     /* begun, streamed lists included */
+    uint64_t n_restarts;    /* ... of them, those that went on where another ended */
+    uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
+    uint64_t n_malformed; /* documents that could not be told apart */
+    uint64_t n_unfit;     /* objects that were passed over */
+    uint64_t n_bytes;
+    uint64_t n_failures;
+    char last_error[REFLECTOR_ERROR_MAX]; /* empty while connected */
+} ReflectorFigures;
+
+const ReflectorFigures *reflector_figures(const Reflector *reflector);
+
+/* Bytes it holds of what came and has not been taken yet: for tests of the ceilings. */
+size_t reflector_held(const Reflector *reflector);

@@ -1,0 +1,180 @@
+#include "kube/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kube/access.h"
+#include "kube/message.h"
+
+#define READ_STEP ((size_t)16 * 1024)
+
+static void closep(int *fd) {
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+void secret_wipe(Str text) {
+    if (text.len > 0)
+        explicit_bzero((void *)(uintptr_t)text.ptr, text.len);
+}
+
+char *secret_copy(Str text) {
+    char *copy = malloc(text.len + 1);
+
+    if (!copy)
+        return NULL;
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+char *secret_free(char *text) {
+    if (text)
+        secret_wipe(str_from_c(text));
+    free(text);
+    return NULL;
+}
+
+void secret_buf_done(Buf *buf) {
+    secret_wipe(str_of(buf->data, buf->data ? buf->size : 0));
+    buf_done(buf);
+}
+
+void secret_done(Secret *secret) {
+    free(secret->path);
+    secret_free(secret->text);
+    *secret = (Secret){.kind = secret->kind};
+}
+
+static FileMark mark_of(const struct stat *status) {
+    return (FileMark){
+        .device = (uint64_t)status->st_dev,
+        .inode = (uint64_t)status->st_ino,
+        .size = (uint64_t)status->st_size,
+        .sec = status->st_mtim.tv_sec,
+        .nsec = status->st_mtim.tv_nsec,
+    };
+}
+
+static bool mark_eq(FileMark a, FileMark b) {
+    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.sec == b.sec &&
+           a.nsec == b.nsec;
+}
+
+/* Up to the buffer's ceiling; more is -EFBIG. */
+static int read_to_end(int fd, Buf *out) {
+    for (;;) {
+        size_t left = out->ceiling - out->len;
+        char *at = buf_reserve(out, left < READ_STEP ? left : READ_STEP);
+        ssize_t n;
+
+        if (!at)
+            return error_trace(buf_error(out));
+        if (left == 0)
+            return error_origin(-EFBIG);
+        n = read(fd, at, left < READ_STEP ? left : READ_STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? error_origin(-errno) : 0;
+        buf_advance(out, (size_t)n);
+    }
+}
+
+int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark, char *error) {
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(secret_buf_done) Buf text = BUF_INIT(max + 1); /* one more than is taken */
+    struct stat status;
+    int r;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return message_fail(-errno, error, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return message_fail(-EISDIR, error, "%s: is a folder, not a file", path);
+    /* In one piece, so that growing leaves no copies behind that nobody wipes. */
+    if (S_ISREG(status.st_mode) && status.st_size > 0 && (uint64_t)status.st_size <= max)
+        (void)buf_reserve(&text, (size_t)status.st_size + 1);
+    r = read_to_end(fd, &text);
+    if (r == -EFBIG)
+        return message_fail(
+            -EFBIG, error, "%s: is larger than %zu KiB, the most that is read", path, max >> 10);
+    if (r < 0)
+        return message_fail(r, error, "%s: %s", path, strerror(-r));
+    *ret_mark = mark_of(&status);
+    *ret = str_of(NULL, text.len);
+    ret->ptr = buf_take(&text);
+    return ret->ptr ? 0 : message_fail(-ENOMEM, error, "%s: out of memory", path);
+}
+
+static bool is_header_word(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
+            return false;
+    return true;
+}
+
+const char *secret_complaint(SecretKind kind, Str text) {
+    if (str_is_empty(str_trim(text)))
+        return "is empty";
+    if (kind == SECRET_TOKEN)
+        return !is_header_word(text)         ? "is no token: it has blanks or line breaks in it"
+               : text.len > ACCESS_TOKEN_MAX ? "is longer than 64 KiB"
+                                             : NULL;
+    if (text.len > ACCESS_FILE_MAX)
+        return "is larger than 1 MiB";
+    if (str_find(text, '\0') != SIZE_MAX || !memmem(text.ptr, text.len, "-----BEGIN ", 11))
+        return "is not PEM (\"-----BEGIN …\")";
+    return NULL;
+}
+
+/* Takes @text into force. */
+static int secret_set(Secret *secret, Str text, bool *ret_changed) {
+    char *copy;
+
+    if (secret->text && str_is(text, secret->text))
+        return 0;
+    copy = secret_copy(text);
+    if (!copy)
+        return error_origin(-ENOMEM);
+    secret_free(secret->text);
+    secret->text = copy;
+    *ret_changed = true;
+    return 0;
+}
+
+int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
+    const char *complaint;
+    struct stat status;
+    FileMark mark;
+    Str file, text;
+    int r;
+
+    if (!secret->path)
+        return 0;
+    if (!force && stat(secret->path, &status) == 0 && mark_eq(mark_of(&status), secret->mark))
+        return 0;
+    r = secret_read_file(secret->path,
+        secret->kind == SECRET_TOKEN ? ACCESS_TOKEN_MAX : ACCESS_FILE_MAX,
+        &file,
+        &mark,
+        error);
+    if (r < 0)
+        return error_trace(r);
+    text = secret->kind == SECRET_TOKEN ? str_trim(file) : file;
+    complaint = secret_complaint(secret->kind, text);
+    r = complaint ? message_fail(-EINVAL, error, "%s: %s", secret->path, complaint)
+                  : secret_set(secret, text, ret_changed);
+    if (r == 0)
+        secret->mark = mark;
+    if (r == -ENOMEM)
+        message_set(error, ACCESS_ERROR_MAX, "%s: out of memory", secret->path);
+    secret_wipe(file);
+    free((void *)(uintptr_t)file.ptr);
+    return error_trace(r);
+}

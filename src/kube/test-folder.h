@@ -1,0 +1,76 @@
+#pragma once
+
+/* A folder of files for one test, gone with it. */
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/test-assert.h"
+
+typedef struct Folder {
+    char path[64];
+    char file[512]; /* of the last folder_path() */
+} Folder;
+
+static inline void folder_init(Folder *folder) {
+    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-kube-XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+}
+
+/* Valid until the next call. */
+static inline const char *folder_path(Folder *folder, const char *name) {
+    (void)snprintf(folder->file, sizeof(folder->file), "%s/%s", folder->path, name);
+    return folder->file;
+}
+
+/* Replaced, not written over: a new inode each time. */
+static inline const char *folder_write(Folder *folder, const char *name, const char *text) {
+    char temporary[512];
+    FILE *file;
+
+    (void)snprintf(temporary, sizeof(temporary), "%s/.new", folder->path);
+    file = fopen(temporary, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rename(temporary, folder_path(folder, name)), 0);
+    return folder->file;
+}
+
+/* A shell script. */
+static inline const char *folder_write_script(Folder *folder, const char *name, const char *text) {
+    char script[8192];
+
+    (void)snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", text);
+    (void)folder_write(folder, name, script);
+    assert_int_equal(chmod(folder->file, 0700), 0);
+    return folder->file;
+}
+
+static inline void folder_remove(const char *path) {
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        char inner[512];
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        (void)snprintf(inner, sizeof(inner), "%.200s/%.200s", path, entry->d_name);
+        if (entry->d_type == DT_DIR)
+            folder_remove(inner);
+        else
+            (void)unlink(inner);
+    }
+    if (folder)
+        (void)closedir(folder);
+    (void)rmdir(path);
+}
+
+static inline void folder_done(Folder *folder) {
+    folder_remove(folder->path);
+}

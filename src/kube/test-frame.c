@@ -1,0 +1,178 @@
+#include "kube/frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test-assert.h"
+
+#define DOCUMENT_MAX 32u
+
+/* Documents joined by '|', and what frame_next() said at the end. */
+static void cut(Str stream, size_t piece, char *ret, size_t size, int *ret_r, size_t *ret_pending) {
+    Frame frame = FRAME_INIT(DOCUMENT_MAX);
+    size_t used = 0;
+    int r = 0;
+
+    ret[0] = '\0';
+    while (stream.len > 0 && r == 0) {
+        Str bytes = str_take(stream, piece), document;
+
+        stream = str_skip(stream, piece);
+        while ((r = frame_next(&frame, &bytes, &document)) == FRAME_DOCUMENT)
+            used += (size_t)snprintf(
+                ret + used, size - used, "%s%.*s", used ? "|" : "", STR_FMT(document));
+    }
+    *ret_r = r;
+    *ret_pending = frame_pending(&frame);
+    frame_done(&frame);
+}
+
+static void test_any_split_gives_the_same_documents(void **state) {
+    static const struct {
+        const char *name, *stream, *want;
+        int r;
+        size_t pending;
+    } cases[] = {
+        {"nothing", "", "", 0, 0},
+        {"one", "{\"a\":1}\n", "{\"a\":1}", 0, 0},
+        {"two", "{}\n[]\n", "{}|[]", 0, 0},
+        {"half", "{}\n{\"a\"", "{}", 0, 4},
+        {"only half", "{\"a\"", "", 0, 4},
+        {"empty lines and carriage returns", "\n\r\n  \n{}\r\n\n[]\n", "{}|[]", 0, 0},
+        {"as long as may be",
+            "01234567890123456789012345678901\n", //
+            "01234567890123456789012345678901",
+            0,
+            0},
+        {"one byte too long",
+            "{}\n012345678901234567890123456789012\n{}\n",
+            "{}",
+            FRAME_TOO_LARGE,
+            SIZE_MAX},
+        {"too long without an end",
+            "0123456789012345678901234567890123456789",
+            "",
+            FRAME_TOO_LARGE,
+            SIZE_MAX},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        for (size_t piece = 1; piece <= 64; piece++) {
+            char got[256];
+            size_t pending;
+            int r;
+
+            cut(str_from_c(cases[i].stream), piece, got, sizeof(got), &r, &pending);
+            assert_text(cases[i].name, str_from_c(got), cases[i].want);
+            assert_case(cases[i].name, r == cases[i].r);
+            assert_case(cases[i].name, cases[i].pending == SIZE_MAX || pending == cases[i].pending);
+        }
+}
+
+static void test_whole_lines_are_not_copied(void **state) {
+    Frame frame = FRAME_INIT(DOCUMENT_MAX);
+    static const char text[] = "{\"a\":1}\n{}\n";
+    Str bytes = str_of(text, sizeof(text) - 1), document;
+
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_DOCUMENT);
+    assert_ptr_equal(document.ptr, text);
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_DOCUMENT);
+    assert_ptr_equal(document.ptr, text + 8);
+    assert_int_equal(frame_next(&frame, &bytes, &document), 0);
+    assert_null(frame.half.data);
+    frame_done(&frame);
+}
+
+/* A large document that came in pieces is not kept for ever. */
+static void test_large_buffers_are_given_back(void **state) {
+    Frame frame = FRAME_INIT(4 * FRAME_KEEP_MAX);
+    size_t size = 2 * FRAME_KEEP_MAX;
+    char *text = malloc(size);
+    Str bytes, document;
+
+    assert_non_null(text);
+    memset(text, 'x', size);
+    bytes = str_of(text, size);
+    assert_int_equal(frame_next(&frame, &bytes, &document), 0);
+    assert_true(frame.half.size >= size);
+    bytes = STR("\n{}\n");
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_DOCUMENT);
+    assert_int_equal(document.len, size);
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_DOCUMENT);
+    assert_true(frame.half.size <= FRAME_KEEP_MAX);
+    frame_done(&frame);
+    free(text);
+}
+
+static void test_usable_after_too_large(void **state) {
+    Frame frame = FRAME_INIT(4);
+    Str bytes = STR("123456"), document;
+
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_TOO_LARGE);
+    bytes = STR("\n");
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_TOO_LARGE);
+    frame_done(&frame);
+    bytes = STR("{}\n");
+    assert_int_equal(frame_next(&frame, &bytes, &document), FRAME_DOCUMENT);
+    frame_done(&frame);
+}
+
+static void test_events(void **state) {
+    static const struct {
+        const char *text;
+        bool ok;
+        EventType type;
+        const char *object;
+    } cases[] = {
+        {"{\"type\":\"ADDED\",\"object\":{\"a\":[1,{}]}}", true, EVENT_ADDED, "{\"a\":[1,{}]}"},
+        {"{\"type\":\"MODIFIED\",\"object\":{}}", true, EVENT_MODIFIED, "{}"},
+        {"{\"type\":\"DELETED\",\"object\":{}}", true, EVENT_DELETED, "{}"},
+        {"{\"type\":\"BOOKMARK\",\"object\":{}}", true, EVENT_BOOKMARK, "{}"},
+        {"{\"type\":\"ERROR\",\"object\":{}}", true, EVENT_ERROR, "{}"},
+        {"{\"type\":\"LATER\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
+        {"{\"type\":\"added\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
+        {" { \"object\" : { \"x\" : \"}\" } , \"type\" : \"ADDED\" , \"more\" : [1] } ",
+            true,
+            EVENT_ADDED,
+            "{ \"x\" : \"}\" }"},
+        {"", false, 0, NULL},
+        {"null", false, 0, NULL},
+        {"[]", false, 0, NULL},
+        {"{}", false, 0, NULL},
+        {"{\"type\":\"ADDED\"}", false, 0, NULL},
+        {"{\"object\":{}}", false, 0, NULL},
+        {"{\"type\":\"\",\"object\":{}}", false, 0, NULL},
+        {"{\"type\":1,\"object\":{}}", false, 0, NULL},
+        {"{\"type\":null,\"object\":{}}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":null}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":[]}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":\"{}\"}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}}}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}}{}", false, 0, NULL},
+        {"<html>", false, 0, NULL},
+        {"\x1f\x8b\x08", false, 0, NULL},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Event event;
+
+        assert_case(cases[i].text, event_read(str_from_c(cases[i].text), &event) == cases[i].ok);
+        if (!cases[i].ok)
+            continue;
+        assert_case(cases[i].text, event.type == cases[i].type);
+        assert_text(cases[i].text, event.object, cases[i].object);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_split_gives_the_same_documents),
+        cmocka_unit_test(test_whole_lines_are_not_copied),
+        cmocka_unit_test(test_large_buffers_are_given_back),
+        cmocka_unit_test(test_usable_after_too_large),
+        cmocka_unit_test(test_events),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,347 @@
+#include "serve/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cluster/record.h"
+#include "kube/access.h"
+#include "serve/asked.h"
+#include "serve/passes.h"
+#include "serve/wakeup.h"
+
+/* Judging one pod on one node, and the annotations of its policies. */
+#define JOB_BUDGET ((size_t)4 * 1024 * 1024)
+
+struct Live {
+    const LiveOptions *options;
+    LiveCallbacks callbacks;
+    Mirror *mirror;
+    Passes *passes; /* NULL: it may not bind */
+    Asked *asked;
+    _Atomic int64_t synced_at_nsec; /* 0: not yet */
+    _Atomic uint64_t n_bypassed, n_bind_refused;
+    Wakeup *wakeup; /* NULL: it may not touch nodes */
+};
+
+/* A bind under way: what was asked, by whom, and what the mirror needs for it. */
+typedef struct Bind {
+    BindJob job; /* first: the mirror hands it back */
+    Live *live;
+    Arena *arena; /* owns this and all texts */
+    HttpPending *pending;
+    const Pod *pod; /* a reference */
+    BindArgs args;
+    const char *error; /* how it ended; NULL: fine */
+} Bind;
+
+bool live_is_wanted(const LiveOptions *options) {
+    return options->kubeconfig || options->is_in_cluster;
+}
+
+bool live_is_synced(Live *live) {
+    return mirror_is_synced(live->mirror);
+}
+
+/* --- what the mirror tells ----------------------------------------------------------- */
+
+static void publish(void *context, Snapshot *snapshot) {
+    Live *live = context;
+
+    live->callbacks.publish(live->callbacks.context, snapshot);
+    if (atomic_load(&live->synced_at_nsec) == 0)
+        atomic_store(&live->synced_at_nsec, clock_monotonic_nsec());
+}
+
+static bool is_managed(const LiveOptions *options, const Pod *pod) {
+    if (options->n_managed == 0)
+        return true;
+    for (size_t i = 0; i < options->n_managed; i++)
+        if (resources_find(&pod->requests, options->managed[i]))
+            return true;
+    return false;
+}
+
+/* A pod got its node. Were we asked? */
+static void pod_bound(void *context, const Pod *pod) {
+    Live *live = context;
+    int64_t since = clock_monotonic_nsec() - atomic_load(&live->synced_at_nsec);
+
+    if (since < LIVE_BYPASS_GRACE_SEC * NSEC_PER_SEC || !is_managed(live->options, pod) ||
+        !asked_has_scheduler(live->asked, pod->scheduler_name) ||
+        asked_knows(live->asked, pod->uid))
+        return;
+    atomic_fetch_add(&live->n_bypassed, 1);
+    log_warn("a pod was bound without asking berth",
+        LOG_STR("namespace", pod->namespace),
+        LOG_STR("pod", pod->name),
+        LOG_STR("node", pod->node_name),
+        LOG_STR("scheduler", pod->scheduler_name));
+}
+
+/* --- filter ---------------------------------------------------------------------------- */
+
+/* Which nodes passed, for the bind that may follow. */
+static void keep_pass(Live *live, const View *view, const Decision *decision) {
+    const FilterArgs *args = decision->args;
+    Pass *pass = pass_new(&args->pod, view->table->names);
+
+    for (size_t i = 0; pass && i < args->n; i++)
+        if (decision->said[i] == VERDICT_PASS)
+            pass_add(pass, args->rows[i]);
+    passes_keep(live->passes, pass, clock_monotonic_nsec());
+}
+
+/* In whole-node mode rows are those of the request's own table, and whoever binds with that
+ * mode has no ground to stand on: nothing is kept. */
+void live_note_filter(Live *live, const View *view, const Decision *decision) {
+    const FilterArgs *args = decision->args;
+
+    if (!args)
+        return;
+    asked_note(live->asked, args->pod.uid, args->pod.scheduler_name);
+    if (live->passes && args->has_names)
+        keep_pass(live, view, decision);
+}
+
+/* --- bind ------------------------------------------------------------------------------- */
+
+static Bind *bind_free(Bind *bind) {
+    if (!bind)
+        return NULL;
+    pod_record_unref(bind->pod);
+    arena_free(bind->arena);
+    return NULL;
+}
+DEFINE_CLEANUP(Bind *, bind_free)
+
+/* Everything it needs, copied: the request's memory is not ours while it waits. */
+static Bind *bind_new(Live *live, const BindArgs *args) {
+    Arena *arena = arena_new(JOB_BUDGET);
+    Bind *bind = arena ? ARENA_NEW(arena, Bind) : NULL;
+
+    if (!bind) {
+        arena_free(arena);
+        return NULL;
+    }
+    bind->live = live;
+    bind->arena = arena;
+    bind->args = (BindArgs){
+        .pod_name = arena_copy(arena, args->pod_name),
+        .pod_namespace = arena_copy(arena, args->pod_namespace),
+        .pod_uid = arena_copy(arena, args->pod_uid),
+        .node = arena_copy(arena, args->node),
+    };
+    if (arena_has_failed(arena))
+        return bind_free(bind);
+    return bind;
+}
+
+/* Why a bind is not believed; NULL: it is, and *ret_pod is the pod as the filter saw it. */
+static const char *find_pass(
+    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod) {
+    if (!live->passes)
+        return "berth: it was not started with --bind; remove bindVerb from the extender's "
+               "configuration, or add the flag";
+    switch (passes_find(live->passes,
+        args->pod_uid,
+        args->node,
+        view->table->names,
+        clock_monotonic_nsec(),
+        ret_pod)) {
+    case 0:
+        return NULL;
+    case PASSES_E_UNKNOWN:
+        return "berth: refused: no filter has asked about this pod; it will be asked again";
+    case PASSES_E_NODE:
+        return "berth: refused: this node did not pass the filter for this pod";
+    default:
+        return "berth: refused: the filter was too long ago (--bind-window)";
+    }
+}
+
+/* On the mirror's thread, with everything bound before this in the view. */
+static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
+    Bind *bind = (Bind *)job;
+    const LiveCallbacks *callbacks = &bind->live->callbacks;
+    _cleanup_(view_unrefp) View *view = callbacks->view(callbacks->context);
+    Str reason;
+
+    (void)snapshot; /* the view is of this one: it was published first */
+    if (extender_may_bind(view, bind->pod, bind->args.node, bind->arena, &reason) &&
+        program_bind_annotations(view->program, bind->pod, bind->arena, &job->annotations) == 0)
+        return true;
+    atomic_fetch_add(&bind->live->n_bind_refused, 1);
+    (void)snprintf(error,
+        MIRROR_ERROR_MAX,
+        "berth: refused: %.*s would not take the pod any more: %.*s",
+        STR_FMT(bind->args.node),
+        STR_FMT(reason));
+    return false;
+}
+
+static void reply_of(
+    const BindArgs *args, const char *error, const Live *live, Arena *arena, HttpReply *reply) {
+    Answer answer;
+
+    extender_bind_reply(args, error ? str_from_c(error) : STR_NULL, arena, &answer);
+    live->callbacks.bound(live->callbacks.context, &answer.decision);
+    reply->status = answer.status;
+    reply->content_type = "application/json";
+    reply->slices = answer.body.slices.items;
+    reply->n_slices = answer.body.slices.n;
+}
+
+static void fill_reply(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Bind *bind = context;
+
+    reply_of(&bind->args, bind->error, bind->live, request->arena, reply);
+}
+
+static void finish_bind(BindJob *job, const char *error) {
+    Bind *bind = (Bind *)job;
+
+    bind->error = error;
+    (void)server_answer(bind->pending, fill_reply, bind);
+    bind_free(bind);
+}
+
+/* Hands the bind to the mirror; what is wrong otherwise. */
+static const char *start_bind(
+    Live *live, const HttpRequest *request, int tag, const BindArgs *args, const Pod *pod) {
+    _cleanup_(bind_freep) Bind *bind = bind_new(live, args);
+    int r;
+
+    if (!bind)
+        return "berth: out of memory";
+    bind->pod = pod_record_ref(pod);
+    bind->job = (BindJob){
+        .namespace = bind->args.pod_namespace,
+        .name = bind->args.pod_name,
+        .uid = bind->args.pod_uid,
+        .node = bind->args.node,
+        .pod = bind->pod,
+        .judge = judge_bind,
+        .done = finish_bind,
+    };
+    bind->pending = server_defer(request, tag);
+    if (!bind->pending)
+        return "berth: too many binds are under way; try again";
+    r = mirror_bind(live->mirror, &bind->job);
+    if (r < 0) { /* answered from here, but the reply is deferred already */
+        finish_bind(&TAKE_PTR(bind)->job,
+            r == -EBUSY ? "berth: too many binds are under way; try again"
+                        : "berth: it is shutting down");
+        return NULL;
+    }
+    (void)TAKE_PTR(bind);
+    return NULL;
+}
+
+void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply) {
+    _cleanup_(view_unrefp) View *view = live->callbacks.view(live->callbacks.context);
+    _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+    const char *error;
+    BindArgs args;
+    Answer refusal;
+
+    if (!extender_bind_request(request->body, request->arena, &args, &refusal)) {
+        live->callbacks.bound(live->callbacks.context, &refusal.decision);
+        reply->status = refusal.status;
+        reply->content_type = "application/json";
+        reply->slices = refusal.body.slices.items;
+        reply->n_slices = refusal.body.slices.n;
+        return;
+    }
+    error = find_pass(live, view, &args, &pod);
+    if (error)
+        atomic_fetch_add(&live->n_bind_refused, 1);
+    else
+        error = start_bind(live, request, tag, &args, pod);
+    if (error)
+        reply_of(&args, error, live, request->arena, reply);
+}
+
+/* --- wake-up ------------------------------------------------------------------------------ */
+
+static void touch(void *context, Str node) {
+    Live *live = context;
+
+    log_info("a node would pass now, marking it for kube-scheduler", LOG_STR("node", node));
+    mirror_touch_node(live->mirror, node);
+}
+
+void live_note_view(Live *live, const View *before, const View *after) {
+    if (live->wakeup)
+        wakeup_note_view(live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
+}
+
+/* --- begin and end -------------------------------------------------------------------------- */
+
+static int find_access(const LiveOptions *options, Access **ret, char *error, size_t size) {
+    char text[ACCESS_ERROR_MAX] = "out of memory";
+    int r = options->kubeconfig
+                ? access_from_kubeconfig(options->kubeconfig, options->context, ret, text)
+                : access_in_cluster(/* root= */ "", ret, text);
+
+    if (r < 0)
+        (void)snprintf(error, size, "%s", text);
+    return error_trace(r);
+}
+
+int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
+    size_t size) {
+    _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
+    Access *access = NULL;
+    int r;
+
+    (void)snprintf(error, size, "out of memory");
+    if (!live)
+        return error_origin(-ENOMEM);
+    live->options = options;
+    live->callbacks = *callbacks;
+    live->asked = asked_new(ASKED_MAX);
+    if (options->may_bind)
+        live->passes = passes_new(
+            PASSES_MAX, PASSES_BYTES_MAX, (int64_t)options->bind_window_sec * NSEC_PER_SEC);
+    if (options->may_touch)
+        live->wakeup = wakeup_new();
+    if (!live->asked || (options->may_bind && !live->passes) ||
+        (options->may_touch && !live->wakeup))
+        return error_origin(-ENOMEM);
+    r = find_access(options, &access, error, size);
+    if (r < 0)
+        return error_trace(r);
+    (void)snprintf(error, size, "cannot start the thread that watches the cluster");
+    r = mirror_new(access,
+        &options->mirror,
+        &(MirrorCallbacks){.context = live, .publish = publish, .pod_bound = pod_bound},
+        &live->mirror);
+    if (r < 0)
+        return error_trace(r);
+    *ret = TAKE_PTR(live);
+    return 0;
+}
+
+Live *live_free(Live *live) {
+    if (!live)
+        return NULL;
+    mirror_free(live->mirror);
+    passes_free(live->passes);
+    asked_free(live->asked);
+    wakeup_free(live->wakeup);
+    free(live);
+    return NULL;
+}
+
+void live_status(Live *live, LiveStatus *ret) {
+    mirror_status(live->mirror, &ret->mirror);
+    ret->is_synced = mirror_is_synced(live->mirror);
+    ret->n_bypassed = atomic_load(&live->n_bypassed);
+    ret->n_bind_refused = atomic_load(&live->n_bind_refused);
+}

@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Live: the daemon's side of a cluster that is watched.
+ *
+ * The Mirror (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
+ * with the verbs. What it adds:
+ *
+ *   filter   is remembered: who was asked about, and with bind, which nodes passed
+ *   bind     only for pairs of pod and node that passed a filter a short while ago, and
+ *            judged once more with everything that was bound since; the connection waits
+ *            without holding up a worker
+ *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
+ *            kube-scheduler tries again the pods it has parked
+ *   bypass   pods that a scheduler which lists us bound without asking are counted
+ *
+ * Threads: functions are for any thread unless they say otherwise.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "kube/mirror.h"
+#include "serve/passes.h"
+#include "serve/server.h"
+
+typedef struct Live Live;
+
+#define LIVE_BIND_WINDOW_SEC (PASSES_WINDOW_NSEC / NSEC_PER_SEC)
+#define LIVE_MANAGED_RESOURCES_MAX 32u /* names given by flags */
+
+/* Pods bound so shortly after the first list may have been asked about before we were. */
+#define LIVE_BYPASS_GRACE_SEC 60
+
+typedef struct LiveOptions {
+    const char *kubeconfig; /* NULL: none */
+    const char *context;    /* NULL: the current one */
+    bool is_in_cluster;     /* the mounted service account */
+    bool may_bind;
+    unsigned bind_window_sec;
+    bool may_touch;     /* wake-ups */
+    const Str *managed; /* bypass: only pods that ask for one of these; none: all */
+    size_t n_managed;
+    MirrorOptions mirror;
+} LiveOptions;
+
+bool live_is_wanted(const LiveOptions *options);
+
+typedef struct LiveCallbacks {
+    void *context;
+    void (*publish)(void *context, Snapshot *snapshot); /* on the mirror's thread */
+    View *(*view)(void *context);                       /* a reference to the current view */
+    /* A bind has been decided, for figures and the log. */
+    void (*bound)(void *context, const Decision *decision);
+} LiveCallbacks;
+
+/* Finds out how to reach the API server, and begins. @options are borrowed. 0; or a negative
+ * errno with a message for a person in @error (of @size bytes). */
+int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
+    size_t size);
+Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
+DEFINE_CLEANUP(Live *, live_free)
+
+bool live_is_synced(Live *live);
+
+/* A filter has been answered. */
+void live_note_filter(Live *live, const View *view, const Decision *decision);
+
+/* Answers a bind: at once through @reply, or later (server_defer()). */
+void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
+
+/* The view has changed from @before to @after. One at a time. */
+void live_note_view(Live *live, const View *before, const View *after);
+
+typedef struct LiveStatus {
+    MirrorStatus mirror;
+    bool is_synced;
+    uint64_t n_bypassed;
+    uint64_t n_bind_refused; /* by us: never passed, too long ago, or no longer */
+} LiveStatus;
+
+void live_status(Live *live, LiveStatus *ret);

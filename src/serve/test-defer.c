@@ -1,0 +1,642 @@
+/* Replies that come later: server_defer() and server_answer(). */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/test-assert.h"
+#include "serve/server.h"
+
+#define QUEUE_MAX 256u
+#define TAG 5
+#define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for who does not read */
+
+/* What the callbacks have seen, and the requests that wait. */
+typedef struct Desk {
+    Server *server;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    HttpPending *queue[QUEUE_MAX];
+    size_t n_queue;
+    HttpOutcome last; /* with the tag TAG */
+    size_t n_sent, n_broken;
+    bool is_over; /* for answerers: go home */
+    atomic_uint n_filled;
+    atomic_bool is_filling, may_go_on;
+} Desk;
+
+static void put(Desk *desk, HttpPending *pending) {
+    pthread_mutex_lock(&desk->mutex);
+    assert_true(desk->n_queue < QUEUE_MAX);
+    desk->queue[desk->n_queue++] = pending;
+    pthread_cond_broadcast(&desk->changed);
+    pthread_mutex_unlock(&desk->mutex);
+}
+
+/* Any of those that wait; waits for one. NULL: it is over. */
+static HttpPending *take(Desk *desk, unsigned *dice) {
+    HttpPending *pending = NULL;
+
+    pthread_mutex_lock(&desk->mutex);
+    while (desk->n_queue == 0 && !desk->is_over)
+        pthread_cond_wait(&desk->changed, &desk->mutex);
+    if (desk->n_queue > 0) {
+        size_t i = (size_t)rand_r(dice) % desk->n_queue;
+
+        pending = desk->queue[i];
+        desk->queue[i] = desk->queue[--desk->n_queue];
+    }
+    pthread_mutex_unlock(&desk->mutex);
+    return pending;
+}
+
+static HttpPending *take_one(Desk *desk) {
+    unsigned dice = 1;
+
+    return take(desk, &dice);
+}
+
+static void wait_for_queue(Desk *desk, size_t n) {
+    pthread_mutex_lock(&desk->mutex);
+    while (desk->n_queue < n)
+        pthread_cond_wait(&desk->changed, &desk->mutex);
+    pthread_mutex_unlock(&desk->mutex);
+}
+
+/* Waits until @n requests that were put off have ended; returns how many were broken. */
+static size_t wait_for_outcomes(Desk *desk, size_t n) {
+    size_t n_broken;
+
+    pthread_mutex_lock(&desk->mutex);
+    while (desk->n_sent + desk->n_broken < n)
+        pthread_cond_wait(&desk->changed, &desk->mutex);
+    n_broken = desk->n_broken;
+    pthread_mutex_unlock(&desk->mutex);
+    return n_broken;
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    return true;
+}
+
+/* The body between two brackets, in three slices of the arena. */
+static void say_back(const HttpRequest *request, HttpReply *reply, Str open, Str close) {
+    Str *slices = ARENA_ARRAY(request->arena, Str, 3);
+
+    assert_non_null(slices);
+    slices[0] = arena_copy(request->arena, open);
+    slices[1] = request->body;
+    slices[2] = arena_copy(request->arena, close);
+    reply->status = 200;
+    reply->content_type = "text/plain";
+    reply->slices = slices;
+    reply->n_slices = 3;
+}
+
+static void fill(void *context, const HttpRequest *request, HttpReply *reply) {
+    Desk *desk = context;
+
+    assert_int_equal(reply->tag, TAG);
+    assert_int_equal(reply->status, 0);
+    atomic_fetch_add(&desk->n_filled, 1);
+    say_back(request, reply, STR("<"), STR(">"));
+}
+
+static void fill_large(void *context, const HttpRequest *request, HttpReply *reply) {
+    Str *slice = ARENA_NEW(request->arena, Str);
+
+    (void)context;
+    assert_non_null(slice);
+    *slice = str_of(arena_zalloc(request->arena, 1, LARGE), LARGE);
+    assert_non_null(slice->ptr);
+    reply->status = 200;
+    reply->slices = slice;
+    reply->n_slices = 1;
+}
+
+/* Says that it runs, and goes on when it may. */
+static void fill_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
+    Desk *desk = context;
+
+    atomic_store(&desk->is_filling, true);
+    while (!atomic_load(&desk->may_go_on))
+        (void)usleep(1000);
+    (void)usleep(20 * 1000); /* the others should be at the door by now */
+    fill(context, request, reply);
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    static const Str no = STR("no\n");
+    Desk *desk = context;
+    HttpPending *pending;
+
+    if (str_is(request->path, "/now")) {
+        say_back(request, reply, STR("["), STR("]"));
+        return;
+    }
+    if (str_is(request->path, "/greedy"))
+        assert_non_null(arena_alloc(request->arena, LARGE));
+    pending = server_defer(request, TAG);
+    if (!pending) {
+        *reply = (HttpReply){.status = 503, .slices = &no, .n_slices = 1};
+    } else if (str_is(request->path, "/inside")) {
+        assert_true(server_answer(pending, fill, desk));
+    } else {
+        put(desk, pending);
+        reply->status = 500; /* counts no more */
+        reply->tag = 77;
+        if (str_is(request->path, "/slow"))
+            (void)usleep(20 * 1000); /* most answers come before this is over */
+    }
+}
+
+static void finished(void *context, const HttpOutcome *outcome) {
+    Desk *desk = context;
+
+    pthread_mutex_lock(&desk->mutex);
+    if (outcome->tag == TAG) {
+        desk->last = *outcome;
+        if (outcome->status == 0)
+            desk->n_broken++;
+        else
+            desk->n_sent++;
+    }
+    pthread_cond_broadcast(&desk->changed);
+    pthread_mutex_unlock(&desk->mutex);
+}
+
+static void open_desk(Desk *desk, ServerOptions options) {
+    const ServerCallbacks callbacks = {
+        .context = desk, .admit = admit, .handle = handle, .finished = finished};
+
+    *desk = (Desk){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    options.port = 0;
+    assert_int_equal(server_new(&options, &callbacks, &desk->server), 0);
+}
+
+static void close_desk(Desk *desk) {
+    assert_int_equal(desk->n_queue, 0);
+    desk->server = server_free(desk->server);
+}
+
+static ServerFigures figures_of(const Desk *desk) {
+    ServerFigures figures;
+
+    server_figures(desk->server, &figures);
+    return figures;
+}
+
+/* A request has ended a little after finished(). */
+static void wait_for_memory(const Desk *desk) {
+    while (figures_of(desk).memory > 0)
+        (void)usleep(1000);
+}
+
+/* --- clients ------------------------------------------------------------------------ */
+
+static int connect_to(const Desk *desk) {
+    struct sockaddr_in address = {.sin_family = AF_INET,
+        .sin_port = htons(server_port(desk->server)),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 60};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+    return fd;
+}
+
+static void ask(int fd, const char *path, const char *body) {
+    char text[512];
+    int len = snprintf(text,
+        sizeof(text),
+        "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n%s",
+        path,
+        strlen(body),
+        body);
+
+    assert_true(len > 0 && (size_t)len < sizeof(text));
+    assert_int_equal(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+}
+
+/* Reads one reply and nothing behind it; its body goes to @body, or only its length
+ * counts when it does not fit. Returns the status; 0: the connection has ended. */
+static unsigned read_reply(int fd, char *body, size_t size, bool *ret_close) {
+    char head[1024], rest[4096];
+    size_t n = 0, length;
+    unsigned status = 0;
+    const char *at;
+
+    while (n < 4 || memcmp(head + n - 4, "\r\n\r\n", 4) != 0) {
+        assert_true(n < sizeof(head) - 1);
+        if (recv(fd, head + n, 1, 0) != 1)
+            return 0;
+        n++;
+    }
+    head[n] = '\0';
+    assert_int_equal(sscanf(head, "HTTP/1.1 %u ", &status), 1);
+    at = strstr(head, "Content-Length: ");
+    assert_non_null(at);
+    length = (size_t)strtoull(at + 16, NULL, 10);
+    if (ret_close)
+        *ret_close = strstr(head, "Connection: close") != NULL;
+    if (length < size) {
+        assert_int_equal(recv(fd, body, length, MSG_WAITALL), length);
+        body[length] = '\0';
+        return status;
+    }
+    while (length > 0) {
+        ssize_t got = recv(fd, rest, length < sizeof(rest) ? length : sizeof(rest), 0);
+
+        assert_true(got > 0);
+        length -= (size_t)got;
+    }
+    return status;
+}
+
+static void expect(int fd, const char *want) {
+    char body[128];
+
+    assert_int_equal(read_reply(fd, body, sizeof(body), NULL), 200);
+    assert_string_equal(body, want);
+}
+
+static void expect_end(int fd) {
+    char byte;
+
+    assert_true(recv(fd, &byte, 1, 0) <= 0);
+    (void)close(fd);
+}
+
+/* --- tests -------------------------------------------------------------------------- */
+
+/* One worker only: it is not held up. Deadlines pass over who waits. */
+static void test_others_are_served_meanwhile(void **state) {
+    Desk desk;
+    ServerOptions options = server_default_options();
+    int64_t seen_at, waited;
+    int fd, other;
+
+    options.n_workers = 1;
+    open_desk(&desk, options);
+    fd = connect_to(&desk);
+    other = connect_to(&desk);
+    for (int i = 0; i < 3; i++) { /* kept alive */
+        ask(fd, "/later", "a");
+        wait_for_queue(&desk, 1);
+        seen_at = clock_monotonic_nsec();
+        assert_int_equal(figures_of(&desk).deferred, 1);
+        ask(other, "/now", "b");
+        expect(other, "[b]");
+        ask(other, "/inside", "c");
+        expect(other, "<c>");
+        (void)close(other);
+        server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+        server_tick(desk.server, clock_monotonic_nsec() + 2000 * NSEC_PER_SEC);
+        other = connect_to(&desk);
+        waited = clock_monotonic_nsec() - seen_at;
+        assert_true(server_answer(take_one(&desk), fill, &desk));
+        expect(fd, "<a>");
+        assert_int_equal(wait_for_outcomes(&desk, 2 * (size_t)i + 2), 0);
+        assert_int_equal(desk.last.status, 200);
+        assert_int_equal(desk.last.bytes_in, 1);
+        assert_int_equal(desk.last.bytes_out, 3);
+        assert_true(desk.last.duration_nsec >= waited);
+        assert_int_equal(figures_of(&desk).deferred, 0);
+    }
+    (void)close(fd);
+    (void)close(other);
+    close_desk(&desk);
+}
+
+/* Requests that come one behind the other are answered in their order. */
+static void test_pipelined(void **state) {
+    Desk desk;
+    int fd;
+
+    open_desk(&desk, server_default_options());
+    fd = connect_to(&desk);
+    ask(fd, "/later", "1");
+    ask(fd, "/now", "2");
+    ask(fd, "/later", "3");
+    ask(fd, "/inside", "4");
+    assert_true(server_answer(take_one(&desk), fill, &desk));
+    expect(fd, "<1>");
+    expect(fd, "[2]");
+    assert_true(server_answer(take_one(&desk), fill, &desk));
+    expect(fd, "<3>");
+    expect(fd, "<4>");
+    (void)close(fd);
+    close_desk(&desk);
+}
+
+static void *answer_all(void *context) {
+    Desk *desk = context;
+    HttpPending *pending;
+    unsigned dice = (unsigned)(uintptr_t)&dice;
+
+    while ((pending = take(desk, &dice)))
+        (void)server_answer(pending, fill, desk);
+    return NULL;
+}
+
+static void dismiss(Desk *desk, pthread_t *answerers, size_t n) {
+    pthread_mutex_lock(&desk->mutex);
+    desk->is_over = true;
+    pthread_cond_broadcast(&desk->changed);
+    pthread_mutex_unlock(&desk->mutex);
+    for (size_t i = 0; i < n; i++)
+        (void)pthread_join(answerers[i], NULL);
+}
+
+#define CLIENTS 16
+#define ROUNDS 40
+
+typedef struct Client {
+    Desk *desk;
+    unsigned number;
+} Client;
+
+static void *be_client(void *context) {
+    static const struct {
+        const char *path, *reply;
+    } ways[] = {{"/later", "<%s>"}, {"/slow", "<%s>"}, {"/now", "[%s]"}, {"/inside", "<%s>"}};
+    const Client *client = context;
+    int fd = connect_to(client->desk);
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        unsigned way = (i + client->number) % ELEMENTS_OF(ways);
+        char body[32], want[64];
+
+        (void)snprintf(body, sizeof(body), "%u of %u", i, client->number);
+        if (ways[way].reply[0] == '<')
+            (void)snprintf(want, sizeof(want), "<%s>", body);
+        else
+            (void)snprintf(want, sizeof(want), "[%s]", body);
+        ask(fd, ways[way].path, body);
+        expect(fd, want);
+    }
+    (void)close(fd);
+    return NULL;
+}
+
+/* Many at once, in any order, before and after handle() has returned. */
+static void test_many_at_once(void **state) {
+    Desk desk;
+    Client clients[CLIENTS];
+    pthread_t threads[CLIENTS], answerers[3];
+
+    open_desk(&desk, server_default_options());
+    for (size_t i = 0; i < ELEMENTS_OF(answerers); i++)
+        assert_int_equal(pthread_create(&answerers[i], NULL, answer_all, &desk), 0);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        clients[i] = (Client){.desk = &desk, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, be_client, &clients[i]), 0);
+    }
+    for (size_t i = 0; i < CLIENTS; i++)
+        (void)pthread_join(threads[i], NULL);
+    dismiss(&desk, answerers, ELEMENTS_OF(answerers));
+    assert_int_equal(wait_for_outcomes(&desk, CLIENTS * ROUNDS / 4 * 3), 0);
+    assert_int_equal(atomic_load(&desk.n_filled), CLIENTS * ROUNDS / 4 * 3);
+    assert_int_equal(figures_of(&desk).deferred, 0);
+    wait_for_memory(&desk);
+    close_desk(&desk);
+}
+
+/* A reply that does not leave at once waits for its reader like any other. */
+static void test_large(void **state) {
+    Desk desk;
+    char byte;
+    int fd;
+
+    open_desk(&desk, server_default_options());
+    fd = connect_to(&desk);
+    ask(fd, "/later", "x");
+    assert_true(server_answer(take_one(&desk), fill_large, NULL));
+    while (figures_of(&desk).memory < LARGE) /* counted while it waits */
+        (void)usleep(1000);
+    assert_int_equal(read_reply(fd, &byte, 1, NULL), 200);
+    assert_int_equal(wait_for_outcomes(&desk, 1), 0);
+    assert_int_equal(desk.last.bytes_out, LARGE);
+    wait_for_memory(&desk);
+    (void)close(fd);
+    close_desk(&desk);
+}
+
+/* Nobody notices before there is an answer; then all is given back. */
+static void test_clients_that_go(void **state) {
+    Desk desk;
+    const struct linger reset = {.l_onoff = 1};
+    int fds[4];
+
+    open_desk(&desk, server_default_options());
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
+        fds[i] = connect_to(&desk);
+        ask(fds[i], "/later", "x");
+    }
+    wait_for_queue(&desk, ELEMENTS_OF(fds));
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
+        if (i % 2 == 0)
+            assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        (void)close(fds[i]);
+    }
+    (void)usleep(10 * 1000);
+    server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+    assert_int_equal(figures_of(&desk).deferred, ELEMENTS_OF(fds));
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
+        assert_true(server_answer(take_one(&desk), fill, &desk));
+    /* Who only closes may be sent its reply into the void. */
+    assert_true(wait_for_outcomes(&desk, ELEMENTS_OF(fds)) >= ELEMENTS_OF(fds) / 2);
+    assert_int_equal(desk.last.tag, TAG);
+    wait_for_memory(&desk);
+    fds[0] = connect_to(&desk);
+    ask(fds[0], "/now", "y");
+    expect(fds[0], "[y]");
+    (void)close(fds[0]);
+    close_desk(&desk);
+}
+
+static void test_drain_waits(void **state) {
+    Desk desk;
+    char body[16];
+    bool is_closed = false;
+    int fd;
+
+    open_desk(&desk, server_default_options());
+    fd = connect_to(&desk);
+    ask(fd, "/later", "x");
+    wait_for_queue(&desk, 1);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(server_drain(desk.server), 1);
+        server_tick(desk.server, clock_monotonic_nsec() + 1000 * NSEC_PER_SEC);
+    }
+    assert_true(server_answer(take_one(&desk), fill, &desk));
+    assert_int_equal(read_reply(fd, body, sizeof(body), &is_closed), 200);
+    assert_string_equal(body, "<x>");
+    assert_true(is_closed);
+    expect_end(fd);
+    while (server_drain(desk.server) > 0)
+        (void)usleep(1000);
+    close_desk(&desk);
+}
+
+/* The server's end cuts who waits; answers that come afterwards go nowhere. */
+static void test_ends_without_answers(void **state) {
+    Desk desk;
+    HttpPending *late[8];
+    int fds[8];
+
+    open_desk(&desk, server_default_options());
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
+        fds[i] = connect_to(&desk);
+        ask(fds[i], "/later", "x");
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(late); i++)
+        late[i] = take_one(&desk);
+    close_desk(&desk);
+    assert_int_equal(wait_for_outcomes(&desk, ELEMENTS_OF(fds)), ELEMENTS_OF(fds));
+    for (size_t i = 0; i < ELEMENTS_OF(late); i++) {
+        expect_end(fds[i]);
+        assert_false(server_answer(late[i], fill, &desk));
+    }
+    assert_int_equal(atomic_load(&desk.n_filled), 0);
+}
+
+/* The end meets answers under way, and handle() that has not returned. */
+static void test_ends_among_answers(void **state) {
+    for (int i = 0; i < 25; i++) {
+        Desk desk;
+        pthread_t answerers[2];
+        int fds[6];
+
+        open_desk(&desk, server_default_options());
+        for (size_t k = 0; k < ELEMENTS_OF(fds); k++) {
+            fds[k] = connect_to(&desk);
+            ask(fds[k], k % 3 == 2 ? "/slow" : "/later", "x");
+        }
+        wait_for_queue(&desk, (size_t)i % ELEMENTS_OF(fds));
+        for (size_t k = 0; k < ELEMENTS_OF(answerers); k++)
+            assert_int_equal(pthread_create(&answerers[k], NULL, answer_all, &desk), 0);
+        desk.server = server_free(desk.server);
+        dismiss(&desk, answerers, ELEMENTS_OF(answerers));
+        for (size_t k = 0; k < ELEMENTS_OF(fds); k++)
+            (void)close(fds[k]);
+        assert_int_equal(desk.n_queue, 0);
+    }
+}
+
+static void *answer_slowly(void *context) {
+    Desk *desk = context;
+
+    assert_true(server_answer(take_one(desk), fill_slowly, desk));
+    return NULL;
+}
+
+/* server_free() leaves a fill function its memory. */
+static void test_end_waits_for_fill(void **state) {
+    Desk desk;
+    pthread_t answerer;
+    int fd;
+
+    open_desk(&desk, server_default_options());
+    fd = connect_to(&desk);
+    ask(fd, "/later", "x");
+    assert_int_equal(pthread_create(&answerer, NULL, answer_slowly, &desk), 0);
+    while (!atomic_load(&desk.is_filling))
+        (void)usleep(1000);
+    atomic_store(&desk.may_go_on, true);
+    close_desk(&desk);
+    assert_int_equal(atomic_load(&desk.n_filled), 1);
+    (void)pthread_join(answerer, NULL);
+    (void)close(fd);
+}
+
+/* Half of the connections may wait, and new ones do not push them out. */
+static void test_ceiling(void **state) {
+    Desk desk;
+    ServerOptions options = server_default_options();
+    char body[16];
+    int fds[2], more[2], idle, other;
+
+    options.connections_max = 4;
+    open_desk(&desk, options);
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
+        fds[i] = connect_to(&desk);
+        ask(fds[i], "/later", "x");
+    }
+    wait_for_queue(&desk, ELEMENTS_OF(fds));
+    idle = connect_to(&desk);
+    ask(idle, "/now", "y");
+    expect(idle, "[y]");
+    other = connect_to(&desk);
+    ask(other, "/later", "z");
+    assert_int_equal(read_reply(other, body, sizeof(body), NULL), 503);
+    assert_string_equal(body, "no\n");
+
+    (void)usleep(1200 * 1000); /* younger ones are not pushed out */
+    for (size_t i = 0; i < ELEMENTS_OF(more); i++) {
+        more[i] = connect_to(&desk);
+        ask(more[i], "/now", "y");
+        expect(more[i], "[y]");
+    }
+    expect_end(idle);
+    expect_end(other);
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
+        assert_true(server_answer(take_one(&desk), fill, &desk));
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) {
+        expect(fds[i], "<x>");
+        (void)close(fds[i]);
+        (void)close(more[i]);
+    }
+    close_desk(&desk);
+}
+
+/* What waits is counted, and what does not fit does not wait. */
+static void test_memory(void **state) {
+    Desk desk;
+    ServerOptions options = server_default_options();
+    char body[16];
+    int first, second;
+
+    options.memory_max = LARGE + LARGE / 2;
+    options.body_max = LARGE / 4;
+    open_desk(&desk, options);
+    first = connect_to(&desk);
+    ask(first, "/greedy", "x");
+    wait_for_queue(&desk, 1);
+    assert_true(figures_of(&desk).memory >= LARGE);
+    second = connect_to(&desk);
+    ask(second, "/greedy", "y");
+    assert_int_equal(read_reply(second, body, sizeof(body), NULL), 503);
+    assert_true(server_answer(take_one(&desk), fill, &desk));
+    expect(first, "<x>");
+    assert_int_equal(wait_for_outcomes(&desk, 1), 0);
+    wait_for_memory(&desk);
+    (void)close(first);
+    (void)close(second);
+    close_desk(&desk);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_others_are_served_meanwhile),
+        cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_clients_that_go),
+        cmocka_unit_test(test_drain_waits),
+        cmocka_unit_test(test_ends_without_answers),
+        cmocka_unit_test(test_ends_among_answers),
+        cmocka_unit_test(test_end_waits_for_fill),
+        cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

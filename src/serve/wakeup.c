@@ -1,0 +1,129 @@
+#include "serve/wakeup.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+typedef struct Marked {
+    uint64_t name; /* hash of it; a collision costs one wake-up */
+    int64_t at_nsec;
+} Marked;
+
+struct Wakeup {
+    Marked marked[WAKEUP_NODES_MAX];
+    size_t n_marked;     /* ever; the ring's next place is this modulo its size */
+    int64_t tokens_nsec; /* when the bucket was, or will be, full */
+};
+
+Wakeup *wakeup_new(void) {
+    return calloc(1, sizeof(Wakeup));
+}
+
+Wakeup *wakeup_free(Wakeup *wakeup) {
+    free(wakeup);
+    return NULL;
+}
+
+/* --- limits ---------------------------------------------------------------------------- */
+
+static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
+    size_t n = wakeup->n_marked < WAKEUP_NODES_MAX ? wakeup->n_marked : WAKEUP_NODES_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (wakeup->marked[i].name == name &&
+            now_nsec - wakeup->marked[i].at_nsec < WAKEUP_NODE_SEC * NSEC_PER_SEC)
+            return true;
+    return false;
+}
+
+/* A bucket of WAKEUP_BURST, kept as the time at which it will be full again. */
+static bool take_token(Wakeup *wakeup, int64_t now_nsec) {
+    const int64_t one = NSEC_PER_SEC / WAKEUP_PER_SEC;
+
+    if (wakeup->tokens_nsec < now_nsec)
+        wakeup->tokens_nsec = now_nsec;
+    if (wakeup->tokens_nsec - now_nsec > (WAKEUP_BURST - 1) * one)
+        return false;
+    wakeup->tokens_nsec += one;
+    return true;
+}
+
+static bool may_mark(Wakeup *wakeup, Str node, int64_t now_nsec) {
+    uint64_t name = hash_str(node);
+
+    if (was_marked(wakeup, name, now_nsec) || !take_token(wakeup, now_nsec))
+        return false;
+    wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
+        (Marked){.name = name, .at_nsec = now_nsec};
+    return true;
+}
+
+/* --- who has turned ---------------------------------------------------------------------- */
+
+static bool has_turned(const View *before, const View *after, uint32_t row) {
+    const Program *program = after->program;
+    const FactsLayout *layout = &after->facts.layout; /* of the same program: the same */
+    size_t slot = table_slot(row);
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        size_t at = layout->failing[i];
+
+        if (at != FACTS_NONE && !program->policies[i].is_observed &&
+            FACTS_COLUMN(&before->facts, row, at, uint16_t)[slot] != VERDICT_PASS &&
+            FACTS_COLUMN(&after->facts, row, at, uint16_t)[slot] == VERDICT_PASS)
+            return true;
+    }
+    for (size_t i = 0; i < program->n_filters; i++) {
+        size_t at = layout->passing[i];
+
+        if (at != FACTS_NONE && !program->filters[i]->policy->is_observed &&
+            !FACTS_COLUMN(&before->facts, row, at, uint8_t)[slot] &&
+            FACTS_COLUMN(&after->facts, row, at, uint8_t)[slot])
+            return true;
+    }
+    return false;
+}
+
+static bool is_same_node(const View *before, const View *after, uint32_t row) {
+    const Node *was = row < before->table->n_rows ? table_node(before->table, row) : NULL;
+    const Node *is = row < after->table->n_rows ? table_node(after->table, row) : NULL;
+
+    return was && is && str_eq(was->name, is->name);
+}
+
+/* Any node does; one that is ready is likelier to be worth it. */
+static Str choose_one(const View *view) {
+    Str any = STR_NULL;
+
+    for (uint32_t row = 0; row < view->table->n_rows; row++) {
+        const Node *node = table_node(view->table, row);
+
+        if (node && node->is_ready && !node->is_unschedulable)
+            return node->name;
+        if (node && str_is_empty(any))
+            any = node->name;
+    }
+    return any;
+}
+
+void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
+    WakeupTouch *touch, void *context) {
+    if (!before->snapshot || !after->snapshot)
+        return;
+    if (before->program != after->program) {
+        Str one = choose_one(after);
+
+        if (!str_is_empty(one) && may_mark(wakeup, one, now_nsec))
+            touch(context, one);
+        return;
+    }
+    for (size_t i = 0; i < after->facts.n_chunks && i < before->facts.n_chunks; i++) {
+        if (after->facts.chunks[i] == before->facts.chunks[i])
+            continue;
+        for (uint32_t row = (uint32_t)(i * CHUNK_ROWS); row < (i + 1) * CHUNK_ROWS; row++)
+            if (is_same_node(before, after, row) && has_turned(before, after, row) &&
+                may_mark(wakeup, table_node(after->table, row)->name, now_nsec))
+                touch(context, table_node(after->table, row)->name);
+    }
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Wakeup: which nodes should kube-scheduler look at again?
+ *
+ * A pod that an extender rejected is parked until something about the cluster changes, up
+ * to five minutes. When a rule of ours changes its mind about a node (policies were
+ * edited, pods left), nothing in the cluster need have changed: so the node is marked,
+ * which is a change (docs/operations.md, Wake-up).
+ *
+ * Two limits keep a flapping rule from flooding the API server: a node is marked at most
+ * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
+ * WAKEUP_PER_SEC. What is over is dropped, not queued: one marked node wakes every pod.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/view.h"
+
+#define WAKEUP_NODE_SEC 10
+#define WAKEUP_PER_SEC 2
+#define WAKEUP_BURST 10
+#define WAKEUP_NODES_MAX 1024u /* remembered; over it the oldest is forgotten */
+
+typedef struct Wakeup Wakeup;
+
+Wakeup *wakeup_new(void);            /* NULL when out of memory */
+Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
+DEFINE_CLEANUP(Wakeup *, wakeup_free)
+
+typedef void WakeupTouch(void *context, Str node);
+
+/* The view in force was @before and is @after now: calls @touch for the nodes that a filter
+ * rejected then and lets pass now, as far as that does not depend on the pod. When the
+ * policies are others nobody knows which pods that is good for: then one node stands for
+ * all. */
+void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
+    WakeupTouch *touch, void *context);
