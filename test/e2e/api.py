@@ -1,0 +1,113 @@
+"""The API server as the harness sees it: JSON over one connection that is kept."""
+
+import http.client
+import json
+import ssl
+from urllib.parse import urlencode
+
+TIMEOUT = 60
+PATCH_TYPE = "application/strategic-merge-patch+json"
+
+
+class ApiError(Exception):
+    """An answer of the API server that is not a success."""
+
+    def __init__(self, status, message):
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+def make_context(authority, pair):
+    context = ssl.create_default_context(cafile=authority.certificate)
+    context.load_cert_chain(pair.certificate, pair.key)
+    return context
+
+
+class Api:
+    """For one thread."""
+
+    def __init__(self, port, context):
+        self.port, self.context = port, context
+        self.connection = self._connect()
+
+    def get(self, path, **query):
+        return self._ask("GET", with_query(path, query))
+
+    def create(self, path, obj):
+        return self._ask("POST", path, obj)
+
+    def create_once(self, path, obj):
+        try:
+            self.create(path, obj)
+        except ApiError as error:
+            if error.status != 409:  # it exists
+                raise
+
+    def patch(self, path, change):
+        return self._ask("PATCH", path, change, PATCH_TYPE)
+
+    def delete(self, path, **query):
+        """An object, or a whole collection. Gone already is fine."""
+        try:
+            return self._ask("DELETE", with_query(path, query))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def watch(self, path, **query):
+        """Yields (type, object), on a connection of its own, until the API server ends it."""
+        connection = self._connect()
+        try:
+            connection.request("GET", with_query(path, {"watch": "true", **query}))
+            response = connection.getresponse()
+            if response.status != 200:
+                raise_error(response.status, response.read())
+            for line in response:
+                event = json.loads(line)
+                yield event["type"], event["object"]
+        finally:
+            connection.close()
+
+    def close(self):
+        self.connection.close()
+
+    def _connect(self):
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=TIMEOUT, context=self.context
+        )
+
+    def _ask(self, method, path, obj=None, content_type="application/json"):
+        body = None if obj is None else json.dumps(obj)
+        is_kept = self.connection.sock is not None
+        try:
+            return self._send(method, path, body, content_type)
+        except (ConnectionError, http.client.HTTPException):
+            # A kept connection breaks when the API server was restarted meanwhile.
+            if not is_kept:
+                raise
+            return self._send(method, path, body, content_type)
+
+    def _send(self, method, path, body, content_type):
+        try:
+            self.connection.request(method, path, body, {"Content-Type": content_type})
+            response = self.connection.getresponse()
+            text = response.read()
+        except (OSError, http.client.HTTPException):
+            self.connection.close()
+            raise
+        if response.status >= 300:
+            raise_error(response.status, text)
+        is_json = response.headers.get_content_type() == "application/json"
+        return json.loads(text) if is_json else text.decode()
+
+
+def with_query(path, query):
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def raise_error(status, text):
+    try:
+        message = json.loads(text)["message"]
+    except (ValueError, KeyError):
+        message = text.decode(errors="replace")
+    raise ApiError(status, message)

@@ -1,0 +1,235 @@
+"""One scenario's cluster: a namespace, nodes and pods, and the berth and kube-scheduler that
+decide about them."""
+
+import re
+import signal
+import ssl
+import subprocess
+
+import client
+import nodemode
+from api import ApiError
+from objects import make_extender, make_node, make_pod
+from process import make_environment, pick_port
+from waiting import wait_for
+
+LISTENING = re.compile(r"^listening on (https?)://(.*):(\d+)$", re.MULTILINE)
+CLEAN_ENDS = [0, -signal.SIGKILL]  # the latter when the scenario itself killed it
+
+
+class Cluster:
+    def __init__(self, plane, berth_path, folder, namespace):
+        self.plane, self.api, self.berth_path = plane, plane.api, berth_path
+        self.folder, self.namespace = folder, namespace
+        self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
+        self.running = []
+        self.n_before = len(plane.processes)
+        plane.make_namespace(namespace)
+
+    def clear(self):
+        """The next scenario starts with an empty cluster. The namespace stays: without its
+        controller it would hang half deleted."""
+        statuses = [(process.name, process.stop()) for process in reversed(self.running)]
+        if not self.plane.apiserver.is_alive():  # the scenario failed half-way
+            self.plane.start_apiserver()
+        self.api.delete(self.pods_path, gracePeriodSeconds=0)
+        self.api.delete("/api/v1/nodes")
+        # Another status of berth may be a sanitizer's finding. kube-scheduler ends as it likes.
+        ends = [status for name, status in statuses if name == "berth"]
+        assert all(status in CLEAN_ENDS for status in ends), f"berth ended with {ends}"
+
+    def find_logged(self):
+        """The processes whose logs may tell why the scenario failed."""
+        started = self.plane.processes[self.n_before :]
+        return started if self.plane.apiserver in started else [*started, self.plane.apiserver]
+
+    # --- objects ---
+
+    def add_node(self, name, *args, **fields):
+        return self.api.create("/api/v1/nodes", make_node(name, *args, **fields))
+
+    def add_pod(self, name, *args, **fields):
+        return self.api.create(self.pods_path, make_pod(name, *args, **fields))
+
+    def add_priority(self, name, value):
+        """Stays: other scenarios give it the same value."""
+        path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+        self.api.create_once(path, {"metadata": {"name": name}, "value": value})
+
+    def pod(self, name):
+        return self.api.get(f"{self.pods_path}/{name}")
+
+    def pods(self):
+        return self.api.get(self.pods_path)["items"]
+
+    def places(self):
+        """{pod: node} of the pods that have one."""
+        nodes = {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in self.pods()}
+        return {name: node for name, node in nodes.items() if node}
+
+    def changes_since(self, version):
+        """Everything that happened to pods since the list of this resourceVersion: (type, pod)."""
+        found = list(self.api.watch(self.pods_path, resourceVersion=version, timeoutSeconds=1))
+        errors = [obj for kind, obj in found if kind == "ERROR"]
+        assert not errors, errors
+        return found
+
+    def set_phase(self, name, phase):
+        """What a kubelet reports: Running, Succeeded, Failed."""
+        self.api.patch(f"{self.pods_path}/{name}/status", {"status": {"phase": phase}})
+
+    def delete_pod(self, name):
+        self.api.delete(f"{self.pods_path}/{name}")
+
+    def events(self, pod_name):
+        """(reason, message) of everything told about a pod."""
+        found = self.api.get(
+            f"/api/v1/namespaces/{self.namespace}/events",
+            fieldSelector=f"involvedObject.name={pod_name}",
+        )
+        return [(event["reason"], event["message"]) for event in found["items"]]
+
+    # --- what users see ---
+
+    def describe_pod(self, name):
+        return self.plane.kubectl("describe", "pod", name, "-n", self.namespace)
+
+    def dump(self):
+        """A file for --cluster, made the way the README says."""
+        path = self.folder / "cluster.json"
+        path.write_text(self.plane.kubectl("get", "nodes,pods", "-A", "-o", "json"))
+        return path
+
+    def run_berth(self, *args):
+        """A command of berth other than serve."""
+        return subprocess.run(
+            list(map(str, [self.berth_path, *args])),
+            env=make_environment(self.folder, NO_COLOR="1"),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    # --- outcomes ---
+
+    def wait_bound(self, name):
+        """Returns the node."""
+
+        def look():
+            pod = self.pod(name)
+            return {"node": pod["spec"].get("nodeName"), **find_condition(pod, "PodScheduled")}
+
+        return wait_for(f"pod {name} to get a node", look, lambda seen: seen["node"])["node"]
+
+    def wait_pending(self, name, text):
+        """Until kube-scheduler says @text about a pod it has found no node for. Returns the
+        condition."""
+
+        def look():
+            pod = self.pod(name)
+            assert "nodeName" not in pod["spec"], f"{name} is on {pod['spec']['nodeName']}"
+            return find_condition(pod, "PodScheduled")
+
+        return wait_for(
+            f'pod {name} to wait with "{text}"', look, lambda seen: text in seen.get("message", "")
+        )
+
+    def wait_gone(self, name):
+        def look():
+            try:
+                return self.pod(name)["metadata"]
+            except ApiError as error:
+                return error.status
+
+        wait_for(f"pod {name} to be gone", look, lambda seen: seen == 404)
+
+    def wait_event(self, name, reason, text):
+        return wait_for(
+            f'an event {reason} of {name} with "{text}"',
+            lambda: self.events(name),
+            lambda events: any(reason == event[0] and text in event[1] for event in events),
+        )
+
+    def wait_places(self, n):
+        """Until @n pods have a node. Returns places()."""
+        return wait_for(f"{n} pods to have a node", self.places, lambda seen: len(seen) >= n)
+
+    def wait_figure(self, berth, name, value):
+        """Until berth's metric @name is @value."""
+        wait_for(
+            f"{name} to be {value}", lambda: client.metrics(berth)[name], lambda seen: seen == value
+        )
+
+    def assert_mirror_is_true(self, berth):
+        """What a berth that watches knows of the cluster is what the API server holds. A watch
+        needs its moment: the last difference is shown if there is always one."""
+
+        def look():
+            berth.dump_file.unlink(missing_ok=True)
+            berth.popen.send_signal(signal.SIGUSR2)
+            wait_for("berth to write a dump", berth.dump_file.exists)
+            access = ["--kubeconfig", self.plane.berth_kubeconfig]
+            return self.run_berth("dump", "--compare", berth.dump_file, *access)
+
+        done = wait_for("the dump to be true", look, lambda done: done.returncode == 0, seconds=10)
+        assert done.stdout == f"{berth.dump_file} and the cluster are the same\n"
+
+    # --- who decides ---
+
+    def write_policy(self, spec):
+        """@spec: lines of YAML under `spec:`. A policy that is there is replaced at once."""
+        lines = "".join(f"  {line}\n" for line in spec.strip().splitlines())
+        path, new = self.folder / "policy.yaml", self.folder / "policy.yaml.new"
+        new.write_text(
+            "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+            f"metadata: {{name: e2e}}\nspec:\n{lines}"
+        )
+        return new.rename(path)
+
+    def start_berth(self, *flags, port=None, until_ready=True):
+        listen = f"127.0.0.1:{port or pick_port()}"
+        dump_file = self.folder / "dump.json"
+        if "--kubeconfig" in flags:
+            flags = [*flags, "--dump-file", dump_file]
+        berth = self.plane.run("berth", self.berth_path, "serve", "--listen", listen, *flags)
+        berth.dump_file = dump_file
+        self.running.append(berth)
+
+        def look():
+            berth.check_alive()
+            return LISTENING.search(berth.log.read_text())
+
+        found = wait_for("berth to listen", look)
+        berth.scheme, berth.host, berth.port = found[1], found[2], int(found[3])
+        berth.url = f"{berth.scheme}://{berth.host}:{berth.port}"
+        if until_ready:
+            wait_for("berth to be ready", lambda: get_health(berth), lambda seen: seen[0] == 200)
+        return berth
+
+    def start_scheduler(self, *extenders, **fields):
+        scheduler = self.plane.start_scheduler(list(extenders), **fields)
+        self.running.append(scheduler)
+        return scheduler
+
+    def start(self, mode, *flags, **extender_fields):
+        """berth in a node mode (see nodemode.py) and a kube-scheduler that asks it."""
+        berth = self.start_berth(*mode.flags(self), *flags)
+        self.start_scheduler(make_extender(berth.url, mode.sends_names, **extender_fields))
+        return berth
+
+    def start_binder(self, *flags, **fields):
+        """A berth that watches and a kube-scheduler that lets it bind."""
+        return self.start(nodemode.Live(), *flags, bindVerb="bind", **fields)
+
+
+def get_health(berth):
+    """(status, text) of /readyz, which needs no certificate."""
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    reply = client.get(berth, "/readyz?verbose", context=anybody)
+    return reply.status, reply.text
+
+
+def find_condition(obj, kind):
+    found = [each for each in obj["status"].get("conditions", []) if each["type"] == kind]
+    return found[0] if found else {}

@@ -1,0 +1,90 @@
+"""One control plane for all scenarios, an empty cluster for each.
+
+tools/e2e runs this: it sets BERTH_E2E to the folder of the binaries, and removes what is left in
+pytest's temporary folder.
+"""
+
+import itertools
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))  # client.py of the other tests
+
+import nodemode  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from controlplane import ControlPlane  # noqa: E402
+
+TAIL_LINES = 25
+numbers = itertools.count(1)
+
+# `make test` collects all of test/; these need a control plane, and minutes.
+if "BERTH_E2E" not in os.environ:
+    collect_ignore_glob = ["test_*"]
+
+
+@pytest.fixture(scope="session")
+def berth_path():
+    path = pathlib.Path(os.environ.get("BERTH", HERE.parent.parent / "build" / "berth"))
+    if not path.exists():
+        pytest.fail(f"{path} does not exist: build first, or set BERTH")
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory):
+    # As Ctrl-C: what was started is ended.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    plane = ControlPlane(pathlib.Path(os.environ["BERTH_E2E"]), tmp_path_factory.mktemp("plane"))
+    try:
+        plane.start()
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def cluster(plane, berth_path, tmp_path, request):
+    words = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
+    cluster = Cluster(plane, berth_path, tmp_path, f"{words[:50].strip('-')}-{next(numbers)}")
+    yield cluster
+    cluster.clear()
+
+
+@pytest.fixture(params=nodemode.ALL, ids=lambda mode: mode.name)
+def mode(request, berth_path):
+    """How berth learns of nodes: the scenario runs once for each way."""
+    return check_mode(request.param, berth_path)
+
+
+@pytest.fixture(params=nodemode.BY_NAMES, ids=lambda mode: mode.name)
+def names_mode(request, berth_path):
+    """The same, for what berth can only do when it knows the cluster."""
+    return check_mode(request.param, berth_path)
+
+
+def check_mode(mode, berth_path):
+    if mode.name == "live" and not can_watch(berth_path):
+        pytest.skip("this berth has no --kubeconfig")
+    return mode
+
+
+def can_watch(berth_path):
+    usage = subprocess.run([berth_path, "serve", "--help"], capture_output=True, text=True)
+    return "--kubeconfig" in usage.stdout
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A failed scenario shows the logs of those who took part."""
+    report = (yield).get_result()
+    cluster = getattr(item, "funcargs", {}).get("cluster")
+    if report.failed and cluster:
+        for process in cluster.find_logged():
+            report.sections.append((f"log of {process.name}", process.tail(TAIL_LINES)))

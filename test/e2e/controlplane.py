@@ -1,0 +1,211 @@
+"""A control plane on loopback: etcd, kube-apiserver with RBAC, kube-schedulers, kubectl.
+
+There are no kubelets and no controllers: nodes stay as they are made (kubelet.py plays the one
+part that cannot be left out), and what controllers would make, the harness makes.
+"""
+
+import base64
+import json
+import re
+import signal
+import subprocess
+
+from api import Api, ApiError, make_context
+from certs import Authority, openssl
+from kubelet import Kubelet
+from objects import make_role, make_role_binding, make_scheduler_config
+from process import Process, make_environment, pick_port
+from waiting import wait_for
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+# What berth may be allowed to do. Reading is enough for filter and prioritize.
+ROLES = [
+    make_role("berth-read", ["nodes", "pods"], ["get", "list", "watch"]),
+    make_role("berth-bind", ["pods/binding"], ["create"]),
+    make_role("berth-annotate", ["nodes"], ["patch"]),
+]
+
+
+class ControlPlane:
+    """@bin holds the binaries (tools/e2e built them); everything else goes into @folder."""
+
+    def __init__(self, bin, folder):
+        self.bin, self.folder = bin, folder
+        self.authority = Authority(folder / "ca", "e2e")
+        self.server_pair = self.authority.issue_server()
+        self.etcd_port, self.port = pick_port(), pick_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.processes = []
+        self.api = self.connect("admin", "system:masters")
+        self.admin_kubeconfig = self.write_kubeconfig("admin", "system:masters")
+        self.scheduler_kubeconfig = self.write_kubeconfig("system:kube-scheduler")
+        self.kubelet = Kubelet(self.connect("kubelet", "system:masters"))
+        openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder / "sa.key")
+
+    def start(self):
+        self.start_etcd()
+        self.start_apiserver()
+        for role in ROLES:
+            self.api.create(f"{RBAC}/clusterroles", role)
+        self.berth_kubeconfig = self.write_kubeconfig("berth")
+        self.grant("berth", *(role["metadata"]["name"] for role in ROLES))
+        self.kubelet.start()
+
+    def stop(self):
+        """Nothing of it is needed any more, so nothing has to end in order."""
+        self.kubelet.stop()
+        self.api.close()
+        for process in reversed(self.processes):
+            process.stop(signal.SIGKILL)
+
+    # --- identities ---
+
+    def connect(self, user, group=None):
+        pair = self.authority.issue_client(user, group)
+        return Api(self.port, make_context(self.authority, pair))
+
+    def write_kubeconfig(self, user, group=None):
+        pair = self.authority.issue_client(user, group)
+        path = self.folder / f"{user.replace(':', '-')}.{self.authority.n_issued}.kubeconfig"
+        path.write_text(f"""\
+apiVersion: v1
+kind: Config
+clusters:
+- name: e2e
+  cluster:
+    server: {self.url}
+    certificate-authority-data: {encode(self.authority.certificate)}
+users:
+- name: {user}
+  user:
+    client-certificate-data: {encode(pair.certificate)}
+    client-key-data: {encode(pair.key)}
+contexts:
+- name: e2e
+  context: {{cluster: e2e, user: {user}}}
+current-context: e2e
+""")
+        return path
+
+    def grant(self, user, *roles):
+        for role in roles:
+            self.api.create_once(f"{RBAC}/clusterrolebindings", make_role_binding(role, user))
+
+    def make_berth_identity(self, user, *roles):
+        """A kubeconfig of a berth that may do less than the usual one."""
+        self.grant(user, *roles)
+        return self.write_kubeconfig(user)
+
+    def make_namespace(self, name):
+        self.api.create_once("/api/v1/namespaces", {"metadata": {"name": name}})
+        # A controller's work. Pods are refused without it.
+        account = {"metadata": {"name": "default"}}
+        self.api.create_once(f"/api/v1/namespaces/{name}/serviceaccounts", account)
+
+    # --- processes ---
+
+    def run(self, name, *argv):
+        """Starts a program whose log is shown when a scenario fails."""
+        log = self.folder / f"{len(self.processes)}-{name}.log"
+        process = Process(name, argv, log)
+        self.processes.append(process)
+        return process
+
+    def start_etcd(self):
+        url = f"http://127.0.0.1:{self.etcd_port}"
+        peers = f"http://127.0.0.1:{pick_port()}"
+        self.etcd = self.run(
+            "etcd", self.bin / "etcd", "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
+            "--listen-client-urls", url, "--advertise-client-urls", url,
+            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+            "--initial-cluster", f"default={peers}", "--log-level", "warn",
+        )  # fmt: skip
+
+    def start_apiserver(self, *flags):
+        """@flags: added to the usual ones. Returns when it is ready."""
+        server, authority = self.server_pair, self.authority
+        self.apiserver = self.run(
+            "kube-apiserver", self.bin / "kube-apiserver",
+            "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
+            "--bind-address=127.0.0.1", "--secure-port", self.port,
+            # Endpoints of the API server itself: loopback would be refused, nobody needs them.
+            "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
+            "--client-ca-file", authority.certificate,
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-account-key-file", self.folder / "sa.key",
+            "--service-account-signing-key-file", self.folder / "sa.key",
+            "--authorization-mode=RBAC",
+            # It taints every new node, and nobody here would take the taint away.
+            "--disable-admission-plugins=TaintNodesByCondition",
+            # Told to stop, it would wait for watches of its clients to end by themselves.
+            "--shutdown-watch-termination-grace-period=1s",
+            *flags,
+        )  # fmt: skip
+        self.wait_ready(self.apiserver, self.api)
+
+    def stop_apiserver(self, how=signal.SIGTERM):
+        self.apiserver.stop(how)
+
+    def restart_apiserver(self, *flags, how=signal.SIGTERM):
+        """The same port, the same etcd."""
+        self.stop_apiserver(how)
+        self.start_apiserver(*flags)
+
+    def start_scheduler(self, extenders, **fields):
+        """@fields: of the KubeSchedulerConfiguration, or qps. Returns when it is ready."""
+        config = make_scheduler_config(self.scheduler_kubeconfig, extenders, **fields)
+        path = self.folder / f"{len(self.processes)}-scheduler.json"
+        path.write_text(json.dumps(config))
+        port, server = pick_port(), self.server_pair
+        scheduler = self.run(
+            "kube-scheduler", self.bin / "kube-scheduler", "--config", path, "--v=2",
+            "--bind-address=127.0.0.1", "--secure-port", port,
+            "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
+            "--authorization-always-allow-paths=/readyz,/metrics",
+        )  # fmt: skip
+        scheduler.api = Api(port, self.api.context)
+        scheduler.count_waiting = lambda queue: count_waiting(scheduler.api, queue)
+        self.wait_ready(scheduler, scheduler.api)
+        return scheduler
+
+    def wait_ready(self, process, api):
+        def look():
+            process.check_alive()
+            try:
+                return api.get("/readyz")
+            except ApiError as error:
+                return str(error)
+
+        try:
+            wait_for(f"{process.name} to be ready", look, lambda seen: seen == "ok", seconds=60)
+        except AssertionError:
+            process.stop()
+            raise
+
+    def kubectl(self, *args):
+        """What kubectl prints. @args as on the command line."""
+        done = subprocess.run(
+            [self.bin / "kubectl", *args],
+            env=make_environment(self.folder, KUBECONFIG=str(self.admin_kubeconfig)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
+        return done.stdout
+
+
+def count_waiting(scheduler_api, queue):
+    """How many pods are in a queue of kube-scheduler's: active, backoff, unschedulable (these are
+    not tried again until something happens)."""
+    figure = re.search(
+        rf'^scheduler_pending_pods{{queue="{queue}"}} (\d+)', scheduler_api.get("/metrics"), re.M
+    )
+    return int(figure[1]) if figure else 0
+
+
+def encode(path):
+    return base64.b64encode(path.read_bytes()).decode()

@@ -1,0 +1,32 @@
+"""How berth comes to know the nodes that kube-scheduler asks about."""
+
+
+class WholeNodes:
+    """Every request carries the Node objects (nodeCacheCapable: false)."""
+
+    name, sends_names = "whole-nodes", False
+
+    def flags(self, cluster):
+        return []
+
+
+class File:
+    """Requests carry names; berth has read a file that kubectl wrote."""
+
+    name, sends_names = "file", True
+
+    def flags(self, cluster):
+        return ["--cluster", cluster.dump()]
+
+
+class Live:
+    """Requests carry names; berth watches the API server."""
+
+    name, sends_names = "live", True
+
+    def flags(self, cluster):
+        return ["--kubeconfig", cluster.plane.berth_kubeconfig]
+
+
+BY_NAMES = [File(), Live()]
+ALL = [WholeNodes(), *BY_NAMES]

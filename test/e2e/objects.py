@@ -1,0 +1,73 @@
+"""Kubernetes objects, as small as kube-scheduler and berth need them."""
+
+# kube-scheduler takes another node if it can: a pod on a node with this shows that berth decided.
+AVOID = {"key": "example.com/avoid", "effect": "PreferNoSchedule"}
+
+READY = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+
+
+def make_node(name, labels=None, cpu="8", memory="32Gi", taints=(), **capacity):
+    """@capacity: more resources, for example **{"example.com/gpu": "8"}."""
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110", **capacity}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+        "spec": {"taints": list(taints)},
+        "status": {"capacity": amounts, "allocatable": amounts, "conditions": [READY]},
+    }
+
+
+def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
+    """@spec: more fields of the pod's spec, for example priorityClassName. Resources other than
+    cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}."""
+    asks = {"cpu": cpu, "memory": memory, **spec.pop("asks", {})}
+    # Extended resources must be limited, cpu and memory may be.
+    container = {
+        "name": "main",
+        "image": "example.com/none",
+        "resources": {"requests": asks, "limits": asks},
+    }
+    return {
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 1, **spec},
+    }
+
+
+def make_extender(url, names=True, **fields):
+    """berth, as kube-scheduler is told of it. @fields override."""
+    return {
+        "urlPrefix": url,
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "preemptVerb": "preempt",
+        "weight": 20,  # more than all of kube-scheduler's own scores together
+        "nodeCacheCapable": names,
+        "httpTimeout": "5s",
+        **fields,
+    }
+
+
+def make_scheduler_config(kubeconfig, extenders, qps=1000, **fields):
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": qps, "burst": qps},
+        "leaderElection": {"leaderElect": False},
+        "percentageOfNodesToScore": 100,
+        "podMaxBackoffSeconds": 2,  # a pod that was rejected is tried again soon
+        "extenders": extenders,
+        **fields,
+    }
+
+
+def make_role(name, resources, verbs):
+    rule = {"apiGroups": [""], "resources": resources, "verbs": verbs}
+    return {"metadata": {"name": name}, "rules": [rule]}
+
+
+def make_role_binding(role, user):
+    group = "rbac.authorization.k8s.io"
+    return {
+        "metadata": {"name": f"{role}.{user}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    }

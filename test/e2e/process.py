@@ -1,0 +1,67 @@
+"""A program that runs beside the tests, and never outlives them."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+
+STOP_SECONDS = 20
+
+
+def pick_port():
+    """A free port of 127.0.0.1, below those the system gives to outgoing connections: one of
+    these could take it before the program listens."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+
+
+def make_environment(home, **variables):
+    """Ours, but with nothing of the user's own clusters."""
+    inherited = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    return {**inherited, "HOME": str(home), **variables}
+
+
+class Process:
+    """In a session of its own, so that Ctrl-C reaches the tests first, who then end it in order.
+    The kernel kills it when the tests die without that. Output goes to a log."""
+
+    def __init__(self, name, argv, log):
+        self.name, self.log = name, log
+        with log.open("ab") as output:
+            self.popen = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *map(str, argv)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=make_environment(log.parent),
+                start_new_session=True,
+            )
+
+    def is_alive(self):
+        return self.popen.poll() is None
+
+    def check_alive(self):
+        assert self.is_alive(), f"{self.name} ended with {self.popen.returncode}:\n{self.tail(20)}"
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends it, and returns its exit status, or a text if it had to be killed. Once more is
+        harmless."""
+        if self.is_alive():
+            self.popen.send_signal(how)
+        try:
+            return self.popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+            return f"killed, it went on for {STOP_SECONDS} s after {how.name}"
+
+    def tail(self, n_lines):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-n_lines:])

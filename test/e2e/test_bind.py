@@ -1,0 +1,127 @@
+"""berth as the binder: it writes Bindings, and only those it has judged."""
+
+import pytest
+from client import metrics
+from nodemode import Live
+from verbs import NOBODY, ask_bind, ask_filter
+
+PLACED_BY = "example.com/placed-by"
+POLICY = """
+filters:
+  - {name: pool, nodeLabels: {example.com/pool: blue}, reason: node is not in the pool}
+bind:
+  annotations: {example.com/placed-by: berth}
+"""
+
+
+def add_nodes(cluster):
+    cluster.add_node("red", {"example.com/pool": "red"})
+    cluster.add_node("blue", {"example.com/pool": "blue"})
+    cluster.add_node("azure", {"example.com/pool": "blue"})
+
+
+def test_berth_binds(cluster):
+    add_nodes(cluster)
+    berth = cluster.start_binder("--policy", cluster.write_policy(POLICY), "--bind")
+
+    names = [f"pod-{i}" for i in range(12)]
+    for name in names:
+        cluster.add_pod(name)
+    for name in names:
+        assert cluster.wait_bound(name) in ("blue", "azure")
+        assert cluster.pod(name)["metadata"]["annotations"][PLACED_BY] == "berth"
+    cluster.wait_event(names[0], "Scheduled", "Successfully assigned")
+    assert f"{PLACED_BY}: berth" in cluster.describe_pod(names[0])
+
+    cluster.wait_figure(berth, "berth_binds_total", len(names))
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    figures = metrics(berth)
+    assert figures["berth_bind_failures_total"] == figures["berth_bind_refusals_total"] == 0
+    cluster.assert_mirror_is_true(berth)
+
+
+def test_pods_that_do_not_ask_are_bound_by_the_scheduler(cluster):
+    gpu = "example.com/gpu"
+    cluster.add_node("blue", {"example.com/pool": "blue"}, **{gpu: "4"})
+    policy = cluster.write_policy(POLICY)
+    berth = cluster.start_binder("--policy", policy, "--bind", managedResources=[{"name": gpu}])
+
+    cluster.add_pod("plain")
+    cluster.add_pod("asks", asks={gpu: "1"})
+    assert cluster.wait_bound("plain") == cluster.wait_bound("asks") == "blue"
+    assert PLACED_BY not in cluster.pod("plain")["metadata"].get("annotations", {})
+    assert cluster.pod("asks")["metadata"]["annotations"][PLACED_BY] == "berth"
+    assert metrics(berth)["berth_binds_total"] == 1
+
+
+def assert_waits_with(cluster, error):
+    cluster.add_pod("waits")
+    condition = cluster.wait_pending("waits", error)
+    assert condition["reason"] == "SchedulerError"
+    cluster.wait_event("waits", "FailedScheduling", error)
+    assert error in cluster.describe_pod("waits")
+
+
+def test_berth_does_not_bind_unless_told_to(cluster):
+    add_nodes(cluster)
+    cluster.start_binder("--policy", cluster.write_policy(POLICY))
+    assert_waits_with(cluster, "it was not started with --bind; remove bindVerb")
+
+
+def test_the_right_that_is_missing_is_named(cluster):
+    add_nodes(cluster)
+    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-read")
+    policy = cluster.write_policy(POLICY)
+    # The flag given last counts.
+    berth = cluster.start_binder("--policy", policy, "--bind", "--kubeconfig", kubeconfig)
+    assert_waits_with(cluster, "needs the right create on pods/binding")
+    # What was not bound holds no place.
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+
+
+@pytest.fixture
+def asked(cluster):
+    """A berth that has been asked about `first`, but not about `second`."""
+    add_nodes(cluster)
+    flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
+    berth = cluster.start_berth(*flags)
+    berth.first = cluster.add_pod("first", schedulerName=NOBODY)
+    berth.second = cluster.add_pod("second", schedulerName=NOBODY)
+    assert ask_filter(berth, berth.first, ["red", "blue"]) == ["blue"]
+    return berth
+
+
+FORGED = {
+    # name: (pod, node, other fields, error)
+    "never-asked": ("second", "blue", {}, "no filter has asked about this pod"),
+    "wrong-uid": ("first", "blue", {"PodUID": "1-2-3"}, "no filter has asked about this pod"),
+    "no-uid": ("first", "blue", {"PodUID": ""}, "no filter has asked about this pod"),
+    "rejected-node": ("first", "red", {}, "did not pass the filter"),
+    "other-node": ("first", "azure", {}, "did not pass the filter"),
+    "no-such-node": ("first", "green", {}, "did not pass the filter"),
+    # The API server is told the UID, and refuses.
+    "name-of-another": ("first", "blue", {"PodName": "second"}, "another UID"),
+    "gone": ("first", "blue", {"PodName": "third"}, "the pod is gone"),
+    "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "the pod is gone"),
+}
+
+
+@pytest.mark.parametrize("pod, node, fields, error", FORGED.values(), ids=FORGED.keys())
+def test_a_bind_that_was_not_judged_is_refused(cluster, asked, pod, node, fields, error):
+    assert error in ask_bind(asked, getattr(asked, pod), node, **fields)
+    assert cluster.places() == {}
+    cluster.wait_figure(asked, "berth_ledger_pods", 0)
+    # The right one still goes.
+    assert ask_bind(asked, asked.first, "blue") == ""
+    assert cluster.places() == {"first": "blue"}
+
+
+def test_binding_again_is_fine_to_the_same_node_only(cluster, asked):
+    assert ask_filter(asked, asked.first, ["blue", "azure"]) == ["blue", "azure"]
+    assert ask_bind(asked, asked.first, "blue") == ""
+    assert ask_bind(asked, asked.first, "blue") == ""  # perhaps before the watch shows it
+    cluster.wait_figure(asked, "berth_ledger_pods", 0)
+    assert ask_bind(asked, asked.first, "blue") == ""  # after it
+    assert "on node blue already" in ask_bind(asked, asked.first, "azure")
+    assert cluster.places() == {"first": "blue"}
+    cluster.assert_mirror_is_true(asked)

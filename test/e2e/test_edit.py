@@ -1,0 +1,139 @@
+"""Policies are edited while pods are scheduled."""
+
+import client
+from client import metrics
+from cluster import get_health
+from nodemode import Live
+from objects import make_extender
+from waiting import wait_for
+
+RETRY_AT = "berth.dev/retry-at"
+GOOD = 'berth_config_reloads_total{config="policy",result="good"}'
+REFUSED = 'berth_config_reloads_total{config="policy",result="refused"}'
+IS_GOOD = 'berth_config_last_reload_success{config="policy"}'
+
+
+def pool(colour):
+    return f"""
+filters:
+  - {{name: pool, nodeLabels: {{example.com/pool: {colour}}}, reason: node is not in the pool}}
+"""
+
+
+def add_nodes(cluster):
+    for colour in ("green", "blue", "red"):
+        cluster.add_node(colour, {"example.com/pool": colour})
+
+
+def edit(cluster, berth, spec, figure=GOOD):
+    """Replaces the policy; until berth has read it."""
+    before = metrics(berth).get(figure, 0)
+    cluster.write_policy(spec)
+    wait_for(
+        "berth to read the policy",
+        lambda: metrics(berth).get(figure, 0),
+        lambda seen: seen == before + 1,
+    )
+
+
+def wait_bound_all(cluster, names):
+    return {cluster.wait_bound(name) for name in names}
+
+
+def test_old_before_new_after(cluster, names_mode):
+    add_nodes(cluster)
+    berth = cluster.start(names_mode, "--policy", cluster.write_policy(pool("blue")))
+    n_added = 0
+
+    def add(n):
+        nonlocal n_added
+        names = [f"pod-{i}" for i in range(n_added, n_added + n)]
+        n_added += n
+        for name in names:
+            cluster.add_pod(name)
+        return names
+
+    assert wait_bound_all(cluster, add(5)) == {"blue"}
+
+    # Pods come in all the time; what is decided meanwhile goes by one of the two.
+    between = add(5)
+    cluster.write_policy(pool("red"))
+    while metrics(berth)[GOOD] < 2:
+        between += add(1)
+    assert wait_bound_all(cluster, between) <= {"blue", "red"}
+    assert wait_bound_all(cluster, add(5)) == {"red"}
+
+    # A mistake changes nothing, and is to be seen.
+    edit(cluster, berth, "filters: [{name: pool, nodeLabel: {a: b}}]", REFUSED)
+    assert wait_bound_all(cluster, add(5)) == {"red"}
+    status, text = get_health(berth)
+    assert status == 200
+    assert "[+]policy ok: degraded: the newest was refused" in text
+    assert 'unknown field "nodeLabel"' in text or "nodeLabel" in text
+    assert metrics(berth)[IS_GOOD] == 0
+
+    edit(cluster, berth, pool("blue"))
+    assert wait_bound_all(cluster, add(5)) == {"blue"}
+    assert metrics(berth)[IS_GOOD] == 1
+    assert "degraded" not in get_health(berth)[1]
+
+
+def start_live(cluster, *flags):
+    """A berth that watches, and a kube-scheduler, which is returned too."""
+    policy = cluster.write_policy(pool("nowhere"))
+    berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy, *flags)
+    return berth, cluster.start_scheduler(make_extender(berth.url))
+
+
+def add_parked_pod(cluster, scheduler, name):
+    """A pod that kube-scheduler does not try again until something happens."""
+
+    def look():
+        return scheduler.count_waiting("unschedulable")
+
+    cluster.add_pod(name)
+    cluster.wait_pending(name, "3 node is not in the pool")
+    wait_for("the pod to be parked", look, lambda n: n == 1, steady=1.5)
+
+
+def retries_asked(cluster):
+    nodes = cluster.api.get("/api/v1/nodes")["items"]
+    found = [node["metadata"].get("annotations", {}).get(RETRY_AT) for node in nodes]
+    return [each for each in found if each]
+
+
+def test_parked_pods_are_woken(cluster):
+    add_nodes(cluster)
+    berth, scheduler = start_live(cluster, "--wake-up")
+    add_parked_pod(cluster, scheduler, "waits")
+    assert retries_asked(cluster) == []
+
+    cluster.write_policy(pool("blue"))
+    assert cluster.wait_bound("waits") == "blue"
+    assert len(retries_asked(cluster)) == 1
+    cluster.wait_figure(berth, "berth_wake_ups_total", 1)
+    cluster.assert_mirror_is_true(berth)
+
+
+def test_without_the_right_to_wake_pods(cluster):
+    add_nodes(cluster)
+    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-read")
+    # The flag given last counts.
+    berth, scheduler = start_live(cluster, "--wake-up", "--kubeconfig", kubeconfig)
+    add_parked_pod(cluster, scheduler, "waits")
+
+    edit(cluster, berth, pool("blue"))
+    wait_for(
+        "the log to tell which right is missing",
+        lambda: "needs the right patch on nodes" in berth.log.read_text(),
+    )
+    assert retries_asked(cluster) == []
+    assert metrics(berth)["berth_wake_ups_total"] == 0
+
+    # Everything else works: new pods go, and parked ones when something wakes them.
+    cluster.add_pod("goes")
+    assert cluster.wait_bound("goes") == "blue"
+    cluster.api.patch("/api/v1/nodes/red", {"metadata": {"annotations": {"example.com/a": "b"}}})
+    assert cluster.wait_bound("waits") == "blue"
+    assert client.get(berth, "/readyz").status == 200
+    cluster.assert_mirror_is_true(berth)

@@ -1,0 +1,70 @@
+"""berth's own commands about a cluster that runs."""
+
+import json
+
+POLICY = """
+filters:
+  - {name: pool, nodeLabels: {example.com/pool: blue}, reason: node is not in the pool}
+  - {name: room, headroom: {cpu: 500m}, reason: node has too little cpu left}
+"""
+
+
+def test_explain_says_what_kubectl_describe_says(cluster, names_mode):
+    for name in ("red-1", "red-2"):
+        cluster.add_node(name, {"example.com/pool": "red"})
+    cluster.add_node("blue", {"example.com/pool": "blue"}, cpu="4")
+    cluster.add_pod("fills", cpu="3", nodeName="blue")
+    policy = cluster.write_policy(POLICY)
+    cluster.start(names_mode, "--policy", policy)
+
+    cluster.add_pod("waits", cpu="900m")
+    reasons = ["2 node is not in the pool", "1 node has too little cpu left"]
+    for reason in reasons:
+        cluster.wait_pending("waits", reason)
+        cluster.wait_event("waits", "FailedScheduling", reason)
+    shown = cluster.describe_pod("waits")
+
+    access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
+    name = f"{cluster.namespace}/waits"
+    told = cluster.run_berth("explain", *access, name, "--policy", policy)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith(f"pod       {name}  asks cpu 900m")
+    assert f"0 of 3 nodes pass; rejected: {', '.join(reasons)}\n" in told.stdout
+    assert all(reason in shown for reason in reasons)
+
+    # The same from a dump, for whoever has no access to the cluster.
+    dumped = cluster.run_berth("dump", *access)
+    assert dumped.returncode == 0, dumped.stderr
+    dump, pod = cluster.folder / "dumped.json", cluster.folder / "pod.json"
+    dump.write_text(dumped.stdout)
+    pod.write_text(json.dumps(cluster.pod("waits")))
+    offline = ["--cluster", dump, "--pod", pod, "--policy", policy]
+    assert cluster.run_berth("explain", *offline).stdout == told.stdout
+
+    same = cluster.run_berth("dump", *access, "--compare", dump)
+    assert (same.returncode, same.stdout) == (0, f"{dump} and the cluster are the same\n")
+    # kubectl's list says the same, to berth.
+    assert cluster.run_berth("dump", *access, "--compare", cluster.dump()).returncode == 0
+
+    cluster.delete_pod("fills")
+    cluster.wait_gone("fills")
+    other = cluster.run_berth("dump", *access, "--compare", dump)
+    assert other.returncode == 1
+    assert f"{cluster.namespace}/fills" in other.stdout
+
+
+def test_pods_and_servers_that_are_not_there(cluster):
+    cluster.add_node("blue")
+    access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
+    done = cluster.run_berth("explain", *access, f"{cluster.namespace}/nobody")
+    assert done.returncode == 3
+    assert "nobody" in done.stderr and "not found" in done.stderr
+
+    stranger = cluster.plane.write_kubeconfig("stranger")
+    done = cluster.run_berth("dump", "--kubeconfig", stranger)
+    assert done.returncode == 3
+    assert "HTTP 403" in done.stderr
+
+    done = cluster.run_berth("dump", "--kubeconfig", cluster.folder / "none")
+    assert done.returncode == 3
+    assert "none" in done.stderr

@@ -1,0 +1,25 @@
+"""Preemption asks berth before it evicts anybody."""
+
+POOL = "example.com/pool"
+POLICY = """
+filters:
+  - {name: pool, nodeLabels: {example.com/pool: blue}, reason: node is not in the pool,
+     unresolvable: true}
+"""
+
+
+def test_nobody_is_evicted_from_a_node_the_policy_rules_out(cluster, names_mode):
+    for name, value in (("lowest", 1), ("low", 2), ("high", 1000)):
+        cluster.add_priority(name, value)
+    # Both nodes are full. kube-scheduler would rather evict the pod of least priority.
+    for node, priority in (("red", "lowest"), ("blue", "low")):
+        cluster.add_node(node, {POOL: node}, cpu="4")
+        cluster.add_pod(f"on-{node}", cpu="3", nodeName=node, priorityClassName=priority)
+        cluster.set_phase(f"on-{node}", "Running")
+    cluster.start(names_mode, "--policy", cluster.write_policy(POLICY))
+
+    cluster.add_pod("urgent", cpu="3", priorityClassName="high")
+    assert cluster.wait_bound("urgent") == "blue"
+    cluster.wait_gone("on-blue")
+    cluster.wait_event("on-blue", "Preempted", "Preempted by pod")
+    assert "deletionTimestamp" not in cluster.pod("on-red")["metadata"]

@@ -1,0 +1,116 @@
+"""Pods that race for the last of something only berth counts."""
+
+import collections
+import signal
+
+from client import metrics
+from nodemode import Live
+from verbs import NOBODY, WaitingBind, ask_bind, ask_filter
+
+SLOT = "example.com/slot"
+REASON = "no slot is free"
+ONE_SLOT = {SLOT: "1"}
+POLICY = f"""
+filters:
+  - {{name: slots, headroom: {{{SLOT}: 0}}, reason: {REASON}}}
+scores:
+  - {{name: pack, binPack: {{{SLOT}: 1}}}}
+"""
+# kube-scheduler does not count it; berth does.
+MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
+
+
+def start_berth(cluster):
+    return cluster.start_berth(
+        *Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"
+    )
+
+
+def test_the_second_bind_for_the_last_slot_is_refused(cluster):
+    cluster.add_node("only", **ONE_SLOT)
+    berth = start_berth(cluster)
+    pods = [cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in ("a", "b")]
+
+    # Both are told that there is room: neither has it yet.
+    for pod in pods:
+        assert ask_filter(berth, pod, ["only"]) == ["only"]
+    assert ask_bind(berth, pods[0], "only") == ""
+    error = ask_bind(berth, pods[1], "only")
+
+    assert "only would not take the pod any more" in error and REASON in error
+    assert cluster.places() == {"a": "only"}
+    assert metrics(berth)["berth_bind_refusals_total"] == 1
+    # It knows at once, whether or not the watch has shown it.
+    assert ask_filter(berth, pods[1], ["only"]) == []
+    cluster.assert_mirror_is_true(berth)
+
+    # The winner leaves, the loser gets it.
+    cluster.delete_pod("a")
+    cluster.wait_gone("a")
+    cluster.assert_mirror_is_true(berth)
+    assert ask_filter(berth, pods[1], ["only"]) == ["only"]
+    assert ask_bind(berth, pods[1], "only") == ""
+    assert cluster.places() == {"b": "only"}
+
+
+def test_binds_that_arrive_together(cluster):
+    """All at the same moment: berth is halted until every request has been sent."""
+    n_rounds, n_pods, n_slots = 5, 16, 3
+    for i in range(n_rounds):
+        cluster.add_node(f"node-{i}", **{SLOT: str(n_slots)})
+    berth = start_berth(cluster)
+
+    for i in range(n_rounds):
+        node = f"node-{i}"
+        pods = [
+            cluster.add_pod(f"pod-{i}-{j}", asks=ONE_SLOT, schedulerName=NOBODY)
+            for j in range(n_pods)
+        ]
+        for pod in pods:
+            assert ask_filter(berth, pod, [node]) == [node]
+        berth.popen.send_signal(signal.SIGSTOP)
+        try:
+            binds = [WaitingBind(berth, pod, node) for pod in pods]
+        finally:
+            berth.popen.send_signal(signal.SIGCONT)
+        errors = [bind.read_error() for bind in binds]
+
+        places = collections.Counter(cluster.places().values())
+        assert places[node] == errors.count("") == n_slots, (places, errors)
+        assert all(REASON in error for error in errors if error), errors
+
+    assert metrics(berth)["berth_bind_refusals_total"] == n_rounds * (n_pods - n_slots)
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    cluster.assert_mirror_is_true(berth)
+
+
+def test_as_many_pods_as_slots(cluster):
+    n_nodes, n_slots, n_pods = 5, 3, 40
+    n_places = n_nodes * n_slots
+    for i in range(n_nodes):
+        cluster.add_node(f"node-{i}", **{SLOT: str(n_slots)})
+    policy = cluster.write_policy(POLICY)
+    berth = cluster.start_binder("--policy", policy, "--bind", managedResources=MANAGED)
+
+    names = [f"pod-{i}" for i in range(n_pods)]
+    for name in names:
+        cluster.add_pod(name, asks=ONE_SLOT)
+    places = cluster.wait_places(n_places)
+    for name in set(names) - set(places):
+        cluster.wait_pending(name, f"0/{n_nodes} nodes are available: {n_nodes} {REASON}")
+    assert cluster.places() == places
+    assert set(collections.Counter(places.values()).values()) == {n_slots}
+
+    # Three leave, three others come.
+    gone = sorted(places)[:3]
+    for name in gone:
+        cluster.delete_pod(name)
+    for name in gone:
+        cluster.wait_gone(name)
+    places = cluster.wait_places(n_places)
+    assert set(collections.Counter(places.values()).values()) == {n_slots}
+    left = min(set(names) - set(places) - set(gone))
+    cluster.wait_event(left, "FailedScheduling", REASON)
+    assert f"{n_nodes} {REASON}" in cluster.describe_pod(left)
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    cluster.assert_mirror_is_true(berth)

@@ -1,0 +1,23 @@
+"""Waiting for what comes in its own time."""
+
+import http.client
+import time
+
+PATIENCE = 30  # seconds; the machine may be busy
+
+
+def wait_for(what, look, is_there=bool, seconds=PATIENCE, steady=0):
+    """Calls look() until is_there(result), and has been for @steady seconds, and returns that
+    result. @look may fail while the other side is not up. The failure tells what was seen last."""
+    deadline = time.monotonic() + seconds
+    since = None
+    while True:
+        try:
+            seen = look()
+            since = (since or time.monotonic()) if is_there(seen) else None
+        except (OSError, http.client.HTTPException) as error:
+            seen, since = error, None
+        if since and time.monotonic() >= since + steady:
+            return seen
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}; seen instead: {seen}"
+        time.sleep(0.05)
