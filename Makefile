@@ -7,6 +7,7 @@ PREFIX ?= $(prefix)
 DESTDIR ?=
 FUZZ_SECONDS ?= 10
 BENCH ?=
+E2E ?=
 DEMO ?=
 
 help: ## show this list
@@ -37,6 +38,11 @@ tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
 	@BERTH="$(CURDIR)/build-tsan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
 
+e2e: setup-test ## berth against a real control plane (the first run builds it: minutes; needs Go)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/e2e -q $(E2E)
+
 lint: setup-lint ## format, warnings as errors on gcc and clang, clang-tidy, layers, shell
 	@tools/lint
 
@@ -61,5 +67,5 @@ $(BUILD)/build.ninja: | setup-build
 setup-build setup-test setup-lint setup-fuzz:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan lint fuzz bench install clean \
+.PHONY: help run build test asan tsan e2e lint fuzz bench install clean \
 	setup-build setup-test setup-lint setup-fuzz
