@@ -122,6 +122,7 @@ static void test_may_bind(void **state) {
     assert_false(extender_may_bind(later, &second, STR("n1"), arena, &reason));
     assert_text("reason", reason, "full");
     assert_true(extender_may_bind(later, &second, STR("n2"), arena, &reason));
+    assert_true(extender_may_bind(later, &first, STR("n1"), arena, &reason)); /* once more */
     scene_done(&scene);
 }
 

@@ -289,11 +289,24 @@ static int explain_start(const ExecSpec *spec, int r, char *error) {
         r, error, "credential plugin %s could not be started: %s", spec->command, strerror(-r));
 }
 
+/* In one line. */
+static Str fold_lines(char *text) {
+    size_t n = 0;
+
+    for (const char *at = text; *at; at++) {
+        bool is_blank = strchr(" \t\r\n", *at) != NULL;
+
+        if (is_blank && (n == 0 || text[n - 1] == ' '))
+            continue;
+        text[n++] = is_blank ? ' ' : *at;
+    }
+    return str_trim(str_of(text, n));
+}
+
 /* What became of it, and its last words. 0 when it ended as it should. */
-static int explain_end(
-    const ExecSpec *spec, const ProcessResult *result, int timeout_msec, char *error) {
+static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_msec, char *error) {
     char how[96] = "";
-    Str words = str_trim(str_from_c(result->errors));
+    Str words = fold_lines(result->errors);
 
     switch (result->end) {
     case PROCESS_EXITED:

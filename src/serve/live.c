@@ -169,11 +169,12 @@ static const char *find_pass(
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     const LiveCallbacks *callbacks = &bind->live->callbacks;
-    _cleanup_(view_unrefp) View *view = callbacks->view(callbacks->context);
-    Str reason;
+    _cleanup_(view_unrefp) View *shown = callbacks->view(callbacks->context), *view = NULL;
+    Str reason = STR("out of memory");
 
-    (void)snapshot; /* the view is of this one: it was published first */
-    if (extender_may_bind(view, bind->pod, bind->args.node, bind->arena, &reason) &&
+    /* The view in force may not have the binds of this very turn yet. */
+    if (view_new(snapshot, shown->program, shown, &view) == 0 &&
+        extender_may_bind(view, bind->pod, bind->args.node, bind->arena, &reason) &&
         program_bind_annotations(view->program, bind->pod, bind->arena, &job->annotations) == 0)
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);

@@ -9,6 +9,9 @@
 
 #define WORD_BITS 64u
 
+/* What a text of a record takes beside its bytes: a count, and malloc's share. */
+#define TEXT_COST 32u
+
 struct Pass {
     const Pod *pod; /* a record */
     uint64_t hash;  /* of its UID */
@@ -35,35 +38,38 @@ struct Passes {
 
 /* --- one answer --------------------------------------------------------------------- */
 
-static size_t labels_bytes(const Labels *labels) {
-    size_t bytes = labels->n * sizeof(Label);
-
-    for (size_t i = 0; i < labels->n; i++)
-        bytes += labels->items[i].key.len + labels->items[i].value.len;
-    return bytes;
+static size_t text_bytes(Str text) {
+    return TEXT_COST + text.len;
 }
 
 /* About what a record of @pod takes. */
 static size_t pod_bytes(const Pod *pod) {
-    const Str *const texts[] = {&pod->name,
-        &pod->namespace,
-        &pod->uid,
-        &pod->resource_version,
-        &pod->owner_kind,
-        &pod->owner_name,
-        &pod->owner_uid,
-        &pod->node_name,
-        &pod->nominated_node_name,
-        &pod->scheduler_name};
-    size_t bytes = sizeof(Pod) + labels_bytes(&pod->labels);
+    const Str texts[] = {pod->name,
+        pod->namespace,
+        pod->uid,
+        pod->resource_version,
+        pod->owner_kind,
+        pod->owner_name,
+        pod->owner_uid,
+        pod->node_name,
+        pod->nominated_node_name,
+        pod->scheduler_name};
+    size_t bytes = sizeof(Pod);
 
     for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
-        bytes += texts[i]->len;
-    for (size_t i = 0; i < pod->tolerations.n; i++)
-        bytes += sizeof(Toleration) + pod->tolerations.items[i].key.len +
-                 pod->tolerations.items[i].value.len;
+        bytes += text_bytes(texts[i]);
+    for (size_t i = 0; i < pod->labels.n; i++) {
+        const Label *label = &pod->labels.items[i];
+
+        bytes += sizeof(*label) + text_bytes(label->key) + text_bytes(label->value);
+    }
+    for (size_t i = 0; i < pod->tolerations.n; i++) {
+        const Toleration *toleration = &pod->tolerations.items[i];
+
+        bytes += sizeof(*toleration) + text_bytes(toleration->key) + text_bytes(toleration->value);
+    }
     for (size_t i = 0; i < pod->requests.n; i++)
-        bytes += sizeof(Resource) + pod->requests.items[i].name.len;
+        bytes += sizeof(Resource) + text_bytes(pod->requests.items[i].name);
     return bytes;
 }
 

@@ -1,17 +1,20 @@
 /* Replies that come later: server_defer() and server_answer(). */
 
 #include <arpa/inet.h>
+#include <gnutls/x509.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/test-assert.h"
 #include "serve/server.h"
+#include "serve/tls.h"
 
 #define QUEUE_MAX 256u
 #define TAG 5
@@ -623,6 +626,121 @@ static void test_memory(void **state) {
     close_desk(&desk);
 }
 
+/* --- TLS ---------------------------------------------------------------------------- */
+
+#define CHECK(call) assert_true((call) >= 0)
+
+static void write_pem(const char *path, gnutls_datum_t *pem) {
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(pem->data, 1, pem->size, file), pem->size);
+    assert_int_equal(fclose(file), 0);
+    gnutls_free(pem->data);
+}
+
+/* A certificate that signs itself. */
+static void write_identity(const char *certificate_path, const char *key_path) {
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t certificate;
+    gnutls_datum_t pem = {0};
+
+    CHECK(gnutls_x509_privkey_init(&key));
+    CHECK(gnutls_x509_privkey_generate(
+        key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+    CHECK(gnutls_x509_crt_init(&certificate));
+    CHECK(gnutls_x509_crt_set_version(certificate, 3));
+    CHECK(gnutls_x509_crt_set_serial(certificate, "\1", 1));
+    CHECK(gnutls_x509_crt_set_activation_time(certificate, time(NULL) - 2000));
+    CHECK(gnutls_x509_crt_set_expiration_time(certificate, time(NULL) + 100000));
+    CHECK(gnutls_x509_crt_set_key(certificate, key));
+    CHECK(gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, "berth", 5));
+    CHECK(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0));
+    CHECK(gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem));
+    write_pem(certificate_path, &pem);
+    CHECK(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &pem));
+    write_pem(key_path, &pem);
+    gnutls_x509_crt_deinit(certificate);
+    gnutls_x509_privkey_deinit(key);
+}
+
+static TlsStore *open_store(void) {
+    char folder[] = "/tmp/berth-test-defer-XXXXXX", certificate[64], key[64], error[256] = "";
+    TlsStore *store = NULL;
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(certificate, sizeof(certificate), "%s/crt", folder);
+    (void)snprintf(key, sizeof(key), "%s/key", folder);
+    write_identity(certificate, key);
+    if (tls_store_new(
+            &(TlsFiles){.certificate = certificate, .key = key}, &store, error, sizeof(error)) < 0)
+        fail_msg("%s", error);
+    (void)unlink(certificate);
+    (void)unlink(key);
+    (void)rmdir(folder);
+    return store;
+}
+
+static void tls_ask(gnutls_session_t session, const char *text) {
+    assert_int_equal(gnutls_record_send(session, text, strlen(text)), strlen(text));
+}
+
+/* Reads up to @end. */
+static void tls_expect(gnutls_session_t session, const char *end) {
+    char text[4096];
+    size_t n = 0;
+
+    while (!str_has_suffix(str_of(text, n), str_from_c(end))) {
+        ssize_t got = gnutls_record_recv(session, text + n, sizeof(text) - n);
+
+        assert_true(got > 0 || got == GNUTLS_E_AGAIN || got == GNUTLS_E_INTERRUPTED);
+        n += got > 0 ? (size_t)got : 0;
+        assert_true(n < sizeof(text));
+    }
+}
+
+#define TLS_REQUEST(path, body)                                                                    \
+    "POST " path " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n" body
+
+/* Requests that are in libmicrohttpd's or GnuTLS's hands already when the first of them
+ * waits are not forgotten. */
+static void test_tls(void **state) {
+    _cleanup_(tls_store_freep) TlsStore *store = open_store();
+    ServerOptions options = server_default_options();
+    gnutls_certificate_credentials_t credentials;
+    gnutls_session_t session;
+    HttpPending *late;
+    Desk desk;
+    int fd;
+
+    options.tls = store;
+    open_desk(&desk, options);
+    fd = connect_to(&desk);
+    CHECK(gnutls_certificate_allocate_credentials(&credentials));
+    CHECK(gnutls_init(&session, GNUTLS_CLIENT));
+    CHECK(gnutls_set_default_priority(session));
+    CHECK(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
+    gnutls_transport_set_int(session, fd);
+    CHECK(gnutls_handshake(session));
+    for (int i = 0; i < 5; i++) {
+        tls_ask(session, TLS_REQUEST("/later", "1") TLS_REQUEST("/now", "2"));
+        wait_for_queue(&desk, 1);
+        tls_ask(session, TLS_REQUEST("/later", "3")); /* while it waits */
+        assert_true(server_answer(take_one(&desk), fill, &desk));
+        tls_expect(session, "[2]");
+        assert_true(server_answer(take_one(&desk), fill, &desk));
+        tls_expect(session, "<3>");
+        server_tick(desk.server, clock_monotonic_nsec());
+    }
+    tls_ask(session, TLS_REQUEST("/later", "4"));
+    late = take_one(&desk);
+    close_desk(&desk);
+    assert_false(server_answer(late, fill, &desk));
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(credentials);
+    (void)close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_others_are_served_meanwhile),
@@ -636,6 +754,7 @@ int main(void) {
         cmocka_unit_test(test_end_waits_for_fill),
         cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_tls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

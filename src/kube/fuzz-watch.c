@@ -1,0 +1,163 @@
+/*
+ * Whatever an API server sends: a reflector and a store behind it, fed with the input.
+ *
+ * The first byte says how long the pieces are, the second how each call is answered in
+ * turn. Nothing crashes, what is held stays below its ceilings, the store can be published
+ * at any time, and the reflector always has something it waits for.
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "cluster/store.h"
+#include "kube/backoff.h"
+#include "kube/reflector.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "test-fake-client.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+static Arena *arena;
+static Store *store;
+static bool is_nodes;
+static int64_t now;
+
+static int64_t fake_clock(void) {
+    return now;
+}
+
+static void sink_begin(void *context) {
+    store_list_begin(store, is_nodes ? STORE_NODES : STORE_PODS);
+}
+
+/* What the mirror does, without its words. */
+static int put(Str object, bool is_item) {
+    JsonReader reader;
+    Node node;
+    Pod pod;
+
+    arena_reset(arena);
+    json_reader_init(&reader, object);
+    if (is_nodes)
+        node_decode(&reader, arena, &node);
+    else
+        pod_decode(&reader, arena, &pod);
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK)
+        return json_error(&reader) == JSON_E_TYPE ? SINK_UNFIT : SINK_MALFORMED;
+    if (!is_nodes && str_is_empty(pod.name))
+        return SINK_UNFIT;
+    if (is_nodes)
+        CHECK((is_item ? store_list_node : store_apply_node)(store, &node) >= 0);
+    else
+        CHECK((is_item ? store_list_pod : store_apply_pod)(store, &pod) >= 0);
+    return 0;
+}
+
+static int sink_item(void *context, Str object) {
+    return put(object, true);
+}
+
+static int sink_end(void *context) {
+    return store_list_end(store, is_nodes ? STORE_NODES : STORE_PODS);
+}
+
+static int sink_apply(void *context, EventType type, const ObjectMeta *meta, Str object) {
+    if (type != EVENT_DELETED)
+        return put(object, false);
+    return is_nodes ? store_remove_node(store, meta->name)
+                    : store_remove_pod(store, meta->namespace, meta->name, meta->uid);
+}
+
+static void sink_notice(void *context, ReflectorNotice what, const char *why, int64_t retry) {
+    CHECK(what != REFLECTOR_LOST || (why[0] != '\0' && retry >= 0));
+}
+
+static void check(const Reflector *reflector) {
+    Snapshot *snapshot = NULL;
+
+    CHECK(reflector_held(reflector) <= (size_t)512 * 1024);
+    CHECK(store_publish(store, &snapshot) == 0);
+    snapshot_unref(snapshot);
+}
+
+/* How call number @n begins. */
+static void begin(Client *client, size_t n, unsigned how) {
+    static const unsigned statuses[] = {200, 200, 200, 422, 410, 429, 500, 403};
+
+    fake_head(client,
+        n,
+        statuses[(how + n) % 8],
+        how % 16 == 15 ? "text/html" : "application/json",
+        how % 4 == 3 ? 5 : -1);
+}
+
+static void feed(Reflector *reflector, Client *client, Str input, size_t piece, unsigned how) {
+    size_t n = 0;
+
+    while (input.len > 0 && n < 64) {
+        Str bytes = str_take(input, piece);
+
+        while (fake_n_calls(client) == n || fake_call(client, fake_n_calls(client) - 1).is_over) {
+            int64_t at = reflector_tick(reflector, now);
+
+            CHECK(at != INT64_MAX || fake_n_calls(client) > n);
+            if (at != INT64_MAX && at > now)
+                now = at;
+            if (fake_n_calls(client) > n) {
+                n = fake_n_calls(client);
+                begin(client, n - 1, how);
+            }
+        }
+        fake_data(client, n - 1, bytes);
+        if (str_find(bytes, '\f') != SIZE_MAX) /* a byte no JSON has: the call ends here */
+            fake_done(client, n - 1, (CallOutcome)(how % 3));
+        (void)client_wait(client, 0);
+        check(reflector);
+        input = str_skip(input, piece);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    ReflectorOptions options = {
+        .path = "/api/v1/pods",
+        .resource = "pods",
+        .clock = fake_clock,
+        .seed = 1,
+        .silence_sec = 150,
+        .sink =
+            {
+                .begin = sink_begin,
+                .item = sink_item,
+                .end = sink_end,
+                .apply = sink_apply,
+                .notice = sink_notice,
+            },
+    };
+    Client *client;
+    Reflector *reflector;
+
+    if (size < 2 || size > 65536)
+        return 0;
+    if (!arena)
+        arena = arena_new((size_t)1 << 24);
+    now = NSEC_PER_SEC;
+    is_nodes = data[0] % 2;
+    store = store_new();
+    client = client_new(NULL);
+    reflector = reflector_new(client, &options);
+    CHECK(arena && store && client && reflector);
+    feed(reflector, client, str_of((const char *)data + 2, size - 2), 16u + 8u * data[0], data[1]);
+    reflector_free(reflector);
+    client_free(client);
+    store_free(store);
+    return 0;
+}

@@ -1,0 +1,164 @@
+#include "kube/proxy.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+
+static void test_origins(void **state) {
+    static const struct {
+        const char *url;
+        bool is_good, is_tls, is_v6;
+        const char *host;
+        uint16_t port;
+        const char *path;
+    } cases[] = {
+        {"https://h", true, true, false, "h", 443, ""},
+        {"http://h", true, false, false, "h", 80, ""},
+        {"https://h:6443/a/b", true, true, false, "h", 6443, "/a/b"},
+        {"https://[fd00::1]", true, true, true, "fd00::1", 443, ""},
+        {"https://[fd00::1]:1/x", true, true, true, "fd00::1", 1, "/x"},
+        {"https://h:", true, true, false, "h", 443, ""},
+        {"https://h:65535", true, true, false, "h", 65535, ""},
+        {"https://h:65536", false, 0, 0, "", 0, ""},
+        {"https://h:0", false, 0, 0, "", 0, ""},
+        {"https://h:x", false, 0, 0, "", 0, ""},
+        {"https://u@h", false, 0, 0, "", 0, ""},
+        {"https://[fd00::1", false, 0, 0, "", 0, ""},
+        {"https://[fd00::1]6443", false, 0, 0, "", 0, ""},
+        {"https://[]", false, 0, 0, "", 0, ""},
+        {"https://", false, 0, 0, "", 0, ""},
+        {"https:///x", false, 0, 0, "", 0, ""},
+        {"ftp://h", false, 0, 0, "", 0, ""},
+        {"h:6443", false, 0, 0, "", 0, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *name = cases[i].url;
+        Origin origin = {0};
+
+        assert_case(name, origin_parse(str_from_c(name), &origin) == cases[i].is_good);
+        if (!cases[i].is_good)
+            continue;
+        assert_case(name, origin.is_tls == cases[i].is_tls && origin.is_v6 == cases[i].is_v6);
+        assert_text(name, origin.host, cases[i].host);
+        assert_case(name, origin.port == cases[i].port);
+        assert_text(name, origin.path, cases[i].path);
+    }
+}
+
+/* Whether the proxy of the environment is taken for a server, given NO_PROXY. */
+static void test_exceptions(void **state) {
+    static const struct {
+        const char *server, *no_proxy;
+        bool is_used;
+    } cases[] = {
+        {"https://api.corp", NULL, true},
+        {"https://api.corp", "", true},
+        {"https://api.corp", "*", false},
+        {"https://api.corp", "other, api.corp", false},
+        {"https://api.corp", "API.Corp", false},
+        {"https://api.corp", "corp", false},
+        {"https://api.corp", ".corp", false},
+        {"https://api.corp", "*.corp", false},
+        {"https://corp", ".corp", true},
+        {"https://corp", "corp", false},
+        {"https://xcorp", "corp", true},
+        {"https://api.corp.org", "corp", true},
+        {"https://api.corp", "api.corp:443", false},
+        {"https://api.corp", "api.corp:6443", true},
+        {"https://api.corp:6443", "api.corp:6443", false},
+        {"https://api.corp", "api.corp:x", true},
+        {"https://10.1.2.3:6443", "10.0.0.0/8", false},
+        {"https://11.1.2.3", "10.0.0.0/8", true},
+        {"https://10.1.2.3", "10.1.2.3", false},
+        {"https://10.1.2.3", "10.1.2.3:443", false},
+        {"https://10.1.2.3", "10.1.2.3:80", true},
+        {"https://10.1.2.3", "10.1.2.2/31", false},
+        {"https://10.1.2.3", "10.1.2.0/31", true},
+        {"https://10.1.2.3", "0.0.0.0/0", false},
+        {"https://10.1.2.3", "10.0.0.0/33", true},
+        {"https://10.1.2.3", "10.0.0.0/x", true},
+        {"https://10.1.2.3", "2.3", true}, /* an address has no names below it */
+        {"https://[fd00::1]", "fd00::/8", false},
+        {"https://[fd00::1]", "fd00::1", false},
+        {"https://[fd00::1]", "[fd00::1]", false},
+        {"https://[fd00::1]", "[fd00::1]:443", false},
+        {"https://[fd00::1]", "[fd00::1]:80", true},
+        {"https://[fe00::1]", "fd00::/8", true},
+        {"https://[fd00::1]", "10.0.0.0/8", true},
+        {"https://[::ffff:10.1.2.3]", "10.0.0.0/8", false},
+        {"https://localhost:6443", NULL, false},
+        {"https://127.0.0.1:6443", NULL, false},
+        {"https://127.1.2.3", NULL, false},
+        {"https://[::1]", NULL, false},
+        {"https://128.0.0.1", NULL, true},
+        {"https://h", ",, ,", true},
+        {"https://h", "[", true},
+        {"https://h", "[]:", true},
+        {"https://h", ".", true},
+        {"https://h", ":", true},
+        {"https://10.1.2.3", "/", true},
+        {"https://10.1.2.3", "[10", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        ProxyEnvironment environment = {.https_proxy = "p", .no_proxy = cases[i].no_proxy};
+        Origin origin;
+        bool is_used;
+
+        assert_true(origin_parse(str_from_c(cases[i].server), &origin));
+        is_used = proxy_choose(&origin, NULL, &environment) != NULL;
+        if (is_used != cases[i].is_used)
+            fail_msg("%s with NO_PROXY=%s", cases[i].server, cases[i].no_proxy);
+    }
+}
+
+static void test_choice(void **state) {
+    ProxyEnvironment environment = {.https_proxy = "s", .http_proxy = "p", .no_proxy = "*"};
+    Origin tls, plain;
+
+    (void)state;
+    assert_true(origin_parse(STR("https://127.0.0.1"), &tls));
+    assert_string_equal(proxy_choose(&tls, "configured", &environment), "configured");
+    environment.no_proxy = NULL;
+    assert_true(origin_parse(STR("https://a"), &tls));
+    assert_true(origin_parse(STR("http://a"), &plain));
+    assert_string_equal(proxy_choose(&tls, NULL, &environment), "s");
+    assert_string_equal(proxy_choose(&plain, NULL, &environment), "p");
+    assert_null(proxy_choose(&tls, NULL, &(ProxyEnvironment){.http_proxy = "p"}));
+}
+
+static void test_environment(void **state) {
+    static const char *const names[] = {
+        "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"};
+    ProxyEnvironment environment;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
+        assert_int_equal(unsetenv(names[i]), 0);
+    environment = proxy_environment();
+    assert_null(environment.https_proxy);
+    assert_null(environment.no_proxy);
+    assert_int_equal(setenv("https_proxy", "low", 1), 0);
+    assert_string_equal(proxy_environment().https_proxy, "low");
+    assert_int_equal(setenv("HTTPS_PROXY", "", 1), 0);
+    assert_string_equal(proxy_environment().https_proxy, "low");
+    assert_int_equal(setenv("HTTPS_PROXY", "high", 1), 0);
+    assert_string_equal(proxy_environment().https_proxy, "high");
+    assert_int_equal(setenv("NO_PROXY", "x", 1), 0);
+    assert_string_equal(proxy_environment().no_proxy, "x");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_exceptions),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_environment),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
