@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "cluster/record.h"
 #include "kube/access.h"
-#include "serve/asked.h"
+#include "serve/bypass.h"
 #include "serve/passes.h"
 #include "serve/wakeup.h"
 
@@ -23,9 +23,8 @@ struct Live {
     LiveCallbacks callbacks;
     Mirror *mirror;
     Passes *passes; /* NULL: it may not bind */
-    Asked *asked;
-    _Atomic int64_t synced_at_nsec; /* 0: not yet */
-    _Atomic uint64_t n_bypassed, n_bind_refused;
+    Bypass *bypass;
+    _Atomic uint64_t n_bind_refused;
     Wakeup *wakeup; /* NULL: it may not touch nodes */
 };
 
@@ -54,34 +53,19 @@ static void publish(void *context, Snapshot *snapshot) {
     Live *live = context;
 
     live->callbacks.publish(live->callbacks.context, snapshot);
-    if (atomic_load(&live->synced_at_nsec) == 0)
-        atomic_store(&live->synced_at_nsec, clock_monotonic_nsec());
-}
-
-static bool is_managed(const LiveOptions *options, const Pod *pod) {
-    if (options->n_managed == 0)
-        return true;
-    for (size_t i = 0; i < options->n_managed; i++)
-        if (resources_find(&pod->requests, options->managed[i]))
-            return true;
-    return false;
+    bypass_note_synced(live->bypass, clock_monotonic_nsec());
 }
 
 /* A pod got its node. Were we asked? */
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
-    int64_t since = clock_monotonic_nsec() - atomic_load(&live->synced_at_nsec);
 
-    if (since < LIVE_BYPASS_GRACE_SEC * NSEC_PER_SEC || !is_managed(live->options, pod) ||
-        !asked_has_scheduler(live->asked, pod->scheduler_name) ||
-        asked_knows(live->asked, pod->uid))
-        return;
-    atomic_fetch_add(&live->n_bypassed, 1);
-    log_warn("a pod was bound without asking berth",
-        LOG_STR("namespace", pod->namespace),
-        LOG_STR("pod", pod->name),
-        LOG_STR("node", pod->node_name),
-        LOG_STR("scheduler", pod->scheduler_name));
+    if (bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
+        log_warn("a pod was bound without asking berth",
+            LOG_STR("namespace", pod->namespace),
+            LOG_STR("pod", pod->name),
+            LOG_STR("node", pod->node_name),
+            LOG_STR("scheduler", pod->scheduler_name));
 }
 
 /* --- filter ---------------------------------------------------------------------------- */
@@ -104,7 +88,7 @@ void live_note_filter(Live *live, const View *view, const Decision *decision) {
 
     if (!args)
         return;
-    asked_note(live->asked, args->pod.uid, args->pod.scheduler_name);
+    bypass_note_asked(live->bypass, &args->pod);
     if (live->passes && args->has_names)
         keep_pass(live, view, decision);
 }
@@ -306,13 +290,13 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
         return error_origin(-ENOMEM);
     live->options = options;
     live->callbacks = *callbacks;
-    live->asked = asked_new(ASKED_MAX);
+    live->bypass = bypass_new(options->managed, options->n_managed);
     if (options->may_bind)
         live->passes = passes_new(
             PASSES_MAX, PASSES_BYTES_MAX, (int64_t)options->bind_window_sec * NSEC_PER_SEC);
     if (options->may_touch)
         live->wakeup = wakeup_new();
-    if (!live->asked || (options->may_bind && !live->passes) ||
+    if (!live->bypass || (options->may_bind && !live->passes) ||
         (options->may_touch && !live->wakeup))
         return error_origin(-ENOMEM);
     r = find_access(options, &access, error, size);
@@ -334,7 +318,7 @@ Live *live_free(Live *live) {
         return NULL;
     mirror_free(live->mirror);
     passes_free(live->passes);
-    asked_free(live->asked);
+    bypass_free(live->bypass);
     wakeup_free(live->wakeup);
     free(live);
     return NULL;
@@ -343,6 +327,6 @@ Live *live_free(Live *live) {
 void live_status(Live *live, LiveStatus *ret) {
     mirror_status(live->mirror, &ret->mirror);
     ret->is_synced = mirror_is_synced(live->mirror);
-    ret->n_bypassed = atomic_load(&live->n_bypassed);
+    ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
 }

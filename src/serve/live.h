@@ -34,9 +34,6 @@ typedef struct Live Live;
 #define LIVE_BIND_WINDOW_SEC (PASSES_WINDOW_NSEC / NSEC_PER_SEC)
 #define LIVE_MANAGED_RESOURCES_MAX 32u /* names given by flags */
 
-/* Pods bound so shortly after the first list may have been asked about before we were. */
-#define LIVE_BYPASS_GRACE_SEC 60
-
 typedef struct LiveOptions {
     const char *kubeconfig; /* NULL: none */
     const char *context;    /* NULL: the current one */
