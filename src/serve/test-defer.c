@@ -231,10 +231,11 @@ static void ask(int fd, const char *path, const char *body) {
 /* Reads one reply and nothing behind it; its body goes to @body, or only its length
  * counts when it does not fit. Returns the status; 0: the connection has ended. */
 static unsigned read_reply(int fd, char *body, size_t size, bool *ret_close) {
+    static const char length_is[] = "Content-Length: ";
     char head[1024], rest[4096];
-    size_t n = 0, length;
-    unsigned status = 0;
+    int64_t status, length;
     const char *at;
+    size_t n = 0;
 
     while (n < 4 || memcmp(head + n - 4, "\r\n\r\n", 4) != 0) {
         assert_true(n < sizeof(head) - 1);
@@ -243,24 +244,25 @@ static unsigned read_reply(int fd, char *body, size_t size, bool *ret_close) {
         n++;
     }
     head[n] = '\0';
-    assert_int_equal(sscanf(head, "HTTP/1.1 %u ", &status), 1);
-    at = strstr(head, "Content-Length: ");
+    at = strstr(head, length_is);
     assert_non_null(at);
-    length = (size_t)strtoull(at + 16, NULL, 10);
+    at += sizeof(length_is) - 1;
+    assert_true(str_to_int64(str_of(at, strcspn(at, "\r")), &length));
+    assert_true(str_to_int64(str_of(head + strlen("HTTP/1.1 "), 3), &status));
     if (ret_close)
         *ret_close = strstr(head, "Connection: close") != NULL;
-    if (length < size) {
-        assert_int_equal(recv(fd, body, length, MSG_WAITALL), length);
+    if ((size_t)length < size) {
+        assert_int_equal(recv(fd, body, (size_t)length, MSG_WAITALL), length);
         body[length] = '\0';
-        return status;
+        return (unsigned)status;
     }
     while (length > 0) {
-        ssize_t got = recv(fd, rest, length < sizeof(rest) ? length : sizeof(rest), 0);
+        ssize_t got = recv(fd, rest, length < 4096 ? (size_t)length : sizeof(rest), 0);
 
         assert_true(got > 0);
-        length -= (size_t)got;
+        length -= got;
     }
-    return status;
+    return (unsigned)status;
 }
 
 static void expect(int fd, const char *want) {
