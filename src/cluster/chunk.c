@@ -79,7 +79,7 @@ const NodeChunk *chunk_unref(const NodeChunk *chunk) {
         node_record_unref(chunk->nodes[i]);
         pod_list_unref(chunk->pods[i]);
     }
-    free(COUNTED(chunk)); /* the first member */
+    free((void *)(uintptr_t)chunk);
     return NULL;
 }
 
@@ -171,7 +171,7 @@ const PodList *pod_list_unref(const PodList *list) {
         return NULL;
     for (uint32_t i = 0; i < list->n; i++)
         pod_record_unref(list->items[i]);
-    free(COUNTED(list));
+    free((void *)(uintptr_t)list);
     return NULL;
 }
 

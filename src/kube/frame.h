@@ -54,7 +54,7 @@ typedef enum EventType {
 
 typedef struct Event {
     EventType type;
-    Str object; /* a slice of the document: from brace to brace, not validated */
+    Str object; /* a slice of the document that begins with a brace; not validated */
 } Event;
 
 /* False when @document is no {"type": …, "object": {…}}. */

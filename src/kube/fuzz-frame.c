@@ -43,7 +43,7 @@ static void read_all(Str document, Arena *arena) {
     if (event_read(document, &event)) {
         CHECK(
             event.object.ptr >= copy && event.object.ptr + event.object.len <= copy + document.len);
-        CHECK(event.object.ptr[0] == '{' && event.object.ptr[event.object.len - 1] == '}');
+        CHECK(event.object.ptr[0] == '{');
         if (object_meta_read(event.object, arena, true, &meta))
             CHECK(meta.version.len > 0);
         (void)api_status_read(event.object, arena, &status);

@@ -100,26 +100,32 @@ static void begin(Client *client, size_t n, unsigned how) {
         how % 4 == 3 ? 5 : -1);
 }
 
-static void feed(Reflector *reflector, Client *client, Str input, size_t piece, unsigned how) {
-    size_t n = 0;
+/* Lets time pass until there is a call that is not over; its number. */
+static size_t next_call(Reflector *reflector, Client *client, unsigned how) {
+    for (;;) {
+        size_t n = fake_n_calls(client);
+        int64_t at;
 
-    while (input.len > 0 && n < 64) {
+        if (n > 0 && !fake_call(client, n - 1).is_over)
+            return n - 1;
+        at = reflector_tick(reflector, now);
+        if (fake_n_calls(client) > n) {
+            begin(client, n, how);
+            continue;
+        }
+        CHECK(at > now && at != INT64_MAX);
+        now = at;
+    }
+}
+
+static void feed(Reflector *reflector, Client *client, Str input, size_t piece, unsigned how) {
+    while (input.len > 0 && fake_n_calls(client) < 64) {
+        size_t n = next_call(reflector, client, how);
         Str bytes = str_take(input, piece);
 
-        while (fake_n_calls(client) == n || fake_call(client, fake_n_calls(client) - 1).is_over) {
-            int64_t at = reflector_tick(reflector, now);
-
-            CHECK(at != INT64_MAX || fake_n_calls(client) > n);
-            if (at != INT64_MAX && at > now)
-                now = at;
-            if (fake_n_calls(client) > n) {
-                n = fake_n_calls(client);
-                begin(client, n - 1, how);
-            }
-        }
-        fake_data(client, n - 1, bytes);
+        fake_data(client, n, bytes);
         if (str_find(bytes, '\f') != SIZE_MAX) /* a byte no JSON has: the call ends here */
-            fake_done(client, n - 1, (CallOutcome)(how % 3));
+            fake_done(client, n, (CallOutcome)(how % 3));
         (void)client_wait(client, 0);
         check(reflector);
         input = str_skip(input, piece);

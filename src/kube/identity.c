@@ -103,7 +103,7 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
 
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
-        "User-Agent: berth/" BERTH_VERSION,
+        ("User-Agent: berth/" BERTH_VERSION),
         "Accept: application/json",
         "Expect:", /* none: one round trip less */
     };

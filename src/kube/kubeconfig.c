@@ -1,5 +1,6 @@
 #include "kube/kubeconfig.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -669,18 +670,22 @@ static void read_context(Reading *reading, const char *wanted, Kubeconfig *confi
     const YamlNode *cluster_name = find_text(reading, context.body, "cluster");
     const YamlNode *user_name = find_text(reading, context.body, "user");
 
-    if (reading->r == 0 && !cluster_name)
+    if (reading->r < 0)
+        return;
+    assert(context.layer); /* it was found */
+    if (!cluster_name) {
         refuse(reading,
             context.body ? context.body->place : place_of_file(context.layer),
             "context \"%.*s\" has no cluster",
             STR_FMT(context.name));
-    if (reading->r < 0)
         return;
+    }
     config->file = copy(reading, str_from_c(context.layer->path));
     config->context = copy(reading, context.name);
     cluster = find_entry(reading, clusters, cluster_name->text, cluster_name->place);
     if (reading->r < 0)
         return;
+    assert(cluster.layer);
     read_cluster(reading, &cluster, config);
     check_proxy(reading, &cluster);
     if (user_name)
@@ -696,6 +701,7 @@ int kubeconfig_read(const KubeconfigFile *files, size_t n_files, const char *con
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
     Reading reading = {.arena = arena, .error = error};
 
+    assert(n_files > 0);
     if (!arena) {
         out_of_memory(&reading);
         return reading.r;

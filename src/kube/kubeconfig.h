@@ -40,7 +40,7 @@ typedef struct KubeconfigFile {
     Str text;
 } KubeconfigFile;
 
-/* @context NULL: the current one. 0; or -EINVAL or -ENOMEM with a message in @error
- * (ACCESS_ERROR_MAX). */
+/* At least one file. @context NULL: the current one. 0; or -EINVAL or -ENOMEM with a message in
+ * @error (ACCESS_ERROR_MAX). */
 int kubeconfig_read(
     const KubeconfigFile *files, size_t n_files, const char *context, Kubeconfig *ret, char *error);

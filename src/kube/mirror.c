@@ -208,7 +208,7 @@ static void say_lost(Side *side, const char *why, int64_t retry_nsec) {
         return;
     side->is_lost = true;
     side->lost_said_at = now;
-    log_warn("the API server is out of reach; what is known stays in force",
+    log_warn("lost touch with the API server; what is known stays in force",
         LOG_CSTR("kind", mirror_kind_name(side->kind)),
         LOG_CSTR("server", access_server(side->mirror->access)),
         LOG_CSTR("error", why),
@@ -237,6 +237,11 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
         break;
     case REFLECTOR_SYNCED:
         say_synced(side);
+        break;
+    case REFLECTOR_EXPIRED:
+        log_info("listing again",
+            LOG_CSTR("kind", mirror_kind_name(side->kind)),
+            LOG_CSTR("reason", why));
         break;
     case REFLECTOR_LOST:
         say_lost(side, why, retry_nsec);

@@ -33,7 +33,8 @@ typedef enum Next {
 /* Why data() has ended a call; settled when the client says that it is over. */
 typedef struct Verdict {
     bool is_set;
-    bool is_stall; /* speaks against streaming, if this was a streamed list */
+    bool is_stall;   /* speaks against streaming, if this was a streamed list */
+    bool is_expired; /* nothing is wrong: our version is too old, as versions become */
     Next next;
     int retry_after_sec;
     char why[REFLECTOR_ERROR_MAX];
@@ -58,6 +59,7 @@ struct Reflector {
     bool can_stream;
     unsigned n_stalls;
     bool is_staging;    /* the sink has a list that is not whole */
+    bool is_counted;    /* ... and the API server has answered */
     bool has_malformed; /* the last list held objects that are not JSON */
     unsigned n_refusals;
     unsigned page_items;
@@ -160,6 +162,12 @@ static void fail(Reflector *reflector, const Verdict *verdict) {
         reflector->can_stream = false;
     if (verdict->next == NEXT_LIST || was_streaming)
         drop_list(reflector);
+    if (verdict->is_expired) {
+        backoff_reset(&reflector->backoff); /* the API server is there, and says what to do */
+        delay = wait_a_while(reflector, verdict->retry_after_sec);
+        notice(reflector, REFLECTOR_EXPIRED, verdict->why, delay);
+        return;
+    }
     delay = wait_a_while(reflector, verdict->retry_after_sec);
     reflector->figures.n_failures++;
     reflector->figures.is_connected = false;
@@ -204,8 +212,8 @@ static bool set_version(Reflector *reflector, Str version) {
 static void begin_list(Reflector *reflector) {
     reflector->options.sink.begin(reflector->options.sink.context);
     reflector->is_staging = true;
+    reflector->is_counted = false;
     reflector->has_malformed = false;
-    reflector->figures.n_lists++;
 }
 
 /* 0, or -ENOMEM. */
@@ -277,6 +285,7 @@ static bool on_error(Reflector *reflector, Str object) {
         (int)status.code,
         STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX)));
     reflector->verdict.retry_after_sec = status.retry_after_sec;
+    reflector->verdict.is_expired = api_status_is_expired(&status);
     return false;
 }
 
@@ -431,6 +440,18 @@ static bool take_documents(Reflector *reflector, Str bytes) {
 
 /* --- what the client tells us -------------------------------------------------------------- */
 
+static void count_answer(Reflector *reflector) {
+    ReflectorFigures *counts = &reflector->figures;
+
+    if (reflector->state != STATE_LISTING)
+        counts->n_watches++;
+    if (reflector->state == STATE_WATCHING && counts->n_watches > 1)
+        counts->n_restarts++;
+    if (reflector->state != STATE_WATCHING && !reflector->is_counted)
+        counts->n_lists++;
+    reflector->is_counted = true;
+}
+
 static void on_head(void *context, const CallHead *head) {
     Reflector *reflector = context;
 
@@ -445,6 +466,7 @@ static void on_head(void *context, const CallHead *head) {
             STR_FMT(str_take(head->content_type, 64)));
         return;
     }
+    count_answer(reflector);
     if (!reflector->figures.is_connected) {
         reflector->figures.is_connected = true;
         reflector->figures.last_error[0] = '\0';
@@ -615,6 +637,7 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
     if (status.retry_after_sec > verdict.retry_after_sec)
         verdict.retry_after_sec = status.retry_after_sec;
     verdict.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
+    verdict.is_expired = code == 410 || api_status_is_expired(&status);
     /* Where a list was to go on is forgotten after some minutes: larger steps. */
     if (reflector->state == STATE_LISTING && code == 410)
         reflector->page_items = REFLECTOR_PAGE_ITEMS_MOST;
@@ -704,9 +727,6 @@ static void start_watch(Reflector *reflector, bool is_list) {
 
     if (is_list)
         begin_list(reflector);
-    else if (reflector->figures.n_watches > 0)
-        reflector->figures.n_restarts++;
-    reflector->figures.n_watches++;
     write_watch_path(reflector, is_list, &path);
     start_call(reflector, is_list ? STATE_STREAMING : STATE_WATCHING, &path, &options);
 }

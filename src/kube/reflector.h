@@ -61,6 +61,7 @@ enum {
 typedef enum ReflectorNotice {
     REFLECTOR_CONNECTED, /* the API server answers, for the first time or again */
     REFLECTOR_SYNCED,    /* a list is complete */
+    REFLECTOR_EXPIRED,   /* the version we hold is too old: a list follows, nothing is wrong */
     REFLECTOR_LOST,      /* a call has gone wrong; why, and when the next one is */
 } ReflectorNotice;
 
@@ -97,9 +98,10 @@ typedef struct ReflectorFigures {
     bool is_connected;      /* false from a failure until the API server answers again */
     int64_t synced_at_nsec; /* last time it was known to be complete; 0: never */
     int64_t heard_at_nsec;  /* last byte; 0: never */
-    uint64_t n_lists;       /* begun, streamed or paged */
-    uint64_t n_watches;     /* begun, streamed lists included */
-    uint64_t n_restarts;    /* ... of them, those that went on where another ended */
+    /* Those that the API server began to answer. */
+    uint64_t n_lists;    /* streamed or paged */
+    uint64_t n_watches;  /* streamed lists included */
+    uint64_t n_restarts; /* ... of them, those that went on where another ended */
     uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
     uint64_t n_malformed; /* documents that could not be told apart */
     uint64_t n_unfit;     /* objects that were passed over */

@@ -120,7 +120,7 @@ static bool is_header_word(Str text) {
 }
 
 const char *secret_complaint(SecretKind kind, Str text) {
-    if (str_is_empty(str_trim(text)))
+    if (!text.ptr || str_is_empty(str_trim(text)))
         return "is empty";
     if (kind == SECRET_TOKEN)
         return !is_header_word(text)         ? "is no token: it has blanks or line breaks in it"
@@ -151,8 +151,8 @@ static int secret_set(Secret *secret, Str text, bool *ret_changed) {
 int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     const char *complaint;
     struct stat status;
-    FileMark mark;
-    Str file, text;
+    FileMark mark = {0};
+    Str file = STR_NULL, text;
     int r;
 
     if (!secret->path)

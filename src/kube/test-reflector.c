@@ -154,10 +154,10 @@ static void sink_notice(void *context, ReflectorNotice notice, const char *why, 
 
     sink->n_synced += notice == REFLECTOR_SYNCED;
     sink->n_connected += notice == REFLECTOR_CONNECTED;
-    if (notice != REFLECTOR_LOST)
+    if (notice != REFLECTOR_LOST && notice != REFLECTOR_EXPIRED)
         return;
     assert_true(why[0] != '\0' && retry >= 0);
-    sink->n_lost++;
+    sink->n_lost += notice == REFLECTOR_LOST;
     sink->retry_nsec = retry;
     (void)snprintf(sink->why, sizeof(sink->why), "%s", why);
 }
@@ -266,9 +266,11 @@ typedef enum Op {
     OP_ANSWER,  /* status, and a whole body */
     OP_LATER,   /* number seconds pass */
     OP_STATE,   /* what the sink shows */
+    OP_STAGED,  /* objects the sink holds of a list that is not whole */
     OP_SYNCED,  /* lists that were completed */
     OP_WHY,     /* the last trouble has this in it */
     OP_RETRY,   /* ... and waits number seconds at least */
+    OP_SOON,    /* ... number seconds at most */
     OP_REFUSE,  /* the next call finds no memory */
     OP_FAIL,    /* the sink fails with number */
     OP_OVER,    /* the call has been ended by us */
@@ -302,12 +304,16 @@ typedef struct Step {
     { OP_LATER, NULL, seconds }
 #define STATE(text)                                                                                \
     { OP_STATE, text, 0 }
+#define STAGED(n)                                                                                  \
+    { OP_STAGED, NULL, n }
 #define SYNCED(n)                                                                                  \
     { OP_SYNCED, NULL, n }
 #define WHY(part)                                                                                  \
     { OP_WHY, part, 0 }
 #define RETRY(seconds)                                                                             \
     { OP_RETRY, NULL, seconds }
+#define SOON(seconds)                                                                              \
+    { OP_SOON, NULL, seconds }
 #define REFUSE                                                                                     \
     { OP_REFUSE, NULL, 0 }
 #define FAIL(code)                                                                                 \
@@ -390,6 +396,18 @@ static const Case cases[] = {
             STATE("a:1"),
             DATA(LIST_END("22")),
             STATE("c:21")}},
+    {"nothing of a streamed list that broke is left",
+        {CALL(STREAM_LIST),
+            HEAD(200),
+            DATA(ADDED("a", "1")),
+            STAGED(1),
+            DATA(DELETED("b", "2") ADDED("c", "3")),
+            OUTCOME(CALL_BROKEN),
+            STAGED(0),
+            CALL(STREAM_LIST),
+            HEAD(200),
+            DATA(ADDED("a", "1") LIST_END("10")),
+            STATE("a:1")}},
     {"a streamed list that ends in the middle",
         {CALL(STREAM_LIST),
             HEAD(200),
@@ -401,7 +419,7 @@ static const Case cases[] = {
         {PAGED,
             OPEN,
             SYNCED(1),
-            FIGURE(n_lists, 2),
+            FIGURE(n_lists, 1),
             FIGURE(n_failures, 0),
             DATA(ERROR("410", "Gone", "{}")),
             CALL("?limit=500"),
@@ -420,8 +438,17 @@ static const Case cases[] = {
             SYNCED(1),
             CALL("&resourceVersion=10"),
             NOT("sendInitial"),
-            FIGURE(n_lists, 2),
-            FIGURE(n_watches, 2)}},
+            FIGURE(n_lists, 1),
+            FIGURE(n_watches, 0)}},
+    {"pages that differ in their version: on from the first",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            ANSWER(200, PAGE("10", "more", OBJ("a", "1"))),
+            CALL("continue=more"),
+            ANSWER(200, PAGE("12", "", OBJ("b", "11"))),
+            STATE("a:1 b:11"),
+            CALL("&resourceVersion=10")}},
     {"an empty list",
         {CALL(STREAM_LIST),
             ANSWER(422, ""),
@@ -442,7 +469,7 @@ static const Case cases[] = {
             CALL("continue=more"),
             ANSWER(200, PAGE("10", "", OBJ("b", "2"))),
             STATE("a:1 b:2"),
-            FIGURE(n_lists, 2)}},
+            FIGURE(n_lists, 1)}},
     {"a list that cannot be continued is begun again, in larger steps",
         {CALL(STREAM_LIST),
             ANSWER(422, ""),
@@ -655,6 +682,27 @@ static const Case cases[] = {
             STATE("b:20"),
             SYNCED(2),
             FIGURE(n_lists, 2)}},
+    {"410 after the server was gone for long: at once",
+        {LISTED,
+            OUTCOME(CALL_BROKEN),
+            CALL("&resourceVersion=10"),
+            OUTCOME(CALL_REFUSED),
+            CALL("&resourceVersion=10"),
+            OUTCOME(CALL_REFUSED),
+            CALL("&resourceVersion=10"),
+            OUTCOME(CALL_REFUSED),
+            CALL("&resourceVersion=10"),
+            OUTCOME(CALL_REFUSED),
+            CALL("&resourceVersion=10"),
+            OUTCOME(CALL_REFUSED),
+            CALL("&resourceVersion=10"),
+            LATER(10),
+            HEAD(200),
+            DATA(ERROR("410", "Expired", "{}")),
+            SOON(1),
+            FIGURE(n_failures, 6),
+            FIGURE(is_connected, 1),
+            FIGURE(n_lists, 1)}},
     {"410 without a body",
         {LISTED, DONE, CALL("&resourceVersion=10"), ANSWER(410, ""), CALL(STREAM_LIST)}},
     {"410 as an event",
@@ -928,6 +976,9 @@ static void play(Lab *lab, const char *name, const Step *step) {
     case OP_STATE:
         assert_text(name, str_from_c(state_text(&lab->sink.live)), text);
         break;
+    case OP_STAGED:
+        assert_case(name, lab->sink.staged.n == (size_t)step->number);
+        break;
     case OP_SYNCED:
         assert_case(name, lab->sink.n_synced == step->number);
         break;
@@ -938,6 +989,9 @@ static void play(Lab *lab, const char *name, const Step *step) {
         break;
     case OP_RETRY:
         assert_case(name, lab->sink.retry_nsec >= step->number * NSEC_PER_SEC);
+        break;
+    case OP_SOON:
+        assert_case(name, lab->sink.retry_nsec <= step->number * NSEC_PER_SEC);
         break;
     case OP_REFUSE:
         fake_refuse_next(lab->client);
@@ -1099,6 +1153,8 @@ static void test_tries_are_rationed(void **state) {
             lab_settle(&lab);
         }
         assert_true(now - began >= (int64_t)(n - 1 - BACKOFF_BURST) * NSEC_PER_SEC);
+        if (kind >= 2) /* where nothing is won, less and less often */
+            assert_true(now - began >= (int64_t)n * 3 * NSEC_PER_SEC);
         lab_close(&lab);
     }
 }

@@ -207,7 +207,10 @@ static bool handshake(TestPeer *peer) {
     int r;
 
     CHECK(gnutls_init(&peer->session, GNUTLS_SERVER));
-    CHECK(gnutls_set_default_priority(peer->session));
+    if (server->options.priorities)
+        CHECK(gnutls_priority_set_direct(peer->session, server->options.priorities, NULL));
+    else
+        CHECK(gnutls_set_default_priority(peer->session));
     CHECK(gnutls_credentials_set(peer->session, GNUTLS_CRD_CERTIFICATE, server->credentials));
     if (server->options.client_ca)
         gnutls_certificate_server_set_request(peer->session, GNUTLS_CERT_REQUIRE);

@@ -55,6 +55,7 @@ typedef struct TestServerOptions {
     void *context;
     const TestPair *pair;      /* NULL: plain HTTP */
     const TestPair *client_ca; /* NULL: wants no client certificates */
+    const char *priorities;    /* GnuTLS's; NULL: its defaults */
     bool is_mute;              /* accepts, and says nothing at all */
 } TestServerOptions;
 

@@ -197,6 +197,6 @@ int facts_build_counted(const Program *program, const NodeTable *table, const Kn
 void facts_release(Facts *facts) {
     for (size_t i = 0; facts->is_counted && i < facts->n_chunks; i++)
         if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i])))
-            free(COUNTED(facts->chunks[i])); /* the first member */
+            free((void *)(uintptr_t)facts->chunks[i]);
     *facts = (Facts){0};
 }
