@@ -107,7 +107,7 @@ class Cluster:
             env=make_environment(self.folder, NO_COLOR="1"),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=90,
         )
 
     # --- outcomes ---
@@ -210,6 +210,10 @@ class Cluster:
         scheduler = self.plane.start_scheduler(list(extenders), **fields)
         self.running.append(scheduler)
         return scheduler
+
+    def run_scheduler(self, config):
+        """With the text of a configuration file."""
+        self.running.append(self.plane.run_scheduler(config))
 
     def start(self, mode, *flags, **extender_fields):
         """berth in a node mode (see nodemode.py) and a kube-scheduler that asks it."""

@@ -157,8 +157,12 @@ current-context: e2e
     def start_scheduler(self, extenders, **fields):
         """@fields: of the KubeSchedulerConfiguration, or qps. Returns when it is ready."""
         config = make_scheduler_config(self.scheduler_kubeconfig, extenders, **fields)
-        path = self.folder / f"{len(self.processes)}-scheduler.json"
-        path.write_text(json.dumps(config))
+        return self.run_scheduler(json.dumps(config))
+
+    def run_scheduler(self, config):
+        """@config: the text of its file, JSON or YAML."""
+        path = self.folder / f"{len(self.processes)}-scheduler.yaml"
+        path.write_text(config)
         port, server = pick_port(), self.server_pair
         scheduler = self.run(
             "kube-scheduler", self.bin / "kube-scheduler", "--config", path, "--v=2",

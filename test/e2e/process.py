@@ -1,5 +1,6 @@
 """A program that runs beside the tests, and never outlives them."""
 
+import contextlib
 import os
 import random
 import signal
@@ -50,6 +51,15 @@ class Process:
 
     def check_alive(self):
         assert self.is_alive(), f"{self.name} ended with {self.popen.returncode}:\n{self.tail(20)}"
+
+    @contextlib.contextmanager
+    def halted(self):
+        """It does nothing meanwhile; what is sent to it waits."""
+        self.popen.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.popen.send_signal(signal.SIGCONT)
 
     def stop(self, how=signal.SIGTERM):
         """Ends it, and returns its exit status, or a text if it had to be killed. Once more is

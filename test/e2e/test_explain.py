@@ -2,6 +2,9 @@
 
 import json
 
+from cluster import get_health
+from waiting import wait_for
+
 POLICY = """
 filters:
   - {name: pool, nodeLabels: {example.com/pool: blue}, reason: node is not in the pool}
@@ -53,17 +56,26 @@ def test_explain_says_what_kubectl_describe_says(cluster, names_mode):
     assert f"{cluster.namespace}/fills" in other.stdout
 
 
+def test_without_the_right_to_read(cluster):
+    stranger = ["--kubeconfig", cluster.plane.write_kubeconfig("stranger")]
+    done = cluster.run_berth("dump", *stranger)
+    assert done.returncode == 3
+    assert "needs the rights list and watch on nodes" in done.stderr
+
+    berth = cluster.start_berth(*stranger, until_ready=False)
+    status, text = wait_for(
+        "berth to know why", lambda: get_health(berth), lambda seen: "403" in seen[1]
+    )
+    assert status == 500
+    assert "needs the rights list and watch on nodes" in text
+
+
 def test_pods_and_servers_that_are_not_there(cluster):
     cluster.add_node("blue")
     access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
     done = cluster.run_berth("explain", *access, f"{cluster.namespace}/nobody")
     assert done.returncode == 3
-    assert "nobody" in done.stderr and "not found" in done.stderr
-
-    stranger = cluster.plane.write_kubeconfig("stranger")
-    done = cluster.run_berth("dump", "--kubeconfig", stranger)
-    assert done.returncode == 3
-    assert "HTTP 403" in done.stderr
+    assert f"there is no pod {cluster.namespace}/nobody" in done.stderr
 
     done = cluster.run_berth("dump", "--kubeconfig", cluster.folder / "none")
     assert done.returncode == 3

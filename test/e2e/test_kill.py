@@ -1,4 +1,4 @@
-"""berth is killed while it binds, again and again."""
+"""Processes are killed while berth binds."""
 
 import collections
 import random
@@ -7,7 +7,7 @@ import signal
 from nodemode import Live
 from objects import make_extender
 from process import pick_port
-from waiting import wait_for
+from verbs import NOBODY, WaitingBind, ask_bind, ask_filter
 
 SLOT = "example.com/slot"
 POLICY = f"""
@@ -16,8 +16,16 @@ filters:
 scores:
   - {{name: pack, binPack: {{{SLOT}: 1}}}}
 """
+MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
 N_ROUNDS, N_BATCH = 6, 12
 N_NODES, N_SLOTS = 5, 15
+
+
+def add_pods(cluster, berth, first, n):
+    """berth is halted meanwhile: all of them wait for it together."""
+    with berth.halted():
+        for i in range(first, first + n):
+            cluster.add_pod(f"pod-{i}", asks={SLOT: "1"})
 
 
 def test_every_pod_is_bound_once(cluster):
@@ -26,29 +34,70 @@ def test_every_pod_is_bound_once(cluster):
         cluster.add_node(f"node-{i}", **{SLOT: str(N_SLOTS)})
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
     berth = cluster.start_berth(*flags, port=pick_port())
-    managed = [{"name": SLOT, "ignoredByScheduler": True}]
-    cluster.start_scheduler(make_extender(berth.url, bindVerb="bind", managedResources=managed))
+    cluster.start_scheduler(make_extender(berth.url, bindVerb="bind", managedResources=MANAGED))
     version = cluster.api.get(cluster.pods_path)["metadata"]["resourceVersion"]
 
     n_interrupted = 0
     for i in range(N_ROUNDS):
-        for j in range(N_BATCH):
-            cluster.add_pod(f"pod-{i}-{j}", asks={SLOT: "1"})
-        # In the midst of the batch, now earlier and now later.
         n_before = i * N_BATCH
-        n_wanted = n_before + dice.randrange(N_BATCH - 3)
-        wait_for("pods to be bound", lambda: len(cluster.places()) >= n_wanted)
+        add_pods(cluster, berth, n_before, N_BATCH)
+        # In the midst of the batch, now earlier and now later.
+        cluster.wait_places(n_before + dice.randrange(N_BATCH // 2))
         berth.stop(signal.SIGKILL)
         n_interrupted += len(cluster.places()) < n_before + N_BATCH
         berth = cluster.start_berth(*flags, port=berth.port)
         cluster.wait_places(n_before + N_BATCH)
 
-    assert n_interrupted > 0, "berth was never killed while pods waited: the test shows nothing"
+    assert n_interrupted > 0, "berth was never killed while pods waited: this shows nothing"
     places = cluster.places()
     assert len(places) == N_ROUNDS * N_BATCH
     assert max(collections.Counter(places.values()).values()) <= N_SLOTS
     assert find_moves(cluster.changes_since(version)) == {}
     cluster.assert_mirror_is_true(berth)
+
+
+def test_the_api_server_crashes_while_berth_binds(cluster):
+    n_pods = N_NODES * N_SLOTS
+    for i in range(N_NODES):
+        cluster.add_node(f"node-{i}", **{SLOT: str(N_SLOTS)})
+    policy = cluster.write_policy(POLICY)
+    berth = cluster.start_binder("--policy", policy, "--bind", managedResources=MANAGED)
+
+    add_pods(cluster, berth, 0, n_pods)
+    places = cluster.wait_places(n_pods // 8)
+    assert len(places) < n_pods, "it crashes after the last bind: this shows nothing"
+    cluster.plane.stop_apiserver(signal.SIGKILL)
+    cluster.plane.start_apiserver()
+
+    places = cluster.wait_places(n_pods)
+    assert set(collections.Counter(places.values()).values()) == {N_SLOTS}
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    cluster.assert_mirror_is_true(berth)
+
+
+def test_what_became_of_binds_is_found_out(cluster):
+    """The API server takes them along when it crashes, and knows nobody's rights at first."""
+    n_pods = 6
+    cluster.add_node("node", **{SLOT: str(n_pods)})
+    flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
+    berth = cluster.start_berth(*flags)
+    pods = [
+        cluster.add_pod(f"pod-{i}", asks={SLOT: "1"}, schedulerName=NOBODY) for i in range(n_pods)
+    ]
+    for pod in pods:
+        assert ask_filter(berth, pod, ["node"]) == ["node"]
+
+    with cluster.plane.apiserver.halted():
+        binds = [WaitingBind(berth, pod, "node") for pod in pods]
+        cluster.wait_figure(berth, "berth_ledger_pods", n_pods)
+        cluster.plane.stop_apiserver(signal.SIGKILL)
+    cluster.plane.start_apiserver()
+
+    for error in [bind.read_error() for bind in binds]:
+        assert "the pod was not bound" in error
+    cluster.wait_figure(berth, "berth_ledger_pods", 0)
+    assert [ask_bind(berth, pod, "node") for pod in pods] == [""] * n_pods
+    assert len(cluster.places()) == n_pods
 
 
 def find_moves(changes):

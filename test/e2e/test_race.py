@@ -1,7 +1,6 @@
 """Pods that race for the last of something only berth counts."""
 
 import collections
-import signal
 
 from client import metrics
 from nodemode import Live
@@ -53,8 +52,26 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     assert cluster.places() == {"b": "only"}
 
 
+def test_a_pod_is_not_in_its_own_way(cluster):
+    cluster.add_node("only", **ONE_SLOT)
+    berth = start_berth(cluster)
+    a, b = (cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in "ab")
+    assert ask_filter(berth, a, ["only"]) == ["only"]
+
+    with cluster.plane.apiserver.halted():
+        first = WaitingBind(berth, a, "only")
+        cluster.wait_figure(berth, "berth_ledger_pods", 1)
+        # So does a kube-scheduler whose patience is over.
+        assert ask_filter(berth, b, ["only"]) == []
+        assert ask_filter(berth, a, ["only"]) == ["only"]
+        second = WaitingBind(berth, a, "only")
+    assert first.read_error() == second.read_error() == ""
+    assert cluster.places() == {"a": "only"}
+    cluster.assert_mirror_is_true(berth)
+
+
 def test_binds_that_arrive_together(cluster):
-    """All at the same moment: berth is halted until every request has been sent."""
+    """berth is halted until every request has been sent."""
     n_rounds, n_pods, n_slots = 5, 16, 3
     for i in range(n_rounds):
         cluster.add_node(f"node-{i}", **{SLOT: str(n_slots)})
@@ -68,11 +85,8 @@ def test_binds_that_arrive_together(cluster):
         ]
         for pod in pods:
             assert ask_filter(berth, pod, [node]) == [node]
-        berth.popen.send_signal(signal.SIGSTOP)
-        try:
+        with berth.halted():
             binds = [WaitingBind(berth, pod, node) for pod in pods]
-        finally:
-            berth.popen.send_signal(signal.SIGCONT)
         errors = [bind.read_error() for bind in binds]
 
         places = collections.Counter(cluster.places().values())

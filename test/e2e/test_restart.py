@@ -36,6 +36,30 @@ def test_decisions_go_on(cluster, names_mode, how):
     assert cluster.wait_bound("after") == "blue"
 
 
+def test_berth_starts_before_the_api_server(cluster):
+    cluster.add_node("red", {POOL: "red"})
+    cluster.add_node("blue", {POOL: "blue"})
+    pod = cluster.add_pod("asks", schedulerName=NOBODY)
+    flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY)]
+    cluster.plane.stop_apiserver(signal.SIGKILL)
+
+    # It answers, but does not guess.
+    berth = cluster.start_berth(*flags, until_ready=False)
+    status, text = get_health(berth)
+    assert status == 500
+    assert "[-]sync failed: nodes: not listed yet" in text
+    body = {"Pod": pod, "Nodes": None, "NodeNames": ["red", "blue"]}
+    reply = client.post(berth, "filter", body)
+    assert reply.status == 200
+    assert reply.json()["Error"] != ""
+    assert client.get(berth, "/livez").status == 200
+
+    cluster.plane.start_apiserver()
+    wait_for("berth to be ready", lambda: get_health(berth)[0] == 200)
+    assert ask_filter(berth, pod, ["red", "blue"]) == ["blue"]
+    cluster.assert_mirror_is_true(berth)
+
+
 def wait_sync(berth, is_connected):
     """Until /readyz says so of both kinds. It never says that berth is not ready."""
 
