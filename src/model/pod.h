@@ -32,16 +32,13 @@ typedef struct Pod {
     bool is_terminal;    /* phase Succeeded or Failed: takes nothing any more */
     bool is_terminating; /* has a deletionTimestamp */
     Tolerations tolerations;
-    Resources requests; /* what the scheduler counts; see pod_requests */
+    Resources requests; /* what kube-scheduler counts; see model/pod-requests.h */
 } Pod;
 
 /* Reads a Pod object. Errors are the reader's.
  *
- * requests is what kube-scheduler counts: per resource the larger of (all
- * containers and restartable init containers together) and (the peak while init
- * containers run, each with the restartable ones started before it), replaced by
- * the pod-level amount where spec.resources names one (cpu, memory, hugepages-*),
- * plus spec.overhead. A limit without a request counts as the request. Only the spec is
- * asked: while a pod is resized in place, kube-scheduler (from 1.33) also counts what its
- * status still says it has, if that is more. */
+ * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
+ * overhead; and while the pod is resized in place, also what its status says it still has or
+ * has been promised, where that is more. The rule is at pod_requests_sum(). More containers
+ * than POD_CONTAINERS_MAX or resources than RESOURCES_MAX are JSON_E_RANGE. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);

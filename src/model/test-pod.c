@@ -1,6 +1,7 @@
 #include "model/pod.h"
 
 #include "base/buf.h"
+#include "model/pod-requests.h"
 #include "model/test-file.h"
 
 static JsonError decode(Str text, Arena *arena, Pod *ret) {
@@ -33,41 +34,64 @@ static void print_requests(const Resources *requests, Buf *out) {
     }
 }
 
-static void check_requests(Str name, Str spec, Str expect) {
+typedef struct Case {
+    Str name, spec, status, expect;
+} Case;
+
+static void check_case(const Case *c, bool is_status_first) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     _cleanup_(buf_done) Buf text = BUF_INIT(65536);
     _cleanup_(buf_done) Buf got = BUF_INIT(4096);
     Pod pod;
 
-    buf_printf(&text, "{\"spec\":%.*s}", STR_FMT(spec));
+    if (is_status_first)
+        buf_printf(&text, "{\"status\":%.*s,\"spec\":%.*s}", STR_FMT(c->status), STR_FMT(c->spec));
+    else
+        buf_printf(&text, "{\"spec\":%.*s,\"status\":%.*s}", STR_FMT(c->spec), STR_FMT(c->status));
     assert_int_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
     print_requests(&pod.requests, &got);
-    if (!str_eq(buf_str(&got), expect))
-        fail_msg("%.*s: got \"%.*s\", want \"%.*s\"",
-            STR_FMT(name),
+    if (!str_eq(buf_str(&got), c->expect))
+        fail_msg("%.*s: %.*s: got \"%.*s\", want \"%.*s\"",
+            STR_FMT(c->name),
+            STR_FMT(buf_str(&text)),
             STR_FMT(buf_str(&got)),
-            STR_FMT(expect));
+            STR_FMT(c->expect));
 }
 
-/* The file says where its amounts are from. */
-static void test_requests(void **state) {
-    Str rest, line, name = STR_NULL, spec = STR_NULL;
-    char *data = test_file_read("model/pod-requests.test", &rest);
+/* Each case with its spec first, and with its status first. The file says where its amounts
+ * are from. */
+static size_t check_cases(const char *path) {
+    Case c = {0};
+    Str rest, line;
+    char *data = test_file_read(path, &rest);
     size_t n = 0;
 
-    (void)state;
     while (str_split(&rest, '\n', &line)) {
         if (str_has_prefix(line, STR("name    "))) {
-            name = str_skip(line, 8);
+            c = (Case){.name = str_skip(line, 8), .status = STR("null")};
         } else if (str_has_prefix(line, STR("spec    "))) {
-            spec = str_skip(line, 8);
+            c.spec = str_skip(line, 8);
+        } else if (str_has_prefix(line, STR("status  "))) {
+            c.status = str_skip(line, 8);
         } else if (str_has_prefix(line, STR("expect  "))) {
-            check_requests(name, spec, str_skip(line, 8));
+            c.expect = str_skip(line, 8);
+            check_case(&c, false);
+            check_case(&c, true);
             n++;
         }
     }
     free(data);
-    assert_true(n > 20);
+    return n;
+}
+
+static void test_requests(void **state) {
+    (void)state;
+    assert_true(check_cases("model/pod-requests.test") > 20);
+}
+
+static void test_resize(void **state) {
+    (void)state;
+    assert_true(check_cases("model/pod-resize.test") > 50);
 }
 
 /* One pod with everything we read, among things we do not. */
@@ -82,9 +106,14 @@ static const char whole_pod[] =
     "\"uid\":\"o-2\"},"
     "{\"kind\":\"Late\",\"name\":\"l\",\"uid\":\"o-3\",\"controller\":true}]},"
     "\"spec\":{\"priority\":-5,\"schedulerName\":\"berth\",\"nodeName\":\"n1\","
-    "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}],"
+    "\"containers\":[{\"name\":\"\\u0061\",\"resources\":{\"limits\":{\"memory\":\"1\"},"
+    "\"requests\":{\"cpu\":\"1\"}}}],"
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
-    "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\",\"conditions\":[],"
+    "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\","
+    "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Defe\\u0072red\"}],"
+    "\"containerStatuses\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"3\"}},"
+    "\"allocatedResources\":{\"cpu\":\"2\"}}],\"initContainerStatuses\":[{\"name\":\"i\"}],"
+    "\"allocatedResources\":{\"cpu\":\"9\"},\"resources\":{\"limits\":{}},"
     "\"startTime\":\"2026-01-02T04:04:06+01:00\"}}";
 
 static void test_fields(void **state) {
@@ -111,7 +140,8 @@ static void test_fields(void **state) {
     assert_true(pod.is_terminal);
     assert_true(pod.is_terminating);
     assert_int_equal(pod.tolerations.n, 1);
-    assert_int_equal(resources_get(&pod.requests, STR("cpu")), 1000);
+    assert_int_equal(resources_get(&pod.requests, STR("cpu")), 3000);
+    assert_int_equal(resources_get(&pod.requests, STR("memory")), 1);
 }
 
 static void test_absent_and_null_are_alike(void **state) {
@@ -124,8 +154,13 @@ static void test_absent_and_null_are_alike(void **state) {
         "\"creationTimestamp\":null},\"spec\":{\"containers\":null,"
         "\"initContainers\":null,\"overhead\":null,\"resources\":null,\"tolerations\":null,"
         "\"nodeName\":null,\"schedulerName\":null,\"priority\":null},"
-        "\"status\":{\"phase\":null,\"nominatedNodeName\":null,\"startTime\":null}}",
+        "\"status\":{\"phase\":null,\"nominatedNodeName\":null,\"startTime\":null,"
+        "\"conditions\":null,\"containerStatuses\":null,\"initContainerStatuses\":null,"
+        "\"resources\":null,\"allocatedResources\":null}}",
         "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null]}}",
+        "{\"status\":{\"conditions\":[null],\"containerStatuses\":[null]}}",
+        "{\"status\":{\"containerStatuses\":[{\"name\":null,\"resources\":null,"
+        "\"allocatedResources\":null}],\"resources\":{\"requests\":null}}}",
     };
 
     (void)state;
@@ -187,6 +222,42 @@ static void test_duplicate_keys(void **state) {
     assert_int_equal(resources_get(&pod.requests, STR("cpu")), 2000);
 }
 
+/* Also in a status: nothing is left of what came before. */
+#define SPEC "{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}"
+#define STATUS "{\"containerStatuses\":[{\"name\":\"a\",\"allocatedResources\":{\"cpu\":\"7\"}}]}"
+
+static void test_duplicate_keys_of_a_status(void **state) {
+    static const struct {
+        const char *json;
+        int64_t cpu;
+    } cases[] = {
+        {"{\"spec\":{\"containers\":[{\"name\":\"b\"}]},\"spec\":" SPEC ",\"status\":" STATUS "}",
+            7000},
+        {"{\"spec\":" SPEC ",\"status\":" STATUS ",\"status\":{}}", 1000},
+        {"{\"spec\":" SPEC ",\"status\":{\"containerStatuses\":[{\"name\":\"a\","
+         "\"allocatedResources\":{\"cpu\":\"5\"},\"allocatedResources\":{\"cpu\":\"2\"}}]}}",
+            2000},
+        {"{\"spec\":" SPEC ",\"status\":{\"containerStatuses\":[{\"name\":\"a\","
+         "\"allocatedResources\":{\"cpu\":\"9\"}}],\"containerStatuses\":[]}}",
+            1000},
+        {"{\"spec\":" SPEC ",\"status\":{\"conditions\":[{\"type\":\"PodResizePending\","
+         "\"reason\":\"Infeasible\"}],\"conditions\":[]}}",
+            1000},
+        {"{\"spec\":" SPEC ",\"status\":{\"allocatedResources\":{\"cpu\":\"3\"},"
+         "\"resources\":{\"requests\":{\"cpu\":\"8\"}},\"resources\":null}}",
+            1000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        Pod pod;
+
+        assert_case(cases[i].json, decode(str_from_c(cases[i].json), arena, &pod) == JSON_OK);
+        assert_case(cases[i].json, resources_get(&pod.requests, STR("cpu")) == cases[i].cpu);
+    }
+}
+
 static void test_malformed(void **state) {
     static const struct {
         const char *json;
@@ -213,6 +284,14 @@ static void test_malformed(void **state) {
         {"{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"x\"}}}]}}",
             JSON_E_TYPE},
         {"{\"spec\":{\"overhead\":{\"cpu\":[]}}}", JSON_E_TYPE},
+        {"{\"status\":{\"conditions\":{}}}", JSON_E_TYPE},
+        {"{\"status\":{\"conditions\":[{\"type\":1}]}}", JSON_E_TYPE},
+        {"{\"status\":{\"containerStatuses\":[1]}}", JSON_E_TYPE},
+        {"{\"status\":{\"containerStatuses\":[{\"allocatedResources\":[]}]}}", JSON_E_TYPE},
+        {"{\"status\":{\"initContainerStatuses\":[{\"allocatedResources\":{\"cpu\":\"x\"}}]}}",
+            JSON_E_TYPE},
+        {"{\"status\":{\"resources\":{\"requests\":{\"cpu\":\"1 x\"}}}}", JSON_E_TYPE},
+        {"{\"status\":{\"allocatedResources\":\"1\"}}", JSON_E_TYPE},
         {"{\"unread\":[1,]}", JSON_E_SYNTAX},           /* unread is validated, too */
         {"{\"unread\":{\"a\":\"\xff\"}}", JSON_E_UTF8}, /* in every byte */
         {"{\"spec\":{\"volumes\":[tru]}}", JSON_E_SYNTAX},
@@ -272,6 +351,16 @@ static void test_too_many_resources(void **state) {
         "\"overhead\":{\"one-more\":\"1\"}}}",
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
         "\"resources\":{\"requests\":{\"hugepages-1Gi\":\"1\"}}}}",
+        "{\"status\":{\"allocatedResources\":{%s},"
+        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}}",
+        "{\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"containerStatuses\":["
+        "{\"name\":\"a\",\"allocatedResources\":{%s},"
+        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"1\"}}},"
+        "\"status\":{\"resources\":{\"requests\":{%s}}}}",
+        "{\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
+        "\"one-more\":\"1\"}}}]},\"status\":{\"containerStatuses\":["
+        "{\"name\":\"a\",\"allocatedResources\":{%s}}]}}",
     };
     _cleanup_(buf_done) Buf list = BUF_INIT(4096);
 
@@ -289,6 +378,34 @@ static void test_too_many_resources(void **state) {
         buf_append(&text, str_from_c(list.data));
         buf_append(&text, str_skip(str_from_c(places[i]), before.len + 2));
         assert_case(places[i], decode(buf_str(&text), arena, &pod) == JSON_E_RANGE);
+    }
+}
+
+static JsonError decode_many(const char *list, size_t n, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+    Pod pod;
+
+    buf_printf(&text, "{%s[", list);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "%s{\"name\":\"%zu\"}", i > 0 ? "," : "", i);
+    buf_append(&text, STR("]}}"));
+    return decode(buf_str(&text), arena, &pod);
+}
+
+static void test_too_many_containers(void **state) {
+    static const char *const lists[] = {
+        "\"spec\":{\"containers\":",
+        "\"spec\":{\"initContainers\":",
+        "\"status\":{\"containerStatuses\":",
+        "\"status\":{\"initContainerStatuses\":",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+
+        assert_case(lists[i], decode_many(lists[i], POD_CONTAINERS_MAX, arena) == JSON_OK);
+        assert_case(lists[i], decode_many(lists[i], POD_CONTAINERS_MAX + 1, arena) == JSON_E_RANGE);
     }
 }
 
@@ -359,14 +476,17 @@ static void test_wire(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_resize),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_duplicate_keys),
+        cmocka_unit_test(test_duplicate_keys_of_a_status),
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_every_budget),
         cmocka_unit_test(test_too_many_resources),
+        cmocka_unit_test(test_too_many_containers),
         cmocka_unit_test(test_wire),
     };
 

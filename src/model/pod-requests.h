@@ -1,0 +1,101 @@
+#pragma once
+
+/*
+ * PodRequests: what a pod counts for on its node, collected while the pod is read.
+ *
+ * A pod can be resized while it runs. Then three amounts are about: what its spec wants,
+ * what the kubelet has set aside for it (allocatedResources in its status), and what is in
+ * force (resources in its status). Until they meet, kube-scheduler counts the largest, and
+ * so does berth; see pod_requests_sum().
+ *
+ * Spec and status may come in any order, and so may the fields of each: what they say is kept
+ * in the arena, container by container, and put together at the end. A pod whose status says
+ * nothing of resources, as every pending one, is put together from its spec alone.
+ *
+ * What a document can make grow ends at POD_CONTAINERS_MAX containers, as many init
+ * containers, and as many statuses of each; one more is JSON_E_RANGE, as is a 65th resource
+ * (RESOURCES_MAX). Kubernetes has no such ceiling, but its limit of 1.5 MiB an object.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/amounts.h"
+#include "model/resources.h"
+#include "json/read.h"
+
+/* Each container looks for its status among all of them: 512 times 512 names at most. */
+#define POD_CONTAINERS_MAX 256u
+
+/* Amounts as long as they need to be. To Kubernetes {} and null are two things here. */
+typedef struct AmountList {
+    const Amount *items;
+    size_t n;
+    bool is_given;
+} AmountList;
+
+typedef struct ContainerStatus {
+    struct ContainerStatus *next;
+    Str name;
+    AmountList allocated, in_force;
+} ContainerStatus;
+
+typedef struct Container {
+    struct Container *next;
+    Str name;
+    bool restarts; /* of an init container: it goes on running */
+    AmountList wanted;
+    const ContainerStatus *status; /* NULL: none, or not looked for */
+} Container;
+
+typedef struct PodSpecRequests {
+    Container *containers, *init_containers;
+    AmountList requests, limits; /* of the pod as a whole */
+    AmountList overhead;
+} PodSpecRequests;
+
+typedef struct PodStatusRequests {
+    ContainerStatus *containers, *init_containers;
+    bool has_amounts;               /* one of these has amounts */
+    bool has_resources;             /* of the pod as a whole; in_force may still be missing */
+    AmountList allocated, in_force; /* of the pod as a whole */
+    bool is_infeasible;             /* the resize can never be: what the spec wants is moot */
+} PodStatusRequests;
+
+/* All zero: nothing read. Points into the input and the arena. */
+typedef struct PodRequests {
+    PodSpecRequests spec;
+    PodStatusRequests status;
+} PodRequests;
+
+/* Reads the value of @key, a field of a pod's spec (of its status) that json_key() has just
+ * given, if it is one of those that count. False, and nothing consumed, if it is not. A field
+ * that comes again replaces what it said before. Errors are the reader's. */
+bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
+bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
+
+/* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 has it with the
+ * features that are on by default.
+ *
+ * What containers take together is, per resource, the larger of (all containers and restartable
+ * init containers) and (the peak while init containers run, each with the restartable ones
+ * started before it). That is worked out three times, and the largest counts, per resource:
+ *
+ *   wanted      by the spec; a limit without a request counts as the request. Does not count
+ *               if the resize is infeasible (condition PodResizePending, reason Infeasible).
+ *   allocated   by allocatedResources of each container's status, else as wanted
+ *   in force    by resources.requests of each container's status, else as allocated
+ *
+ * ("else as wanted" is nothing, if the resize is infeasible.) If the status has both
+ * allocatedResources and resources.requests of the pod as a whole, they stand for the last two.
+ * Statuses are found by the container's name, the first of that name.
+ *
+ * The amounts of spec.resources (cpu, memory, hugepages-*) replace those of containers, and are
+ * themselves the largest of spec and status if there is a status.resources. Overhead is added
+ * last. Kubernetes 1.33 to 1.36 takes the largest for each container, not for their sum, which
+ * is more where one grows while another shrinks.
+ *
+ * Errors are the reader's; then @ret is untouched. Looks up statuses, so @requests changes. */
+void pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret);
