@@ -67,25 +67,25 @@ Binder *binder_new(const BinderOptions *options) {
     return binder;
 }
 
-static void tell(Binder *binder, BindJob *job, const char *error) {
+static void tell(Binder *binder, BindJob *job, BindEnd end, const char *error) {
     job->done(job, error);
-    binder->options.ended(binder->options.context, error == NULL);
+    binder->options.ended(binder->options.context, end);
 }
 
 /* Tells the job and its followers, and frees the entry, which is in no list. */
-static void settle(Entry *entry, const char *error) {
+static void settle(Entry *entry, BindEnd end, const char *error) {
     Binder *binder = entry->binder;
     Entry *follower = entry->followers;
 
     while (follower) {
         Entry *next = follower->next;
 
-        tell(binder, follower->job, error);
+        tell(binder, follower->job, end, error);
         free(follower);
         follower = next;
     }
     binding_free(entry->binding);
-    tell(binder, entry->job, error);
+    tell(binder, entry->job, end, error);
     free(entry);
 }
 
@@ -93,7 +93,7 @@ static void settle_all(EntryList *list, const char *error) {
     Entry *entry;
 
     while ((entry = list_pop(list)))
-        settle(entry, error);
+        settle(entry, BIND_FAILED, error);
 }
 
 Binder *binder_free(Binder *binder) {
@@ -171,7 +171,7 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     binder->n_sent--;
     if (outcome == BINDING_FAILED)
         (void)store_forget(binder->options.store, entry->job->uid);
-    settle(entry, error);
+    settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
     start_waiting(binder);
 }
 
@@ -204,12 +204,15 @@ static void start(Entry *entry) {
     char error[MIRROR_ERROR_MAX] = "";
 
     if (is_known(binder, entry->job, error)) {
-        settle(entry, error[0] ? error : NULL);
+        settle(entry, error[0] ? BIND_FAILED : BIND_BOUND, error[0] ? error : NULL);
         return;
     }
-    if (!judge(binder, entry->job, error) || !assume(binder, entry->job, error) ||
-        !send(entry, error)) {
-        settle(entry, error);
+    if (!judge(binder, entry->job, error)) {
+        settle(entry, BIND_REFUSED, error);
+        return;
+    }
+    if (!assume(binder, entry->job, error) || !send(entry, error)) {
+        settle(entry, BIND_FAILED, error);
         return;
     }
     list_push(&binder->sent, entry);
@@ -249,12 +252,12 @@ static bool join(Binder *binder, BindJob *job) {
             sizeof(error),
             "the pod is being bound to node %.*s",
             STR_FMT(str_take(other->job->node, NODE_NAME_MAX)));
-        tell(binder, job, error);
+        tell(binder, job, BIND_FAILED, error);
         return true;
     }
     entry = calloc(1, sizeof(*entry));
     if (!entry) {
-        tell(binder, job, "out of memory");
+        tell(binder, job, BIND_FAILED, "out of memory");
         return true;
     }
     *entry = (Entry){.binder = binder, .job = job, .next = other->followers};
@@ -267,14 +270,14 @@ void binder_add(Binder *binder, BindJob *job) {
     Entry *entry;
 
     if (fault) {
-        tell(binder, job, fault);
+        tell(binder, job, BIND_FAILED, fault);
         return;
     }
     if (join(binder, job))
         return;
     entry = calloc(1, sizeof(*entry));
     if (!entry) {
-        tell(binder, job, "out of memory");
+        tell(binder, job, BIND_FAILED, "out of memory");
         return;
     }
     *entry = (Entry){
@@ -291,7 +294,9 @@ int64_t binder_tick(Binder *binder, int64_t now_nsec) {
 
     /* They stand in the order of their deadlines. */
     while (binder->waiting.first && now_nsec >= binder->waiting.first->deadline)
-        settle(list_pop(&binder->waiting), "too many pods are being bound: its turn did not come");
+        settle(list_pop(&binder->waiting),
+            BIND_FAILED,
+            "too many pods are being bound: its turn did not come");
     for (Entry *entry = binder->sent.first, *next; entry; entry = next) {
         int64_t at;
 

@@ -28,6 +28,12 @@
 
 typedef struct Binder Binder;
 
+typedef enum BindEnd {
+    BIND_BOUND,
+    BIND_REFUSED, /* by judge() */
+    BIND_FAILED,  /* in any other way */
+} BindEnd;
+
 typedef struct BinderOptions {
     Client *client;
     Store *store;
@@ -37,7 +43,7 @@ typedef struct BinderOptions {
      * is not known yet, or when out of memory. */
     Snapshot *(*snapshot)(void *context);
     /* A job has got its done(), and is gone. */
-    void (*ended)(void *context, bool is_bound);
+    void (*ended)(void *context, BindEnd end);
 } BinderOptions;
 
 /* NULL when out of memory. */

@@ -119,10 +119,13 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
         read_later(binding, why);
     } else if (result->status == 404) {
         finish(binding, BINDING_FAILED, "the pod is gone");
-    } else if (result->status == 403) {
-        finish_unknown(binding, "HTTP 403 (needs the right get on pods)");
     } else if (result->status != 200) {
-        (void)snprintf(why, sizeof(why), "HTTP %u", result->status);
+        /* Also a 403: an API server that has just started says so until it knows its rules. */
+        (void)snprintf(why,
+            sizeof(why),
+            "HTTP %u%s",
+            result->status,
+            result->status == 403 ? " (needs the right get on pods)" : "");
         read_later(binding, why);
     } else if (arena && read_whereabouts(buf_str(&binding->answer), arena, &pod)) {
         conclude(binding, &pod);

@@ -32,34 +32,49 @@ static void keep_first(void *context, Snapshot *snapshot) {
     (void)pthread_mutex_unlock(&first->lock);
 }
 
-static void wait_for_first(First *first) {
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += FETCH_SEC;
-    (void)pthread_mutex_lock(&first->lock);
-    while (!first->snapshot &&
-           pthread_cond_timedwait(&first->changed, &first->lock, &until) != ETIMEDOUT)
-        ;
-    (void)pthread_mutex_unlock(&first->lock);
+/* What keeps a list from being complete; NULL: nothing but time. */
+static const MirrorKindStatus *find_trouble(const MirrorStatus *status) {
+    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+        if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
+            return &status->kinds[i];
+    return NULL;
 }
 
-static void describe(Mirror *mirror, char *error) {
-    MirrorStatus status;
-
-    mirror_status(mirror, &status);
+static void describe(const MirrorStatus *status, char *error) {
     for (size_t i = 0; i < _MIRROR_KINDS; i++) {
-        if (status.kinds[i].is_synced)
+        if (status->kinds[i].is_synced)
             continue;
         (void)snprintf(error,
             FETCH_ERROR_MAX,
-            "%s: %s could not be listed within %d s: %s",
-            status.server,
+            "%s: %s cannot be listed: %s",
+            status->server,
             mirror_kind_name((MirrorKind)i),
-            FETCH_SEC,
-            status.kinds[i].last_error[0] ? status.kinds[i].last_error : "no answer");
+            status->kinds[i].last_error[0] ? status->kinds[i].last_error : "no answer in time");
         return;
     }
+}
+
+/* Until there is a snapshot, the time is over, or it is clear that there will be none. */
+static void wait_for_first(First *first, Mirror *mirror, char *error) {
+    int64_t deadline = clock_monotonic_nsec() + FETCH_SEC * NSEC_PER_SEC;
+    MirrorStatus status;
+    bool is_over = false;
+
+    (void)pthread_mutex_lock(&first->lock);
+    while (!first->snapshot && !is_over) {
+        struct timespec until;
+
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100 * NSEC_PER_MSEC;
+        until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
+        until.tv_nsec %= NSEC_PER_SEC;
+        (void)pthread_cond_timedwait(&first->changed, &first->lock, &until);
+        mirror_status(mirror, &status);
+        is_over = find_trouble(&status) || clock_monotonic_nsec() > deadline;
+    }
+    if (!first->snapshot)
+        describe(&status, error);
+    (void)pthread_mutex_unlock(&first->lock);
 }
 
 int fetch_cluster(Access *access, Snapshot **ret, char *error) {
@@ -74,9 +89,7 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
         &mirror);
     if (r < 0)
         return error_trace(r);
-    wait_for_first(&first);
-    if (!first.snapshot)
-        describe(mirror, error);
+    wait_for_first(&first, mirror, error);
     mirror = mirror_free(mirror); /* from here on nobody publishes */
     *ret = first.snapshot;
     return *ret ? 0 : error_origin(-ETIMEDOUT);

@@ -13,6 +13,7 @@
 #include "model/pod.h"
 
 #define FETCH_SEC 60
+#define FETCH_FAILURES_MAX 4 /* in a row: some two seconds; a person waits for the answer */
 #define FETCH_ERROR_MAX 1024u
 
 /* All nodes and pods, through a Mirror. Takes @access. 0; or a negative errno with a message

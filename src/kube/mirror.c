@@ -330,13 +330,11 @@ static Snapshot *current_snapshot(void *context) {
     return mirror->snapshot;
 }
 
-static void on_bind_ended(void *context, bool is_bound) {
+static void on_bind_ended(void *context, BindEnd end) {
     Mirror *mirror = context;
 
-    if (is_bound)
-        mirror->n_bound++;
-    else
-        mirror->n_bind_failed++;
+    mirror->n_bound += end == BIND_BOUND;
+    mirror->n_bind_failed += end == BIND_FAILED;
     pthread_mutex_lock(&mirror->mutex);
     mirror->n_binds--;
     pthread_mutex_unlock(&mirror->mutex);
@@ -545,7 +543,7 @@ static void refuse_jobs(Mirror *mirror) {
     while ((n = take_jobs(mirror, jobs)) > 0)
         for (size_t i = 0; i < n; i++) {
             jobs[i]->done(jobs[i], "berth is shutting down");
-            on_bind_ended(mirror, false);
+            on_bind_ended(mirror, BIND_FAILED);
         }
 }
 

@@ -109,7 +109,8 @@ typedef struct MirrorStatus {
     MirrorKindStatus kinds[_MIRROR_KINDS];
     size_t n_nodes, n_pods, n_assumed;
     uint64_t n_published;
-    uint64_t n_bound, n_bind_failed, n_expired; /* expired: assumed, never seen */
+    uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
+    uint64_t n_expired;              /* assumed, never seen */
     uint64_t n_touched, n_touch_failed;
     char server[256];
 } MirrorStatus;

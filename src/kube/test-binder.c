@@ -24,7 +24,7 @@ typedef struct Lab {
     Binder *binder;
     Snapshot *snapshot;
     bool is_unknown; /* the cluster */
-    size_t n_ended, n_bound;
+    size_t n_ended, n_bound, n_refused;
 } Lab;
 
 static Snapshot *lab_snapshot(void *context) {
@@ -37,11 +37,12 @@ static Snapshot *lab_snapshot(void *context) {
     return lab->snapshot;
 }
 
-static void lab_ended(void *context, bool is_bound) {
+static void lab_ended(void *context, BindEnd end) {
     Lab *lab = context;
 
     lab->n_ended++;
-    lab->n_bound += is_bound;
+    lab->n_bound += end == BIND_BOUND;
+    lab->n_refused += end == BIND_REFUSED;
 }
 
 static void add_node(Lab *lab, const char *name) {
@@ -197,6 +198,7 @@ static void test_the_last_place_is_given_once(void **state) {
     reply(&lab, 0, 201, "{}");
     assert_true(a.is_bound);
     assert_int_equal(lab.n_ended, 2);
+    assert_int_equal(lab.n_refused, 1);
     lab_close(&lab);
 }
 
