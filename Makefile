@@ -11,7 +11,7 @@ E2E ?=
 DEMO ?=
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build, then see it work: a demo cluster, a policy, real scheduler calls
 	@$(BUILD)/berth demo $(DEMO)
@@ -38,7 +38,7 @@ tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
 	@BERTH="$(CURDIR)/build-tsan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
 
-e2e: setup-test ## berth against a real control plane (the first run builds it: minutes; needs Go)
+e2e: setup-test ## berth against a real control plane (built the first time: minutes; needs Go)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/e2e -q $(E2E)
@@ -54,6 +54,13 @@ bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for
 	@tools/build $(BUILD) berth bench/floor bench/client
 	@$(PYTHON) bench/run $(BENCH)
 
+bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENCH=--quick)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth bench/floor bench/client
+	@$(PYTHON) bench/throughput $(BENCH)
+	@$(PYTHON) bench/memory $(BENCH)
+	@$(PYTHON) bench/churn $(BENCH)
+
 install: $(BUILD)/build.ninja ## install berth (PREFIX, DESTDIR)
 	@tools/build $(BUILD) berth
 	@install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
@@ -67,5 +74,5 @@ $(BUILD)/build.ninja: | setup-build
 setup-build setup-test setup-lint setup-fuzz:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan e2e lint fuzz bench install clean \
+.PHONY: help run build test asan tsan e2e lint fuzz bench bench-live install clean \
 	setup-build setup-test setup-lint setup-fuzz

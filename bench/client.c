@@ -1,7 +1,10 @@
 /*
- * Client: one caller, one connection, one body, again and again.
+ * Client: one caller, one connection, the same bodies again and again.
  *
  *     client --port 40123 --pid 4711 --path /filter --body names.json --requests 200
+ *
+ * --body may be repeated: the bodies take turns. --rate N sends N requests a second
+ * at most, instead of one after the other.
  *
  * Plays kube-scheduler, which also calls over one keep-alive connection, one
  * call at a time. What counts is the CPU time that the server's process used
@@ -13,6 +16,7 @@
  */
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -33,18 +37,26 @@
 #define CHUNK_SIZE ((size_t)256 * 1024)
 #define USEC_PER_SEC 1e6
 
+#define BODIES_MAX 64u
+
+typedef struct Body {
+    const char *file;
+    char *data;
+    size_t len;
+    char head[1024];
+    size_t head_len;
+} Body;
+
 typedef struct Client {
     uint16_t port;
     pid_t pid;
     const char *path;
-    const char *body_file;
     const char *save_file; /* where the last reply goes; NULL: nowhere */
     size_t n_requests, n_warmup;
+    size_t rate; /* requests a second; 0: as fast as replies come */
 
-    char *body;
-    size_t body_len;
-    char head[1024];
-    size_t head_len;
+    Body bodies[BODIES_MAX];
+    size_t n_bodies;
     int fd;
     int save_fd;
 } Client;
@@ -80,24 +92,24 @@ static long server_rss(pid_t pid) {
     return kilobytes;
 }
 
-static void body_load(Client *client) {
+static void body_load(const Client *client, Body *body) {
     struct stat status;
-    int fd = open(client->body_file, O_RDONLY | O_CLOEXEC);
+    int fd = open(body->file, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fstat(fd, &status) < 0)
-        die(client->body_file);
-    client->body_len = (size_t)status.st_size;
-    client->body = mmap(NULL, client->body_len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-    if (client->body == MAP_FAILED)
-        die(client->body_file);
+        die(body->file);
+    body->len = (size_t)status.st_size;
+    body->data = mmap(NULL, body->len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (body->data == MAP_FAILED)
+        die(body->file);
     (void)close(fd);
-    client->head_len = (size_t)snprintf(client->head,
-        sizeof(client->head),
+    body->head_len = (size_t)snprintf(body->head,
+        sizeof(body->head),
         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: Go-http-client/1.1\r\n"
         "Content-Length: %zu\r\nContent-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n",
         client->path,
         client->port,
-        client->body_len);
+        body->len);
 }
 
 static void client_connect(Client *client) {
@@ -115,16 +127,16 @@ static void client_connect(Client *client) {
         die("TCP_NODELAY");
 }
 
-static void request_send(const Client *client) {
-    size_t sent = 0, total = client->head_len + client->body_len;
+static void request_send(const Client *client, const Body *body) {
+    size_t sent = 0, total = body->head_len + body->len;
 
     while (sent < total) {
-        size_t in_body = sent > client->head_len ? sent - client->head_len : 0;
+        size_t in_body = sent > body->head_len ? sent - body->head_len : 0;
         struct iovec parts[2] = {
-            {(void *)(uintptr_t)(client->head + sent), client->head_len - sent},
-            {client->body + in_body, client->body_len - in_body},
+            {(void *)(uintptr_t)(body->head + sent), body->head_len - sent},
+            {body->data + in_body, body->len - in_body},
         };
-        bool head_done = sent >= client->head_len;
+        bool head_done = sent >= body->head_len;
         struct msghdr message = {
             .msg_iov = parts + (head_done ? 1 : 0),
             .msg_iovlen = head_done ? 1 : 2,
@@ -216,28 +228,42 @@ static double percentile(const double *sorted, size_t n, unsigned percent) {
     return sorted[at > 0 ? at - 1 : 0];
 }
 
+/* Waits until request @i is due. One that is late does not make others early. */
+static void pace(const Client *client, double start_usec, size_t i) {
+    double wait =
+        start_usec + (double)i * USEC_PER_SEC / (double)client->rate - clock_usec(CLOCK_MONOTONIC);
+
+    if (wait > 0)
+        (void)usleep((useconds_t)wait);
+}
+
 static void run(Client *client) {
     double *wall = calloc(client->n_requests, sizeof(*wall));
     clockid_t server_clock;
     size_t reply_len = 0;
-    double before, cpu;
+    double before, cpu, begin;
 
+    assert(client->n_bodies > 0);
     if (!wall)
         die("out of memory");
     if ((errno = clock_getcpuclockid(client->pid, &server_clock)))
         die("the server's clock");
     for (size_t i = 0; i < client->n_warmup; i++) {
-        request_send(client);
+        request_send(client, &client->bodies[i % client->n_bodies]);
         (void)reply_receive(client);
     }
     before = clock_usec(server_clock);
+    begin = clock_usec(CLOCK_MONOTONIC);
     for (size_t i = 0; i < client->n_requests; i++) {
-        double start = clock_usec(CLOCK_MONOTONIC);
+        double start;
 
         if (i + 1 == client->n_requests && client->save_file)
             client->save_fd =
                 open(client->save_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        request_send(client);
+        if (client->rate > 0)
+            pace(client, begin, i);
+        start = clock_usec(CLOCK_MONOTONIC);
+        request_send(client, &client->bodies[i % client->n_bodies]);
         reply_len = reply_receive(client);
         wall[i] = clock_usec(CLOCK_MONOTONIC) - start;
     }
@@ -250,7 +276,7 @@ static void run(Client *client) {
         cpu / (double)client->n_requests,
         percentile(wall, client->n_requests, 50),
         percentile(wall, client->n_requests, 99),
-        client->body_len,
+        client->bodies[0].len,
         reply_len,
         server_rss(client->pid));
     free(wall);
@@ -271,9 +297,15 @@ static size_t to_number(const char *text) {
 
 static void usage(void) {
     (void)fputs("usage: client --port PORT --pid PID --path /filter --body FILE\n"
-                "              [--requests N] [--warmup N] [--save FILE]\n",
+                "              [--requests N] [--warmup N] [--rate N] [--save FILE]\n",
         stderr);
     exit(2);
+}
+
+static void add_body(Client *client, const char *file) {
+    if (client->n_bodies == BODIES_MAX)
+        usage();
+    client->bodies[client->n_bodies++].file = file;
 }
 
 static void options_parse(Client *client, int argc, char *argv[]) {
@@ -284,6 +316,7 @@ static void options_parse(Client *client, int argc, char *argv[]) {
         {"body", required_argument, NULL, 'b'},
         {"requests", required_argument, NULL, 'r'},
         {"warmup", required_argument, NULL, 'w'},
+        {"rate", required_argument, NULL, 't'},
         {"save", required_argument, NULL, 's'},
         {0},
     };
@@ -301,13 +334,16 @@ static void options_parse(Client *client, int argc, char *argv[]) {
             client->path = optarg;
             break;
         case 'b':
-            client->body_file = optarg;
+            add_body(client, optarg);
             break;
         case 'r':
             client->n_requests = to_number(optarg);
             break;
         case 'w':
             client->n_warmup = to_number(optarg);
+            break;
+        case 't':
+            client->rate = to_number(optarg);
             break;
         case 's':
             client->save_file = optarg;
@@ -316,7 +352,7 @@ static void options_parse(Client *client, int argc, char *argv[]) {
             usage();
         }
     }
-    if (!client->port || !client->pid || !client->path || !client->body_file || !client->n_requests)
+    if (!client->port || !client->pid || !client->path || !client->n_bodies || !client->n_requests)
         usage();
 }
 
@@ -324,7 +360,8 @@ int main(int argc, char *argv[]) {
     Client client = {.n_requests = 100, .n_warmup = 10, .fd = -1, .save_fd = -1};
 
     options_parse(&client, argc, argv);
-    body_load(&client);
+    for (size_t i = 0; i < client.n_bodies; i++)
+        body_load(&client, &client.bodies[i]);
     client_connect(&client);
     run(&client);
     (void)close(client.fd);

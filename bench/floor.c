@@ -8,6 +8,11 @@
  *
  *     floor --listen 127.0.0.1:0 --reply-bytes 100000
  *     listening on http://127.0.0.1:40123
+ *
+ * With --echo it can stand before a real kube-scheduler: filter sends the names back
+ * as they came, prioritize a score for each of them, or with --score-every N for every
+ * Nth. It looks for the brackets around the names and for the commas between them, and
+ * at nothing else.
  */
 
 #include <getopt.h>
@@ -31,6 +36,8 @@ typedef struct Floor {
     TlsFiles tls;
     Str client_names[16];
     size_t reply_bytes, n_slices;
+    bool is_echo;
+    size_t score_every;
     char address[64];
     char *reply;
     Str *slices;
@@ -40,6 +47,8 @@ enum {
     OPTION_LISTEN = 256,
     OPTION_REPLY_BYTES,
     OPTION_REPLY_SLICES,
+    OPTION_ECHO,
+    OPTION_SCORE_EVERY,
     OPTION_WORKERS,
     OPTION_MAX_BODY,
     OPTION_MAX_HEADER,
@@ -61,6 +70,8 @@ static const struct option options[] = {
     {"listen", required_argument, NULL, OPTION_LISTEN},
     {"reply-bytes", required_argument, NULL, OPTION_REPLY_BYTES},
     {"reply-slices", required_argument, NULL, OPTION_REPLY_SLICES},
+    {"echo", no_argument, NULL, OPTION_ECHO},
+    {"score-every", required_argument, NULL, OPTION_SCORE_EVERY},
     {"workers", required_argument, NULL, OPTION_WORKERS},
     {"max-body", required_argument, NULL, OPTION_MAX_BODY},
     {"max-header", required_argument, NULL, OPTION_MAX_HEADER},
@@ -185,6 +196,10 @@ static void parse(Floor *floor, int argc, char **argv) {
             floor->reply_bytes = number_of(optarg);
         else if (option == OPTION_REPLY_SLICES)
             floor->n_slices = number_of(optarg);
+        else if (option == OPTION_ECHO)
+            floor->is_echo = true;
+        else if (option == OPTION_SCORE_EVERY)
+            floor->score_every = number_of(optarg);
         else if (!set_limit(&floor->server, option, optarg))
             set_tls(floor, option, optarg);
     }
@@ -225,9 +240,82 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
+/* The names of a request between their brackets, quotes and commas included. */
+static Str find_names(Str body) {
+    static const char key[] = "\"NodeNames\":[";
+    const char *at = memmem(body.ptr, body.len, key, sizeof(key) - 1), *end;
+
+    if (!at)
+        return STR("");
+    at += sizeof(key) - 1;
+    end = memchr(at, ']', body.len - (size_t)(at - body.ptr));
+    return end ? str_of(at, (size_t)(end - at)) : STR("");
+}
+
+static char *put(char *to, Str text) {
+    memcpy(to, text.ptr, text.len);
+    return to + text.len;
+}
+
+static Str echo_filter(Str names, Arena *arena) {
+    static const Str head = STR("{\"NodeNames\":["), tail = STR("]}");
+    char *text = arena_alloc(arena, head.len + names.len + tail.len);
+
+    if (!text)
+        return STR_NULL;
+    return str_of(text, (size_t)(put(put(put(text, head), names), tail) - text));
+}
+
+/* The score is anything from 0 to 9 that differs between nodes. */
+static Str echo_prioritize(Str names, size_t every, Arena *arena) {
+    static const Str head = STR("{\"Host\":"), middle = STR(",\"Score\":"), tail = STR("},");
+    size_t n_names = names.len > 0;
+    char *text, *to;
+    Str name;
+
+    for (size_t i = 0; i < names.len; i++)
+        n_names += names.ptr[i] == ',';
+    text = arena_alloc(arena, 2 + names.len + n_names * (head.len + middle.len + tail.len + 1));
+    if (!text)
+        return STR_NULL;
+    to = put(text, STR("["));
+    for (size_t i = 0; names.len > 0 && str_split(&names, ',', &name); i++) {
+        if (every > 1 && i % every != 0)
+            continue;
+        to = put(put(put(to, head), name), middle);
+        *to++ = (char)('0' + (unsigned char)name.ptr[name.len / 3] % 10);
+        to = put(to, tail);
+    }
+    if (n_names > 0)
+        to--; /* the last comma */
+    to = put(to, STR("]"));
+    return str_of(text, (size_t)(to - text));
+}
+
+static void echo(const Floor *floor, const HttpRequest *request, HttpReply *reply) {
+    Str *slice = ARENA_NEW(request->arena, Str);
+    Str names = find_names(request->body);
+
+    *reply = (HttpReply){.status = 500, .content_type = "application/json"};
+    if (!slice)
+        return;
+    *slice = str_is(request->path, "/prioritize")
+                 ? echo_prioritize(names, floor->score_every, request->arena)
+                 : echo_filter(names, request->arena);
+    if (!slice->ptr)
+        return;
+    reply->status = 200;
+    reply->slices = slice;
+    reply->n_slices = 1;
+}
+
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Floor *floor = context;
 
+    if (floor->is_echo) {
+        echo(floor, request, reply);
+        return;
+    }
     *reply = (HttpReply){
         .status = 200,
         .content_type = "application/json",

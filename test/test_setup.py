@@ -184,14 +184,15 @@ def make(*arguments):
 
 
 def targets():
-    return dict(re.findall(r"^  make ([a-z-]+) +(\S.*)$", make("help").stdout, re.M))
+    return dict(re.findall(r"^  make ([a-z0-9-]+) +(\S.*)$", make("help").stdout, re.M))
 
 
 def test_help_is_the_first_target():
     result = make()
     assert result.returncode == 0 and result.stderr == ""
     assert result.stdout == make("help").stdout
-    for name in ("run", "build", "test", "bench", "lint", "fuzz", "asan", "tsan", "install", "clean"):
+    for name in ("run", "build", "test", "bench", "bench-live", "e2e", "lint", "fuzz", "asan", "tsan",
+                 "install", "clean"):
         assert name in targets()
     assert max(map(len, result.stdout.splitlines())) <= 100
 

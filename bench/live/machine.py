@@ -1,0 +1,57 @@
+"""What processes cost: CPU time, memory, and how much of the machine others used."""
+
+import os
+import time
+
+TICKS = os.sysconf("SC_CLK_TCK")
+MIB = 1024  # kB
+
+
+def cpu_seconds(pid):
+    """Of the whole process so far, exact to the nanosecond: its CPU clock."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def thread_seconds(pid):
+    """{name: seconds} by thread name."""
+    seconds = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        folder = f"/proc/{pid}/task/{thread}"
+        try:
+            with open(f"{folder}/comm") as comm, open(f"{folder}/schedstat") as schedstat:
+                name, ran = comm.read().strip(), int(schedstat.read().split()[0])
+        except OSError:
+            continue  # it has just ended
+        seconds[name] = seconds.get(name, 0) + ran / 1e9
+    return seconds
+
+
+def memory(pid):
+    """{"VmRSS": kB, "VmHWM": kB, …}"""
+    with open(f"/proc/{pid}/status") as status:
+        sizes = [line.split() for line in status if line.endswith("kB\n")]
+    return {name.rstrip(":"): int(size) for name, size, _ in sizes}
+
+
+def busy_seconds():
+    """Of all cores, since boot; time that the hypervisor took away included."""
+    with open("/proc/stat") as stat:
+        user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS
+
+
+class Load:
+    """How busy others kept the machine while something was measured: a share of one core.
+    @pids: the processes that belong to the measurement and live through it. This one and those it
+    has started and seen end meanwhile count as well."""
+
+    def __init__(self, pids):
+        self.pids = pids
+        self.before = self._foreign()
+        self.start = time.monotonic()
+
+    def _foreign(self):
+        return busy_seconds() - sum(os.times()[:4]) - sum(map(cpu_seconds, self.pids))
+
+    def stop(self):
+        return max(0, (self._foreign() - self.before) / (time.monotonic() - self.start))
