@@ -217,7 +217,7 @@ def commands_in_code(path):
     text = path.read_text()
     if path.suffix == ".md":
         text = "\n".join(re.findall(r"```.*?```", text, re.S) + re.findall(r"`[^`\n]+`", text))
-    return re.findall(r"(?:^|[`$;&] ?)make ([a-z][a-z-]*)", text, re.M)
+    return re.findall(r"(?:^|[`$;&] ?)make ([a-z][a-z0-9-]*)", text, re.M)
 
 
 def test_documents_name_targets_that_exist():
