@@ -30,15 +30,13 @@ NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources) {
     return chunk;
 }
 
-/* Everything but the count of references and the number of resources. Columns that
- * @from does not have stay zero. */
+/* Everything but the count of references, which other threads may be changing, and the
+ * number of resources. Columns that @from does not have stay zero. */
 static void copy_columns(NodeChunk *into, const NodeChunk *from) {
-    uint32_t n_resources = into->n_resources;
-    Ref ref = into->ref;
+    size_t start = offsetof(NodeChunk, is_ready);
 
-    memcpy(into, from, chunk_bytes(from->n_resources));
-    into->n_resources = n_resources;
-    into->ref = ref;
+    memcpy(
+        (char *)into + start, (const char *)from + start, chunk_bytes(from->n_resources) - start);
 }
 
 NodeChunk *chunk_copy(const NodeChunk *chunk, uint32_t n_resources) {

@@ -29,7 +29,7 @@ typedef struct Edition {
 } Edition;
 
 static void edition_done(Edition *edition) {
-    for (size_t i = 0; edition->chunks && i < edition->n_chunks; i++)
+    for (size_t i = 0; i < edition->n_chunks; i++)
         chunk_unref(edition->chunks[i]);
     names_unref(edition->names);
     arena_free(edition->arena);
@@ -227,38 +227,44 @@ static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Plac
     return 0;
 }
 
-/* A chunk of our own at @i, with what was there before. */
-static int own_chunk(Edition *edition, size_t i) {
+/* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
+static NodeChunk *own_chunk(Edition *edition, size_t i) {
     const NodeChunk *old = edition->chunks[i];
     uint32_t n_resources = (uint32_t)edition->resources.n;
-    NodeChunk *own = old ? chunk_copy(old, n_resources) : chunk_new(n_resources);
+    NodeChunk *own = edition->own[i];
 
+    if (own)
+        return own;
+    own = old ? chunk_copy(old, n_resources) : chunk_new(n_resources);
     if (!own)
-        return error_origin(-ENOMEM);
+        return NULL;
     chunk_unref(old);
     edition->chunks[i] = edition->own[i] = own;
     edition->n_copied++;
-    return 0;
+    return own;
 }
 
 static int make_chunk(Edition *edition, size_t i) {
     uint64_t changed = changed_in(edition, i);
     bool is_old = edition->before && i < edition->before->n_chunks;
-    int r;
+    NodeChunk *own;
+    int r = 0;
 
     if (is_old)
         edition->chunks[i] = chunk_ref(edition->before->chunks[i]);
     if (is_old && !changed && edition->chunks[i]->n_resources == edition->resources.n)
         return 0;
-    r = own_chunk(edition, i);
+    own = own_chunk(edition, i);
+    if (!own)
+        return error_origin(-ENOMEM);
     for (; r == 0 && changed; changed &= changed - 1) {
         size_t slot = (size_t)__builtin_ctzll(changed);
         const Place *place = place_at(edition, i * CHUNK_ROWS + slot);
 
         if (place)
-            r = fill_slot(edition, edition->own[i], slot, place);
+            r = fill_slot(edition, own, slot, place);
         else
-            clear_slot(edition->own[i], slot, edition->resources.items);
+            clear_slot(own, slot, edition->resources.items);
     }
     return error_trace(r);
 }
@@ -291,12 +297,12 @@ static size_t renumber(const Edition *edition, uint32_t *numbers) {
 /* Numbers change in every chunk. */
 static int apply_numbers(Edition *edition, const uint32_t *numbers) {
     for (size_t i = 0; i < edition->n_chunks; i++) {
-        int r = edition->own[i] ? 0 : own_chunk(edition, i);
+        NodeChunk *own = own_chunk(edition, i);
 
-        if (r < 0)
-            return error_trace(r);
+        if (!own)
+            return error_origin(-ENOMEM);
         for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
-            edition->own[i]->taint_set[slot] = numbers[edition->own[i]->taint_set[slot]];
+            own->taint_set[slot] = numbers[own->taint_set[slot]];
     }
     return 0;
 }
@@ -356,30 +362,34 @@ static const Words *make_words(const Edition *edition, const Snapshot *before) {
 }
 
 static int edition_start(Edition *edition, const Rows *rows, const Snapshot *before) {
+    size_t n_chunks = rows->n_rows / CHUNK_ROWS + 1;
+
     edition->rows = rows;
     edition->before = before ? snapshot_table(before) : NULL;
-    edition->n_chunks = rows->n_rows / CHUNK_ROWS + 1;
     edition->arena = arena_new(EDITION_BUDGET);
     if (!edition->arena)
         return error_origin(-ENOMEM);
-    edition->chunks = ARENA_ARRAY(edition->arena, const NodeChunk *, edition->n_chunks);
-    edition->own = ARENA_ARRAY(edition->arena, NodeChunk *, edition->n_chunks);
+    edition->chunks = ARENA_ARRAY(edition->arena, const NodeChunk *, n_chunks);
+    edition->own = ARENA_ARRAY(edition->arena, NodeChunk *, n_chunks);
     if (!edition->chunks || !edition->own)
         return error_origin(-ENOMEM);
+    edition->n_chunks = n_chunks;
     return error_trace(start_words(edition));
 }
 
 /* Hands everything over. */
-static int edition_finish(Edition *edition, const Snapshot *before, const Pod *const *nominated,
-    size_t n_nominated, Snapshot **ret) {
+static int edition_finish(
+    Edition *edition, const Snapshot *before, const Waiting *waiting, Snapshot **ret) {
     const Words *words = make_words(edition, before);
     NodeTable table = {
         .n_rows = edition->rows->n_rows,
         .names = edition->names,
         .chunks = edition->chunks,
         .n_chunks = edition->n_chunks,
-        .nominated = nominated,
-        .n_nominated = n_nominated,
+        .nominated = waiting->nominated,
+        .n_nominated = waiting->n_nominated,
+        .assumed = waiting->assumed,
+        .n_assumed = waiting->n_assumed,
     };
 
     if (!words)
@@ -389,8 +399,8 @@ static int edition_finish(Edition *edition, const Snapshot *before, const Pod *c
     return error_trace(snapshot_new(&table, words, ret));
 }
 
-int edition_make(const Rows *rows, const Snapshot *before, const Pod *const *nominated,
-    size_t n_nominated, Snapshot **ret, size_t *ret_copied) {
+int edition_make(const Rows *rows, const Snapshot *before, const Waiting *waiting, Snapshot **ret,
+    size_t *ret_copied) {
     _cleanup_(edition_done) Edition edition = {0};
     int r = edition_start(&edition, rows, before);
 
@@ -403,7 +413,7 @@ int edition_make(const Rows *rows, const Snapshot *before, const Pod *const *nom
     if (r == 0)
         r = make_names(&edition);
     if (r == 0)
-        r = edition_finish(&edition, before, nominated, n_nominated, ret);
+        r = edition_finish(&edition, before, waiting, ret);
     if (r == 0)
         *ret_copied = edition.n_copied;
     return error_trace(r);

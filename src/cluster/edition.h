@@ -15,8 +15,15 @@
  * than this beside twice those in use. */
 #define EDITION_TAINT_SETS_SPARE 64u
 
-/* @before NULL: the first; then every row that is taken must be marked as changed. @nominated
- * are records; at most TABLE_NOMINATED_MAX. Leaves @rows as it is. @ret_copied: how many
- * chunks were made. 0, or -ENOMEM. */
-int edition_make(const Rows *rows, const Snapshot *before, const Pod *const *nominated,
-    size_t n_nominated, Snapshot **ret, size_t *ret_copied);
+/* Pods that a table lists beside those of its rows; records. */
+typedef struct Waiting {
+    const Pod *const *nominated; /* at most TABLE_NOMINATED_MAX */
+    size_t n_nominated;
+    const Pod *const *assumed;
+    size_t n_assumed;
+} Waiting;
+
+/* @before NULL: the first; then every row that is taken must be marked as changed. Leaves @rows as
+ * it is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
+int edition_make(const Rows *rows, const Snapshot *before, const Waiting *waiting, Snapshot **ret,
+    size_t *ret_copied);

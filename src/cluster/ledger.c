@@ -27,14 +27,15 @@ LedgerEntry *ledger_find(const Ledger *ledger, Str uid) {
 
 int ledger_add(Ledger *ledger, const Pod *pod, int64_t until_nsec) {
     LedgerEntry *entry = malloc(sizeof(*entry));
-    int r = entry ? set_add(&ledger->entries, hash_str(pod->uid), entry) : error_origin(-ENOMEM);
+    int r;
 
-    if (r < 0) {
-        free(entry);
-        return error_trace(r);
-    }
+    if (!entry)
+        return error_origin(-ENOMEM);
     *entry = (LedgerEntry){.pod = pod, .until_nsec = until_nsec};
-    return 0;
+    r = set_add(&ledger->entries, hash_str(pod->uid), entry);
+    if (r < 0)
+        free(entry);
+    return error_trace(r);
 }
 
 const Pod *ledger_take(Ledger *ledger, Str uid) {

@@ -21,8 +21,11 @@ static Place *place_free(Place *place) {
 void rows_done(Rows *rows) {
     Place *place;
 
-    for (size_t i = 0; (place = set_next(&rows->places, &i)); i++)
+    for (size_t i = 0; (place = set_next(&rows->places, &i)); i++) {
+        assert(place->n_promised == 0);           /* each was used or withdrawn */
+        assert(place->node || place->n_pods > 0); /* else it would have gone */
         place_free(place);
+    }
     set_done(&rows->places);
     free(rows->by_row);
     free(rows->changed);

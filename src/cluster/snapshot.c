@@ -11,7 +11,7 @@ struct Snapshot {
     Ref ref;
     const Words *words;
     NodeTable table;
-    const void *pointers[]; /* the table's chunks, then its nominated pods */
+    const void *pointers[]; /* the table's chunks, its nominated pods, its assumed pods */
 };
 
 Snapshot *snapshot_ref(Snapshot *snapshot) {
@@ -33,6 +33,8 @@ Snapshot *snapshot_unref(Snapshot *snapshot) {
     drop_parts(&snapshot->table, snapshot->words);
     for (size_t i = 0; i < snapshot->table.n_nominated; i++)
         pod_record_unref(snapshot->table.nominated[i]);
+    for (size_t i = 0; i < snapshot->table.n_assumed; i++)
+        pod_record_unref(snapshot->table.assumed[i]);
     free(snapshot);
     return NULL;
 }
@@ -46,8 +48,9 @@ const Words *snapshot_words(const Snapshot *snapshot) {
 }
 
 int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
-    size_t n_pointers = table->n_chunks + table->n_nominated;
+    size_t n_pointers = table->n_chunks + table->n_nominated + table->n_assumed;
     Snapshot *snapshot = malloc(sizeof(*snapshot) + n_pointers * sizeof(snapshot->pointers[0]));
+    const void **nominated, **assumed;
 
     if (!snapshot) {
         drop_parts(table, words);
@@ -57,7 +60,10 @@ int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
     snapshot->words = words;
     snapshot->table = *table;
     snapshot->table.chunks = (const NodeChunk *const *)snapshot->pointers;
-    snapshot->table.nominated = (const Pod *const *)(snapshot->pointers + table->n_chunks);
+    nominated = snapshot->pointers + table->n_chunks;
+    assumed = nominated + table->n_nominated;
+    snapshot->table.nominated = (const Pod *const *)nominated;
+    snapshot->table.assumed = (const Pod *const *)assumed;
     snapshot->table.resources = words->resources;
     snapshot->table.n_resources = words->n_resources;
     snapshot->table.taint_sets = words->taint_sets;
@@ -65,7 +71,9 @@ int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
     for (size_t i = 0; i < table->n_chunks; i++)
         snapshot->pointers[i] = table->chunks[i];
     for (size_t i = 0; i < table->n_nominated; i++)
-        snapshot->pointers[table->n_chunks + i] = pod_record_ref(table->nominated[i]);
+        nominated[i] = pod_record_ref(table->nominated[i]);
+    for (size_t i = 0; i < table->n_assumed; i++)
+        assumed[i] = pod_record_ref(table->assumed[i]);
     *ret = snapshot;
     return 0;
 }

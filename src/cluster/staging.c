@@ -1,5 +1,6 @@
 #include "cluster/staging.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -39,5 +40,31 @@ int staging_add(
     if (r < 0)
         return error_trace(r);
     staging->items[staging->n++] = item;
+    staging->n_added++;
     return 0;
+}
+
+/* The same item may have been added twice, so from the end: who is found has its last place
+ * there, and is taken out until all have been looked at. */
+void staging_compact(
+    Staging *staging, uint64_t (*hash)(const void *item), void (*drop)(const void *item)) {
+    size_t n = 0;
+
+    for (size_t i = staging->n; i-- > 0;) {
+        if (set_remove(&staging->current, hash(staging->items[i]), staging->items[i]))
+            continue;
+        drop(staging->items[i]);
+        staging->items[i] = NULL;
+    }
+    for (size_t i = 0; i < staging->n; i++) {
+        int r = 0;
+
+        if (!staging->items[i])
+            continue;
+        r = set_add(&staging->current, hash(staging->items[i]), staging->items[i]);
+        assert(r == 0); /* they all were in it before */
+        (void)r;
+        staging->items[n++] = staging->items[i];
+    }
+    staging->n = n;
 }

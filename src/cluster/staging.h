@@ -16,10 +16,11 @@
 #include "base/set.h"
 
 typedef struct Staging {
-    Set current;        /* by key */
-    const void **items; /* all, also those that do not count any more */
+    Set current;        /* by key: those that count */
+    const void **items; /* all */
     size_t n, n_rooms;
-    bool is_open; /* a list is coming in */
+    size_t n_added; /* since the beginning: a list that repeats itself has an end too */
+    bool is_open;   /* a list is coming in */
 } Staging;
 
 /* Forgets the pointers; @is_open from now on. */
@@ -28,3 +29,8 @@ void staging_reset(Staging *staging, bool is_open);
 /* 0, or -ENOMEM: not added. */
 int staging_add(Staging *staging, uint64_t hash, SetMatch match, const void *key, const void *item)
     MUST_CHECK;
+
+/* Leaves only the items that count, each at its last place, and calls @drop for each of the
+ * others. */
+void staging_compact(
+    Staging *staging, uint64_t (*hash)(const void *item), void (*drop)(const void *item));

@@ -172,7 +172,8 @@ static const Node *node_record_for(Store *store, const Node *known, const Node *
     return node_record_new(store->pool, node);
 }
 
-/* Nominated pods are shown while their node is known and they do not count yet. */
+/* Nominated pods are shown while their node is known and they do not count yet. A change of
+ * nodes is a change of rows; one of the ledger is not, when nobody knows the node. */
 static void touch_nominated(Store *store) {
     if (store->nominated.n_used > 0)
         store->has_nominated_changed = true;
@@ -297,18 +298,14 @@ int store_apply_node(Store *store, const Node *node) {
     if (r < 0)
         return error_trace(r);
     rows_set_node(&store->rows, TAKE_PTR(record));
-    if (!known)
-        touch_nominated(store);
     return 0;
 }
 
 int store_remove_node(Store *store, Str name) {
     Place *place = rows_find(&store->rows, name);
 
-    if (place && place->node) {
+    if (place && place->node)
         rows_remove_node(&store->rows, place);
-        touch_nominated(store);
-    }
     return 0;
 }
 
@@ -363,7 +360,7 @@ int store_list_node(Store *store, const Node *node) {
     assert(store->staged_nodes.is_open);
     if (str_is_empty(node->name))
         return 0;
-    if (store->staged_nodes.n >= store->nodes_max)
+    if (store->staged_nodes.n_added >= store->nodes_max)
         return STORE_FULL;
     record = node_record_for(store, store_find_node(store, node->name), node);
     if (!record)
@@ -381,7 +378,7 @@ int store_list_pod(Store *store, const Pod *pod) {
     int r;
 
     assert(store->staged_pods.is_open);
-    if (store->staged_pods.n >= store->pods_max)
+    if (store->staged_pods.n_added >= store->pods_max)
         return STORE_FULL;
     record = pod_record_for(store, find_pod(&store->pods, key), pod);
     if (!record)
@@ -393,13 +390,26 @@ int store_list_pod(Store *store, const Pod *pod) {
     return 0;
 }
 
-/* Item @i of the list; NULL when a later one has its key, or when it is the record that is
- * there already. */
+static uint64_t hash_listed_node(const void *item) {
+    return hash_str(((const Node *)item)->name);
+}
+
+static uint64_t hash_listed_pod(const void *item) {
+    return hash_of(item);
+}
+
+static void drop_listed_node(const void *item) {
+    node_record_unref(item);
+}
+
+static void drop_listed_pod(const void *item) {
+    pod_record_unref(item);
+}
+
+/* Item @i of the list; NULL when it is the record that is there already. */
 static const Node *listed_node(const Store *store, size_t i) {
     const Node *node = store->staged_nodes.items[i];
 
-    if (set_find(&store->staged_nodes.current, hash_str(node->name), is_node, &node->name) != node)
-        return NULL;
     return store_find_node(store, node->name) == node ? NULL : node;
 }
 
@@ -407,8 +417,6 @@ static const Pod *listed_pod(const Store *store, size_t i, const Pod **ret_old) 
     const Pod *pod = store->staged_pods.items[i];
 
     *ret_old = find_pod(&store->pods, key_of(pod));
-    if (find_pod(&store->staged_pods.current, key_of(pod)) != pod)
-        return NULL;
     return *ret_old == pod ? NULL : pod;
 }
 
@@ -443,8 +451,10 @@ static int make_room_for_nodes(Store *store) {
 }
 
 static int end_nodes(Store *store) {
-    int r = make_room_for_nodes(store);
+    int r;
 
+    staging_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
+    r = make_room_for_nodes(store);
     if (r < 0)
         return error_trace(r);
     for (size_t row = store->rows.n_rows; row-- > 0;) {
@@ -460,8 +470,6 @@ static int end_nodes(Store *store) {
         if (node)
             rows_set_node(&store->rows, node_record_ref(node));
     }
-    if (store->rows.has_set_changed)
-        touch_nominated(store);
     unstage_nodes(store, false);
     return 0;
 }
@@ -513,8 +521,10 @@ static void drop_unlisted_pods(Store *store) {
 }
 
 static int end_pods(Store *store) {
-    int r = make_room_for_pods(store);
+    int r;
 
+    staging_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
+    r = make_room_for_pods(store);
     if (r < 0)
         return error_trace(r);
     drop_unlisted_pods(store);
@@ -643,8 +653,19 @@ static size_t collect_nominated(const Store *store, const Pod **pods) {
     return n < TABLE_NOMINATED_MAX ? n : TABLE_NOMINATED_MAX;
 }
 
+static size_t collect_assumed(const Store *store, const Pod **pods) {
+    const LedgerEntry *entry;
+    size_t n = 0;
+
+    for (size_t i = 0; (entry = set_next(&store->ledger.entries, &i)); i++)
+        pods[n++] = entry->pod;
+    return n;
+}
+
 static int publish_new(Store *store) {
-    const Pod **nominated = malloc((store->nominated.n_used + 1) * sizeof(*nominated));
+    size_t n_max = store->nominated.n_used + ledger_count(&store->ledger);
+    const Pod **nominated = malloc((n_max + 1) * sizeof(*nominated));
+    const Pod **assumed = nominated + store->nominated.n_used;
     Snapshot *snapshot = NULL;
     size_t n_copied = 0;
     int r;
@@ -653,8 +674,12 @@ static int publish_new(Store *store) {
         return error_origin(-ENOMEM);
     r = edition_make(&store->rows,
         store->published,
-        nominated,
-        collect_nominated(store, nominated),
+        &(Waiting){
+            .nominated = nominated,
+            .n_nominated = collect_nominated(store, nominated),
+            .assumed = assumed,
+            .n_assumed = collect_assumed(store, assumed),
+        },
         &snapshot,
         &n_copied);
     free(nominated);

@@ -196,6 +196,8 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     into->chunks = (const NodeChunk *const *)chunks;
     into->nominated = from->nominated;
     into->n_nominated = from->n_nominated;
+    into->assumed = from->assumed;
+    into->n_assumed = from->n_assumed;
     return 0;
 }
 

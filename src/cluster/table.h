@@ -52,6 +52,11 @@ typedef struct NodeTable {
      * at most TABLE_NOMINATED_MAX. They are not among the pods of the row. */
     const Pod *const *nominated;
     size_t n_nominated;
+
+    /* Pods that were bound by us and that no watch shows yet: who they are and where. They are
+     * among the pods of their row. */
+    const Pod *const *assumed;
+    size_t n_assumed;
 } NodeTable;
 
 /* Where a row is. */

@@ -896,7 +896,8 @@ static const char *do_list(Model *model) {
 
     if (!staged->is_open || step == 0) {
         store_list_begin(model->store, kind);
-        *staged = (Staged){.is_open = true};
+        staged->is_open = true;
+        staged->n = 0;
         return NULL;
     }
     if (step < 3 && staged->n > 0)

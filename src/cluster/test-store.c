@@ -272,6 +272,7 @@ static void test_many_taints(void **state) {
     add_many(store);
     other.taints = (Taints){.items = &fixed, .n = 1};
     assert_int_equal(store_apply_node(store, &other), 0);
+    assert_int_equal(count_on(store, "other"), 0); /* its set has the lower number at first */
     for (unsigned i = 0; i < 500; i++) {
         _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
         char value[32];
@@ -625,6 +626,10 @@ static void test_nominated(void **state) {
     assert_int_equal(store_assume(store, &pod, STR("a"), 9), 0); /* counts there now */
     assert_int_equal(count_nominated(store), 0);
     assert_int_equal(count_on(store, "a"), 1);
+    assert_int_equal(store_forget(store, STR("u")), 0);
+    assert_int_equal(count_nominated(store), 1);
+    assert_int_equal(store_assume(store, &pod, STR("unknown"), 9), 0); /* on no row */
+    assert_int_equal(count_nominated(store), 0);
     assert_int_equal(store_forget(store, STR("u")), 0);
     assert_int_equal(count_nominated(store), 1);
     pod.node_name = STR("a");

@@ -21,7 +21,6 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena, Str *ret_reason) {
     Sight sight = {.table = view->table, .facts = &view->facts};
     uint32_t row = table_find(view->table, node);
-    PodChange itself = {.row = row, .remove = pod->uid}; /* bound before, and asked again */
     uint16_t said = VERDICT_PASS;
     int r;
 
@@ -29,7 +28,7 @@ bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena,
     if (row == view->table->n_rows)
         return false;
     *ret_reason = STR("out of memory");
-    r = view_adjust(view, pod, &itself, 1, FACTS_OF_FILTERS, arena, &sight);
+    r = view_adjust(view, pod, /* gone= */ NULL, 0, FACTS_OF_FILTERS, arena, &sight);
     if (r == 0)
         r = evaluate_filters(
             &(Question){

@@ -106,6 +106,7 @@ static void test_may_bind(void **state) {
     Pod first = {.name = STR("p"), .uid = STR("u")};
     Pod second = {.name = STR("q"), .uid = STR("v")};
     Scene scene;
+    Sight sight;
     Str reason;
 
     (void)state;
@@ -123,6 +124,10 @@ static void test_may_bind(void **state) {
     assert_text("reason", reason, "full");
     assert_true(extender_may_bind(later, &second, STR("n2"), arena, &reason));
     assert_true(extender_may_bind(later, &first, STR("n1"), arena, &reason)); /* once more */
+    sight = (Sight){.table = later->table, .facts = &later->facts};
+    assert_int_equal(view_adjust(later, &first, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
+    assert_int_equal(FACTS_COLUMN(sight.facts, 1, sight.facts->layout.failing[0], uint16_t)[1],
+        VERDICT_PASS); /* in filter, too */
     scene_done(&scene);
 }
 

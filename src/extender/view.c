@@ -86,12 +86,24 @@ static bool has_room_kept(const Pod *nominated, const Pod *pod) {
     return nominated->priority >= pod->priority && !str_eq(nominated->uid, pod->uid);
 }
 
+/* Where @pod is counted already: it runs there, or was bound there by us a moment ago, and
+ * kube-scheduler, which did not get our answer in time, asks again. Empty: nowhere. */
+static Str find_home(const NodeTable *table, const Pod *pod) {
+    if (str_is_empty(pod->uid))
+        return STR_NULL;
+    for (size_t i = 0; i < table->n_assumed; i++)
+        if (str_eq(table->assumed[i]->uid, pod->uid))
+            return table->assumed[i]->node_name;
+    return pod->node_name;
+}
+
 /* All differences between the cluster as it is and as @pod is to see it. */
 static size_t collect_changes(const NodeTable *table, const Pod *pod, PodChange *ret) {
+    Str home = find_home(table, pod);
     size_t n = 0;
 
-    if (!str_is_empty(pod->node_name) && !str_is_empty(pod->uid))
-        ret[n++] = (PodChange){.row = table_find(table, pod->node_name), .remove = pod->uid};
+    if (!str_is_empty(home))
+        ret[n++] = (PodChange){.row = table_find(table, home), .remove = pod->uid};
     for (size_t i = 0; i < table->n_nominated; i++)
         if (has_room_kept(table->nominated[i], pod))
             ret[n++] = (PodChange){
@@ -111,7 +123,7 @@ int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t 
     size_t n;
     int r;
 
-    if (n_max == 1 && str_is_empty(pod->node_name))
+    if (n_max == 1 && str_is_empty(find_home(sight->table, pod)))
         return 0;
     changes = ARENA_RAW(arena, PodChange, n_max);
     table = ARENA_NEW(arena, NodeTable);

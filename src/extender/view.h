@@ -57,8 +57,8 @@ typedef struct Sight {
 /*
  * How @pod is to see the cluster, starting from @sight (the view's own, or that of a
  * request's nodes), in place:
- *   - without itself, where it runs already (an in-place resize asks so): it must not be
- *     counted against itself;
+ *   - without itself, where it runs already (an in-place resize asks so) or was bound by us
+ *     a moment ago: it must not be counted against itself;
  *   - with the pods that wait for a node they were promised and are at least as important:
  *     kube-scheduler keeps their room free too;
  *   - without the pods of @gone: what preemption would evict.
