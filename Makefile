@@ -23,7 +23,7 @@ test: setup-test ## build and run every test
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
-	@echo "Whole-program tests, about a minute:"
+	@echo "Whole-program tests, about two minutes:"
 	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) -m pytest -q test
 
 asan: setup-test ## the tests under AddressSanitizer and UBSan

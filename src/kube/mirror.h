@@ -65,7 +65,7 @@ typedef struct MirrorCallbacks {
     void (*pod_bound)(void *context, const Pod *pod);
 } MirrorCallbacks;
 
-#define MIRROR_SILENCE_SEC 150 /* bookmarks come about once a minute */
+#define MIRROR_SILENCE_SEC 150 /* bookmarks come once a minute, the first after two */
 
 typedef struct MirrorOptions {
     /* A watch that brings nothing whole for so long is given up; 0: MIRROR_SILENCE_SEC. */

@@ -1,0 +1,530 @@
+"""A scripted API server: nodes and pods over HTTP, as kube-apiserver serves them, and every way
+in which an API server or the network before it can fail.
+
+It runs in the test's process, a thread for each connection. A test changes objects through
+`state` (apistate.py), looks at what was asked in `requests` and `watches`, and breaks things:
+
+    server.refuse(), server.listen()     nobody listens; somebody does again
+    server.freeze(), server.thaw()       connections are accepted, and not a byte is answered
+    server.kill()                        every connection ends, in the middle of whatever it was
+    server.script(action, "list nodes")  the next list of nodes is answered by a fault (faults.py)
+    server.push("pods", line)            something comes in every open watch of pods
+    server.allow_only("list nodes", …)   anything else is forbidden, and remembered in `denied`
+
+What it says is as kube-apiserver says it; test_honest.py proves it with kubectl, and against a
+real kube-apiserver.
+"""
+
+import base64
+import contextlib
+import json
+import random
+import socket
+import ssl
+import threading
+import time
+
+import discovery
+from apistate import (
+    INITIAL_EVENTS_END,
+    KINDS,
+    PODS,
+    Refused,
+    Selector,
+    State,
+    bad_request,
+    check_watch_options,
+    encode,
+    encode_event,
+    make_bookmark,
+    read_int,
+    too_large,
+)
+from exchange import CHUNK, LOOK_SECONDS, Connection
+
+PATCH_TYPES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
+
+
+class Watch:
+    """An open watch: lines that wait to be sent, and what was sent so far."""
+
+    def __init__(self, request, selector):
+        self.request, self.kind, self.selector = request, request.kind, selector
+        self.is_bookmarked = request.query.get("allowWatchBookmarks") in ("1", "true")
+        self.queue = []
+        self.is_open = True
+        self.ending = None  # or a function that ends the exchange in its own way
+        self.version = None  # the last one its client was told
+        self.n_sent = 0
+        self.bookmarked_at = time.monotonic()
+
+    def add(self, line, version=None):
+        self.queue.append((line, version))
+
+    def take(self):
+        lines = [line for line, _ in self.queue]
+        told = [version for _, version in self.queue if version is not None]
+        if told:
+            self.version = told[-1]
+        self.n_sent += len(lines)
+        self.queue.clear()
+        return b"".join(lines)
+
+
+class Script:
+    """A fault that waits for its requests."""
+
+    def __init__(self, action, what, times, skip, when):
+        self.action, self.what, self.times, self.skip, self.when = action, what, times, skip, when
+        self.n_hits = 0
+
+    def takes(self, request):
+        if self.times == 0 or self.what not in (None, request.what):
+            return False
+        if self.when and not self.when(request):
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.n_hits += 1
+        if self.times:
+            self.times -= 1
+        return True
+
+    def cancel(self):
+        self.times = 0
+
+
+class ApiServer:
+    """@tls: an ssl.SSLContext. @tokens: {token: user}; without any, nobody is asked who they are.
+    Listening when made."""
+
+    def __init__(self, tls=None, tokens=None):
+        self.tls, self.tokens = tls, tokens
+        self.state = State()
+        self.state.listeners.append(self._tell_watches)
+        self.lock = self.state.changed
+        self.requests, self.watches, self.denied = [], [], []
+        self.allowed = None
+        self.bookmark_seconds, self.chunk_bytes = None, CHUNK
+        self.scripts, self.connections = [], set()
+        self.is_stopping = False
+        self.thawed = threading.Event()
+        self.thawed.set()
+        self.listener = None
+        self.port = self._find_port()
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+
+    def stop(self):
+        self.is_stopping = True
+        self.refuse()
+        self.kill()
+        self.thawed.set()
+
+    # --- what tests do to it ---
+
+    def listen(self):
+        if self.listener:
+            return
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
+        self.listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def refuse(self):
+        listener, self.listener = self.listener, None
+        if listener:
+            # Wakes the thread in accept(), which close() alone does not.
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def kill(self, how="close"):
+        """Ends every connection; how: close, or reset."""
+        with self.lock:
+            for connection in list(self.connections):
+                connection.kill(how)
+            self.lock.notify_all()
+
+    def freeze(self):
+        self.thawed.clear()
+
+    def thaw(self):
+        self.thawed.set()
+
+    def script(self, action, what=None, times=1, skip=0, when=None):
+        """The next @times requests that are @what ("list nodes") are answered by @action (see
+        faults.py), after @skip that are not. @times None: all of them, until cancel()."""
+        script = Script(action, what, times, skip, when)
+        with self.lock:
+            self.scripts.append(script)
+        return script
+
+    def push(self, resource, data, version=None):
+        """Bytes into every open watch of @resource. @version: what they tell of it, if they do."""
+        with self.lock:
+            for watch in self.open_watches(resource):
+                watch.add(data, version)
+            self.lock.notify_all()
+
+    def push_event(self, resource, event_type, obj):
+        """An event that the state knows nothing of."""
+        whole = {"kind": KINDS[resource].name, "apiVersion": "v1", **obj}
+        self.push(resource, encode_event(event_type, encode(whole)))
+
+    def push_error(self, resource, refused):
+        """An ERROR in every open watch of @resource, which ends them."""
+        self.push(resource, encode_event("ERROR", encode(refused.status)))
+        self.end_watches(resource)
+
+    def send_bookmarks(self, resource=None):
+        with self.lock:
+            for watch in self.open_watches(resource):
+                self._add_bookmark(watch)
+            self.lock.notify_all()
+
+    def end_watches(self, resource=None, ending=None):
+        """In order, as when their time is over; or as @ending(exchange) does it."""
+        with self.lock:
+            for watch in self.open_watches(resource):
+                watch.ending = ending or (lambda exchange: exchange.end_chunks())
+            self.lock.notify_all()
+
+    def allow_only(self, *whats):
+        self.allowed = set(whats)
+
+    # --- what tests look at ---
+
+    def open_watches(self, resource=None):
+        with self.lock:
+            return [
+                watch
+                for watch in self.watches
+                if watch.is_open and resource in (None, watch.kind.resource)
+            ]
+
+    def asked(self, what):
+        """The requests that were @what, oldest first."""
+        return [request for request in list(self.requests) if request.what == what]
+
+    def relists(self, resource):
+        """Everything was asked for, by list (first pages) or by a watch that begins with it."""
+        lists = [r for r in self.asked(f"list {resource}") if "continue" not in r.query]
+        streams = [r for r in self.asked(f"watch {resource}") if r.is_streamed]
+        return sorted(lists + streams, key=lambda request: request.at)
+
+    def resumes(self, resource):
+        return [request for request in self.asked(f"watch {resource}") if request.is_resume]
+
+    def is_idle(self):
+        """Everything that waits in watches has been sent."""
+        with self.lock:
+            return not any(watch.queue for watch in self.open_watches())
+
+    # --- its own affairs ---
+
+    def pause(self, seconds, connection):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            connection.check()
+            time.sleep(min(left, LOOK_SECONDS))
+
+    def forget(self, connection):
+        with self.lock:
+            self.connections.discard(connection)
+
+    def _find_port(self):
+        """Listens on a port of 127.0.0.1 below those the system gives to outgoing connections: one
+        of these could take it while nobody listens."""
+        while True:
+            self.port = random.randrange(20000, 32000)
+            with contextlib.suppress(OSError):
+                self.listen()
+                return self.port
+
+    def _accept(self, listener):
+        while listener is self.listener:
+            # A connection that is gone already is no reason to take no more.
+            with contextlib.suppress(OSError):
+                sock, _ = listener.accept()
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection = Connection(self, sock)
+                with self.lock:
+                    self.connections.add(connection)
+                    if listener is not self.listener:
+                        connection.kill()  # it came while refuse() ran
+                connection.start()
+
+    def _tell_watches(self, version):
+        for watch in self.open_watches(version.kind.resource):
+            self._add_change(watch, version)
+
+    def _add_change(self, watch, version):
+        event = watch.selector.event(version)
+        if event:
+            watch.add(encode_event(event[0], event[1].text), version.number)
+
+    def _add_bookmark(self, watch, annotations=None):
+        if watch.is_bookmarked:
+            number = self.state.number
+            watch.add(make_bookmark(watch.kind, number, annotations), number)
+            watch.bookmarked_at = time.monotonic()
+
+    # --- answering ---
+
+    def answer(self, exchange):
+        request = exchange.request
+        with self.lock:
+            self.requests.append(request)
+            script = next((s for s in self.scripts if s.takes(request)), None)
+        if script:
+            script.action(exchange, lambda: self._answer_well(exchange))
+        else:
+            self._answer_well(exchange)
+
+    def _answer_well(self, exchange):
+        request = exchange.request
+        try:
+            self._authenticate(exchange)
+            self._authorize(request)
+            self._route(exchange)
+        except Refused as refused:
+            exchange.send_refusal(refused)
+
+    def _authenticate(self, exchange):
+        request = exchange.request
+        request.user = exchange.connection.user
+        if self.tokens is None or request.user:
+            return
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        request.user = self.tokens.get(token) if scheme == "Bearer" else None
+        if request.user is None:
+            raise Refused(401, "Unauthorized", "Unauthorized")
+
+    def _authorize(self, request):
+        if self.allowed is None or request.what in self.allowed:
+            return
+        self.denied.append(request)
+        if not request.resource:
+            what = f'cannot {request.verb} path "{request.path}"'
+            raise Refused(403, "Forbidden", f'forbidden: User "{request.user}" {what}', {})
+        where = "at the cluster scope"
+        if request.namespace:
+            where = f'in the namespace "{request.namespace}"'
+        resource = request.resource.partition("/")[0]
+        subject = f'{resource} "{request.name}"' if request.name else resource
+        raise Refused(
+            403,
+            "Forbidden",
+            f'{subject} is forbidden: User "{request.user}" cannot {request.verb} resource '
+            f'"{request.resource}" in API group "" {where}',
+            {"name": request.name, "kind": resource} if request.name else {"kind": resource},
+        )
+
+    def _route(self, exchange):
+        request = exchange.request
+        if not request.resource:
+            self._answer_discovery(exchange)
+        elif not request.is_known():
+            message = "the server could not find the requested resource"
+            raise Refused(404, "NotFound", message, {})
+        elif request.resource == "pods/binding" and request.verb == "create":
+            self._bind(exchange)
+        elif request.resource in (request.kind.resource, request.kind.resource + "/status"):
+            getattr(self, f"_{request.verb}", self._refuse_method)(exchange)
+        else:
+            self._refuse_method(exchange)
+
+    def _refuse_method(self, exchange):
+        message = "the server does not allow this method on the requested resource"
+        raise Refused(405, "MethodNotAllowed", message, {})
+
+    def _answer_discovery(self, exchange):
+        path = exchange.request.path
+        if path in discovery.HEALTH:
+            exchange.send(200, b"ok", "text/plain; charset=utf-8")
+        elif path in discovery.DOCUMENTS:
+            exchange.send_object(200, discovery.DOCUMENTS[path])
+        else:
+            exchange.send(404, b"404 page not found\n", "text/plain; charset=utf-8")
+
+    def _get(self, exchange):
+        request = exchange.request
+        exchange.send(200, self.state.find(request.kind, request.key).text + b"\n")
+
+    def _create(self, exchange):
+        request = exchange.request
+        version = self.state.create(request.kind, request.json(), request.namespace)
+        exchange.send(201, version.text + b"\n")
+
+    def _update(self, exchange):
+        request = exchange.request
+        version = self.state.replace(request.kind, request.key, request.json())
+        exchange.send(200, version.text + b"\n")
+
+    def _patch(self, exchange):
+        request = exchange.request
+        content_type = request.headers.get_content_type()
+        change = request.json()
+        # A strategic patch merges lists by keys that only the real server knows.
+        if content_type not in PATCH_TYPES or ("strategic" in content_type and has_list(change)):
+            raise Refused(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        version = self.state.patch(request.kind, request.key, change)
+        exchange.send(200, version.text + b"\n")
+
+    def _delete(self, exchange):
+        request = exchange.request
+        if not request.name:
+            self._refuse_method(exchange)
+        options = request.json() if request.body else {}
+        grace = request.query.get("gracePeriodSeconds", options.get("gracePeriodSeconds"))
+        uid = (options.get("preconditions") or {}).get("uid")
+        version = self.state.delete(
+            request.kind, request.key, None if grace is None else int(grace), uid
+        )
+        if request.kind is PODS:
+            exchange.send(200, version.text + b"\n")
+            return
+        details = {"name": request.name, "kind": request.kind.resource}
+        details["uid"] = version.object["metadata"]["uid"]
+        success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        exchange.send_object(200, {**success, "details": details})
+
+    def _bind(self, exchange):
+        request = exchange.request
+        self.state.bind(request.key, request.json())
+        success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        exchange.send_object(201, {**success, "code": 201})
+
+    def _list(self, exchange):
+        request = exchange.request
+        metadata, versions = self.state.list(
+            request.kind, self._select(request), request.query
+        )
+        start = f'{{"kind":"{request.kind.name}List","apiVersion":"v1","metadata":'.encode()
+        body = start + encode(metadata) + b',"items":[' + b",".join(v.item for v in versions)
+        body += b"]}\n"
+        if request.query.get("limit") or not versions:
+            exchange.send(200, body)
+        else:
+            exchange.start_chunks()
+            exchange.send_chunk(body)
+            exchange.end_chunks()
+
+    def _select(self, request):
+        if request.query.get("labelSelector"):
+            raise bad_request("the scripted API server knows no label selectors")
+        fields = request.query.get("fieldSelector", "")
+        return Selector(request.kind, request.namespace, fields)
+
+    # --- watches ---
+
+    def _watch(self, exchange):
+        request = exchange.request
+        check_watch_options(request.query)
+        seconds = read_int(request.query.get("timeoutSeconds", "0")) or 1800
+        deadline = time.monotonic() + seconds
+        watch = Watch(request, self._select(request))
+        with self.lock:
+            self.watches.append(watch)
+            try:
+                self._begin_watch(watch)
+            except Refused as refused:
+                if refused.code == 400:
+                    raise
+                # Once the request is understood, refusals come in the stream.
+                watch.queue[:] = [(encode_event("ERROR", encode(refused.status)), None)]
+                watch.ending = lambda exchange: exchange.end_chunks()
+        try:
+            exchange.start_chunks()
+            self._stream(exchange, watch, deadline)
+        finally:
+            with self.lock:
+                watch.is_open = False
+
+    def _begin_watch(self, watch):
+        """Fills the queue with what has happened already."""
+        request, state, kind = watch.request, self.state, watch.kind
+        asked = request.version
+        if not asked.isdecimal() and asked:
+            message = f'resourceVersion: Invalid value: "{asked}": strconv.ParseUint: parsing'
+            watch.is_open = False
+            raise bad_request(f'{message} "{asked}": invalid syntax')
+        number = int(asked or "0")
+        if request.is_streamed:
+            if number > state.number:
+                raise too_large(number, state.number)
+        elif number or "sendInitialEvents" in request.query:
+            for version in state.since(kind, number or state.number):
+                self._add_change(watch, version)
+            return
+        for key in sorted(state.objects[kind.resource]):
+            version = state.objects[kind.resource][key]
+            if watch.selector.takes(version):
+                watch.add(encode_event("ADDED", version.text), version.number)
+        if request.is_streamed:
+            self._add_bookmark(watch, INITIAL_EVENTS_END)
+
+    def _stream(self, exchange, watch, deadline):
+        while True:
+            with self.lock:
+                if not watch.queue and not watch.ending:
+                    self.lock.wait(LOOK_SECONDS)
+                self._add_due_bookmark(watch)
+                lines, ending = watch.take(), watch.ending
+            exchange.connection.check()
+            exchange.send_chunk(lines)
+            if ending:
+                ending(exchange)
+                return
+            if time.monotonic() >= deadline:
+                exchange.end_chunks()
+                return
+
+    def _add_due_bookmark(self, watch):
+        if self.bookmark_seconds is None or watch.ending:
+            return
+        if time.monotonic() - watch.bookmarked_at >= self.bookmark_seconds:
+            self._add_bookmark(watch)
+
+    # --- who may come ---
+
+    def write_kubeconfig(self, path, authority=None, token=None, pair=None):
+        """@authority: the PEM file to trust; @pair: .certificate and .key of a client."""
+        cluster = {"server": self.url}
+        user = {}
+        if authority:
+            cluster["certificate-authority-data"] = encode_file(authority)
+        if token:
+            user["token"] = token
+        if pair:
+            user["client-certificate-data"] = encode_file(pair.certificate)
+            user["client-key-data"] = encode_file(pair.key)
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "scripted", "cluster": cluster}],
+            "users": [{"name": "berth", "user": user}],
+            "contexts": [{"name": "scripted", "context": {"cluster": "scripted", "user": "berth"}}],
+            "current-context": "scripted",
+        }
+        path.write_text(json.dumps(config, indent=2))  # JSON is YAML
+        return path
+
+
+def make_tls(pair, client_authority=None):
+    """@client_authority: the PEM file clients' certificates must come from, if they have one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.certificate, pair.key)
+    if client_authority:
+        context.load_verify_locations(client_authority)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def has_list(value):
+    if isinstance(value, dict):
+        return any(has_list(inner) for inner in value.values())
+    return isinstance(value, list)
+
+
+def encode_file(path):
+    return base64.b64encode(path.read_bytes()).decode()

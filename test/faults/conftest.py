@@ -1,0 +1,108 @@
+"""A scripted API server for each test, and the berth that watches it."""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+E2E = HERE.parent / "e2e"
+# client.py of the other tests; certificates and the real control plane of test/e2e.
+sys.path += [str(HERE.parent), str(E2E)]
+
+from apiserver import ApiServer  # noqa: E402
+from client import wait_until  # noqa: E402
+from live import POLICY, Live  # noqa: E402
+
+CASES_AT_A_TIME = 8  # they wait most of the time
+
+
+@pytest.fixture
+def server():
+    server = ApiServer()
+    yield server
+    server.stop()
+
+
+@contextlib.contextmanager
+def starting(berth_path, server, folder):
+    """start(*flags) -> Live, which watches @server with a policy in force; ready, unless told
+    otherwise. All of them must end well."""
+    policy = folder / "policy.yaml"
+    policy.write_text(POLICY)
+    running = []
+
+    def start(*flags, is_ready=True, kubeconfig=None):
+        kubeconfig = kubeconfig or server.write_kubeconfig(folder / "kubeconfig")
+        own = folder / f"berth-{len(running)}"
+        live = Live(berth_path, own, kubeconfig, ["--policy", policy, *flags])
+        running.append(live)
+        if is_ready:
+            wait_until(live.is_ready, "berth to be ready")
+        return live
+
+    try:
+        yield start
+    finally:
+        server.thaw()
+        ends = [(live.stop(), live) for live in running]
+    logs = [live.tail(40) for is_well, live in ends if not is_well]
+    assert not logs, "berth did not end well:\n" + "\n".join(logs)
+
+
+@pytest.fixture
+def start_live(server, berth_path, tmp_path):
+    with starting(berth_path, server, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """{(test, case): future}"""
+    with ThreadPoolExecutor(CASES_AT_A_TIME) as pool:
+        yield pool, {}
+
+
+@pytest.fixture
+def together(request, cases, berth_path, tmp_path_factory):
+    """together(case): for a parametrized test. The first time it begins case(server, start_live,
+    **params) with the parameters of every test of its name that is to be run; they run side by
+    side, each with a server of its own. Then it waits for its own."""
+    pool, futures = cases
+
+    def run_case(case, params, folder):
+        server = ApiServer()
+        try:
+            with starting(berth_path, server, folder) as start:
+                case(server, start, **params)
+        finally:
+            server.stop()
+
+    def name_of(item):
+        return item.module, item.originalname
+
+    def run(case):
+        for item in request.session.items:
+            if item not in futures and name_of(item) == name_of(request.node):
+                folder = tmp_path_factory.mktemp("case")  # which is nothing for threads
+                futures[item] = pool.submit(run_case, case, item.callspec.params, folder)
+        futures[request.node].result()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def e2e_bin():
+    """The folder of kubectl and the real kube-apiserver, if `tools/e2e --build-only` made it."""
+    if "BERTH_E2E" in os.environ:
+        return pathlib.Path(os.environ["BERTH_E2E"])
+    pinned = b"".join((E2E / name).read_bytes() for name in ("go.mod", "go.sum"))
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+    folder = cache / "berth" / "e2e" / hashlib.sha256(pinned).hexdigest()[:12]
+    if not all((folder / name).exists() for name in ("etcd", "kube-apiserver", "kubectl")):
+        pytest.skip("no real control plane here: tools/e2e --build-only makes one")
+    return folder

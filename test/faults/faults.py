@@ -1,0 +1,229 @@
+"""Faults for ApiServer.script(): each is a function of the exchange and of proceed(), which answers
+as if nothing were wrong."""
+
+import gzip
+import json
+import zlib
+
+from apistate import Refused, encode, encode_event
+from exchange import JSON, Gone
+
+EXPIRED = Refused(410, "Expired", "too old resource version: 1 (1000)")
+
+
+# --- what does not come, or not in time ---
+
+
+def never(exchange, proceed):
+    """Takes the request and says nothing, until the client has enough."""
+    exchange.pause(3600)
+
+
+def hang_up(exchange, proceed):
+    raise Gone
+
+
+def after(seconds):
+    def act(exchange, proceed):
+        exchange.pause(seconds)
+        proceed()
+
+    return act
+
+
+def at_rate(bytes_per_second):
+    def act(exchange, proceed):
+        exchange.rate = bytes_per_second
+        proceed()
+
+    return act
+
+
+def cut_after(n_bytes):
+    """The connection ends after so many bytes of the answer, head included."""
+
+    def act(exchange, proceed):
+        exchange.cut_after = n_bytes
+        proceed()
+
+    return act
+
+
+# --- answers that are no success ---
+
+
+def answer(refused, **headers):
+    """A Status, with its code."""
+
+    def act(exchange, proceed):
+        exchange.send(refused.code, encode(refused.status), **headers)
+
+    return act
+
+
+def throttle(seconds):
+    message = "the server has received too many requests and has asked us to try again later"
+    details = {"retryAfterSeconds": seconds}
+    return answer(
+        Refused(429, "TooManyRequests", message, details), Retry_After=str(seconds)
+    )
+
+
+def fail(code, body=b"it failed\n", content_type="text/plain", **headers):
+    """What a proxy says, or an API server that is ending: no Status at all."""
+
+    def act(exchange, proceed):
+        exchange.send(code, body, content_type, **headers)
+
+    return act
+
+
+def too_large_version(seconds=1):
+    return answer(
+        Refused(
+            504,
+            "Timeout",
+            "Timeout: Too large resource version: 1000, current: 999",
+            {
+                "causes": [
+                    {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+                ],
+                "retryAfterSeconds": seconds,
+            },
+        ),
+        Retry_After=str(seconds),
+    )
+
+
+expired = answer(EXPIRED)
+
+
+def expired_in_stream(exchange, proceed):
+    exchange.start_chunks()
+    exchange.send_chunk(encode_event("ERROR", encode(EXPIRED.status)))
+    exchange.end_chunks()
+
+
+def redirect(location):
+    def act(exchange, proceed):
+        exchange.send(307, b"", Location=location)
+
+    return act
+
+
+# --- success that is none ---
+
+
+def say(body, content_type=JSON, **headers):
+    """200, and this."""
+
+    def act(exchange, proceed):
+        exchange.send(200, body, content_type, **headers)
+
+    return act
+
+
+def stream(*chunks, ending="end"):
+    """200 in chunks. @ending: end, or cut (the connection ends without the last chunk), or half
+    (in the middle of one), or open (nothing more comes)."""
+
+    def act(exchange, proceed):
+        exchange.start_chunks()
+        for chunk in chunks:
+            exchange.send_chunk(chunk)
+        if ending == "end":
+            exchange.end_chunks()
+        elif ending == "half":
+            exchange.write(b"1000\r\n" + b"x" * 10)
+            raise Gone
+        elif ending == "cut":
+            raise Gone
+        else:
+            exchange.pause(3600)
+
+    return act
+
+
+def raw(data):
+    """Bytes instead of HTTP."""
+
+    def act(exchange, proceed):
+        exchange.write(data)
+        raise Gone
+
+    return act
+
+
+def zipped(exchange, proceed):
+    """As proceed(), in gzip that nobody asked for."""
+    packer = zlib.compressobj(wbits=31)
+    send, send_head, send_chunk = exchange.send, exchange.send_head, exchange.send_chunk
+
+    def pack(data):
+        return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
+
+    exchange.send = lambda status, body, *rest, **headers: send(
+        status, gzip.compress(body), *rest, **headers
+    )
+    exchange.send_head = lambda status, headers: send_head(
+        status, {**headers, "Content-Encoding": "gzip"}
+    )
+    exchange.send_chunk = lambda data: send_chunk(pack(data)) if data else None
+    proceed()
+
+
+def endless(piece=b"x" * 65536, start=b'{"type":"ADDED","object":{"metadata":{"name":"'):
+    """200, and a line that never ends."""
+
+    def act(exchange, proceed):
+        exchange.start_chunks()
+        exchange.send_chunk(start)
+        while True:
+            exchange.send_chunk(piece)
+            exchange.connection.check()
+
+    return act
+
+
+# --- endings of watches, for ApiServer.end_watches() ---
+
+
+def end_half_line(exchange):
+    exchange.send_chunk(b'{"type":"MODIFIED","object":{"kind":"No')
+    exchange.end_chunks()
+
+
+def end_half_chunk(exchange):
+    exchange.write(b'400\r\n{"type":"ADDED","obj')
+    raise Gone
+
+
+def end_without_last_chunk(exchange):
+    raise Gone
+
+
+def end_with_reset(exchange):
+    exchange.connection.kill("reset")
+    raise Gone
+
+
+# --- lines that are no events ---
+
+DEEP = b'{"type":"ADDED","object":' + b"[" * 10000 + b"]" * 10000 + b"}\n"
+
+BAD_LINES = {
+    "no JSON": b"what?\n",
+    "half an object": b'{"type":"ADDED","object":{"metadata":{"name":"x"}\n',
+    "no type": b'{"object":{"metadata":{"name":"x"}}}\n',
+    "no object": b'{"type":"ADDED"}\n',
+    "object is a list": b'{"type":"ADDED","object":[1,2]}\n',
+    "object is null": b'{"type":"ADDED","object":null}\n',
+    "no name": b'{"type":"ADDED","object":{"metadata":{}}}\n',
+    "name is a number": b'{"type":"ADDED","object":{"metadata":{"name":7}}}\n',
+    "deep": DEEP,
+    "bytes that are no UTF-8": b'{"type":"ADDED","object":{"metadata":{"name":"\xff\xfe"}}}\n',
+    "NUL": b'{"type":"ADDED","object":{"metadata":{"name":"a\x00b"}}}\n',
+    "two objects": b'{"type":"ADDED"} {"type":"ADDED"}\n',
+}
+
+UNKNOWN_TYPE = encode_event("SURPRISE", json.dumps({"metadata": {"name": "x"}}).encode())

@@ -1,0 +1,50 @@
+"""How little berth needs to be allowed."""
+
+from apistate import NODES, PODS
+from client import wait_until
+from live import fill, node, pod
+
+READ = [f"{verb} {resource}" for verb in ("get", "list", "watch") for resource in ("nodes", "pods")]
+
+
+def use_everything(server, berth, binds=False):
+    """All that berth does with a cluster."""
+    names = sorted(server.state.objects["nodes"])
+    of = server.state.find(PODS, "default/waits").object
+    passed = berth.filter(names, of).json()["NodeNames"]
+    if binds:
+        assert berth.bind(of, passed[0]) == ""
+    server.kill()
+    server.state.put(NODES, node("later"))
+    berth.wait_true(server)
+
+
+def test_reading_is_enough_to_decide(server, start_live):
+    fill(server)
+    server.state.put(PODS, pod("waits"))
+    server.allow_only(*READ)
+    berth = start_live()
+    use_everything(server, berth)
+    assert not server.denied
+
+
+def test_what_binding_and_waking_need(server, start_live):
+    fill(server)
+    server.state.put(PODS, pod("waits"))
+    server.allow_only(*READ, "create pods/binding", "patch nodes")
+    berth = start_live("--bind", "--wake-up")
+    use_everything(server, berth, binds=True)
+    server.state.patch(NODES, "n-0001", {"metadata": {"labels": {"pool": "blue"}}})
+    wait_until(lambda: server.asked("patch nodes"), "a node to be marked")
+    assert not server.denied
+
+
+def test_missing_rights_are_named(server, start_live):
+    fill(server)
+    server.allow_only("list nodes", "watch nodes")
+    berth = start_live(is_ready=False)
+    wait_until(lambda: "is forbidden" in berth.health(), "the reason")
+    assert "on pods" in berth.health()
+    assert not berth.is_ready()
+    server.allow_only(*READ)
+    wait_until(berth.is_ready, "berth to be ready")

@@ -1,0 +1,211 @@
+"""Streams of events that no API server should send: berth believes the last word about each
+object, passes over what means nothing, and lists again when it cannot know. F7."""
+
+import json
+import random
+
+import faults
+import pytest
+from apistate import NODES, PODS, encode, encode_event, make_bookmark
+from client import wait_until
+from live import SCALE, fill, make_view, node, pod, true_view
+
+N_NODES, N_PODS = 40, 200
+BATCHES, PER_BATCH = 6 * SCALE, 400
+
+
+class Model:
+    """What a stream of events means: the last one about each name counts; a DELETED of another
+    UID is about a pod that is gone already."""
+
+    def __init__(self, server):
+        self.objects = {
+            resource: {key: version.object for key, version in objects.items()}
+            for resource, objects in server.state.objects.items()
+        }
+
+    def apply(self, resource, event_type, obj):
+        meta = obj["metadata"]
+        key = f"{meta['namespace']}/{meta['name']}" if resource == "pods" else meta["name"]
+        known = self.objects[resource]
+        if event_type != "DELETED":
+            known[key] = obj
+        elif key in known and (
+            resource == "nodes" or known[key]["metadata"]["uid"] == meta["uid"]
+        ):
+            del known[key]
+
+    def view(self):
+        return make_view([obj for known in self.objects.values() for obj in known.values()])
+
+
+class Liar:
+    """Random events of both kinds into open watches, and into the model."""
+
+    def __init__(self, server, seed):
+        self.server, self.model = server, Model(server)
+        self.random = random.Random(seed)
+        self.sent = []  # (resource, type, object), to be replayed
+
+    def run(self, n_events):
+        """All of them go out under the lock: cut into chunks wherever it falls."""
+        lines = {"nodes": [], "pods": []}
+        for _ in range(n_events):
+            resource, line = self.random.choice(
+                [self.known, self.known, self.known, self.unknown, self.again, self.nothing]
+            )()
+            lines[resource].append(line)
+        for resource, parts in lines.items():
+            self.server.push(resource, b"".join(parts))
+
+    def emit(self, resource, event_type, obj):
+        self.model.apply(resource, event_type, obj)
+        self.sent.append((resource, event_type, obj))
+        kind = {"nodes": "Node", "pods": "Pod"}[resource]
+        whole = {"kind": kind, "apiVersion": "v1", **obj}
+        return resource, encode_event(event_type, encode(whole))
+
+    def stamp(self, obj, uid=None):
+        self.server.state.advance()
+        obj["metadata"]["resourceVersion"] = str(self.server.state.number)
+        obj["metadata"]["uid"] = uid or f"u-{self.random.randrange(3)}"
+        return obj
+
+    def make(self, resource):
+        pick = self.random
+        if resource == "nodes":
+            name, pool = f"n-{pick.randrange(N_NODES):04}", pick.choice(["blue", "red"])
+            return self.stamp(node(name, pool, pick.choice(["1", "8", "2500m"])))
+        on = pick.choice([None, f"n-{pick.randrange(N_NODES + 5):04}"])
+        phase = pick.choice([None, None, None, "Succeeded", "Failed"])
+        cpu = f"{pick.randrange(1, 9)}00m"
+        return self.stamp(pod(f"q-{pick.randrange(N_PODS)}", on, cpu, phase))
+
+    def known(self):
+        """An event about one of few names: often ADDED twice, or with a new UID."""
+        resource = self.random.choice(["nodes", "pods", "pods"])
+        event_type = self.random.choice(["ADDED", "MODIFIED", "MODIFIED", "DELETED"])
+        return self.emit(resource, event_type, self.make(resource))
+
+    def unknown(self):
+        """DELETED of what nobody has heard of."""
+        obj = self.make("pods")
+        obj["metadata"]["name"] = f"stranger-{self.random.randrange(1000)}"
+        return self.emit("pods", "DELETED", obj)
+
+    def again(self):
+        """An old event, to the letter: replayed, or out of order."""
+        if not self.sent:
+            return self.nothing()
+        return self.emit(*self.random.choice(self.sent[-200:]))
+
+    def nothing(self):
+        """What means nothing."""
+        resource = self.random.choice(["nodes", "pods"])
+        kind = {"nodes": NODES, "pods": PODS}[resource]
+        return resource, self.random.choice(
+            [
+                b"\n",
+                faults.UNKNOWN_TYPE,
+                make_bookmark(kind, self.server.state.number),
+            ]
+        )
+
+
+def lie(server, start_live, seed, chunk):
+    fill(server, n_nodes=N_NODES // 2)
+    server.chunk_bytes = chunk
+    berth = start_live()
+    wait_until(lambda: len(server.open_watches()) == 2, "watches")
+    liar = Liar(server, seed)
+    for _ in range(BATCHES):
+        liar.run(PER_BATCH)
+        berth.wait_view(liar.model.view)
+    # Nothing of it was a reason to ask for everything again.
+    assert len(server.relists("nodes")) == len(server.relists("pods")) == 1
+    assert liar.model.view() != true_view(server)
+
+    for resource in ("nodes", "pods"):
+        server.push_error(resource, faults.EXPIRED)
+    berth.wait_true(server)
+
+
+@pytest.mark.parametrize("seed, chunk", [(1, 65536), (2, 1000), (3, 13)])
+def test_the_last_word_counts(together, seed, chunk):
+    together(lie)
+
+
+def test_a_pod_that_was_made_anew(server, start_live):
+    server.state.put(NODES, node("a"))
+    server.state.put(NODES, node("b"))
+    server.state.put(PODS, pod("p", on="a", uid="old"))
+    berth = start_live()
+    wait_until(lambda: server.open_watches("pods"), "a watch")
+    old = server.state.find(PODS, "default/p").object
+    server.state.put(PODS, pod("p", on="b", uid="new"))  # and no DELETED before it
+    berth.wait_true(server)
+    server.push_event("pods", "DELETED", old)
+    server.state.put(NODES, node("c"))
+    server.state.put(PODS, pod("q", on="c"))
+    berth.wait_true(server)
+    assert berth.view()["default/p"]["node"] == "b"
+
+
+def push_line(server, start_live, name):
+    """What cannot be told apart may have been about any object: everything is listed again."""
+    fill(server)
+    berth = start_live()
+    wait_until(lambda: len(server.open_watches()) == 2, "watches")
+    with server.lock:
+        server.state.put(NODES, node("lost"))
+        watch = server.open_watches("nodes")[0]
+        watch.queue[-1] = faults.BAD_LINES.get(name) or make_long_line(), None
+    berth.wait_true(server)
+    wait_until(berth.is_connected, "berth to say that all is well")
+    assert berth.is_alive()
+    assert len(server.relists("pods")) == 1
+
+
+@pytest.mark.parametrize("name", [*faults.BAD_LINES, "too long"])
+def test_lines_that_are_no_events(together, name):
+    together(push_line)
+
+
+def make_long_line():
+    """Over the ceiling of one event, and otherwise fine."""
+    obj = node("huge", annotations={"a": "x" * (9 << 20)})
+    obj["metadata"]["resourceVersion"] = "1"
+    return encode_event("ADDED", json.dumps(obj).encode())
+
+
+def test_a_line_without_end(server, start_live):
+    fill(server)
+    berth = start_live()
+    steady = berth.rss()
+    endless = server.script(faults.endless(), "watch nodes")
+    server.kill()
+    wait_until(lambda: endless.n_hits == 1, "the watch")
+    server.state.put(NODES, node("after"))
+    berth.wait_true(server)
+    assert berth.rss() < steady + (64 << 20)
+
+
+def spoil_list(server, start_live, name):
+    """One bad object must not keep the others from us, for ever."""
+    fill(server)
+    line = faults.BAD_LINES[name]
+
+    def spoil(exchange, proceed):
+        send_chunk = exchange.send_chunk
+        exchange.send_chunk = lambda data: send_chunk(line + data if data else data)
+        proceed()
+
+    script = server.script(spoil, when=lambda r: r.is_streamed, times=3)
+    berth = start_live()
+    berth.wait_true(server)
+    assert script.n_hits >= 1
+
+
+@pytest.mark.parametrize("name", ["no JSON", "object is null", "no name", "deep"])
+def test_a_list_with_what_is_no_object(together, name):
+    together(spoil_list)
