@@ -184,16 +184,18 @@ static void check_labels(
     while (i < here->n || j < there->n) {
         const Label *a = i < here->n ? &here->items[i] : NULL;
         const Label *b = j < there->n ? &there->items[j] : NULL;
-        int order = !a ? 1 : !b ? -1 : str_cmp(a->key, b->key);
-        Str key = order <= 0 ? a->key : b->key;
+        bool takes_a = a && (!b || str_cmp(a->key, b->key) <= 0);
+        bool takes_b = b && (!a || str_cmp(a->key, b->key) >= 0);
 
         check(report,
             what,
-            key,
-            order <= 0 ? TEXT(a->value) : ABSENT,
-            order >= 0 ? TEXT(b->value) : ABSENT);
-        i += order <= 0;
-        j += order >= 0;
+            takes_a ? a->key
+            : b     ? b->key
+                    : STR_NULL,
+            takes_a ? TEXT(a->value) : ABSENT,
+            takes_b ? TEXT(b->value) : ABSENT);
+        i += takes_a;
+        j += takes_b;
     }
 }
 

@@ -48,8 +48,8 @@ static int collect_gone(
 static int judge(const View *view, const PreemptArgs *args, Arena *arena, const uint32_t *rows,
     uint16_t *verdicts) {
     Sight sight = {.table = view->table, .facts = &view->facts};
-    PodChange *gone;
-    size_t n_gone;
+    PodChange *gone = NULL;
+    size_t n_gone = 0;
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)

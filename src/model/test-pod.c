@@ -159,8 +159,8 @@ static void test_absent_and_null_are_alike(void **state) {
         "\"resources\":null,\"allocatedResources\":null}}",
         "{\"metadata\":{\"ownerReferences\":[null]},\"spec\":{\"containers\":[null]}}",
         "{\"status\":{\"conditions\":[null],\"containerStatuses\":[null]}}",
-        "{\"status\":{\"containerStatuses\":[{\"name\":null,\"resources\":null,"
-        "\"allocatedResources\":null}],\"resources\":{\"requests\":null}}}",
+        ("{\"status\":{\"containerStatuses\":[{\"name\":null,\"resources\":null,"
+         "\"allocatedResources\":null}],\"resources\":{\"requests\":null}}}"),
     };
 
     (void)state;
