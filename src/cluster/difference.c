@@ -1,6 +1,7 @@
 #include "cluster/difference.h"
 
 #include "base/error.h"
+#include "base/num.h"
 #include "base/visible.h"
 #include "cluster/inventory.h"
 #include "model/time.h"
@@ -128,24 +129,6 @@ static void print_value(Buf *out, Value value) {
 
 /* --- fields ------------------------------------------------------------------- */
 
-static bool image_equal(const Image *a, const Image *b) {
-    if (a->size != b->size || a->n_names != b->n_names)
-        return false;
-    for (size_t i = 0; i < a->n_names; i++)
-        if (!str_eq(a->names[i], b->names[i]))
-            return false;
-    return true;
-}
-
-static bool images_equal(const Node *a, const Node *b) {
-    if (a->n_images != b->n_images)
-        return false;
-    for (size_t i = 0; i < a->n_images; i++)
-        if (!image_equal(&a->images[i], &b->images[i]))
-            return false;
-    return true;
-}
-
 static bool value_equal(Value a, Value b) {
     if (a.kind != b.kind)
         return false;
@@ -154,7 +137,7 @@ static bool value_equal(Value a, Value b) {
     if (a.kind == VALUE_TAINTS)
         return taints_equal(&a.node->taints, &b.node->taints);
     if (a.kind == VALUE_IMAGES)
-        return images_equal(a.node, b.node);
+        return node_images_equal(a.node, b.node);
     return a.number == b.number;
 }
 
@@ -265,14 +248,21 @@ static void check_node(Report *report, const Node *here, const Node *there) {
     report->counts->n_nodes_differ += report->counts->n_lines > before;
 }
 
-/* 0 where the table has no column: nobody there asks for any. */
+/* Where the table has no column its pods may ask for it all the same: which columns there are
+ * is no difference of clusters. */
 static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
     size_t column = table_find_resource(table, resource);
+    const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+    int64_t sum = 0;
 
-    return column == SIZE_MAX ? 0 : table_amount(table, row, column, AMOUNT_REQUESTED);
+    if (column != SIZE_MAX)
+        return table_amount(table, row, column, AMOUNT_REQUESTED);
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        sum = num_add_sat(sum, resources_get(&pods->items[i]->requests, resource));
+    return sum;
 }
 
-/* The sums as the tables have them, not as they would have to be. */
+/* The sums as the tables have them, where they do, not as they would have to be. */
 static void check_load(Report *report, const NodeTable *here, uint32_t here_row,
     const NodeTable *there, uint32_t there_row) {
     size_t before = report->counts->n_lines;
@@ -298,7 +288,7 @@ static void check_load(Report *report, const NodeTable *here, uint32_t here_row,
             check(report,
                 "requested",
                 name,
-                AMOUNT(name, 0),
+                AMOUNT(name, requested(here, here_row, name)),
                 AMOUNT(name, table_amount(there, there_row, i, AMOUNT_REQUESTED)));
     }
     report->counts->n_loads_differ += report->counts->n_lines > before;

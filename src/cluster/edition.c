@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "cluster/record.h"
 
@@ -18,9 +19,11 @@ typedef struct Edition {
     Arena *arena;            /* gone with the edition */
 
     VEC(Str) resources; /* words of before, then new ones, borrowed from records */
+    size_t n_left_out;  /* names that nodes offer and that have no column */
     VEC(Taints) taint_sets;
     VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
     bool has_new_words;
+    bool has_new_columns; /* of resources: amounts of every row are written anew */
 
     size_t n_chunks, n_copied;
     const NodeChunk **chunks; /* references */
@@ -37,6 +40,8 @@ static void edition_done(Edition *edition) {
 
 /* --- words ----------------------------------------------------------------------- */
 
+/* The column of a resource that a node offers. One that finds no room is left out for now:
+ * choose_columns() decides. */
 static int add_resource(Edition *edition, Str name, size_t guess) {
     Str *added;
 
@@ -45,22 +50,16 @@ static int add_resource(Edition *edition, Str name, size_t guess) {
     for (size_t i = 0; i < edition->resources.n; i++)
         if (str_eq(edition->resources.items[i], name))
             return 0;
-    if (edition->resources.n == TABLE_RESOURCES_MAX)
+    if (edition->resources.n == TABLE_RESOURCES_MAX) {
+        edition->n_left_out++;
         return 0;
+    }
     added = VEC_PUSH(&edition->resources, edition->arena);
     if (!added)
         return error_origin(-ENOMEM);
     *added = name;
-    edition->has_new_words = true;
+    edition->has_new_words = edition->has_new_columns = true;
     return 0;
-}
-
-static int add_resources(Edition *edition, const Resources *resources) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < resources->n; i++)
-        r = add_resource(edition, resources->items[i].name, i);
-    return error_trace(r);
 }
 
 static uint64_t hash_taints(const Taints *taints) {
@@ -140,11 +139,12 @@ static int start_words(Edition *edition) {
     for (size_t i = 0; r == 0 && i < from->n_taint_sets; i++)
         r = add_taint_set(edition, &from->taint_sets[i]);
     edition->has_new_words = !edition->before;
+    edition->has_new_columns = false;
     return error_trace(r);
 }
 
-/* The place of a row, or NULL: nobody's, or not a row any more. */
-static const Place *place_at(const Edition *edition, size_t row) {
+/* The site of a row, or NULL: nobody's, or not a row any more. */
+static const Site *site_at(const Edition *edition, size_t row) {
     return row < edition->rows->n_rows ? edition->rows->by_row[row] : NULL;
 }
 
@@ -152,12 +152,88 @@ static uint64_t changed_in(const Edition *edition, size_t chunk) {
     return chunk < edition->rows->n_rooms / CHUNK_ROWS ? edition->rows->changed[chunk] : 0;
 }
 
-static int collect_resources_of(Edition *edition, const Place *place) {
-    int r = add_resources(edition, &place->node->allocatable);
+/* Only what nodes offer: of anything else nothing is free anywhere, whatever pods ask for, and
+ * pods may ask for as many names as they like. */
+static int collect_resources_of(Edition *edition, const Node *node) {
+    int r = 0;
 
-    for (uint32_t i = 0; r == 0 && place->has_pods_changed && i < place->n_pods; i++)
-        r = add_resources(edition, &place->pods[i]->requests);
+    for (size_t i = 0; r == 0 && i < node->allocatable.n; i++)
+        if (node->allocatable.items[i].amount > 0)
+            r = add_resource(edition, node->allocatable.items[i].name, i);
     return error_trace(r);
+}
+
+/* --- more names than columns ------------------------------------------------------- */
+
+/* By number: the columns there are, then other names as rows have them. */
+typedef struct Offers {
+    Map numbers;
+    Str names[EDITION_NAMES_MAX];
+    bool is_offered[EDITION_NAMES_MAX];
+    uint32_t n;
+} Offers;
+
+static int add_offer(Offers *offers, Str name, bool is_offered) {
+    uint32_t number = map_find(&offers->numbers, name);
+
+    if (number == MAP_NONE) {
+        int r;
+
+        if (offers->n == EDITION_NAMES_MAX)
+            return 0;
+        r = map_add(&offers->numbers, name, offers->n);
+        if (r < 0)
+            return error_trace(r);
+        number = offers->n++;
+        offers->names[number] = name;
+    }
+    offers->is_offered[number] |= is_offered;
+    return 0;
+}
+
+static int list_offers(const Edition *edition, Offers *offers) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < edition->resources.n; i++)
+        r = add_offer(offers, edition->resources.items[i], i == TABLE_CPU || i == TABLE_MEMORY);
+    for (size_t row = 0; row < edition->rows->n_rows; row++) {
+        const Site *site = site_at(edition, row);
+
+        for (size_t i = 0; r == 0 && site && i < site->node->allocatable.n; i++)
+            if (site->node->allocatable.items[i].amount > 0)
+                r = add_offer(offers, site->node->allocatable.items[i].name, true);
+    }
+    return error_trace(r);
+}
+
+/* Looks at every row, so it must be rare: only while there are, or were, too many names.
+ * Columns that somebody still offers stay, in their order; what nobody offers any more makes
+ * room for others. */
+static int choose_columns(Edition *edition) {
+    Offers *offers = ARENA_NEW(edition->arena, Offers);
+    Str *columns = ARENA_ARRAY(edition->arena, Str, TABLE_RESOURCES_MAX);
+    size_t n = 0, n_before = edition->resources.n;
+    int r;
+
+    if (!offers || !columns)
+        return error_origin(-ENOMEM);
+    offers->numbers = MAP_INIT_IN(edition->arena);
+    r = list_offers(edition, offers);
+    if (r < 0)
+        return error_trace(r);
+    edition->n_left_out = 0;
+    for (uint32_t i = 0; i < offers->n; i++) {
+        bool has_column = offers->is_offered[i] && n < TABLE_RESOURCES_MAX;
+
+        if (has_column)
+            columns[n++] = offers->names[i];
+        edition->n_left_out += offers->is_offered[i] && !has_column;
+        edition->has_new_columns |= has_column != (i < n_before);
+    }
+    edition->resources.items = columns;
+    edition->resources.n = n;
+    edition->has_new_words = true;
+    return 0;
 }
 
 /* Before any chunk is made: how wide chunks are depends on it. */
@@ -166,53 +242,64 @@ static int collect_resources(Edition *edition) {
 
     for (size_t chunk = 0; chunk < edition->n_chunks; chunk++) {
         for (uint64_t left = changed_in(edition, chunk); r == 0 && left; left &= left - 1) {
-            size_t row = chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left);
+            const Site *site = site_at(edition, chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left));
 
-            if (place_at(edition, row))
-                r = collect_resources_of(edition, place_at(edition, row));
+            if (site)
+                r = collect_resources_of(edition, site->node);
         }
     }
+    if (r == 0 && edition->n_left_out > 0)
+        r = choose_columns(edition);
     return error_trace(r);
 }
 
 /* --- chunks ---------------------------------------------------------------------- */
 
-static int list_pods(const Place *place, const PodList **ret) {
+static int list_pods(const Site *site, const PodList **ret) {
     PodList *list;
 
     *ret = NULL;
-    if (place->n_pods == 0)
+    if (site->n_pods == 0)
         return 0;
-    list = malloc(sizeof(*list) + place->n_pods * sizeof(list->items[0]));
+    list = malloc(sizeof(*list) + site->n_pods * sizeof(list->items[0]));
     if (!list)
         return error_origin(-ENOMEM);
     list->ref = REF_ONE;
-    list->n = place->n_pods;
-    for (uint32_t i = 0; i < place->n_pods; i++)
-        list->items[i] = pod_record_ref(place->pods[i]);
+    list->n = site->n_pods;
+    for (uint32_t i = 0; i < site->n_pods; i++)
+        list->items[i] = pod_record_ref(site->pods[i]);
     *ret = list;
     return 0;
 }
 
-static void clear_slot(NodeChunk *chunk, size_t slot, const Str *resources) {
-    chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
-    chunk->pods[slot] = pod_list_unref(chunk->pods[slot]);
-    chunk->is_ready[slot] = chunk->is_unschedulable[slot] = 0;
-    chunk->taint_set[slot] = 0;
-    chunk_set_allocatable(chunk, slot, &(Resources){0}, resources);
-    chunk_count_pods(chunk, slot, resources);
+/* What follows from the node (NULL: none) and the pods of a slot. */
+static void write_columns(const Edition *edition, NodeChunk *chunk, size_t slot) {
+    static const Node nobody;
+    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &nobody;
+
+    chunk->is_ready[slot] = node->is_ready;
+    chunk->is_unschedulable[slot] = node->is_unschedulable;
+    chunk_set_allocatable(chunk, slot, &node->allocatable, edition->resources.items);
+    chunk_count_pods(chunk, slot, edition->resources.items);
 }
 
-static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Place *place) {
-    const Node *node = place->node;
+static void clear_slot(const Edition *edition, NodeChunk *chunk, size_t slot) {
+    chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
+    chunk->pods[slot] = pod_list_unref(chunk->pods[slot]);
+    chunk->taint_set[slot] = 0;
+    write_columns(edition, chunk, slot);
+}
+
+static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Site *site) {
+    const Node *node = site->node;
     int r = number_taints(edition, &node->taints, &chunk->taint_set[slot]);
 
     if (r < 0)
         return error_trace(r);
-    if (place->has_pods_changed) {
+    if (site->has_pods_changed) {
         const PodList *pods;
 
-        r = list_pods(place, &pods);
+        r = list_pods(site, &pods);
         if (r < 0)
             return error_trace(r);
         pod_list_unref(chunk->pods[slot]);
@@ -220,11 +307,23 @@ static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Plac
     }
     node_record_unref(chunk->nodes[slot]);
     chunk->nodes[slot] = node_record_ref(node);
-    chunk->is_ready[slot] = node->is_ready;
-    chunk->is_unschedulable[slot] = node->is_unschedulable;
-    chunk_set_allocatable(chunk, slot, &node->allocatable, edition->resources.items);
-    chunk_count_pods(chunk, slot, edition->resources.items);
+    write_columns(edition, chunk, slot);
     return 0;
+}
+
+/* @old with the columns of this edition, which may be fewer. NULL when out of memory. */
+static NodeChunk *remake_chunk(const Edition *edition, const NodeChunk *old) {
+    NodeChunk *own = chunk_new((uint32_t)edition->resources.n);
+
+    for (size_t slot = 0; own && slot < CHUNK_ROWS; slot++) {
+        if (old->nodes[slot])
+            own->nodes[slot] = node_record_ref(old->nodes[slot]);
+        if (old->pods[slot])
+            own->pods[slot] = pod_list_ref(old->pods[slot]);
+        own->taint_set[slot] = old->taint_set[slot];
+        write_columns(edition, own, slot);
+    }
+    return own;
 }
 
 /* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
@@ -235,7 +334,10 @@ static NodeChunk *own_chunk(Edition *edition, size_t i) {
 
     if (own)
         return own;
-    own = old ? chunk_copy(old, n_resources) : chunk_new(n_resources);
+    if (!old)
+        own = chunk_new(n_resources);
+    else
+        own = edition->has_new_columns ? remake_chunk(edition, old) : chunk_copy(old, n_resources);
     if (!own)
         return NULL;
     chunk_unref(old);
@@ -252,19 +354,19 @@ static int make_chunk(Edition *edition, size_t i) {
 
     if (is_old)
         edition->chunks[i] = chunk_ref(edition->before->chunks[i]);
-    if (is_old && !changed && edition->chunks[i]->n_resources == edition->resources.n)
+    if (is_old && !changed && !edition->has_new_columns)
         return 0;
     own = own_chunk(edition, i);
     if (!own)
         return error_origin(-ENOMEM);
     for (; r == 0 && changed; changed &= changed - 1) {
         size_t slot = (size_t)__builtin_ctzll(changed);
-        const Place *place = place_at(edition, i * CHUNK_ROWS + slot);
+        const Site *site = site_at(edition, i * CHUNK_ROWS + slot);
 
-        if (place)
-            r = fill_slot(edition, own, slot, place);
+        if (site)
+            r = fill_slot(edition, own, slot, site);
         else
-            clear_slot(own, slot, edition->resources.items);
+            clear_slot(edition, own, slot);
     }
     return error_trace(r);
 }
@@ -357,6 +459,7 @@ static const Words *make_words(const Edition *edition, const Snapshot *before) {
         return words_ref(snapshot_words(before));
     return words_new(edition->resources.items,
         edition->resources.n,
+        edition->n_left_out,
         edition->taint_sets.items,
         edition->taint_sets.n);
 }
@@ -366,6 +469,7 @@ static int edition_start(Edition *edition, const Rows *rows, const Snapshot *bef
 
     edition->rows = rows;
     edition->before = before ? snapshot_table(before) : NULL;
+    edition->n_left_out = before ? snapshot_words(before)->n_left_out : 0;
     edition->arena = arena_new(EDITION_BUDGET);
     if (!edition->arena)
         return error_origin(-ENOMEM);

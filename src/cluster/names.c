@@ -85,7 +85,7 @@ static void set_followers(NodeNames *names, const NodeNames *before) {
     for (size_t row = names->n_rows + 1; row-- > 0;) {
         uint32_t follower = next;
 
-        if (before && row < before->n_rows && row < names->n_rows) {
+        if (row < names->n_rows && had_row(before, row, names->names[row])) {
             uint32_t was =
                 atomic_load_explicit(&before->guesses[row].follower, memory_order_relaxed);
 

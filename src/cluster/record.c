@@ -77,25 +77,6 @@ static void drop_resources(const Resource *resources, size_t n) {
         text_drop(resources[i].name);
 }
 
-static bool labels_equal(const Labels *a, const Labels *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!str_eq(a->items[i].key, b->items[i].key) ||
-            !str_eq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
-}
-
-static bool resources_equal(const Resources *a, const Resources *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i].amount != b->items[i].amount || !str_eq(a->items[i].name, b->items[i].name))
-            return false;
-    return true;
-}
-
 /* --- nodes ----------------------------------------------------------------------- */
 
 static NodeRecord *node_record_of(const Node *node) {
@@ -242,24 +223,6 @@ static bool conditions_equal(const Node *a, const Node *b) {
     return true;
 }
 
-static bool image_equal(const Image *a, const Image *b) {
-    if (a->size != b->size || a->n_names != b->n_names)
-        return false;
-    for (size_t i = 0; a->names != b->names && i < a->n_names; i++)
-        if (!str_eq(a->names[i], b->names[i]))
-            return false;
-    return true;
-}
-
-static bool images_equal(const Node *a, const Node *b) {
-    if (a->n_images != b->n_images)
-        return false;
-    for (size_t i = 0; i < a->n_images; i++)
-        if (!image_equal(&a->images[i], &b->images[i]))
-            return false;
-    return true;
-}
-
 bool node_record_equal(const Node *a, const Node *b) {
     return a == b ||
            (str_eq(a->name, b->name) && str_eq(a->uid, b->uid) && a->created_at == b->created_at &&
@@ -267,7 +230,7 @@ bool node_record_equal(const Node *a, const Node *b) {
                taints_equal(&a->taints, &b->taints) && conditions_equal(a, b) &&
                labels_equal(&a->labels, &b->labels) &&
                labels_equal(&a->annotations, &b->annotations) &&
-               resources_equal(&a->allocatable, &b->allocatable) && images_equal(a, b));
+               resources_equal(&a->allocatable, &b->allocatable) && node_images_equal(a, b));
 }
 
 /* --- pods ------------------------------------------------------------------------ */
@@ -331,18 +294,17 @@ static bool shape_fill(PodShape *shape, Pool *pool, const Pod *pod) {
                pool, pod->tolerations.items, shape->n_tolerations, shape_tolerations(shape));
 }
 
-static PodShape *shape_new(Pool *pool, const Pod *pod, bool with_tolerations) {
-    size_t n_tolerations = with_tolerations ? pod->tolerations.n : 0;
+static PodShape *shape_new(Pool *pool, const Pod *pod) {
     PodShape *shape =
         block_new(sizeof(PodShape) + pod->labels.n * sizeof(Label) +
-                      pod->requests.n * sizeof(Resource) + n_tolerations * sizeof(Toleration),
+                      pod->requests.n * sizeof(Resource) + pod->tolerations.n * sizeof(Toleration),
             release_shape);
 
     if (!shape)
         return NULL;
     shape->n_labels = pod->labels.n;
     shape->n_requests = pod->requests.n;
-    shape->n_tolerations = n_tolerations;
+    shape->n_tolerations = pod->tolerations.n;
     if (!shape_fill(shape, pool, pod)) {
         block_drop(shape);
         return NULL;
@@ -362,7 +324,7 @@ static void wear_shape(Pod *pod, PodShape *shape) {
     pod->tolerations = (Tolerations){.items = shape_tolerations(shape), .n = shape->n_tolerations};
 }
 
-const Pod *pod_record_new(Pool *pool, const Pod *from, bool with_tolerations) {
+const Pod *pod_record_new(Pool *pool, const Pod *from) {
     size_t n_bytes = from->name.len + from->uid.len + from->resource_version.len;
     PodRecord *record = calloc(1, sizeof(*record) + n_bytes);
     char *at;
@@ -380,7 +342,7 @@ const Pod *pod_record_new(Pool *pool, const Pod *from, bool with_tolerations) {
     pod->started_at = from->started_at;
     pod->is_terminal = from->is_terminal;
     pod->is_terminating = from->is_terminating;
-    record->shape = shape_new(pool, from, with_tolerations);
+    record->shape = shape_new(pool, from);
     if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
         !text_take(pool, from->nominated_node_name, &pod->nominated_node_name))
         return pod_record_unref(pod);
@@ -401,17 +363,6 @@ const Pod *pod_record_unref(const Pod *pod) {
     block_drop(pod_record_of(pod)->shape);
     free(pod_record_of(pod));
     return NULL;
-}
-
-static bool tolerations_equal(const Tolerations *a, const Tolerations *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i].exists != b->items[i].exists || a->items[i].effect != b->items[i].effect ||
-            !str_eq(a->items[i].key, b->items[i].key) ||
-            !str_eq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
 }
 
 bool pod_record_equal(const Pod *a, const Pod *b) {

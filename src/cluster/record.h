@@ -39,10 +39,7 @@ size_t pool_size(const Pool *pool); /* parts in it */
 /* A copy of what is kept. @pool NULL: the record shares nothing. NULL when out of
  * memory. */
 const Node *node_record_new(Pool *pool, const Node *node);
-
-/* Tolerations are kept only @with_tolerations: they matter to a pod that is being placed,
- * not to one that runs. */
-const Pod *pod_record_new(Pool *pool, const Pod *pod, bool with_tolerations);
+const Pod *pod_record_new(Pool *pool, const Pod *pod);
 
 /* @node and @pod must come from the functions above. */
 const Node *node_record_ref(const Node *node);
@@ -52,7 +49,8 @@ const Pod *pod_record_unref(const Pod *pod); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const Node *, node_record_unref)
 DEFINE_CLEANUP(const Pod *, pod_record_unref)
 
-/* Whether the two say the same to every rule: resourceVersion does not count. An event
- * that changes nothing must not cost a snapshot. */
+/* Whether the two say the same: all that is kept, but for resourceVersion, which every
+ * heartbeat changes. An event that changes nothing must not cost a snapshot. What no rule
+ * reads (annotations, images, conditions but Ready, times) counts too: a snapshot shows it. */
 bool node_record_equal(const Node *a, const Node *b);
 bool pod_record_equal(const Pod *a, const Pod *b);

@@ -11,114 +11,114 @@
 
 #define POD_ROOMS_FIRST 4u
 
-static Place *place_free(Place *place) {
-    node_record_unref(place->node);
-    free(place->pods);
-    free(place);
+static Site *site_free(Site *site) {
+    node_record_unref(site->node);
+    free(site->pods);
+    free(site);
     return NULL;
 }
 
 void rows_done(Rows *rows) {
-    Place *place;
+    Site *site;
 
-    for (size_t i = 0; (place = set_next(&rows->places, &i)); i++) {
-        assert(place->n_promised == 0);           /* each was used or withdrawn */
-        assert(place->node || place->n_pods > 0); /* else it would have gone */
-        place_free(place);
+    for (size_t i = 0; (site = set_next(&rows->sites, &i)); i++) {
+        assert(site->n_promised == 0);          /* each was used or withdrawn */
+        assert(site->node || site->n_pods > 0); /* else it would have gone */
+        site_free(site);
     }
-    set_done(&rows->places);
+    set_done(&rows->sites);
     free(rows->by_row);
     free(rows->changed);
     *rows = (Rows){0};
 }
 
-static bool is_place(const void *item, const void *key) {
-    return str_eq(((const Place *)item)->name, *(const Str *)key);
+static bool is_site(const void *item, const void *key) {
+    return str_eq(((const Site *)item)->name, *(const Str *)key);
 }
 
-Place *rows_find(const Rows *rows, Str name) {
-    return set_find(&rows->places, hash_str(name), is_place, &name);
+Site *rows_find(const Rows *rows, Str name) {
+    return set_find(&rows->sites, hash_str(name), is_site, &name);
 }
 
-static Place *place_new(Str name) {
-    Place *place = calloc(1, sizeof(*place) + name.len);
+static Site *site_new(Str name) {
+    Site *site = calloc(1, sizeof(*site) + name.len);
 
-    if (!place)
+    if (!site)
         return NULL;
-    memcpy(place->text, name.ptr, name.len);
-    place->name = str_of(place->text, name.len);
-    return place;
+    memcpy(site->text, name.ptr, name.len);
+    site->name = str_of(site->text, name.len);
+    return site;
 }
 
-static Place *find_or_make(Rows *rows, Str name) {
-    Place *place = rows_find(rows, name);
+static Site *find_or_make(Rows *rows, Str name) {
+    Site *site = rows_find(rows, name);
 
-    if (place)
-        return place;
-    place = place_new(name);
-    if (place && set_add(&rows->places, hash_str(name), place) < 0)
-        place = place_free(place);
-    return place;
+    if (site)
+        return site;
+    site = site_new(name);
+    if (site && set_add(&rows->sites, hash_str(name), site) < 0)
+        site = site_free(site);
+    return site;
 }
 
-static void drop_if_idle(Rows *rows, Place *place) {
-    if (place->node || place->n_pods > 0 || place->n_promised > 0)
+static void drop_if_idle(Rows *rows, Site *site) {
+    if (site->node || site->n_pods > 0 || site->n_promised > 0)
         return;
-    (void)set_remove(&rows->places, hash_str(place->name), place);
-    place_free(place);
+    (void)set_remove(&rows->sites, hash_str(site->name), site);
+    site_free(site);
 }
 
-static int place_reserve(Place *place) {
-    size_t needed = (size_t)place->n_pods + place->n_promised + 1;
-    size_t n_rooms = place->n_rooms ? place->n_rooms : POD_ROOMS_FIRST;
+static int site_reserve(Site *site) {
+    size_t needed = (size_t)site->n_pods + site->n_promised + 1;
+    size_t n_rooms = site->n_rooms ? site->n_rooms : POD_ROOMS_FIRST;
     const Pod **pods;
 
-    if (needed <= place->n_rooms)
+    if (needed <= site->n_rooms)
         return 0;
     while (n_rooms < needed)
         n_rooms += n_rooms / 2;
-    pods = realloc(place->pods, n_rooms * sizeof(*pods));
+    pods = realloc(site->pods, n_rooms * sizeof(*pods));
     if (!pods)
         return error_origin(-ENOMEM);
-    place->pods = pods;
-    place->n_rooms = (uint32_t)n_rooms;
+    site->pods = pods;
+    site->n_rooms = (uint32_t)n_rooms;
     return 0;
 }
 
 int rows_promise_pod(Rows *rows, Str name) {
-    Place *place = find_or_make(rows, name);
+    Site *site = find_or_make(rows, name);
     int r;
 
-    if (!place)
+    if (!site)
         return error_origin(-ENOMEM);
-    r = place_reserve(place);
+    r = site_reserve(site);
     if (r < 0) {
-        drop_if_idle(rows, place);
+        drop_if_idle(rows, site);
         return error_trace(r);
     }
-    place->n_promised++;
+    site->n_promised++;
     return 0;
 }
 
 int rows_promise_node(Rows *rows, Str name) {
-    Place *place = find_or_make(rows, name);
+    Site *site = find_or_make(rows, name);
 
-    if (!place)
+    if (!site)
         return error_origin(-ENOMEM);
-    place->n_promised++;
+    site->n_promised++;
     return 0;
 }
 
 void rows_withdraw(Rows *rows, Str name) {
-    Place *place = rows_find(rows, name);
+    Site *site = rows_find(rows, name);
 
-    assert(place && place->n_promised > 0);
-    place->n_promised--;
-    drop_if_idle(rows, place);
+    assert(site && site->n_promised > 0);
+    site->n_promised--;
+    drop_if_idle(rows, site);
 }
 
 static int grow(Rows *rows, size_t n_rooms) {
-    Place **by_row = realloc(rows->by_row, n_rooms * sizeof(Place *));
+    Site **by_row = realloc(rows->by_row, n_rooms * sizeof(Site *));
     uint64_t *changed;
 
     if (!by_row)
@@ -128,7 +128,7 @@ static int grow(Rows *rows, size_t n_rooms) {
     if (!changed)
         return error_origin(-ENOMEM);
     rows->changed = changed;
-    memset(by_row + rows->n_rooms, 0, (n_rooms - rows->n_rooms) * sizeof(Place *));
+    memset(by_row + rows->n_rooms, 0, (n_rooms - rows->n_rooms) * sizeof(Site *));
     memset(changed + rows->n_rooms / CHUNK_ROWS, 0, (n_rooms - rows->n_rooms) / CHUNK_ROWS * 8);
     rows->n_rooms = n_rooms;
     return 0;
@@ -152,99 +152,99 @@ static void mark(Rows *rows, uint32_t row) {
     rows->changed[row / CHUNK_ROWS] |= bit;
 }
 
-static void mark_pods(Rows *rows, Place *place) {
-    place->has_pods_changed = true;
-    if (place->node)
-        mark(rows, place->row);
+static void mark_pods(Rows *rows, Site *site) {
+    site->has_pods_changed = true;
+    if (site->node)
+        mark(rows, site->row);
 }
 
 void rows_add_pod(Rows *rows, const Pod *pod) {
-    Place *place = rows_find(rows, pod->node_name);
+    Site *site = rows_find(rows, pod->node_name);
 
-    assert(place && place->n_promised > 0 && place->n_pods < place->n_rooms);
-    place->n_promised--;
-    place->pods[place->n_pods++] = pod;
-    mark_pods(rows, place);
+    assert(site && site->n_promised > 0 && site->n_pods < site->n_rooms);
+    site->n_promised--;
+    site->pods[site->n_pods++] = pod;
+    mark_pods(rows, site);
 }
 
-static uint32_t position_of(const Place *place, const Pod *pod) {
+static uint32_t position_of(const Site *site, const Pod *pod) {
     uint32_t i = 0;
 
-    while (i < place->n_pods && place->pods[i] != pod)
+    while (i < site->n_pods && site->pods[i] != pod)
         i++;
-    assert(i < place->n_pods);
+    assert(i < site->n_pods);
     return i;
 }
 
 void rows_remove_pod(Rows *rows, const Pod *pod) {
-    Place *place = rows_find(rows, pod->node_name);
+    Site *site = rows_find(rows, pod->node_name);
     uint32_t i;
 
-    assert(place);
-    i = position_of(place, pod);
-    place->n_pods--;
-    memmove(place->pods + i, place->pods + i + 1, (place->n_pods - i) * sizeof(*place->pods));
-    mark_pods(rows, place);
-    drop_if_idle(rows, place);
+    assert(site);
+    i = position_of(site, pod);
+    site->n_pods--;
+    memmove(site->pods + i, site->pods + i + 1, (site->n_pods - i) * sizeof(*site->pods));
+    mark_pods(rows, site);
+    drop_if_idle(rows, site);
 }
 
 void rows_replace_pod(Rows *rows, const Pod *old, const Pod *pod) {
-    Place *place = rows_find(rows, old->node_name);
+    Site *site = rows_find(rows, old->node_name);
 
-    assert(place);
-    place->pods[position_of(place, old)] = pod;
-    mark_pods(rows, place);
+    assert(site);
+    site->pods[position_of(site, old)] = pod;
+    mark_pods(rows, site);
 }
 
-static void give_row(Rows *rows, Place *place) {
+static void give_row(Rows *rows, Site *site) {
     size_t row = rows->first_free;
 
     while (row < rows->n_rows && rows->by_row[row])
         row++;
     assert(row < rows->n_rooms);
-    rows->by_row[row] = place;
+    rows->by_row[row] = site;
     rows->first_free = row + 1;
     if (row == rows->n_rows)
         rows->n_rows++;
     rows->n_nodes++;
     rows->has_set_changed = true;
-    place->row = (uint32_t)row;
-    place->has_pods_changed = true; /* whatever stood in this row before, it was not these */
+    site->row = (uint32_t)row;
+    site->has_pods_changed = true; /* whatever stood in this row before, it was not these */
 }
 
 void rows_set_node(Rows *rows, const Node *node) {
-    Place *place = rows_find(rows, node->name);
+    Site *site = rows_find(rows, node->name);
 
-    assert(place && place->n_promised > 0);
-    place->n_promised--;
-    if (place->node)
-        node_record_unref(place->node);
+    assert(site && site->n_promised > 0);
+    site->n_promised--;
+    if (site->node)
+        node_record_unref(site->node);
     else
-        give_row(rows, place);
-    place->node = node;
-    mark(rows, place->row);
+        give_row(rows, site);
+    site->node = node;
+    mark(rows, site->row);
 }
 
-void rows_remove_node(Rows *rows, Place *place) {
-    rows->by_row[place->row] = NULL;
-    if (place->row < rows->first_free)
-        rows->first_free = place->row;
+void rows_remove_node(Rows *rows, Site *site) {
+    rows->by_row[site->row] = NULL;
+    if (site->row < rows->first_free)
+        rows->first_free = site->row;
     while (rows->n_rows > 0 && !rows->by_row[rows->n_rows - 1])
         rows->n_rows--;
     rows->n_nodes--;
     rows->has_set_changed = true;
-    mark(rows, place->row);
-    place->node = node_record_unref(place->node);
-    drop_if_idle(rows, place);
+    mark(rows, site->row);
+    site->node = node_record_unref(site->node);
+    drop_if_idle(rows, site);
 }
 
 void rows_settle(Rows *rows) {
     for (size_t chunk = 0; chunk < rows->n_rooms / CHUNK_ROWS; chunk++) {
         for (uint64_t left = rows->changed[chunk]; left; left &= left - 1) {
-            Place *place = rows->by_row[chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left)];
+            Site *site = rows->by_row[chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left)];
 
-            if (place)
-                place->has_pods_changed = false;
+            if (site)
+                site->has_pods_changed = false;
         }
         rows->changed[chunk] = 0;
     }

@@ -3,10 +3,10 @@
 /*
  * Rows: nodes and the pods on them while they change.
  *
- * A Place is a node's name with what is known of it: the node, if there is one, and the
+ * A Site is a node's name with what is known of it: the node, if there is one, and the
  * pods that say they run there. Events of nodes and pods come in any order, so pods may
- * be at a place before its node is known, and stay when it is gone. A place with a node
- * has a row; a place with neither node nor pods is gone.
+ * be at a site before its node is known, and stay when it is gone. A site with a node
+ * has a row; a site with neither node nor pods is gone.
  *
  * Which rows differ from the last snapshot is kept with them; cluster/edition.h makes
  * the next one of it.
@@ -25,7 +25,7 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-typedef struct Place {
+typedef struct Site {
     Str name;
     const Node *node; /* a reference; NULL: nobody has told of it (yet) */
     uint32_t row;     /* while it has a node */
@@ -35,11 +35,11 @@ typedef struct Place {
     bool has_pods_changed; /* since the last snapshot */
     const Pod **pods;      /* borrowed, in the order they came */
     char text[];
-} Place;
+} Site;
 
 typedef struct Rows {
-    Set places;
-    Place **by_row; /* NULL: a free row */
+    Set sites;
+    Site **by_row;  /* NULL: a free row */
     size_t n_rows;  /* the last one is taken */
     size_t n_rooms; /* of by_row; a multiple of CHUNK_ROWS */
     size_t n_nodes;
@@ -52,9 +52,9 @@ typedef struct Rows {
 void rows_done(Rows *rows);
 
 /* NULL when there is none. */
-Place *rows_find(const Rows *rows, Str name);
+Site *rows_find(const Rows *rows, Str name);
 
-/* Room at the place @name for one more pod, or for its node, which the next
+/* Room at the site @name for one more pod, or for its node, which the next
  * rows_add_pod() or rows_set_node() uses; rows_withdraw() gives it back. 0, or -ENOMEM:
  * nothing was promised. */
 int rows_promise_pod(Rows *rows, Str name) MUST_CHECK;
@@ -64,14 +64,14 @@ void rows_withdraw(Rows *rows, Str name);
 /* Room for @n_more rows. 0, or -ENOMEM. */
 int rows_reserve(Rows *rows, size_t n_more) MUST_CHECK;
 
-/* At the place @pod says it runs, where there is room. */
+/* At the site @pod says it runs, where there is room. */
 void rows_add_pod(Rows *rows, const Pod *pod);
 void rows_remove_pod(Rows *rows, const Pod *pod);
-void rows_replace_pod(Rows *rows, const Pod *old, const Pod *pod); /* at the same place */
+void rows_replace_pod(Rows *rows, const Pod *old, const Pod *pod); /* at the same site */
 
 /* Takes the reference to @node. A new one gets the lowest free row; there must be room. */
 void rows_set_node(Rows *rows, const Node *node);
-void rows_remove_node(Rows *rows, Place *place);
+void rows_remove_node(Rows *rows, Site *site);
 
 /* A snapshot was made of it all. */
 void rows_settle(Rows *rows);

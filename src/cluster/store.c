@@ -115,9 +115,9 @@ static const Pod *find_pod(const Set *pods, PodKey key) {
 }
 
 const Node *store_find_node(const Store *store, Str name) {
-    const Place *place = rows_find(&store->rows, name);
+    const Site *site = rows_find(&store->rows, name);
 
-    return place ? place->node : NULL;
+    return site ? site->node : NULL;
 }
 
 const Pod *store_find_pod(const Store *store, Str namespace, Str name) {
@@ -136,7 +136,7 @@ static bool is_nominated(const Pod *pod) {
            !str_is_empty(pod->nominated_node_name);
 }
 
-static bool is_same_place(const Pod *a, const Pod *b) {
+static bool is_same_site(const Pod *a, const Pod *b) {
     return is_counted(a) && is_counted(b) && str_eq(a->node_name, b->node_name);
 }
 
@@ -163,7 +163,7 @@ static const Pod *pod_record_for(Store *store, const Pod *known, const Pod *pod)
 
     if (known && pod_record_equal(known, &kept))
         return pod_record_ref(known);
-    return pod_record_new(store->pool, &kept, true);
+    return pod_record_new(store->pool, &kept);
 }
 
 static const Node *node_record_for(Store *store, const Node *known, const Node *node) {
@@ -193,7 +193,7 @@ static void settle(Store *store, Str uid) {
 /* --- changing a pod: room first, then what cannot fail ------------------------------ */
 
 static bool needs_room(const Pod *old, const Pod *record) {
-    return is_counted(record) && !(old && is_same_place(old, record));
+    return is_counted(record) && !(old && is_same_site(old, record));
 }
 
 static void withdraw_room(Store *store, const Pod *old, const Pod *record) {
@@ -238,7 +238,7 @@ static void drop_pod(Store *store, const Pod *pod) {
 }
 
 static void move_pod(Store *store, const Pod *old, const Pod *record) {
-    if (old && is_same_place(old, record)) {
+    if (old && is_same_site(old, record)) {
         rows_replace_pod(&store->rows, old, record);
         return;
     }
@@ -302,10 +302,10 @@ int store_apply_node(Store *store, const Node *node) {
 }
 
 int store_remove_node(Store *store, Str name) {
-    Place *place = rows_find(&store->rows, name);
+    Site *site = rows_find(&store->rows, name);
 
-    if (place && place->node)
-        rows_remove_node(&store->rows, place);
+    if (site && site->node)
+        rows_remove_node(&store->rows, site);
     return 0;
 }
 
@@ -458,11 +458,11 @@ static int end_nodes(Store *store) {
     if (r < 0)
         return error_trace(r);
     for (size_t row = store->rows.n_rows; row-- > 0;) {
-        Place *place = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
+        Site *site = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
 
-        if (place &&
-            !set_find(&store->staged_nodes.current, hash_str(place->name), is_node, &place->name))
-            rows_remove_node(&store->rows, place);
+        if (site &&
+            !set_find(&store->staged_nodes.current, hash_str(site->name), is_node, &site->name))
+            rows_remove_node(&store->rows, site);
     }
     for (size_t i = 0; i < store->staged_nodes.n; i++) {
         const Node *node = listed_node(store, i);
@@ -611,6 +611,15 @@ int store_forget(Store *store, Str uid) {
     return 0;
 }
 
+const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec) {
+    const LedgerEntry *entry = ledger_find(&store->ledger, uid);
+
+    if (!entry)
+        return NULL;
+    *ret_until_nsec = entry->until_nsec;
+    return entry->pod;
+}
+
 size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
     size_t n = 0, i = 0;
     const Pod *pod;
@@ -632,14 +641,21 @@ bool store_is_dirty(const Store *store) {
     return !store->published || store->rows.n_changed > 0 || store->has_nominated_changed;
 }
 
-static int compare_keys(const void *a, const void *b) {
+/* The highest priority first: the more important a pod, the less it may be forgotten. Then by
+ * key: the order in which they came must not decide who is over the ceiling. */
+static int compare_nominated(const void *a, const void *b) {
     const Pod *x = *(const Pod *const *)a, *y = *(const Pod *const *)b;
-    int order = str_cmp(x->namespace, y->namespace);
+    int order = (x->priority < y->priority) - (x->priority > y->priority);
 
+    if (order == 0)
+        order = str_cmp(x->namespace, y->namespace);
     return order ? order : str_cmp(x->name, y->name);
 }
 
-/* By key: the order in which they came must not decide who is over the ceiling. */
+static int compare_uids(const void *a, const void *b) {
+    return str_cmp((*(const Pod *const *)a)->uid, (*(const Pod *const *)b)->uid);
+}
+
 static size_t collect_nominated(const Store *store, const Pod **pods) {
     const Pod *pod;
     size_t n = 0;
@@ -649,7 +665,7 @@ static size_t collect_nominated(const Store *store, const Pod **pods) {
             !ledger_find(&store->ledger, pod->uid))
             pods[n++] = pod;
     if (n > 0)
-        qsort(pods, n, sizeof(*pods), compare_keys);
+        qsort(pods, n, sizeof(*pods), compare_nominated);
     return n < TABLE_NOMINATED_MAX ? n : TABLE_NOMINATED_MAX;
 }
 
@@ -659,6 +675,8 @@ static size_t collect_assumed(const Store *store, const Pod **pods) {
 
     for (size_t i = 0; (entry = set_next(&store->ledger.entries, &i)); i++)
         pods[n++] = entry->pod;
+    if (n > 0)
+        qsort(pods, n, sizeof(*pods), compare_uids);
     return n;
 }
 
@@ -710,5 +728,6 @@ void store_figures(const Store *store, StoreFigures *ret) {
         .n_assumed = ledger_count(&store->ledger),
         .n_chunks_copied = store->n_chunks_copied,
         .n_parts = pool_size(store->pool),
+        .n_resources_left_out = store->published ? snapshot_words(store->published)->n_left_out : 0,
     };
 }

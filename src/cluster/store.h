@@ -82,6 +82,10 @@ int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing chan
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 int store_forget(Store *store, Str uid); /* unknown UIDs are passed over */
 
+/* The pod as it is assumed, its node_name where, and until when; NULL when it is not. Borrowed
+ * until the store changes. */
+const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec);
+
 /* Drops entries that are over; how many. INT64_MAX through @ret_next when none is left. */
 size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next);
 
@@ -98,6 +102,8 @@ typedef struct StoreFigures {
     size_t n_nodes, n_pods, n_assumed; /* pods: all that are kept, finished ones are not */
     size_t n_chunks_copied;            /* since the start: what publishing has cost */
     size_t n_parts;                    /* shared parts (cluster/record.h) */
+    size_t n_resources_left_out;       /* that nodes of the last snapshot offer, and that have no
+                                        * column in it: over TABLE_RESOURCES_MAX */
 } StoreFigures;
 
 void store_figures(const Store *store, StoreFigures *ret);

@@ -201,6 +201,9 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     return 0;
 }
 
+/* No row has as many pods: what its list was changed to has not been counted yet. */
+#define UNCOUNTED UINT32_MAX
+
 /* --- as it would be ----------------------------------------------------------------- */
 
 /* The chunk of @row as one that may be changed: copied the first time. */
@@ -219,20 +222,31 @@ static NodeChunk *chunk_to_change(
     return (NodeChunk *)(uintptr_t)chunks[i]; /* ours: copied above, or before */
 }
 
+/* Only the list; the row is counted once, after all changes. */
 static int apply_change(
     const NodeTable *table, const NodeChunk **chunks, const PodChange *change, Arena *arena) {
     size_t slot = table_slot(change->row);
     NodeChunk *chunk = chunk_to_change(table, chunks, change->row, arena);
-    int r;
 
     if (!chunk)
         return error_origin(-ENOMEM);
-    r = change->add
+    chunk->n_pods[slot] = UNCOUNTED;
+    return error_trace(
+        change->add
             ? pod_list_with(chunk->pods[slot], change->add, arena, &chunk->pods[slot])
-            : pod_list_without(chunk->pods[slot], change->remove, arena, &chunk->pods[slot]);
-    if (r == 0)
-        chunk_count_pods(chunk, slot, table->resources);
-    return error_trace(r);
+            : pod_list_without(chunk->pods[slot], change->remove, arena, &chunk->pods[slot]));
+}
+
+static void count_rows(const NodeTable *table, const NodeChunk **chunks) {
+    for (size_t i = 0; i < table->n_chunks; i++) {
+        NodeChunk *chunk = (NodeChunk *)(uintptr_t)chunks[i];
+
+        if (chunk == table->chunks[i])
+            continue;
+        for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
+            if (chunk->n_pods[slot] == UNCOUNTED)
+                chunk_count_pods(chunk, slot, table->resources);
+    }
 }
 
 int table_change(const NodeTable *table, const PodChange *changes, size_t n_changes, Arena *arena,
@@ -246,6 +260,8 @@ int table_change(const NodeTable *table, const PodChange *changes, size_t n_chan
     for (size_t i = 0; r == 0 && i < n_changes; i++)
         if (changes[i].row < table->n_rows)
             r = apply_change(table, chunks, &changes[i], arena);
+    if (r == 0)
+        count_rows(table, chunks);
     *ret = *table;
     ret->chunks = chunks;
     return error_trace(r);

@@ -28,10 +28,11 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-/* Distinct resource names in one table. cpu and memory always have a column; of
- * names beyond the ceiling amounts are not counted. */
+/* Distinct resource names in one table. cpu and memory always have a column, and what some
+ * node offers; of names beyond the ceiling amounts are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
+/* Of more the first by priority, then by namespace and name. */
 #define TABLE_NOMINATED_MAX 1024u
 
 #define TABLE_CPU 0u
@@ -53,8 +54,8 @@ typedef struct NodeTable {
     const Pod *const *nominated;
     size_t n_nominated;
 
-    /* Pods that were bound by us and that no watch shows yet: who they are and where. They are
-     * among the pods of their row. */
+    /* Pods that were bound by us and that no watch shows yet: who they are and where, sorted by
+     * UID. They are among the pods of their row. */
     const Pod *const *assumed;
     size_t n_assumed;
 } NodeTable;
@@ -90,7 +91,7 @@ static inline uint32_t table_find(const NodeTable *table, Str name) {
     return names_find(table->names, name);
 }
 
-/* SIZE_MAX when no node and no pod of the table has it. */
+/* SIZE_MAX: it has no column. Then no node of the table offers it, or it was one too many. */
 size_t table_find_resource(const NodeTable *table, Str name);
 
 /* Builds the table of @nodes, without pods. Everything is borrowed and must live as long

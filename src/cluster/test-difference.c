@@ -24,6 +24,10 @@ static Snapshot *load(const char *text) {
     NODE("b", "}")                                                                                 \
     "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" name "\"" more "}\n"
 #define ON_B "\"spec\":{\"nodeName\":\"b\"}"
+#define ASKS(name, amount)                                                                         \
+    "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"                \
+    "\"" name "\":" amount "}}}]}"
+#define OFFERS_X NODE("a", "},\"status\":{\"allocatable\":{\"x\":1}}")
 
 /* Each pair differs in one thing. */
 static void test_lines(void **state) {
@@ -135,11 +139,24 @@ static void test_lines(void **state) {
                 "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"
                 "\"cpu\":\"1\",\"y\":2}}}]}"),
             "node b: requested cpu is 250m here, 1 there\n"
-            "node b: requested x is 1 here, 0 there\n"
-            "node b: requested y is 0 here, 2 there\n"
             "pod shop/p: request cpu is 250m here, 1 there\n"
             "pod shop/p: request x is 1 here, absent there\n"
             "pod shop/p: request y is absent here, 2 there\n"},
+
+        /* A column on one side only; the pods there and here ask for the same, or not. */
+        {OFFERS_X POD("p", ASKS("x", "1")),
+            NODE("a", "}") POD("p", ASKS("x", "1")),
+            "node a: allocatable x is 1 here, absent there\n"},
+        {NODE("a", "}") POD("p", ASKS("x", "1")),
+            OFFERS_X POD("p", ASKS("x", "2")),
+            "node a: allocatable x is absent here, 1 there\n"
+            "node b: requested x is 1 here, 2 there\n"
+            "pod shop/p: request x is 1 here, 2 there\n"},
+        {OFFERS_X POD("p", ASKS("x", "3")),
+            NODE("a", "}") POD("p", "}," ON_B),
+            "node a: allocatable x is 1 here, absent there\n"
+            "node b: requested x is 3 here, 0 there\n"
+            "pod shop/p: request x is 3 here, absent there\n"},
     };
 
     (void)state;

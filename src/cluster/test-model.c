@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/num.h"
 #include "cluster/record.h"
 #include "cluster/store.h"
@@ -15,6 +16,8 @@
 #define HISTORY 32u
 #define STAGED_MAX 4096u
 #define NOBODY UINT32_MAX
+/* That no other node offers: those of many nodes are more than there are columns. */
+#define OWN_RESOURCES 9u
 
 /* --- the universe: objects are functions of a few numbers --------------------------- */
 
@@ -61,7 +64,7 @@ typedef struct MadeNode {
     Label labels[2], annotations[1];
     Taint taints[2];
     Condition conditions[2];
-    Resource resources[4];
+    Resource resources[4 + OWN_RESOURCES];
     Str image_names[2];
     Image images[1];
 } MadeNode;
@@ -114,7 +117,11 @@ static void make_node(MadeNode *made, unsigned index, unsigned v, unsigned noise
     made->resources[1] = (Resource){STR("memory"), v * 1000};
     made->resources[2] = (Resource){STR("gpu"), odd_amount(v + 1, v)};
     made->resources[3] = (Resource){text(texts, "rare-%u", v % 5), 7};
+    for (unsigned i = 0; i < OWN_RESOURCES; i++)
+        made->resources[4 + i] = (Resource){text(texts, "own-%u-%u", index, i), v % (i + 2)};
     node->allocatable = (Resources){.items = made->resources, .n = v > 200 ? 4 : v % 4};
+    if (v > 160)
+        node->allocatable.n = ELEMENTS_OF(made->resources);
 }
 
 typedef struct MadePod {
@@ -139,7 +146,7 @@ static void make_pod_lists(MadePod *made, unsigned v) {
     made->resources[0] = (Resource){STR("cpu"), odd_amount(v, v * 10)};
     made->resources[1] = (Resource){STR("memory"), v * 50};
     made->resources[2] = (Resource){STR("gpu"), odd_amount(v + 2, 1)};
-    made->resources[3] = (Resource){text(texts, "scarce-%u", v % 5), 3};
+    made->resources[3] = (Resource){text(texts, v & 1 ? "scarce-%u" : "rare-%u", v % 5), 3};
     pod->requests = (Resources){.items = made->resources, .n = v > 200 ? 4 : v % 4};
     made->tolerations[0] = (Toleration){.key = STR("only"), .exists = true};
     made->tolerations[1] = (Toleration){.key = STR("mine"), .value = STR("x"), .effect = v % 4};
@@ -387,13 +394,10 @@ static int64_t positive(int64_t amount) {
 
 static const char *check_amounts(Model *model, const NodeTable *table, unsigned row,
     const Resources *allocatable, const Expected *expected) {
-    size_t n_named = 0;
-
     for (size_t i = 0; i < table->n_resources; i++) {
         Str name = table->resources[i];
         int64_t offered = positive(resources_get(allocatable, name)), requested = 0;
 
-        n_named += resources_find(allocatable, name) != NULL;
         for (size_t j = 0; j < expected->n; j++)
             requested = num_add_sat(
                 requested, positive(resources_get(&expected->pods[j].pod.requests, name)));
@@ -402,13 +406,6 @@ static const char *check_amounts(Model *model, const NodeTable *table, unsigned 
             table_amount(table, row, i, AMOUNT_FREE) != offered - requested)
             return WRONG(model, "row %u: amounts of %.*s", row, STR_FMT(name));
     }
-    if (n_named != allocatable->n)
-        return WRONG(model, "row %u: a resource without a column", row);
-    for (size_t j = 0; j < expected->n; j++)
-        for (size_t k = 0; k < expected->pods[j].pod.requests.n; k++)
-            if (table_find_resource(table, expected->pods[j].pod.requests.items[k].name) ==
-                SIZE_MAX)
-                return WRONG(model, "row %u: a request without a column", row);
     return NULL;
 }
 
@@ -506,6 +503,35 @@ static const char *check_figures(Model *model) {
     return NULL;
 }
 
+/* Whatever nodes offer has a column, or else all are taken by what others offer. */
+static const char *check_columns(Model *model, const NodeTable *table) {
+    _cleanup_(map_done) Map names = MAP_INIT;
+    size_t n_with = 0, n_without = 0;
+    StoreFigures figures;
+
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const Node *node = table_node(table, row);
+
+        for (size_t i = 0; node && i < node->allocatable.n; i++) {
+            const Resource *resource = &node->allocatable.items[i];
+            size_t column = table_find_resource(table, resource->name);
+
+            if (resource->amount <= 0 || map_find(&names, resource->name) != MAP_NONE)
+                continue;
+            if (map_add(&names, resource->name, 0) < 0)
+                abort();
+            n_with += column != SIZE_MAX && column != TABLE_CPU && column != TABLE_MEMORY;
+            n_without += column == SIZE_MAX;
+        }
+    }
+    store_figures(model->store, &figures);
+    if ((n_without > 0 && n_with != TABLE_RESOURCES_MAX - 2) ||
+        figures.n_resources_left_out != n_without)
+        return WRONG(model, "%zu columns, %zu names without one", n_with, n_without);
+    model->tally.n_over += n_without > 0;
+    return NULL;
+}
+
 static const char *check_table(Model *model, const NodeTable *table) {
     const char *problem = NULL;
     size_t n_rows = 0, n_sets_max;
@@ -522,6 +548,8 @@ static const char *check_table(Model *model, const NodeTable *table) {
     for (unsigned row = 0; !problem && row < table->n_chunks * CHUNK_ROWS; row++)
         problem = row < n_rows && model->rows[row] != NOBODY ? check_row(model, table, row)
                                                              : check_empty_row(model, table, row);
+    if (!problem)
+        problem = check_columns(model, table);
     return problem ? problem : check_nominated(model, table);
 }
 

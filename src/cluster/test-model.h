@@ -34,6 +34,7 @@ typedef struct ModelOptions {
 
 typedef struct ModelTally {
     size_t n_events, n_published, n_failed, n_bound, n_full, n_lists, n_expired;
+    size_t n_over; /* snapshots with more resources than columns */
 } ModelTally;
 
 /* NULL, or what is wrong (static). @tally may be NULL. */

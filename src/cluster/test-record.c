@@ -124,7 +124,7 @@ static void check_pod_copy(Pool *pool) {
     full.labels[0].value = on_heap(full.labels[0].value, &at);
     full.resources[1].name = on_heap(full.resources[1].name, &at);
     full.tolerations[0].key = on_heap(full.tolerations[0].key, &at);
-    record = pod_record_new(pool, &full.pod, true);
+    record = pod_record_new(pool, &full.pod);
     free(heap);
     memset(&full, 0, sizeof(full));
     pool_free(pool);
@@ -144,7 +144,7 @@ static void test_copies(void **state) {
 static void test_empty(void **state) {
     _cleanup_(pool_freep) Pool *pool = pool_new();
     const Node *node = node_record_new(pool, &(Node){0});
-    const Pod *pod = pod_record_new(pool, &(Pod){0}, true);
+    const Pod *pod = pod_record_new(pool, &(Pod){0});
 
     (void)state;
     assert_true(node_record_equal(node, &(Node){0}));
@@ -154,22 +154,6 @@ static void test_empty(void **state) {
     assert_null(node_record_unref(NULL));
     assert_null(pod_record_unref(NULL));
     assert_null(pool_free(NULL));
-}
-
-static void test_tolerations(void **state) {
-    FullPod full;
-    const Pod *with, *without;
-
-    (void)state;
-    fill_pod(&full);
-    with = pod_record_new(NULL, &full.pod, true);
-    without = pod_record_new(NULL, &full.pod, false);
-    assert_int_equal(with->tolerations.n, 1);
-    assert_text("key", with->tolerations.items[0].key, "only");
-    assert_int_equal(without->tolerations.n, 0);
-    assert_false(pod_record_equal(with, without));
-    pod_record_unref(with);
-    pod_record_unref(without);
 }
 
 /* --- sharing ---------------------------------------------------------------------- */
@@ -182,18 +166,18 @@ static void test_pods_of_one_template(void **state) {
 
     (void)state;
     fill_pod(&full);
-    a = pod_record_new(pool, &full.pod, true);
+    a = pod_record_new(pool, &full.pod);
     n_parts = pool_size(pool);
     full.pod.name = STR("pod-b");
     full.pod.uid = STR("uid-b");
-    b = pod_record_new(pool, &full.pod, true);
+    b = pod_record_new(pool, &full.pod);
     assert_int_equal(pool_size(pool), n_parts);
     assert_ptr_equal(a->labels.items, b->labels.items);
     assert_ptr_equal(a->requests.items, b->requests.items);
     assert_ptr_equal(a->tolerations.items, b->tolerations.items);
     assert_ptr_equal(a->node_name.ptr, b->node_name.ptr);
     full.pod.priority++;
-    other = pod_record_new(pool, &full.pod, true);
+    other = pod_record_new(pool, &full.pod);
     assert_int_equal(pool_size(pool), n_parts + 1); /* another shape of the same texts */
     assert_ptr_equal(a->labels.items[0].key.ptr, other->labels.items[0].key.ptr);
     assert_true(a->labels.items != other->labels.items);
@@ -232,14 +216,14 @@ static void test_sweep(void **state) {
 
     (void)state;
     fill_pod(&full);
-    kept = pod_record_new(pool, &full.pod, true);
+    kept = pod_record_new(pool, &full.pod);
     n_parts = pool_size(pool);
     for (size_t i = 0; i < ELEMENTS_OF(gone); i++) {
         char text[16];
 
         (void)snprintf(text, sizeof(text), "app-%zu", i);
         full.labels[0].value = str_from_c(text);
-        gone[i] = pod_record_new(pool, &full.pod, true);
+        gone[i] = pod_record_new(pool, &full.pod);
     }
     assert_int_equal(pool_size(pool), n_parts + 200); /* a text and a shape each */
     assert_int_equal(pool_sweep(pool), 0);
@@ -256,7 +240,7 @@ static void test_sweep(void **state) {
 
 static void test_references(void **state) {
     const Node *node = node_record_new(NULL, &(Node){.name = STR("a")});
-    const Pod *pod = pod_record_new(NULL, &(Pod){.name = STR("b")}, false);
+    const Pod *pod = pod_record_new(NULL, &(Pod){.name = STR("b")});
 
     (void)state;
     assert_ptr_equal(node_record_ref(node), node);
@@ -357,7 +341,7 @@ static void test_pod_equality(void **state) {
 
     (void)state;
     fill_pod(&full);
-    record = pod_record_new(NULL, &full.pod, true);
+    record = pod_record_new(NULL, &full.pod);
     POD_CHANGES(CHECK_POD)
     fill_pod(&full);
     full.pod.resource_version = STR("8");
@@ -369,7 +353,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_tolerations),
         cmocka_unit_test(test_pods_of_one_template),
         cmocka_unit_test(test_nodes_of_one_kind),
         cmocka_unit_test(test_sweep),

@@ -30,14 +30,15 @@ static int make_scene(void **state) {
     scene->node =
         node_record_new(scene->pool, &(Node){.name = name, .labels = {.items = &label, .n = 1}});
     scene->waiting =
-        pod_record_new(scene->pool, &(Pod){.name = STR("p"), .nominated_node_name = name}, false);
+        pod_record_new(scene->pool, &(Pod){.name = STR("p"), .nominated_node_name = name});
     nominated[0] = scene->waiting;
     chunk->nodes[0] = node_record_ref(scene->node);
     chunk->taint_set[0] = 1;
     assert_int_equal(names_new(&name, 1, NULL, &names), 0);
     table.names = names;
     table.nominated = nominated;
-    assert_int_equal(snapshot_new(&table, words_new(resources, 3, sets, 2), &scene->snapshot), 0);
+    assert_int_equal(
+        snapshot_new(&table, words_new(resources, 3, 0, sets, 2), &scene->snapshot), 0);
     taint.value = label.value = resources[2] = STR("overwritten");
     *state = scene;
     return 0;

@@ -181,49 +181,172 @@ static void test_silence(void **state) {
     assert_ptr_equal(before, after);
 }
 
-/* A resource nobody had before: every chunk gets a column, once. */
+/* A resource that no node offered before: every chunk gets a column, once, and what pods have
+ * asked for all along counts. */
 static void test_new_resource(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
-    Resource gpu = {STR("gpu"), 3};
+    Resource gpu = {STR("gpu"), 3}, offered = {STR("gpu"), 8};
     Pod pod = pod_of("p", "u", "node-0");
+    Node node = node_of("node-1");
     const NodeTable *table;
     size_t n_copied, column;
 
     pod.requests = (Resources){.items = &gpu, .n = 1};
+    node.allocatable = (Resources){.items = &offered, .n = 1};
     add_many(store);
+    assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
     before = publish(store);
     n_copied = chunks_copied(store);
-    assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
+    assert_true(table_find_resource(snapshot_table(before), STR("gpu")) == SIZE_MAX);
+    assert_int_equal(store_apply_node(store, &node), 0);
     after = publish(store);
     table = snapshot_table(after);
     column = table_find_resource(table, STR("gpu"));
     assert_int_equal(chunks_copied(store), n_copied + 4);
-    assert_true(table_find_resource(snapshot_table(before), STR("gpu")) == SIZE_MAX);
     assert_int_equal(column, 2);
     for (size_t i = 0; i < table->n_chunks; i++)
         assert_int_equal(table->chunks[i]->n_resources, 3);
+    assert_int_equal(table_amount(table, 0, column, AMOUNT_REQUESTED), 3);
     assert_int_equal(table_amount(table, 0, column, AMOUNT_FREE), -3);
-    assert_int_equal(table_amount(table, 1, column, AMOUNT_FREE), 0);
+    assert_int_equal(table_amount(table, 1, column, AMOUNT_FREE), 8);
+    assert_int_equal(table_amount(table, 2, column, AMOUNT_FREE), 0);
 }
 
-/* Over the ceiling of names amounts are not counted. */
-static void test_too_many_resources(void **state) {
-    Store *store = *state;
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+static void offer(Store *store, const char *name, const char *resource, int64_t amount) {
+    Resource offered = {str_from_c(resource), amount};
+    Node node = node_of(name);
 
-    for (unsigned i = 0; i < TABLE_RESOURCES_MAX; i++) {
+    node.allocatable = (Resources){.items = &offered, .n = 1};
+    assert_int_equal(store_apply_node(store, &node), 0);
+}
+
+static void offer_numbered(Store *store, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; i++) {
         char name[32], resource[32];
-        Resource amount = {numbered(resource, sizeof(resource), "r", i), 1};
-        Node node = {.name = numbered(name, sizeof(name), "node", i),
-            .allocatable = {.items = &amount, .n = 1}};
 
-        assert_int_equal(store_apply_node(store, &node), 0);
+        (void)numbered(name, sizeof(name), "node", i);
+        (void)numbered(resource, sizeof(resource), "r", i);
+        offer(store, name, resource, i + 1);
     }
-    snapshot = publish(store);
-    assert_int_equal(snapshot_table(snapshot)->n_resources, TABLE_RESOURCES_MAX);
-    assert_true(table_find_resource(snapshot_table(snapshot), STR("r-125")) != SIZE_MAX);
-    assert_true(table_find_resource(snapshot_table(snapshot), STR("r-126")) == SIZE_MAX);
+}
+
+/* What there is of @resource on @node in what would be published now; -1: it has no column. */
+static int64_t offered_on(Store *store, const char *node, const char *resource) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
+    const NodeTable *table = snapshot_table(snapshot);
+    size_t column = table_find_resource(table, str_from_c(resource));
+
+    return column == SIZE_MAX
+               ? -1
+               : table_amount(
+                     table, table_find(table, str_from_c(node)), column, AMOUNT_ALLOCATABLE);
+}
+
+static size_t n_left_out(const Store *store) {
+    StoreFigures figures;
+
+    store_figures(store, &figures);
+    return figures.n_resources_left_out;
+}
+
+/* Whoever may make pods must not be able to take columns from nodes, nor may a node by naming
+ * what it has none of. */
+static void test_names_of_pods(void **state) {
+    Store *store = *state;
+
+    add_node(store, "a");
+    offer(store, "none", "junk", 0);
+    assert_int_equal(offered_on(store, "none", "junk"), -1);
+    for (unsigned i = 0; i < 2 * TABLE_RESOURCES_MAX; i++) {
+        char name[32], resource[32];
+        Resource amount = {numbered(resource, sizeof(resource), "junk", i), i % 2};
+        Pod pod = pod_of("", "", "a");
+
+        pod.name = pod.uid = numbered(name, sizeof(name), "p", i);
+        pod.requests = (Resources){.items = &amount, .n = 1};
+        assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
+        offer(store, name, resource, 0);
+    }
+    offer(store, "b", "nvidia.com/gpu", 8);
+    assert_int_equal(offered_on(store, "b", "nvidia.com/gpu"), 8);
+    assert_int_equal(offered_on(store, "b", "junk-1"), -1);
+    assert_int_equal(n_left_out(store), 0);
+}
+
+/* Over the ceiling of names amounts are not counted; a name that nobody offers any more makes
+ * room for one that was left out. */
+static void test_too_many_resources(void **state) {
+    enum { ROOM = TABLE_RESOURCES_MAX - 2 }; /* beside cpu and memory */
+    Store *store = *state;
+    Resource asked = {STR("r-126"), 5};
+    Pod pod = pod_of("p", "u", "node-3");
+    size_t n_copied;
+
+    pod.requests = (Resources){.items = &asked, .n = 1};
+    assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
+    offer_numbered(store, 0, ROOM);
+    assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
+    assert_int_equal(n_left_out(store), 0);
+
+    offer_numbered(store, ROOM, ROOM + 3);
+    assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
+    assert_int_equal(offered_on(store, "node-126", "r-126"), -1);
+    assert_int_equal(n_left_out(store), 3);
+
+    /* Neither news without names nor those who stay out make all chunks anew. */
+    n_copied = chunks_copied(store);
+    assert_int_equal(apply_pod(store, "q", "v", "node-70"), STORE_BOUND);
+    assert_int_equal(count_on(store, "node-70"), 1);
+    offer(store, "node-128", "r-128", 7);
+    assert_int_equal(offered_on(store, "node-128", "r-128"), -1);
+    assert_int_equal(chunks_copied(store), n_copied + 2);
+    assert_int_equal(n_left_out(store), 3);
+
+    /* One that is left out goes. */
+    assert_int_equal(store_remove_node(store, STR("node-127")), 0);
+    assert_int_equal(offered_on(store, "node-128", "r-128"), -1);
+    assert_int_equal(n_left_out(store), 2);
+
+    /* Two columns become free: everybody has one, and all amounts are where they belong. */
+    assert_int_equal(store_remove_node(store, STR("node-1")), 0);
+    offer(store, "node-0", "r-0", 0);
+    assert_int_equal(offered_on(store, "node-126", "r-126"), 127);
+    assert_int_equal(offered_on(store, "node-128", "r-128"), 7);
+    assert_int_equal(offered_on(store, "node-2", "r-2"), 3);
+    assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
+    assert_int_equal(offered_on(store, "node-0", "r-0"), -1);
+    assert_int_equal(n_left_out(store), 0);
+    {
+        _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
+        const NodeTable *table = snapshot_table(snapshot);
+        size_t column = table_find_resource(table, STR("r-126"));
+
+        assert_int_equal(table_amount(table, 3, column, AMOUNT_REQUESTED), 5);
+        assert_int_equal(table_chunk(table, 70)->n_pods[table_slot(70)], 1);
+    }
+}
+
+/* After too many, few: the table is narrow again when the ceiling is next looked at. */
+static void test_fewer_resources(void **state) {
+    Store *store = *state;
+
+    offer_numbered(store, 0, TABLE_RESOURCES_MAX);
+    assert_int_equal(offered_on(store, "node-127", "r-127"), -1);
+    assert_int_equal(n_left_out(store), 2);
+    for (unsigned i = 10; i < TABLE_RESOURCES_MAX; i++) {
+        char name[32];
+
+        offer(store, (numbered(name, sizeof(name), "node", i)).ptr, "r-5", i);
+    }
+    assert_int_equal(offered_on(store, "node-127", "r-5"), 127);
+    assert_int_equal(offered_on(store, "node-9", "r-9"), 10);
+    assert_int_equal(n_left_out(store), 0);
+    {
+        _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
+
+        assert_int_equal(snapshot_table(snapshot)->n_resources, 12);
+    }
 }
 
 /* Sums stop at their limit and come back from it; negative amounts are none. */
@@ -569,6 +692,28 @@ static void test_assumed(void **state) {
     }
 }
 
+/* By UID, whoever came first: readers search them. */
+static void test_assumed_in_order(void **state) {
+    Store *store = *state;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    add_node(store, "a");
+    for (unsigned i = 0; i < 500; i++) {
+        char name[32];
+        Pod pod = pod_of("", "", "");
+
+        (void)snprintf(name, sizeof(name), "u-%03u", i * 7 % 500);
+        pod.name = pod.uid = str_from_c(name);
+        assert_int_equal(store_assume(store, &pod, STR("a"), 9), 0);
+    }
+    snapshot = publish(store);
+    table = snapshot_table(snapshot);
+    assert_int_equal(table->n_assumed, 500);
+    for (size_t i = 1; i < table->n_assumed; i++)
+        assert_true(str_cmp(table->assumed[i - 1]->uid, table->assumed[i]->uid) < 0);
+}
+
 /* The watch was faster than the answer to the Binding. */
 static void test_assumed_too_late(void **state) {
     Store *store = *state;
@@ -643,7 +788,7 @@ static void test_nominated(void **state) {
     assert_int_equal(count_nominated(store), 0);
 }
 
-/* Of too many the first by name, whoever came first. */
+/* Of too many the most important, then the first by name, whoever came first. */
 static void test_too_many_nominated(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -657,13 +802,17 @@ static void test_too_many_nominated(void **state) {
         (void)snprintf(name, sizeof(name), "p-%04u", i);
         pod.name = pod.uid = str_from_c(name);
         pod.nominated_node_name = STR("a");
+        pod.priority = i == 1060 ? INT64_MAX : i == 1070 ? 7 : i == 3 ? INT64_MIN : -5;
         assert_int_equal(store_apply_pod(store, &pod), 0);
     }
     snapshot = publish(store);
     table = snapshot_table(snapshot);
     assert_int_equal(table->n_nominated, TABLE_NOMINATED_MAX);
-    assert_text("first", table->nominated[0]->name, "p-0000");
-    assert_text("last", table->nominated[TABLE_NOMINATED_MAX - 1]->name, "p-1023");
+    assert_text("highest", table->nominated[0]->name, "p-1060");
+    assert_text("next", table->nominated[1]->name, "p-1070");
+    assert_text("first", table->nominated[2]->name, "p-0000");
+    assert_text("not the lowest", table->nominated[5]->name, "p-0004");
+    assert_text("last", table->nominated[TABLE_NOMINATED_MAX - 1]->name, "p-1022");
 }
 
 /* --- ceilings ---------------------------------------------------------------------- */
@@ -769,7 +918,9 @@ int main(void) {
         WITH_STORE(test_removed_node),
         WITH_STORE(test_silence),
         WITH_STORE(test_new_resource),
+        WITH_STORE(test_names_of_pods),
         WITH_STORE(test_too_many_resources),
+        WITH_STORE(test_fewer_resources),
         WITH_STORE(test_odd_amounts),
         WITH_STORE(test_many_taints),
         WITH_STORE(test_rows),
@@ -780,6 +931,7 @@ int main(void) {
         WITH_STORE(test_list_of_pods),
         WITH_STORE(test_list_without_news),
         cmocka_unit_test(test_assumed),
+        WITH_STORE(test_assumed_in_order),
         WITH_STORE(test_assumed_too_late),
         WITH_STORE(test_expiry),
         WITH_STORE(test_nominated),

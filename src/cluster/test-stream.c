@@ -23,6 +23,7 @@ static const Case cases[] = {
 static void test_streams(void **state) {
     const char *again = getenv("BERTH_TEST_SEED"); /* adds to the seeds of the cases */
     uint64_t more = again ? strtoull(again, NULL, 10) : 0;
+    size_t n_over = 0, n_published = 0;
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
@@ -36,7 +37,10 @@ static void test_streams(void **state) {
         assert_null(problem);
         assert_true(tally.n_published > 100); /* and everything has come up */
         assert_true(tally.n_bound > 0 && tally.n_lists > 0 && tally.n_expired > 0);
+        n_over += tally.n_over;
+        n_published += tally.n_published;
     }
+    assert_true(n_over > 100 && n_over < n_published - 100);
 }
 
 int main(void) {

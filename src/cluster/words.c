@@ -38,8 +38,8 @@ static Taint *copy_taints(Taint *to, char **at, const Taints *from) {
 }
 
 /* One block: the struct, names, lists, taints of all lists, and their texts. */
-const Words *words_new(
-    const Str *resources, size_t n_resources, const Taints *taint_sets, size_t n_taint_sets) {
+const Words *words_new(const Str *resources, size_t n_resources, size_t n_left_out,
+    const Taints *taint_sets, size_t n_taint_sets) {
     Words *words = malloc(words_size(resources, n_resources, taint_sets, n_taint_sets));
     size_t n_taints = 0;
     Taint *taint;
@@ -47,7 +47,12 @@ const Words *words_new(
 
     if (!words)
         return NULL;
-    *words = (Words){.ref = REF_ONE, .n_resources = n_resources, .n_taint_sets = n_taint_sets};
+    *words = (Words){
+        .ref = REF_ONE,
+        .n_resources = n_resources,
+        .n_left_out = n_left_out,
+        .n_taint_sets = n_taint_sets,
+    };
     words->resources = (Str *)(words + 1);
     words->taint_sets = (Taints *)(words->resources + n_resources);
     taint = (Taint *)(words->taint_sets + n_taint_sets);

@@ -20,13 +20,14 @@
 typedef struct Words {
     Ref ref;
     size_t n_resources, n_taint_sets;
+    size_t n_left_out; /* resources that nodes offer and that have no column */
     Str *resources;
     Taints *taint_sets;
 } Words;
 
 /* Copies everything. NULL when out of memory. */
-const Words *words_new(
-    const Str *resources, size_t n_resources, const Taints *taint_sets, size_t n_taint_sets);
+const Words *words_new(const Str *resources, size_t n_resources, size_t n_left_out,
+    const Taints *taint_sets, size_t n_taint_sets);
 
 const Words *words_ref(const Words *words);
 const Words *words_unref(const Words *words); /* takes NULL, returns NULL */

@@ -89,17 +89,24 @@ static bool has_room_kept(const Pod *nominated, const Pod *pod) {
 /* Where @pod is counted already: it runs there, or was bound there by us a moment ago, and
  * kube-scheduler, which did not get our answer in time, asks again. Empty: nowhere. */
 static Str find_home(const NodeTable *table, const Pod *pod) {
+    size_t low = 0, high = table->n_assumed; /* sorted by UID */
+
     if (str_is_empty(pod->uid))
         return STR_NULL;
-    for (size_t i = 0; i < table->n_assumed; i++)
-        if (str_eq(table->assumed[i]->uid, pod->uid))
-            return table->assumed[i]->node_name;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(table->assumed[middle]->uid, pod->uid);
+
+        if (order == 0)
+            return table->assumed[middle]->node_name;
+        low = order < 0 ? middle + 1 : low;
+        high = order > 0 ? middle : high;
+    }
     return pod->node_name;
 }
 
 /* All differences between the cluster as it is and as @pod is to see it. */
-static size_t collect_changes(const NodeTable *table, const Pod *pod, PodChange *ret) {
-    Str home = find_home(table, pod);
+static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, PodChange *ret) {
     size_t n = 0;
 
     if (!str_is_empty(home))
@@ -116,6 +123,7 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, PodChange 
 int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone, FactsOf of,
     Arena *arena, Sight *sight) {
     KnownFacts known = {.table = sight->table, .facts = sight->facts};
+    Str home = find_home(sight->table, pod);
     size_t n_max = n_gone + 1 + sight->table->n_nominated;
     PodChange *changes;
     NodeTable *table;
@@ -123,14 +131,14 @@ int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t 
     size_t n;
     int r;
 
-    if (n_max == 1 && str_is_empty(find_home(sight->table, pod)))
+    if (n_max == 1 && str_is_empty(home))
         return 0;
     changes = ARENA_RAW(arena, PodChange, n_max);
     table = ARENA_NEW(arena, NodeTable);
     facts = ARENA_NEW(arena, Facts);
     if (!changes || !table || !facts)
         return error_origin(-ENOMEM);
-    n = collect_changes(sight->table, pod, changes);
+    n = collect_changes(sight->table, pod, home, changes);
     if (n_gone > 0)
         memcpy(changes + n, gone, n_gone * sizeof(*changes));
     if (n + n_gone == 0)

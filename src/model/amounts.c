@@ -19,17 +19,32 @@ const Amount *amounts_find(const Amounts *amounts, Str name) {
     return i < amounts->n ? &amounts->items[i] : NULL;
 }
 
+static bool is_nothing(Quantity quantity) {
+    return quantity.nano <= 0;
+}
+
+static size_t locate_nothing(const Amounts *amounts) {
+    size_t i = 0;
+
+    while (i < amounts->n && !is_nothing(amounts->items[i].quantity))
+        i++;
+    return i;
+}
+
 /* The entry of that name, a new one if there is none; NULL when full. */
 static Amount *claim(Amounts *amounts, Str name, bool *ret_is_new) {
     size_t i = locate(amounts, name);
 
+    *ret_is_new = i == amounts->n;
+    if (!*ret_is_new)
+        return &amounts->items[i];
+    if (i == RESOURCES_MAX)
+        i = locate_nothing(amounts);
     if (i == RESOURCES_MAX)
         return NULL;
-    *ret_is_new = i == amounts->n;
-    if (*ret_is_new) {
-        amounts->items[i] = (Amount){.name = name};
+    if (i == amounts->n)
         amounts->n++;
-    }
+    amounts->items[i] = (Amount){.name = name};
     return &amounts->items[i];
 }
 
@@ -39,7 +54,7 @@ bool amounts_set(Amounts *amounts, Amount amount) {
 
     if (entry)
         entry->quantity = amount.quantity;
-    return entry != NULL;
+    return entry || is_nothing(amount.quantity);
 }
 
 bool amounts_add(Amounts *amounts, Amount amount) {
@@ -48,7 +63,7 @@ bool amounts_add(Amounts *amounts, Amount amount) {
 
     if (entry)
         entry->quantity = quantity_add(entry->quantity, amount.quantity);
-    return entry != NULL;
+    return entry || is_nothing(amount.quantity);
 }
 
 bool amounts_max(Amounts *amounts, Amount amount) {
@@ -57,21 +72,23 @@ bool amounts_max(Amounts *amounts, Amount amount) {
 
     if (entry && (is_new || quantity_cmp(amount.quantity, entry->quantity) > 0))
         entry->quantity = amount.quantity;
-    return entry != NULL;
+    return entry || is_nothing(amount.quantity);
 }
 
 bool amounts_add_all(Amounts *amounts, const Amounts *other) {
+    bool has_room = true;
+
     for (size_t i = 0; i < other->n; i++)
-        if (!amounts_add(amounts, other->items[i]))
-            return false;
-    return true;
+        has_room &= amounts_add(amounts, other->items[i]);
+    return has_room;
 }
 
 bool amounts_max_all(Amounts *amounts, const Amounts *other) {
+    bool has_room = true;
+
     for (size_t i = 0; i < other->n; i++)
-        if (!amounts_max(amounts, other->items[i]))
-            return false;
-    return true;
+        has_room &= amounts_max(amounts, other->items[i]);
+    return has_room;
 }
 
 /* A string or a number; null is zero, as in Go. */
@@ -90,7 +107,8 @@ static Quantity decode_quantity(JsonReader *reader, Arena *arena) {
     return quantity;
 }
 
-void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
+bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
+    bool has_room = true;
     Str key;
 
     ret->n = 0;
@@ -100,12 +118,12 @@ void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
 
         if (!amount.name.ptr) {
             json_fail(reader, JSON_E_MEMORY, "too many resources");
-            return;
+            return false;
         }
         amount.quantity = decode_quantity(reader, arena);
-        if (!json_error(reader) && !amounts_set(ret, amount))
-            json_fail(reader, JSON_E_RANGE, "more than 64 resources");
+        has_room &= amounts_set(ret, amount);
     }
+    return has_room;
 }
 
 int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {

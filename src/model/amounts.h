@@ -7,7 +7,8 @@
  * cpu ask for 1m, not for 2m. Resources are what is left after rounding.
  *
  * A fixed array: nothing to allocate, and what a document can make grow ends at
- * RESOURCES_MAX.
+ * RESOURCES_MAX. When all places are taken an amount of nothing (0 or less) gives way to
+ * another name; where there is none, the new one is left out.
  */
 
 #include <stdbool.h>
@@ -29,14 +30,15 @@ typedef struct Amounts {
     Amount items[RESOURCES_MAX]; /* each name once */
 } Amounts;
 
-/* Reads an object of quantities into @ret, replacing what was there. */
-void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
+/* Reads an object of quantities into @ret, replacing what was there. False: some were left
+ * out. */
+bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
 
 /* NULL when absent. */
 const Amount *amounts_find(const Amounts *amounts, Str name);
 
-/* Sets, adds, or takes the larger of, one amount. False when there is no room for
- * another name. */
+/* Sets, adds, or takes the larger of, one amount. False: it was left out, and it was not
+ * nothing. */
 bool amounts_set(Amounts *amounts, Amount amount);
 bool amounts_add(Amounts *amounts, Amount amount);
 bool amounts_max(Amounts *amounts, Amount amount);

@@ -2,6 +2,7 @@
 
 /* Labels: the key-value pairs of an object, sorted by key. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -29,6 +30,8 @@ void labels_decode_some(
  * whose value has at most @value_max bytes; what is over is left out. */
 void labels_decode_bounded(
     JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret);
+
+bool labels_equal(const Labels *a, const Labels *b);
 
 /* The value, or NULL when the key is absent. Borrowed. */
 const Str *labels_find(const Labels *labels, Str key);

@@ -210,6 +210,24 @@ void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts,
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
 }
 
+static bool image_equal(const Image *a, const Image *b) {
+    if (a->size != b->size || a->n_names != b->n_names)
+        return false;
+    for (size_t i = 0; a->names != b->names && i < a->n_names; i++)
+        if (!str_eq(a->names[i], b->names[i]))
+            return false;
+    return true;
+}
+
+bool node_images_equal(const Node *a, const Node *b) {
+    if (a->n_images != b->n_images)
+        return false;
+    for (size_t i = 0; i < a->n_images; i++)
+        if (!image_equal(&a->images[i], &b->images[i]))
+            return false;
+    return true;
+}
+
 static bool is_alphanumeric(char c) {
     return (unsigned char)(c - 'a') < 26 || (unsigned char)(c - '0') < 10;
 }

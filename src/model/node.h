@@ -70,6 +70,9 @@ void node_decode(JsonReader *reader, Arena *arena, Node *ret);
 /* The same, of @parts only. Keys of labels are borrowed from @parts. */
 void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret);
 
+/* The same images under the same names, in the same order. */
+bool node_images_equal(const Node *a, const Node *b);
+
 /* Lower-case letters, digits, '-' and '.', beginning and ending with a letter or
  * digit, at most NODE_NAME_MAX bytes. */
 bool node_name_is_valid(Str name);

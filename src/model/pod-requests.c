@@ -17,15 +17,10 @@ typedef enum Stage {
     IN_FORCE,
 } Stage;
 
-static void require_room(JsonReader *reader, bool has_room) {
-    if (!has_room)
-        json_fail(reader, JSON_E_RANGE, "a pod with more than 64 resources");
-}
-
 /* --- lists ---------------------------------------------------------------- */
 
-static AmountList list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts) {
-    AmountList list = {.is_given = true};
+static AmountList list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts, bool is_cut) {
+    AmountList list = {.is_given = true, .is_cut = is_cut};
     Amount *items;
 
     if (amounts->n == 0)
@@ -43,11 +38,12 @@ static AmountList list_keep(JsonReader *reader, Arena *arena, const Amounts *amo
 
 static AmountList list_decode(JsonReader *reader, Arena *arena) {
     SCRATCH Amounts amounts;
+    bool is_cut;
 
     if (json_null(reader))
         return (AmountList){0};
-    amounts_decode(reader, arena, &amounts);
-    return list_keep(reader, arena, &amounts);
+    is_cut = !amounts_decode(reader, arena, &amounts);
+    return list_keep(reader, arena, &amounts, is_cut);
 }
 
 static bool list_names(const AmountList *list, Str name) {
@@ -57,18 +53,21 @@ static bool list_names(const AmountList *list, Str name) {
     return false;
 }
 
+/* False: something was left out, here or when the list was read. */
 static bool add_list(Amounts *amounts, const AmountList *list) {
+    bool has_room = !list->is_cut;
+
     for (size_t i = 0; i < list->n; i++)
-        if (!amounts_add(amounts, list->items[i]))
-            return false;
-    return true;
+        has_room &= amounts_add(amounts, list->items[i]);
+    return has_room;
 }
 
 static bool max_list(Amounts *amounts, const AmountList *list) {
+    bool has_room = !list->is_cut;
+
     for (size_t i = 0; i < list->n; i++)
-        if (!amounts_max(amounts, list->items[i]))
-            return false;
-    return true;
+        has_room &= amounts_max(amounts, list->items[i]);
+    return has_room;
 }
 
 /* --- reading the spec ----------------------------------------------------- */
@@ -98,17 +97,19 @@ static void apply_limits(
     JsonReader *reader, Arena *arena, const AmountList *limits, AmountList *requests) {
     SCRATCH Amounts all;
     size_t n_missing = 0;
+    bool has_room;
 
+    requests->is_cut |= limits->is_cut;
     for (size_t i = 0; i < limits->n; i++)
         n_missing += !list_names(requests, limits->items[i].name);
     if (n_missing == 0)
         return;
     all.n = 0;
-    require_room(reader, add_list(&all, requests));
+    has_room = add_list(&all, requests);
     for (size_t i = 0; i < limits->n; i++)
         if (!list_names(requests, limits->items[i].name))
-            require_room(reader, amounts_set(&all, limits->items[i]));
-    *requests = list_keep(reader, arena, &all);
+            has_room &= amounts_set(&all, limits->items[i]);
+    *requests = list_keep(reader, arena, &all, !has_room);
 }
 
 static void decode_container(JsonReader *reader, Arena *arena, Container *ret) {
@@ -130,26 +131,29 @@ static void decode_container(JsonReader *reader, Arena *arena, Container *ret) {
     ret->restarts = str_eq(restart_policy, STR("Always"));
 }
 
-/* Memory for the element after @n others; NULL is an error of the reader. */
-static void *make_element(JsonReader *reader, Arena *arena, size_t n, size_t size) {
+/* Memory for the element after @n others; NULL: it was passed over, or an error of the
+ * reader. */
+static void *make_element(JsonReader *reader, Arena *arena, size_t n, size_t size, bool *is_cut) {
     void *element = NULL;
 
-    if (n >= POD_CONTAINERS_MAX)
-        json_fail(reader, JSON_E_RANGE, "a pod with more than 256 containers");
-    else if (!(element = arena_zalloc(arena, 1, size)))
+    if (n >= POD_CONTAINERS_MAX) {
+        json_skip(reader, NULL);
+        *is_cut = true;
+    } else if (!(element = arena_zalloc(arena, 1, size))) {
         json_fail(reader, JSON_E_MEMORY, "too many containers");
+    }
     return element;
 }
 
 /* @end: where the list hangs, first its head. */
-static void decode_containers(JsonReader *reader, Arena *arena, Container **end) {
+static void decode_containers(JsonReader *reader, Arena *arena, bool *is_cut, Container **end) {
     *end = NULL;
     json_array(reader);
     for (size_t n = 0; json_element(reader); n++) {
-        Container *container = make_element(reader, arena, n, sizeof(*container));
+        Container *container = make_element(reader, arena, n, sizeof(*container), is_cut);
 
         if (!container)
-            return;
+            continue;
         decode_container(reader, arena, container);
         *end = container;
         end = &container->next;
@@ -160,9 +164,9 @@ bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *
     PodSpecRequests *spec = &requests->spec;
 
     if (json_key_is(reader, key, STR("containers")))
-        decode_containers(reader, arena, &spec->containers);
+        decode_containers(reader, arena, &spec->is_cut, &spec->containers);
     else if (json_key_is(reader, key, STR("initContainers")))
-        decode_containers(reader, arena, &spec->init_containers);
+        decode_containers(reader, arena, &spec->is_cut, &spec->init_containers);
     else if (json_key_is(reader, key, STR("resources")))
         decode_requirements(reader, arena, &spec->requests, &spec->limits);
     else if (json_key_is(reader, key, STR("overhead")))
@@ -191,16 +195,16 @@ static void decode_container_status(JsonReader *reader, Arena *arena, ContainerS
 }
 
 static void decode_container_statuses(
-    JsonReader *reader, Arena *arena, bool *has_amounts, ContainerStatus **end) {
+    JsonReader *reader, Arena *arena, PodStatusRequests *all, ContainerStatus **end) {
     *end = NULL;
     json_array(reader);
     for (size_t n = 0; json_element(reader); n++) {
-        ContainerStatus *status = make_element(reader, arena, n, sizeof(*status));
+        ContainerStatus *status = make_element(reader, arena, n, sizeof(*status), &all->is_cut);
 
         if (!status)
-            return;
+            continue;
         decode_container_status(reader, arena, status);
-        *has_amounts |= status->allocated.is_given || status->in_force.is_given;
+        all->has_amounts |= status->allocated.is_given || status->in_force.is_given;
         *end = status;
         end = &status->next;
     }
@@ -245,14 +249,13 @@ static void decode_status_resources(JsonReader *reader, Arena *arena, PodStatusR
 
 bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key) {
     PodStatusRequests *status = &requests->status;
-    bool *has_amounts = &status->has_amounts;
 
     if (json_key_is(reader, key, STR("conditions")))
         status->is_infeasible = decode_infeasible(reader, arena);
     else if (json_key_is(reader, key, STR("containerStatuses")))
-        decode_container_statuses(reader, arena, has_amounts, &status->containers);
+        decode_container_statuses(reader, arena, status, &status->containers);
     else if (json_key_is(reader, key, STR("initContainerStatuses")))
-        decode_container_statuses(reader, arena, has_amounts, &status->init_containers);
+        decode_container_statuses(reader, arena, status, &status->init_containers);
     else if (json_key_is(reader, key, STR("resources")))
         decode_status_resources(reader, arena, status);
     else if (json_key_is(reader, key, STR("allocatedResources")))
@@ -295,11 +298,14 @@ static const AmountList *choose(const Container *container, Stage stage, bool is
 static bool add_init_container(
     const Container *container, const AmountList *list, Amounts *sidecars, Amounts *peak) {
     SCRATCH Amounts now;
+    bool has_room;
 
     if (container->restarts)
         return add_list(sidecars, list);
     now.n = 0;
-    return add_list(&now, list) && amounts_add_all(&now, sidecars) && amounts_max_all(peak, &now);
+    has_room = add_list(&now, list);
+    has_room &= amounts_add_all(&now, sidecars);
+    return amounts_max_all(peak, &now) && has_room;
 }
 
 /* What containers take together. False: too many resources. */
@@ -314,22 +320,29 @@ static bool add_containers(const PodRequests *requests, Stage stage, Amounts *re
     for (container = requests->spec.init_containers; container; container = container->next)
         has_room &= add_init_container(
             container, choose(container, stage, is_infeasible), &sidecars, &peak);
-    return has_room && amounts_add_all(ret, &sidecars) && amounts_max_all(ret, &peak);
+    has_room &= amounts_add_all(ret, &sidecars);
+    return amounts_max_all(ret, &peak) && has_room;
 }
 
 /* The status, by its containers or of the pod as a whole, where it is more. */
 static bool max_status(PodRequests *requests, Amounts *total) {
     const PodStatusRequests *status = &requests->status;
     SCRATCH Amounts amounts;
+    bool has_room = true;
 
-    if (status->allocated.is_given && status->in_force.is_given)
-        return max_list(total, &status->allocated) && max_list(total, &status->in_force);
+    if (status->allocated.is_given && status->in_force.is_given) {
+        has_room &= max_list(total, &status->allocated);
+        return max_list(total, &status->in_force) && has_room;
+    }
     if (!status->has_amounts)
         return true; /* then every container is as wanted, or counts nothing */
     find_statuses(status, requests->spec.containers);
     find_statuses(status, requests->spec.init_containers);
-    return add_containers(requests, ALLOCATED, &amounts) && amounts_max_all(total, &amounts) &&
-           add_containers(requests, IN_FORCE, &amounts) && amounts_max_all(total, &amounts);
+    for (Stage stage = ALLOCATED; stage <= IN_FORCE; stage++) {
+        has_room &= add_containers(requests, stage, &amounts);
+        has_room &= amounts_max_all(total, &amounts);
+    }
+    return has_room;
 }
 
 static bool is_hugepages(Str name) {
@@ -349,7 +362,7 @@ static bool set_missing(Amounts *amounts, Amount amount) {
  * overcommitted, so for them the limit stands. False: too many resources. */
 static bool add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Amounts *ret) {
     const AmountList *limits = &spec->limits;
-    bool has_room = true;
+    bool has_room = !spec->requests.is_cut && !limits->is_cut;
 
     ret->n = 0;
     for (size_t i = 0; i < spec->requests.n; i++)
@@ -375,7 +388,8 @@ static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Am
     if (status->has_resources) {
         if (status->is_infeasible)
             amounts.n = 0;
-        has_room &= max_list(&amounts, &status->in_force) && max_list(&amounts, &status->allocated);
+        has_room &= max_list(&amounts, &status->in_force);
+        has_room &= max_list(&amounts, &status->allocated);
     }
     for (size_t i = 0; i < amounts.n; i++)
         if (is_pod_level(amounts.items[i].name))
@@ -383,18 +397,20 @@ static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Am
     return has_room;
 }
 
-void pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret) {
+bool pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret) {
+    bool has_room = !requests->spec.is_cut && !requests->status.is_cut;
     SCRATCH Amounts wanted, total;
 
     if (json_error(reader))
-        return;
-    require_room(reader, add_containers(requests, WANTED, &wanted));
+        return has_room;
+    has_room &= add_containers(requests, WANTED, &wanted);
     total.n = 0;
     if (!requests->status.is_infeasible)
-        require_room(reader, amounts_max_all(&total, &wanted));
-    require_room(reader, max_status(requests, &total));
-    require_room(reader, set_pod_level(requests, &wanted, &total));
-    require_room(reader, add_list(&total, &requests->spec.overhead));
-    if (!json_error(reader) && amounts_round(&total, arena, ret) < 0)
+        has_room &= amounts_max_all(&total, &wanted);
+    has_room &= max_status(requests, &total);
+    has_room &= set_pod_level(requests, &wanted, &total);
+    has_room &= add_list(&total, &requests->spec.overhead);
+    if (amounts_round(&total, arena, ret) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
+    return has_room;
 }

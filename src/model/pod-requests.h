@@ -13,14 +13,16 @@
  * nothing of resources, as every pending one, is put together from its spec alone.
  *
  * What a document can make grow ends at POD_CONTAINERS_MAX containers, as many init
- * containers, and as many statuses of each; one more is JSON_E_RANGE, as is a 65th resource
- * (RESOURCES_MAX). Kubernetes has no such ceiling, but its limit of 1.5 MiB an object.
+ * containers, and as many statuses of each, and at RESOURCES_MAX resources. What is over is
+ * left out, and pod_requests_sum() tells. Kubernetes has no such ceiling, but its limit of
+ * 1.5 MiB an object.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "model/amounts.h"
 #include "model/resources.h"
@@ -34,6 +36,7 @@ typedef struct AmountList {
     const Amount *items;
     size_t n;
     bool is_given;
+    bool is_cut; /* some were left out */
 } AmountList;
 
 typedef struct ContainerStatus {
@@ -52,12 +55,14 @@ typedef struct Container {
 
 typedef struct PodSpecRequests {
     Container *containers, *init_containers;
+    bool is_cut;                 /* one of these had more */
     AmountList requests, limits; /* of the pod as a whole */
     AmountList overhead;
 } PodSpecRequests;
 
 typedef struct PodStatusRequests {
     ContainerStatus *containers, *init_containers;
+    bool is_cut;                    /* one of these had more */
     bool has_amounts;               /* one of these has amounts */
     bool has_resources;             /* of the pod as a whole; in_force may still be missing */
     AmountList allocated, in_force; /* of the pod as a whole */
@@ -97,5 +102,7 @@ bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena
  * last. Kubernetes 1.33 to 1.36 takes the largest for each container, not for their sum, which
  * is more where one grows while another shrinks.
  *
- * Errors are the reader's; then @ret is untouched. Looks up statuses, so @requests changes. */
-void pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret);
+ * False: something was left out of it. Errors are the reader's; then @ret is untouched. Looks
+ * up statuses, so @requests changes. */
+bool pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, Resources *ret)
+    MUST_CHECK;

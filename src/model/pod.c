@@ -3,7 +3,9 @@
 #include "model/pod-requests.h"
 #include "model/time.h"
 
-static void decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests *requests) {
+/* False: some tolerations were left out. */
+static bool decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests *requests) {
+    bool has_room = true;
     Str key;
 
     requests->spec = (PodSpecRequests){0};
@@ -12,7 +14,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests 
         if (pod_requests_decode_spec(requests, reader, arena, key))
             continue;
         if (json_key_is(reader, key, STR("tolerations")))
-            tolerations_decode(reader, arena, &pod->tolerations);
+            has_room = tolerations_decode(reader, arena, &pod->tolerations);
         else if (json_key_is(reader, key, STR("nodeName")))
             json_string(reader, arena, &pod->node_name);
         else if (json_key_is(reader, key, STR("schedulerName")))
@@ -22,6 +24,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests 
         else
             json_skip(reader, NULL);
     }
+    return has_room;
 }
 
 static void decode_owner(JsonReader *reader, Arena *arena, Pod *pod) {
@@ -104,6 +107,7 @@ static void decode_status(JsonReader *reader, Arena *arena, Pod *pod, PodRequest
 
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
     PodRequests requests = {0};
+    bool has_room = true;
     Str key;
 
     *ret = (Pod){0};
@@ -112,11 +116,15 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
         if (json_key_is(reader, key, STR("metadata")))
             decode_metadata(reader, arena, ret);
         else if (json_key_is(reader, key, STR("spec")))
-            decode_spec(reader, arena, ret, &requests);
+            has_room = decode_spec(reader, arena, ret, &requests);
         else if (json_key_is(reader, key, STR("status")))
             decode_status(reader, arena, ret, &requests);
         else
             json_skip(reader, NULL);
     }
-    pod_requests_sum(&requests, reader, arena, &ret->requests);
+    has_room &= pod_requests_sum(&requests, reader, arena, &ret->requests);
+    if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
+        json_fail(reader,
+            JSON_E_RANGE,
+            "a pod with more than 64 resources, 256 containers or 256 tolerations");
 }

@@ -39,6 +39,10 @@ typedef struct Pod {
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
  * overhead; and while the pod is resized in place, also what its status says it still has or
- * has been promised, where that is more. The rule is at pod_requests_sum(). More containers
- * than POD_CONTAINERS_MAX or resources than RESOURCES_MAX are JSON_E_RANGE. */
+ * has been promised, where that is more. The rule is at pod_requests_sum().
+ *
+ * More containers than POD_CONTAINERS_MAX, resources than RESOURCES_MAX or tolerations than
+ * TOLERATIONS_MAX: of a pod that has a node what is over is left out, since a pod that counts
+ * for less is better than one that is lost. Of one that has none, and is to be placed by what
+ * it says, that is JSON_E_RANGE. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);

@@ -16,7 +16,8 @@
 #include "base/str.h"
 #include "json/read.h"
 
-/* Per object; what is over is an error of the document. */
+/* Per object. What is nothing of a resource ("0") gives way to others; what is over then is
+ * left out of a node, which offers that much less, and of a pod see model/pod.h. */
 #define RESOURCES_MAX 64u
 
 typedef struct Resource {
@@ -29,9 +30,12 @@ typedef struct Resources {
     size_t n;
 } Resources;
 
-/* Reads an object of quantities (strings or numbers), null is none. A quantity
- * that is none is the reader's error. */
+/* Reads an object of quantities (strings or numbers), null is none; of more than
+ * RESOURCES_MAX the first. A quantity that is none is the reader's error. */
 void resources_decode(JsonReader *reader, Arena *arena, Resources *ret);
+
+/* The same amounts in the same order. */
+bool resources_equal(const Resources *a, const Resources *b);
 
 /* 0 when absent. */
 int64_t resources_get(const Resources *resources, Str name);

@@ -60,39 +60,50 @@ static void toleration_decode(JsonReader *reader, Arena *arena, Toleration *ret)
         ret->effect = TAINT_UNKNOWN;
 }
 
+/* Whether it keeps new pods off. */
+static bool taint_repels(const Taint *taint) {
+    return taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
+}
+
 void taints_decode(JsonReader *reader, Arena *arena, Taints *ret) {
+    static const Taint for_more = {.key = STR(TAINT_FOR_MORE), .effect = TAINT_NO_SCHEDULE};
     TaintVec taints = {0};
 
     json_array(reader);
     while (json_element(reader)) {
-        Taint *taint = taints.n < TAINTS_MAX ? VEC_PUSH(&taints, arena) : NULL;
+        Taint more = {0}, *taint = taints.n < TAINTS_MAX ? VEC_PUSH(&taints, arena) : &more;
 
-        if (taint)
-            taint_decode(reader, arena, taint);
-        else if (taints.n == TAINTS_MAX)
-            json_fail(reader, JSON_E_RANGE, "more than 128 taints");
-        else
+        if (!taint) {
             json_fail(reader, JSON_E_MEMORY, "too many taints");
+            return;
+        }
+        taint_decode(reader, arena, taint);
+        if (taint == &more && taint_repels(&more))
+            taints.items[TAINTS_MAX - 1] = for_more;
     }
     *ret = (Taints){.items = taints.items, .n = taints.n};
 }
 
-void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
+bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
     TolerationVec tolerations = {0};
+    bool has_room = true;
 
     json_array(reader);
     while (json_element(reader)) {
         Toleration *toleration =
             tolerations.n < TOLERATIONS_MAX ? VEC_PUSH(&tolerations, arena) : NULL;
 
-        if (toleration)
+        if (toleration) {
             toleration_decode(reader, arena, toleration);
-        else if (tolerations.n == TOLERATIONS_MAX)
-            json_fail(reader, JSON_E_RANGE, "more than 256 tolerations");
-        else
+        } else if (tolerations.n == TOLERATIONS_MAX) {
+            json_skip(reader, NULL);
+            has_room = false;
+        } else {
             json_fail(reader, JSON_E_MEMORY, "too many tolerations");
+        }
     }
     *ret = (Tolerations){.items = tolerations.items, .n = tolerations.n};
+    return has_room;
 }
 
 bool taints_equal(const Taints *a, const Taints *b) {
@@ -100,6 +111,17 @@ bool taints_equal(const Taints *a, const Taints *b) {
         return false;
     for (size_t i = 0; i < a->n; i++)
         if (a->items[i].effect != b->items[i].effect || !str_eq(a->items[i].key, b->items[i].key) ||
+            !str_eq(a->items[i].value, b->items[i].value))
+            return false;
+    return true;
+}
+
+bool tolerations_equal(const Tolerations *a, const Tolerations *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->items[i].exists != b->items[i].exists || a->items[i].effect != b->items[i].effect ||
+            !str_eq(a->items[i].key, b->items[i].key) ||
             !str_eq(a->items[i].value, b->items[i].value))
             return false;
     return true;
@@ -125,9 +147,8 @@ static bool tolerates_any(const Tolerations *tolerations, const Taint *taint) {
 bool tolerations_admit(const Tolerations *tolerations, const Taints *taints) {
     for (size_t i = 0; i < taints->n; i++) {
         const Taint *taint = &taints->items[i];
-        bool repels = taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
 
-        if (repels && !tolerates_any(tolerations, taint))
+        if (taint_repels(taint) && !tolerates_any(tolerations, taint))
             return false;
     }
     return true;

@@ -6,13 +6,18 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "json/read.h"
 
-/* Every toleration may have to be compared with every taint. What is over is an
- * error of the document; real objects have a handful. */
+/* Every toleration may have to be compared with every taint; real objects have a handful.
+ *
+ * A node must neither be lost for its taints nor seem to have fewer: over the ceiling the last
+ * place is TAINT_FOR_MORE's, NoSchedule, which only a pod that tolerates everything tolerates.
+ * (Taints that repel nobody are left out without it.) */
 #define TAINTS_MAX 128u      /* of a node */
 #define TOLERATIONS_MAX 256u /* of a pod */
+#define TAINT_FOR_MORE "berth.dev/more-taints"
 
 typedef enum TaintEffect {
     TAINT_ANY, /* tolerations only: no effect named, all of them */
@@ -43,12 +48,14 @@ typedef struct Tolerations {
     size_t n;
 } Tolerations;
 
-/* Arrays of taints and tolerations; null is none. Errors are the reader's. */
+/* Arrays of taints and tolerations; null is none. Errors are the reader's. Tolerations over the
+ * ceiling are left out; false then. */
 void taints_decode(JsonReader *reader, Arena *arena, Taints *ret);
-void tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret);
+bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) MUST_CHECK;
 
-/* The same taints in the same order. */
+/* The same in the same order. */
 bool taints_equal(const Taints *a, const Taints *b);
+bool tolerations_equal(const Tolerations *a, const Tolerations *b);
 
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 

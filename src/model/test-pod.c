@@ -274,9 +274,9 @@ static void test_malformed(void **state) {
         {"{\"metadata\":{\"ownerReferences\":{}}}", JSON_E_TYPE},
         {"{\"metadata\":{\"ownerReferences\":[{\"controller\":\"true\"}]}}", JSON_E_TYPE},
         {"{\"metadata\":{\"resourceVersion\":1}}", JSON_E_TYPE},
-        {"{\"metadata\":{\"creationTimestamp\":\"2026-02-30T00:00:00Z\"}}", JSON_E_TYPE},
-        {"{\"metadata\":{\"creationTimestamp\":1}}", JSON_E_TYPE},
-        {"{\"status\":{\"startTime\":\"now\"}}", JSON_E_TYPE},
+        {"{\"metadata\":{\"creationTimestamp\":\"2026-02-30T00:00:00Z\"}}", JSON_OK},
+        {"{\"metadata\":{\"creationTimestamp\":1}}", JSON_OK},
+        {"{\"status\":{\"startTime\":\"now\"}}", JSON_OK},
         {"{\"spec\":{\"priority\":1.5}}", JSON_E_TYPE},
         {"{\"spec\":{\"priority\":99999999999999999999}}", JSON_E_RANGE},
         {"{\"spec\":{\"containers\":{}}}", JSON_E_TYPE},
@@ -338,13 +338,43 @@ static void test_every_budget(void **state) {
     assert_in_range(budget, 100, 10000);
 }
 
-/* The ceiling holds for the sum as well, however it is spread. */
+/* A copy that lives as long as what was decoded of it. */
+static Str str_in(Arena *arena, Str text) {
+    char *copy = arena_alloc(arena, text.len);
+
+    assert_non_null(copy);
+    memcpy(copy, text.ptr, text.len);
+    return str_of(copy, text.len);
+}
+
+/* The pod @place with @n resources where it has "%s", on a node or not. */
+static JsonError decode_place(
+    const char *place, size_t n, bool is_zero, bool has_node, Arena *arena, Pod *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(16384);
+    Str before = str_take(str_from_c(place), str_find(str_from_c(place), '%'));
+    Str after = str_skip(str_from_c(place), before.len + 2);
+
+    buf_append(&text, before);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "%s\"example.com/%zu\":\"%d\"", i > 0 ? "," : "", i, !is_zero);
+    /* Every place has a spec, and its end is that of the text. */
+    buf_append(&text, str_take(after, after.len - 2));
+    buf_append(&text, has_node ? STR(",\"nodeName\":\"n\"}}") : STR("}}"));
+    return decode(str_in(arena, buf_str(&text)), arena, ret);
+}
+
+/* The ceiling holds for the sum as well, however it is spread: a pod that is to be placed is
+ * refused, one that has a node counts as far as it goes. */
 static void test_too_many_resources(void **state) {
     static const char *const places[] = {
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}},"
         "{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{%s,\"one-more\":\"1\"}}}]}}",
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
         "\"initContainers\":[{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
+        "{\"spec\":{\"initContainers\":[{\"restartPolicy\":\"Always\",\"resources\":{"
+        "\"requests\":{%s}}},{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s},"
         "\"limits\":{\"one-more\":\"1\"}}}]}}",
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
@@ -352,60 +382,110 @@ static void test_too_many_resources(void **state) {
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
         "\"resources\":{\"requests\":{\"hugepages-1Gi\":\"1\"}}}}",
         "{\"status\":{\"allocatedResources\":{%s},"
-        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}}",
-        "{\"spec\":{\"containers\":[{\"name\":\"a\"}]},\"status\":{\"containerStatuses\":["
+        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}},\"spec\":{\"x\":1}}",
+        "{\"status\":{\"containerStatuses\":["
         "{\"name\":\"a\",\"allocatedResources\":{%s},"
-        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"1\"}}},"
-        "\"status\":{\"resources\":{\"requests\":{%s}}}}",
-        "{\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
-        "\"one-more\":\"1\"}}}]},\"status\":{\"containerStatuses\":["
-        "{\"name\":\"a\",\"allocatedResources\":{%s}}]}}",
+        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]},"
+        "\"spec\":{\"containers\":[{\"name\":\"a\"}]}}",
+        "{\"status\":{\"resources\":{\"requests\":{%s}}},"
+        "\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}}",
+        "{\"status\":{\"containerStatuses\":["
+        "{\"name\":\"a\",\"allocatedResources\":{%s}}]},"
+        "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
+        "\"one-more\":\"1\"}}}]}}",
     };
-    _cleanup_(buf_done) Buf list = BUF_INIT(4096);
 
     (void)state;
-    for (size_t i = 0; i < RESOURCES_MAX; i++)
-        buf_printf(&list, "%s\"example.com/%zu\":\"1\"", i > 0 ? "," : "", i);
-    buf_append_char(&list, '\0');
     for (size_t i = 0; i < ELEMENTS_OF(places); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
-        _cleanup_(buf_done) Buf text = BUF_INIT(8192);
-        Str before = str_take(str_from_c(places[i]), str_find(str_from_c(places[i]), '%'));
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        const char *place = places[i];
+        bool is_pod_level = memmem(place, strlen(place), "\"cpu\"", 5);
         Pod pod;
 
-        buf_append(&text, before);
-        buf_append(&text, str_from_c(list.data));
-        buf_append(&text, str_skip(str_from_c(places[i]), before.len + 2));
-        assert_case(places[i], decode(buf_str(&text), arena, &pod) == JSON_E_RANGE);
+        assert_case(
+            place, decode_place(place, RESOURCES_MAX, false, false, arena, &pod) == JSON_E_RANGE);
+        assert_case(place, decode_place(place, RESOURCES_MAX, false, true, arena, &pod) == JSON_OK);
+        assert_case(place, pod.requests.n == (is_pod_level ? 1 : RESOURCES_MAX));
+        /* Nothing of a resource does not count, however often. */
+        assert_case(place, decode_place(place, 200, true, false, arena, &pod) == JSON_OK);
+        assert_case(place,
+            resources_get(&pod.requests, STR("one-more")) +
+                    resources_get(&pod.requests, STR("hugepages-1Gi")) +
+                    resources_get(&pod.requests, STR("cpu")) / 1000 ==
+                1);
     }
 }
 
-static JsonError decode_many(const char *list, size_t n, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+/* Nor does it matter when all places are taken by more. */
+static void test_nothing_is_not_too_much(void **state) {
+    static const char place[] = "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,"
+                                "\"nothing\":\"0\"}}}],\"overhead\":{\"none\":0}}}";
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     Pod pod;
+
+    (void)state;
+    assert_int_equal(decode_place(place, RESOURCES_MAX, false, false, arena, &pod), JSON_OK);
+    assert_int_equal(pod.requests.n, RESOURCES_MAX);
+    assert_int_equal(resources_get(&pod.requests, STR("example.com/63")), 1);
+}
+
+static JsonError decode_many(
+    const char *list, size_t n, const char *element, bool has_node, Arena *arena, Pod *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
 
     buf_printf(&text, "{%s[", list);
     for (size_t i = 0; i < n; i++)
-        buf_printf(&text, "%s{\"name\":\"%zu\"}", i > 0 ? "," : "", i);
-    buf_append(&text, STR("]}}"));
-    return decode(buf_str(&text), arena, &pod);
+        buf_printf(&text, "%s%s", i > 0 ? "," : "", element);
+    buf_printf(&text, "]%s}}", has_node ? ",\"nodeName\":\"n\"" : "");
+    return decode(str_in(arena, buf_str(&text)), arena, ret);
 }
 
-static void test_too_many_containers(void **state) {
-    static const char *const lists[] = {
-        "\"spec\":{\"containers\":",
-        "\"spec\":{\"initContainers\":",
-        "\"status\":{\"containerStatuses\":",
-        "\"status\":{\"initContainerStatuses\":",
+/* A pod that is to be placed must not have more; one that has a node is not lost. */
+static void test_too_many(void **state) {
+    static const struct {
+        const char *list;
+        const char *element;
+        size_t max;
+        int64_t cpu; /* of one that has a node */
+    } cases[] = {
+        {"\"spec\":{\"containers\":",
+            "{\"resources\":{\"requests\":{\"cpu\":1}}}",
+            POD_CONTAINERS_MAX,
+            POD_CONTAINERS_MAX * INT64_C(1000)},
+        {"\"spec\":{\"initContainers\":",
+            "{\"resources\":{\"requests\":{\"cpu\":1}}}",
+            POD_CONTAINERS_MAX,
+            1000},
+        {"\"status\":{\"containerStatuses\":[]},\"spec\":{\"tolerations\":",
+            "{\"key\":\"k\"}",
+            TOLERATIONS_MAX,
+            0},
+        {"\"spec\":{},\"status\":{\"containerStatuses\":", "{}", POD_CONTAINERS_MAX, -1},
+        {"\"spec\":{},\"status\":{\"initContainerStatuses\":", "{}", POD_CONTAINERS_MAX, -1},
+        {"\"spec\":{\"nodeName\":\"n\"},\"status\":{\"containerStatuses\":",
+            "{}",
+            POD_CONTAINERS_MAX,
+            -2},
     };
 
     (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *list = cases[i].list, *element = cases[i].element;
+        size_t max = cases[i].max;
+        bool is_placed = cases[i].cpu == -2;
         _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        Pod pod;
 
-        assert_case(lists[i], decode_many(lists[i], POD_CONTAINERS_MAX, arena) == JSON_OK);
-        assert_case(lists[i], decode_many(lists[i], POD_CONTAINERS_MAX + 1, arena) == JSON_E_RANGE);
+        assert_case(list, decode_many(list, max, element, false, arena, &pod) == JSON_OK);
+        assert_case(list,
+            decode_many(list, max + 1, element, false, arena, &pod) ==
+                (is_placed ? JSON_OK : JSON_E_RANGE));
+        if (cases[i].cpu < 0)
+            continue;
+        assert_case(list, decode_many(list, max + 9, element, true, arena, &pod) == JSON_OK);
+        assert_case(list, resources_get(&pod.requests, STR("cpu")) == cases[i].cpu);
+        assert_case(list, pod.tolerations.n <= TOLERATIONS_MAX);
+        assert_text(list, pod.node_name, "n");
     }
 }
 
@@ -486,7 +566,8 @@ int main(void) {
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_every_budget),
         cmocka_unit_test(test_too_many_resources),
-        cmocka_unit_test(test_too_many_containers),
+        cmocka_unit_test(test_nothing_is_not_too_much),
+        cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_wire),
     };
 

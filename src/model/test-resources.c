@@ -61,18 +61,57 @@ static void test_decode(void **state) {
     }
 }
 
+/* Names 0 to @n, of which the first @n_zero are nothing. */
+static void print_many(size_t n, size_t n_zero, Buf *out) {
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s\"r%zu\":\"%zu\"", i == 0 ? "{" : ",", i, i < n_zero ? 0 : i + 1);
+    buf_printf(out, "}%c", '\0');
+}
+
+/* What is nothing gives way, wherever it stands; what is over is left out. */
 static void test_ceiling(void **state) {
+    static const struct {
+        size_t n, n_zero;
+        size_t n_kept, n_amounts; /* names, and those of which there is something */
+    } cases[] = {
+        {RESOURCES_MAX, 0, RESOURCES_MAX, RESOURCES_MAX},
+        {RESOURCES_MAX + 1, 0, RESOURCES_MAX, RESOURCES_MAX},
+        {RESOURCES_MAX + 1, 1, RESOURCES_MAX, RESOURCES_MAX},
+        {RESOURCES_MAX + 2, 1, RESOURCES_MAX, RESOURCES_MAX},
+        {2 * RESOURCES_MAX, RESOURCES_MAX, RESOURCES_MAX, RESOURCES_MAX},
+        {2 * RESOURCES_MAX, 2 * RESOURCES_MAX - 1, RESOURCES_MAX, 1},
+        {500, 500, RESOURCES_MAX, 0},
+    };
+
     (void)state;
-    for (size_t n = RESOURCES_MAX; n <= RESOURCES_MAX + 1; n++) {
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
         _cleanup_(buf_done) Buf text = BUF_INIT(65536);
         Resources resources = {0};
+        size_t n_amounts = 0;
 
-        for (size_t i = 0; i < n; i++)
-            buf_printf(&text, "%s\"r%zu\":\"%zu\"", i == 0 ? "{" : ",", i, i);
-        buf_printf(&text, "}%c", '\0');
-        decode(text.data, arena, &resources, n <= RESOURCES_MAX ? JSON_OK : JSON_E_RANGE);
+        print_many(cases[i].n, cases[i].n_zero, &text);
+        decode(text.data, arena, &resources, JSON_OK);
+        for (size_t j = 0; j < resources.n; j++)
+            n_amounts += resources.items[j].amount > 0;
+        assert_int_equal(resources.n, cases[i].n_kept);
+        assert_int_equal(n_amounts, cases[i].n_amounts);
     }
+}
+
+static void test_equal(void **state) {
+    Resource a[] = {{STR("cpu"), 1}, {STR("gpu"), 2}}, b[] = {{STR("cpu"), 1}, {STR("gpu"), 2}};
+    Resources left = {.items = a, .n = 2}, right = {.items = b, .n = 2};
+
+    (void)state;
+    assert_true(resources_equal(&left, &right));
+    right.n = 1;
+    assert_false(resources_equal(&left, &right));
+    right.n = 2;
+    b[1].amount = 3;
+    assert_false(resources_equal(&left, &right));
+    b[1] = (Resource){STR("gpus"), 2};
+    assert_false(resources_equal(&left, &right));
 }
 
 /* The API server lets none through; in a file it is none. */
@@ -188,6 +227,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_equal),
         cmocka_unit_test(test_negative),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_parse),

@@ -76,7 +76,7 @@ static void test_tolerates(void **state) {
                 *c = *c == '\'' ? '"' : *c;
         }
         json_reader_init(&reader, str_from_c(texts[0]));
-        tolerations_decode(&reader, arena, &tolerations);
+        (void)!tolerations_decode(&reader, arena, &tolerations);
         assert_int_equal(json_error(&reader), JSON_OK);
         json_reader_init(&reader, str_from_c(texts[1]));
         taints_decode(&reader, arena, &taints);
@@ -128,46 +128,74 @@ static void test_malformed(void **state) {
         taints_decode(&reader, arena, &taints);
         assert_case(cases[i].json, json_error(&reader) == cases[i].error);
         json_reader_init(&reader, str_from_c(cases[i].json));
-        tolerations_decode(&reader, arena, &tolerations);
+        (void)!tolerations_decode(&reader, arena, &tolerations);
         assert_case(cases[i].json, json_error(&reader) == cases[i].error);
     }
 }
 
-static void test_ceilings(void **state) {
+static void print_many(size_t n, const char *element, const char *last, Buf *out) {
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i == 0 ? "[" : ",", i == n - 1 ? last : element);
+    buf_append_char(out, ']');
+}
+
+/* Too many taints repel as much as all of them would, or more. */
+static void test_too_many_taints(void **state) {
+    static const char repels[] = "{\"key\":\"k\",\"effect\":\"NoSchedule\"}";
+    static const char prefers[] = "{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}";
     static const struct {
         size_t n;
-        bool taints;
-        JsonError error;
+        const char *last;
+        bool admits_k, admits_all; /* who tolerates k; who tolerates everything */
     } cases[] = {
-        {TAINTS_MAX, true, JSON_OK},
-        {TAINTS_MAX + 1, true, JSON_E_RANGE},
-        {TOLERATIONS_MAX, false, JSON_OK},
-        {TOLERATIONS_MAX + 1, false, JSON_E_RANGE},
+        {TAINTS_MAX, repels, true, true},
+        {TAINTS_MAX + 1, repels, false, true},
+        {TAINTS_MAX + 1, "{\"key\":\"l\",\"effect\":\"NoExecute\"}", false, true},
+        {TAINTS_MAX + 1, prefers, true, true},
+        {TAINTS_MAX + 1, "{}", true, true},
+        {TAINTS_MAX + 9, repels, false, true},
     };
+    Toleration k = {.key = STR("k"), .exists = true}, all = {.exists = true};
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
         _cleanup_(buf_done) Buf text = BUF_INIT(65536);
-        Tolerations tolerations;
-        Taints taints;
+        Taints taints = {0};
         JsonReader reader;
 
-        for (size_t j = 0; j < cases[i].n; j++)
-            buf_append(&text, j == 0 ? STR("[{}") : STR(",{}"));
-        buf_append_char(&text, ']');
+        print_many(cases[i].n, repels, cases[i].last, &text);
         json_reader_init(&reader, buf_str(&text));
-        if (cases[i].taints)
-            taints_decode(&reader, arena, &taints);
-        else
-            tolerations_decode(&reader, arena, &tolerations);
-        assert_int_equal(json_error(&reader), cases[i].error);
+        taints_decode(&reader, arena, &taints);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_int_equal(taints.n, TAINTS_MAX);
+        assert_int_equal(
+            tolerations_admit(&(Tolerations){.items = &k, .n = 1}, &taints), cases[i].admits_k);
+        assert_int_equal(
+            tolerations_admit(&(Tolerations){.items = &all, .n = 1}, &taints), cases[i].admits_all);
+    }
+}
+
+static void test_too_many_tolerations(void **state) {
+    (void)state;
+    for (size_t n = TOLERATIONS_MAX; n <= TOLERATIONS_MAX + 2; n++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        Tolerations tolerations = {0};
+        JsonReader reader;
+
+        print_many(n, "{}", "{}", &text);
+        json_reader_init(&reader, buf_str(&text));
+        assert_int_equal(tolerations_decode(&reader, arena, &tolerations), n <= TOLERATIONS_MAX);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_int_equal(tolerations.n, TOLERATIONS_MAX);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_too_many_taints),
+        cmocka_unit_test(test_too_many_tolerations),
         cmocka_unit_test(test_tolerates),
         cmocka_unit_test(test_all_taints_count),
         cmocka_unit_test(test_malformed),

@@ -116,9 +116,14 @@ bool time_parse(Str text, int64_t *ret_sec) {
 void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec) {
     Str text = STR_NULL;
 
-    json_string(reader, arena, &text);
-    if (!json_error(reader) && text.ptr && !time_parse(text, ret_sec))
-        json_fail(reader, JSON_E_TYPE, "not a time like 2006-01-02T15:04:05Z");
+    if (json_null(reader))
+        return;
+    if (json_peek(reader) == JSON_STRING)
+        json_string(reader, arena, &text);
+    else
+        json_skip(reader, NULL);
+    if (!json_error(reader) && !time_parse(text, ret_sec))
+        *ret_sec = 0;
 }
 
 /* --- writing ---------------------------------------------------------------- */

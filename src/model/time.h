@@ -31,6 +31,6 @@ bool time_parse(Str text, int64_t *ret_sec);
  * written as the nearer of them. */
 void time_print(int64_t sec, Buf *out);
 
-/* Reads a timestamp; null leaves @ret_sec untouched. A string that is no time is an
- * error of the document, like any other value of a wrong type: the reader's. */
+/* Reads a timestamp; null leaves @ret_sec untouched. A value that is no time is as good as none:
+ * 0. No decision hangs on a time, and an object must not be lost for one. */
 void time_decode(JsonReader *reader, Arena *arena, int64_t *ret_sec);

@@ -4,7 +4,7 @@
  *     headroom: {cpu: 500m, memory: 10%}
  *
  * A percentage is of the node's allocatable amount. A node that does not offer a
- * resource has none of it free.
+ * resource has none of it free, and no less than none, whatever its pods ask for.
  */
 
 #include "base/num.h"
@@ -78,7 +78,9 @@ static const void *read(PolicyReader *reader, const YamlNode *value) {
 
 /* What would be free of the resource on @row with the pod there. */
 static int64_t free_after(const NodeTable *table, uint32_t row, size_t resource, int64_t asked) {
-    return num_sub_sat(table_amount(table, row, resource, AMOUNT_FREE), asked);
+    bool is_offered = table_amount(table, row, resource, AMOUNT_ALLOCATABLE) > 0;
+
+    return num_sub_sat(is_offered ? table_amount(table, row, resource, AMOUNT_FREE) : 0, asked);
 }
 
 /* Rounded up: a share is never less than it says. */
@@ -91,7 +93,7 @@ static int64_t wanted_on(
     return whole > 0 ? (int64_t)((whole * reserve->share + SHARE_WHOLE - 1) / SHARE_WHOLE) : 0;
 }
 
-/* An amount is the same for all nodes: one comparison a row. */
+/* An amount (more than 0) is the same for all nodes: one comparison a row. */
 static void judge_amount(size_t resource, int64_t least, const Batch *batch, uint8_t *pass) {
     for (size_t i = 0; i < batch->n; i++)
         pass[i] &= table_amount(batch->table, batch->rows[i], resource, AMOUNT_FREE) >= least;
@@ -102,13 +104,13 @@ static void judge_reserve(const Reserve *reserve, const Batch *batch, uint8_t *p
     size_t resource = table_find_resource(table, reserve->resource);
     int64_t asked = resources_get(&batch->pod->requests, reserve->resource);
 
-    if (resource ==
-        SIZE_MAX) { /* nobody offers it: nothing is free, nothing may be asked or kept */
+    /* Nobody offers it: nothing is free, nothing may be asked or kept. */
+    if (resource == SIZE_MAX) {
         if (asked > 0 || reserve->amount > 0)
             memset(pass, 0, batch->n);
         return;
     }
-    if (reserve->share == 0) {
+    if (reserve->share == 0 && reserve->amount > 0) {
         judge_amount(resource, num_add_sat(reserve->amount, asked), batch, pass);
         return;
     }
