@@ -43,7 +43,7 @@ static const char built_in_policy[] =
 typedef struct Demo {
     const DemoOptions *options;
     World *world;
-    Binder binder;
+    BindHook bind_hook;
     const char *policy_paths[1];
     DaemonOptions daemon_options;
     Daemon *daemon;
@@ -274,13 +274,13 @@ static int start_daemon(Demo *demo) {
     DaemonOptions *options = &demo->daemon_options;
     int r;
 
-    demo->binder = (Binder){.context = demo->world, .bind = bind_in_world};
+    demo->bind_hook = (BindHook){.context = demo->world, .bind = bind_in_world};
     options->server = server_default_options();
     options->server.address = demo->options->address;
     options->server.port = demo->options->port;
     options->policy_paths = demo->policy_paths;
     options->n_policy_paths = 1;
-    options->binder = &demo->binder;
+    options->bind_hook = &demo->bind_hook;
     options->quiet = true;
     demo->policy_fingerprint = file_fingerprint(demo->policy_paths[0]);
     r = world_snapshot(demo->world, &snapshot);

@@ -1,6 +1,7 @@
 #include "kube/access.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,9 @@
 
 /* A plugin is not run again before this, whatever it gave and whatever the API server
  * thought of it: a hundred calls that are refused at once are no reason for a hundred
- * runs. */
+ * runs. Doubles with every failure in a row: whoever runs it does nothing else meanwhile. */
 #define PLUGIN_PAUSE_NSEC (5 * NSEC_PER_SEC)
+#define PLUGIN_PAUSE_MAX_NSEC (60 * NSEC_PER_SEC)
 
 /* How long before its end a plugin's credential is replaced: a tenth of its life, at most. */
 #define MARGIN_PART 10
@@ -29,6 +31,8 @@ typedef struct Plugin {
     ExecCredential credential;
     bool has_credential;
     bool has_run;
+    bool was_refresh;       /* the last run was made while the credential was still good */
+    unsigned n_failures;    /* in a row, of runs of that sort */
     int64_t ran_at_nsec;    /* when it ended */
     int64_t refresh_at_sec; /* wall */
     int failure;            /* of the last run: 0 or a negative errno */
@@ -294,6 +298,33 @@ static void plugin_take(
     plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
 }
 
+/* What we have is still worth sending. */
+static bool plugin_is_good(const Access *access, int64_t wall_sec) {
+    return access->plugin.has_credential && !access->is_rejected &&
+           wall_sec < access->plugin.credential.expires_sec;
+}
+
+/* How long after the last run. That a refresh has failed, for which there was little time, is
+ * no reason to wait when the credential is needed. */
+static int64_t plugin_pause(const Plugin *plugin, bool is_refresh) {
+    unsigned n = plugin->was_refresh == is_refresh ? plugin->n_failures : 0;
+    int64_t pause = PLUGIN_PAUSE_NSEC;
+
+    while (n-- > 1 && pause < PLUGIN_PAUSE_MAX_NSEC)
+        pause *= 2;
+    return pause < PLUGIN_PAUSE_MAX_NSEC ? pause : PLUGIN_PAUSE_MAX_NSEC;
+}
+
+static void plugin_note_run(Plugin *plugin, bool is_refresh, int64_t now_nsec) {
+    if (!plugin->has_run || plugin->was_refresh != is_refresh || plugin->failure == 0)
+        plugin->n_failures = 0;
+    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
+        plugin->n_failures++;
+    plugin->has_run = true;
+    plugin->was_refresh = is_refresh;
+    plugin->ran_at_nsec = now_nsec;
+}
+
 static void plugin_run(Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed) {
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
     const ExecCluster cluster = {
@@ -304,22 +335,17 @@ static void plugin_run(Access *access, int64_t now_nsec, int64_t wall_sec, bool 
         .is_insecure = access->config.is_insecure,
     };
     Plugin *plugin = &access->plugin;
+    bool is_refresh = plugin_is_good(access, wall_sec);
+    int timeout_msec = (is_refresh ? ACCESS_PLUGIN_REFRESH_SEC : ACCESS_PLUGIN_SEC) * 1000;
     int64_t start = clock_monotonic_nsec();
 
-    plugin->failure = exec_run(
-        access->config.exec, &cluster, ACCESS_PLUGIN_SEC * 1000, &credential, plugin->error);
-    plugin->has_run = true;
-    plugin->ran_at_nsec = now_nsec + (clock_monotonic_nsec() - start);
+    plugin->failure =
+        exec_run(access->config.exec, &cluster, timeout_msec, &credential, plugin->error);
+    plugin_note_run(plugin, is_refresh, now_nsec + (clock_monotonic_nsec() - start));
     if (plugin->failure < 0)
         return;
     plugin_take(plugin, &credential, wall_sec, ret_changed);
     access->is_rejected = false;
-}
-
-/* What we have is still worth sending. */
-static bool plugin_is_good(const Access *access, int64_t wall_sec) {
-    return access->plugin.has_credential && !access->is_rejected &&
-           wall_sec < access->plugin.credential.expires_sec;
 }
 
 static int plugin_refresh(
@@ -327,7 +353,8 @@ static int plugin_refresh(
     Plugin *plugin = &access->plugin;
     bool is_due =
         !plugin->has_credential || access->is_rejected || wall_sec >= plugin->refresh_at_sec;
-    bool may_run = !plugin->has_run || now_nsec - plugin->ran_at_nsec >= PLUGIN_PAUSE_NSEC;
+    int64_t pause = plugin_pause(plugin, plugin_is_good(access, wall_sec));
+    bool may_run = !plugin->has_run || now_nsec - plugin->ran_at_nsec >= pause;
 
     if (is_due && may_run)
         plugin_run(access, now_nsec, wall_sec, ret_changed);

@@ -29,7 +29,8 @@ typedef struct Access Access;
 #define ACCESS_FILE_MAX ((size_t)1024 * 1024) /* a kubeconfig, a certificate, a key */
 #define ACCESS_TOKEN_MAX ((size_t)64 * 1024)  /* a token, from a file or a plugin */
 #define ACCESS_PLUGIN_OUTPUT_MAX ((size_t)1024 * 1024)
-#define ACCESS_PLUGIN_SEC 60 /* a plugin that takes longer is ended */
+#define ACCESS_PLUGIN_SEC 60        /* a plugin that takes longer is ended */
+#define ACCESS_PLUGIN_REFRESH_SEC 3 /* ... while the credential it gave before is still good */
 
 /* @path NULL: $KUBECONFIG, else ~/.kube/config. @context NULL: the current one. 0; or a
  * negative errno with a message for a person in @error (ACCESS_ERROR_MAX): the file, the
@@ -69,9 +70,11 @@ typedef struct Credentials {
 } Credentials;
 
 /* Reads again what may have changed (token files by their fingerprint, at most once a
- * second; a plugin's credential when it has expired or was rejected). Running a plugin
- * may block, up to ACCESS_PLUGIN_SEC: this runs on the cluster thread, never on a
- * decision's. 0, or a negative errno with a message. */
+ * second; a plugin's credential shortly before it expires, or when it was rejected).
+ * Running a plugin blocks, up to ACCESS_PLUGIN_REFRESH_SEC while the credential at hand is
+ * good and else up to ACCESS_PLUGIN_SEC, and then as long as it takes to end it
+ * (PROCESS_GRACE_MSEC): this runs on the cluster thread, never on a decision's. After
+ * failures it is left alone for longer and longer. 0, or a negative errno with a message. */
 int access_authorize(
     Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error);
 

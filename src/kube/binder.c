@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "cluster/record.h"
 #include "kube/binding.h"
 
 #define UID_MAX_BYTES 128u
@@ -16,6 +17,8 @@ typedef struct Entry {
     BindJob *job;
     Binding *binding; /* NULL: not sent yet */
     int64_t deadline;
+    const Pod *before;    /* as it was assumed before this job, a reference; NULL: it was not */
+    int64_t before_until; /* ... and until when */
 } Entry;
 
 typedef struct EntryList {
@@ -85,6 +88,7 @@ static void settle(Entry *entry, BindEnd end, const char *error) {
         follower = next;
     }
     binding_free(entry->binding);
+    pod_record_unref(entry->before);
     tell(binder, entry->job, end, error);
     free(entry);
 }
@@ -114,8 +118,9 @@ static const char *find_fault(const BindJob *job) {
         return "the node has no valid name";
     if (job->uid.len == 0 || job->uid.len > UID_MAX_BYTES)
         return "the pod has no valid UID";
-    if (!str_eq(job->pod->uid, job->uid))
-        return "the pod that was judged has another UID";
+    if (!str_eq(job->pod->uid, job->uid) || !str_eq(job->pod->name, job->name) ||
+        !str_eq(job->pod->namespace, job->namespace))
+        return "the pod that was judged is another one";
     return NULL;
 }
 
@@ -147,10 +152,15 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     return false;
 }
 
-static bool assume(Binder *binder, const BindJob *job, char *error) {
-    int64_t until = binder->options.clock() + MIRROR_ASSUME_SEC * NSEC_PER_SEC;
-    int r = store_assume(binder->options.store, job->pod, job->node, until);
+static bool assume(Entry *entry, char *error) {
+    Store *store = entry->binder->options.store;
+    const BindJob *job = entry->job;
+    int64_t until = entry->binder->options.clock() + MIRROR_ASSUME_SEC * NSEC_PER_SEC;
+    const Pod *before = store_find_assumed(store, job->uid, &entry->before_until);
+    int r;
 
+    entry->before = before ? pod_record_ref(before) : NULL;
+    r = store_assume(store, job->pod, job->node, until);
     if (r == 0)
         return true;
     (void)snprintf(error,
@@ -163,6 +173,16 @@ static bool assume(Binder *binder, const BindJob *job, char *error) {
 
 static void start_waiting(Binder *binder);
 
+/* This job has not bound the pod; an earlier one, whose end nobody knows or which the watch
+ * has not shown yet, may have. */
+static void take_back(const Entry *entry) {
+    Store *store = entry->binder->options.store;
+
+    if (!entry->before ||
+        store_assume(store, entry->before, entry->before->node_name, entry->before_until) != 0)
+        (void)store_forget(store, entry->job->uid);
+}
+
 static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     Entry *entry = context;
     Binder *binder = entry->binder;
@@ -170,7 +190,7 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     list_remove(&binder->sent, entry);
     binder->n_sent--;
     if (outcome == BINDING_FAILED)
-        (void)store_forget(binder->options.store, entry->job->uid);
+        take_back(entry);
     settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
     start_waiting(binder);
 }
@@ -192,7 +212,7 @@ static bool send(Entry *entry, char *error) {
 
     entry->binding = binding_new(&options);
     if (!entry->binding) {
-        (void)store_forget(entry->binder->options.store, job->uid);
+        take_back(entry);
         (void)snprintf(error, MIRROR_ERROR_MAX, "out of memory");
     }
     return entry->binding != NULL;
@@ -211,7 +231,7 @@ static void start(Entry *entry) {
         settle(entry, BIND_REFUSED, error);
         return;
     }
-    if (!assume(binder, entry->job, error) || !send(entry, error)) {
+    if (!assume(entry, error) || !send(entry, error)) {
         settle(entry, BIND_FAILED, error);
         return;
     }

@@ -21,6 +21,7 @@ struct Binding {
     Call *call;
     Buf answer;
     bool is_reading;             /* the pod, after the POST */
+    bool is_refused;             /* the API server said no to the POST */
     char why[BINDING_ERROR_MAX]; /* what the POST came to */
 };
 
@@ -95,8 +96,10 @@ static void conclude(Binding *binding, const Whereabouts *pod) {
             BINDING_FAILED,
             "the pod is on node %.*s already",
             STR_FMT(str_take(pod->node, 253)));
-    else
+    else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
+    else /* not yet, perhaps: what got no answer may still be on its way to etcd */
+        finish_unknown(binding, "the pod has no node");
 }
 
 /* The API server may just be coming back: read again, while there is time. */
@@ -153,11 +156,15 @@ static void explain_refusal(Binding *binding, unsigned code) {
 
 static void start_reading(Binding *binding);
 
-/* The statuses after which nothing can have happened to the pod. A 200 is none: only the API
- * server says 201, and a pod that is called bound and is not waits for ever. Conflicts do not
- * belong here: what we ask for may have been done by us before. */
-static bool is_certain(unsigned code) {
-    return code >= 400 && code < 500 && code != 408 && code != 409;
+/* Whether nothing can have happened to the pod. Among statuses a 200 does not say so: only
+ * the API server says 201, and a pod that is called bound and is not waits for ever. Nor do
+ * conflicts: what we ask for may have been done by us before. */
+static bool is_certain(const CallResult *result) {
+    unsigned code = result->status;
+
+    if (result->outcome == CALL_UNAUTHORIZED || !result->was_sent)
+        return true;
+    return result->outcome == CALL_DONE && code >= 400 && code < 500 && code != 408 && code != 409;
 }
 
 static void on_posted(Binding *binding, const CallResult *result) {
@@ -170,10 +177,10 @@ static void on_posted(Binding *binding, const CallResult *result) {
     else
         (void)snprintf(binding->why, sizeof(binding->why), "%s", result->error);
 
+    binding->is_refused = result->outcome == CALL_DONE && result->status == 409;
     if (result->outcome == CALL_DONE && result->status == 404)
         finish(binding, BINDING_FAILED, "the pod is gone: %s", binding->why);
-    else if (result->outcome == CALL_REFUSED || result->outcome == CALL_UNAUTHORIZED ||
-             (result->outcome == CALL_DONE && is_certain(result->status)))
+    else if (is_certain(result))
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
     else
         start_reading(binding);

@@ -124,6 +124,7 @@ static void call_done(Call *call) {
     const CallResult result = {
         .outcome = call->outcome,
         .status = call->status,
+        .was_sent = call->n_sent > 0,
         .retry_after_sec = call->retry_after_sec,
         .error = call->outcome == CALL_DONE ? NULL : call->error,
     };

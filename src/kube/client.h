@@ -55,6 +55,7 @@ typedef struct CallHead {
 typedef struct CallResult {
     CallOutcome outcome;
     unsigned status;     /* 0: no answer came */
+    bool was_sent;       /* the request may have reached the server, also when no answer came */
     int retry_after_sec; /* -1: not given */
     const char *error;   /* for a person, unless CALL_DONE; "" never */
 } CallResult;

@@ -22,7 +22,7 @@ typedef struct First {
     Snapshot *snapshot;
 } First;
 
-static void keep_first(void *context, Snapshot *snapshot) {
+static bool keep_first(void *context, Snapshot *snapshot) {
     First *first = context;
 
     (void)pthread_mutex_lock(&first->lock);
@@ -30,6 +30,7 @@ static void keep_first(void *context, Snapshot *snapshot) {
         first->snapshot = snapshot_ref(snapshot);
     (void)pthread_cond_signal(&first->changed);
     (void)pthread_mutex_unlock(&first->lock);
+    return true;
 }
 
 /* What keeps a list from being complete; NULL: nothing but time. */

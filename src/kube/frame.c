@@ -10,10 +10,6 @@ void frame_done(Frame *frame) {
     frame->is_given = false;
 }
 
-size_t frame_pending(const Frame *frame) {
-    return frame->is_given ? 0 : frame->half.len;
-}
-
 /* The last document is over; one large document must not fatten the process. */
 static void forget_given(Frame *frame) {
     if (!frame->is_given)

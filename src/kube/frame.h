@@ -38,9 +38,6 @@ enum {
 /* Takes a line off the front of @bytes. Empty lines are passed over. Negative: -ENOMEM. */
 int frame_next(Frame *frame, Str *bytes, Str *ret) MUST_CHECK;
 
-/* Bytes of a document whose end has not come. */
-size_t frame_pending(const Frame *frame);
-
 /* --- what a watch sends --------------------------------------------------------- */
 
 typedef enum EventType {

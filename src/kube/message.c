@@ -1,7 +1,6 @@
 #include "kube/message.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -10,16 +9,13 @@
 
 #define RAW_MAX 4096u
 
-void message_set(char *text, size_t size, const char *format, ...) {
+void message_setv(char *text, size_t size, const char *format, va_list arguments) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(8 * RAW_MAX);
     char raw[RAW_MAX];
-    va_list arguments;
     size_t len;
 
     assert(size > 0);
-    va_start(arguments, format);
     (void)vsnprintf(raw, sizeof(raw), format, arguments);
-    va_end(arguments);
 
     (void)visible_append(&shown, str_from_c(raw));
     len = shown.len < size ? shown.len : size - 1;
@@ -30,4 +26,12 @@ void message_set(char *text, size_t size, const char *format, ...) {
     if (len > 0)
         memcpy(text, shown.data, len);
     text[len] = '\0';
+}
+
+void message_set(char *text, size_t size, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    message_setv(text, size, format, arguments);
+    va_end(arguments);
 }

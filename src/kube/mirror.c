@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -25,6 +26,8 @@
 #define WAIT_MAX_MSEC 1000                       /* the loop turns at least this often */
 #define PAUSE_USEC 100000                        /* when waiting itself fails */
 #define LOG_PAUSE_NSEC (10 * NSEC_PER_SEC)       /* between lines about the same trouble */
+#define PUBLISH_PAUSE_NSEC NSEC_PER_SEC          /* after a snapshot could not be made, or shown */
+#define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between walks over the ledger */
 #define JOBS_PER_TURN 64u
 
 /* One resource: the sink of its reflector. */
@@ -33,9 +36,9 @@ typedef struct Side {
     MirrorKind kind;
     Reflector *reflector;
     int64_t list_began_at;
-    bool is_lost;         /* the log has said so */
-    int64_t lost_said_at; /* when the log last said why */
-    int64_t unfit_said_at;
+    bool is_connected;
+    bool says_connected; /* the last word of the log */
+    int64_t connected_said_at, lost_said_at, unfit_said_at;
 } Side;
 
 struct Mirror {
@@ -55,6 +58,9 @@ struct Mirror {
     bool is_shown;      /* ... and published */
     bool is_urgent;     /* do not wait for the end of the turn */
     int64_t shown_at;
+    int64_t publish_at; /* not before: it has just failed */
+    int64_t expire_at;  /* when the ledger is to be walked */
+    int64_t wait_said_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
     bool has_said_forbidden;
@@ -62,7 +68,8 @@ struct Mirror {
     atomic_bool is_synced;
 
     pthread_mutex_t mutex; /* guards what follows */
-    bool is_ending;
+    pthread_cond_t ended;  /* has_ended */
+    bool is_ending, has_ended;
     BindJob *jobs[MIRROR_BINDS_MAX]; /* a ring: not taken yet */
     size_t first_job, n_jobs;
     size_t n_binds; /* in the ring, or with the binder */
@@ -75,6 +82,14 @@ const char *mirror_kind_name(MirrorKind kind) {
     return kind == MIRROR_NODES ? "nodes" : "pods";
 }
 
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
 /* --- objects into the store ------------------------------------------------------------- */
 
 /* One object, decoded: a node or a pod. */
@@ -84,13 +99,20 @@ typedef struct Object {
     Str name;
 } Object;
 
-/* At most one line in a while: the same object may be broken a thousand times. */
-static void say_unfit(Side *side, Str name, const char *why) {
+/* Whether something that was last said @at may be said again; it is, then. Things that happen
+ * a thousand times must not become a thousand lines. */
+static bool may_say(int64_t *at) {
     int64_t now = clock_monotonic_nsec();
 
-    if (side->unfit_said_at != 0 && now - side->unfit_said_at < LOG_PAUSE_NSEC)
+    if (*at != 0 && now - *at < LOG_PAUSE_NSEC)
+        return false;
+    *at = now;
+    return true;
+}
+
+static void say_unfit(Side *side, Str name, const char *why) {
+    if (!may_say(&side->unfit_said_at))
         return;
-    side->unfit_said_at = now;
     log_warn("an object of the cluster is passed over",
         LOG_CSTR("kind", mirror_kind_name(side->kind)),
         LOG_STR("name", name),
@@ -194,20 +216,27 @@ static int on_apply(void *context, EventType type, const ObjectMeta *meta, Str t
     if (side->kind == MIRROR_NODES)
         return taken(side, &object, store_apply_node(mirror->store, &object.node));
     r = store_apply_pod(mirror->store, &object.pod);
-    if (r == STORE_BOUND && mirror->callbacks.pod_bound)
+    if (r == STORE_BOUND && type == EVENT_MODIFIED && mirror->callbacks.pod_bound)
         mirror->callbacks.pod_bound(mirror->callbacks.context, &object.pod);
     return taken(side, &object, r);
 }
 
 /* --- what people are told ------------------------------------------------------------------ */
 
-static void say_lost(Side *side, const char *why, int64_t retry_nsec) {
-    int64_t now = clock_monotonic_nsec();
-
-    if (side->is_lost && now - side->lost_said_at < LOG_PAUSE_NSEC)
+/* Also for what was not said at once: the last word is to be the truth. */
+static void say_connected(Side *side) {
+    if (!side->is_connected || side->says_connected || !may_say(&side->connected_said_at))
         return;
-    side->is_lost = true;
-    side->lost_said_at = now;
+    side->says_connected = true;
+    log_info("connected to the API server",
+        LOG_CSTR("kind", mirror_kind_name(side->kind)),
+        LOG_CSTR("server", access_server(side->mirror->access)));
+}
+
+static void say_lost(Side *side, const char *why, int64_t retry_nsec) {
+    if (!may_say(&side->lost_said_at))
+        return;
+    side->says_connected = false;
     log_warn("lost touch with the API server; what is known stays in force",
         LOG_CSTR("kind", mirror_kind_name(side->kind)),
         LOG_CSTR("server", access_server(side->mirror->access)),
@@ -230,10 +259,8 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
 
     switch (what) {
     case REFLECTOR_CONNECTED:
-        side->is_lost = false;
-        log_info("connected to the API server",
-            LOG_CSTR("kind", mirror_kind_name(side->kind)),
-            LOG_CSTR("server", access_server(side->mirror->access)));
+        side->is_connected = true;
+        say_connected(side);
         break;
     case REFLECTOR_SYNCED:
         say_synced(side);
@@ -244,6 +271,7 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
             LOG_CSTR("reason", why));
         break;
     case REFLECTOR_LOST:
+        side->is_connected = false;
         say_lost(side, why, retry_nsec);
         break;
     }
@@ -293,13 +321,15 @@ static int refresh(Mirror *mirror) {
     return 0;
 }
 
-static void show(Mirror *mirror) {
-    if (mirror->n_published == 0)
+/* Whether it was taken. */
+static bool show(Mirror *mirror) {
+    if (!mirror->callbacks.publish(mirror->callbacks.context, mirror->snapshot))
+        return false;
+    if (mirror->n_published++ == 0)
         say_known(mirror);
-    mirror->callbacks.publish(mirror->callbacks.context, mirror->snapshot);
     mirror->is_shown = true;
-    mirror->n_published++;
     atomic_store_explicit(&mirror->is_synced, true, memory_order_release);
+    return true;
 }
 
 /* The first event after a quiet time is shown at once, those behind it a turn later:
@@ -310,17 +340,21 @@ static int64_t publish(Mirror *mirror, int64_t now) {
 
     if (!has_news || !is_complete(mirror))
         return INT64_MAX;
+    if (now < mirror->publish_at)
+        return mirror->publish_at;
     if (!mirror->is_urgent && now < due)
         return due;
     mirror->is_urgent = false;
-    if (refresh(mirror) == 0 && !mirror->is_shown)
-        show(mirror);
+    if (refresh(mirror) < 0 || (!mirror->is_shown && !show(mirror))) {
+        mirror->publish_at = clock_monotonic_nsec() + PUBLISH_PAUSE_NSEC;
+        return mirror->publish_at;
+    }
     mirror->shown_at = clock_monotonic_nsec();
     return INT64_MAX;
 }
 
 /* For the binder: what a job is judged by. Everybody else sees it before the loop waits,
- * and so before a Binding leaves. */
+ * and so before a Binding leaves, unless publish() does not take it. */
 static Snapshot *current_snapshot(void *context) {
     Mirror *mirror = context;
 
@@ -335,6 +369,8 @@ static void on_bind_ended(void *context, BindEnd end) {
 
     mirror->n_bound += end == BIND_BOUND;
     mirror->n_bind_failed += end == BIND_FAILED;
+    if (end == BIND_FAILED) /* an older entry of the ledger may be back, that ends sooner */
+        mirror->expire_at = earlier(mirror->expire_at, clock_monotonic_nsec() + EXPIRE_PAUSE_NSEC);
     pthread_mutex_lock(&mirror->mutex);
     mirror->n_binds--;
     pthread_mutex_unlock(&mirror->mutex);
@@ -483,18 +519,28 @@ bool mirror_is_synced(Mirror *mirror) {
 /* --- the thread
  * -------------------------------------------------------------------------------------- */
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
+/* Forgets bound pods that the watch should have shown by now. What it has not had the chance
+ * to show is not over: until it goes on, we look again once in a while. Whatever is assumed
+ * in between ends after what was there, so that the ledger need not be walked for it. */
 static int64_t expire(Mirror *mirror, int64_t now) {
-    int64_t next_at = INT64_MAX;
-    size_t n = store_expire(mirror->store, now, &next_at);
+    int64_t proven = reflector_figures(mirror->sides[MIRROR_PODS].reflector)->synced_at_nsec;
+    StoreFigures figures;
+    int64_t next_at;
+    size_t n;
 
+    store_figures(mirror->store, &figures);
+    if (figures.n_assumed == 0) {
+        mirror->expire_at = 0;
+        return INT64_MAX;
+    }
+    if (now < mirror->expire_at)
+        return mirror->expire_at;
+    n = store_expire(mirror->store, earlier(now, proven), &next_at);
     if (n > 0)
         log_warn("pods that were bound have not been seen on their node", LOG_INT("pods", n));
     mirror->n_expired += n;
-    return next_at;
+    mirror->expire_at = next_at == INT64_MAX ? 0 : later(next_at, now + EXPIRE_PAUSE_NSEC);
+    return next_at == INT64_MAX ? INT64_MAX : mirror->expire_at;
 }
 
 /* Everything but waiting. Returns until when to wait. */
@@ -505,8 +551,10 @@ static int64_t turn(Mirror *mirror) {
     if (take_binds(mirror))
         next_at = now;
     take_touches(mirror);
-    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
         next_at = earlier(next_at, reflector_tick(mirror->sides[i].reflector, now));
+        say_connected(&mirror->sides[i]);
+    }
     next_at = earlier(next_at, binder_tick(mirror->binder, now));
     next_at = earlier(next_at, expire(mirror, now));
     next_at = earlier(next_at, publish(mirror, now));
@@ -520,7 +568,8 @@ static void wait_until(Mirror *mirror, int64_t until) {
     int r = client_wait(mirror->client, msec < WAIT_MAX_MSEC ? (int)msec : WAIT_MAX_MSEC);
 
     if (r < 0) { /* nothing that waiting a little could make worse */
-        log_error("the client cannot wait", LOG_CSTR("error", strerror(-r)));
+        if (may_say(&mirror->wait_said_at))
+            log_error("the client cannot wait", LOG_CSTR("error", strerror(-r)));
         (void)usleep(PAUSE_USEC);
     }
 }
@@ -554,6 +603,10 @@ static void *run(void *context) {
     while (!is_ending(mirror))
         wait_until(mirror, turn(mirror));
     refuse_jobs(mirror);
+    pthread_mutex_lock(&mirror->mutex);
+    mirror->has_ended = true;
+    pthread_cond_broadcast(&mirror->ended);
+    pthread_mutex_unlock(&mirror->mutex);
     return NULL;
 }
 
@@ -631,9 +684,20 @@ static Mirror *free_parts(Mirror *mirror) {
     arena_free(mirror->arena);
     access_free(mirror->access);
     buf_done(&mirror->touches);
+    pthread_cond_destroy(&mirror->ended);
     pthread_mutex_destroy(&mirror->mutex);
     free(mirror);
     return NULL;
+}
+
+static void init_lock(Mirror *mirror) {
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&mirror->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&mirror->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
 
 /* Signals are for the thread that waits for them. */
@@ -665,7 +729,7 @@ int mirror_new(
     mirror->callbacks = *callbacks;
     mirror->touches = BUF_INIT(MIRROR_TOUCHES_MAX * (NODE_NAME_MAX + 1));
     mirror->began_at = clock_monotonic_nsec();
-    pthread_mutex_init(&mirror->mutex, NULL);
+    init_lock(mirror);
     r = make_parts(mirror) ? 0 : error_origin(-ENOMEM);
     if (r == 0) {
         update_status(mirror);
@@ -679,13 +743,35 @@ int mirror_new(
     return 0;
 }
 
+static struct timespec time_in(int64_t nsec) {
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    nsec += at.tv_nsec;
+    at.tv_sec += nsec / NSEC_PER_SEC;
+    at.tv_nsec = nsec % NSEC_PER_SEC;
+    return at;
+}
+
+bool mirror_stop(Mirror *mirror, int64_t timeout_nsec) {
+    struct timespec until = time_in(timeout_nsec);
+    bool has_ended;
+
+    pthread_mutex_lock(&mirror->mutex);
+    mirror->is_ending = true;
+    client_wake(mirror->client);
+    while (!mirror->has_ended)
+        if (pthread_cond_timedwait(&mirror->ended, &mirror->mutex, &until) != 0)
+            break;
+    has_ended = mirror->has_ended;
+    pthread_mutex_unlock(&mirror->mutex);
+    return has_ended;
+}
+
 Mirror *mirror_free(Mirror *mirror) {
     if (!mirror)
         return NULL;
-    pthread_mutex_lock(&mirror->mutex);
-    mirror->is_ending = true;
-    pthread_mutex_unlock(&mirror->mutex);
-    client_wake(mirror->client);
+    (void)mirror_stop(mirror, 0);
     (void)pthread_join(mirror->thread, NULL);
     return free_parts(mirror);
 }

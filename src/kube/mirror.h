@@ -12,7 +12,7 @@
  * reads the last snapshot that was published, whatever state the network is in.
  *
  * Bound pods count on their node from the moment the Binding is posted until the
- * watch shows them (or MIRROR_ASSUME_SEC are over): the ledger. After a restart it is
+ * watch shows them (or does not, for MIRROR_ASSUME_SEC): the ledger. After a restart it is
  * empty and need not be more: what was bound is in the first list, what was not will
  * be asked again.
  */
@@ -31,7 +31,9 @@
 typedef struct Mirror Mirror;
 
 #define MIRROR_ERROR_MAX 512u
-#define MIRROR_ASSUME_SEC 60   /* a bound pod that no watch shows is forgotten after this */
+/* A bound pod is forgotten when the watch has shown something so long after the bind, and never
+ * the pod. As long as the watch is silent it stays: nothing could have shown it. */
+#define MIRROR_ASSUME_SEC 60
 #define MIRROR_BIND_SEC 10     /* a Binding that is not answered by then has failed */
 #define MIRROR_BINDS_MAX 4096u /* waiting or under way; more are refused at once */
 #define MIRROR_TURN_MSEC 10    /* events are collected for this long before they are published */
@@ -58,10 +60,12 @@ typedef struct BindJob {
 
 typedef struct MirrorCallbacks {
     void *context;
-    /* A new snapshot; borrowed. On the mirror's thread. */
-    void (*publish)(void *context, Snapshot *snapshot);
-    /* The watch shows that @pod, which was pending when we last knew it or new, now has a
-     * node: not for pods of a list. May be NULL. */
+    /* A new snapshot; borrowed. On the mirror's thread. False: it was not taken; it, or one
+     * that is newer by then, is shown again at a later turn, not sooner than in a second. */
+    bool (*publish)(void *context, Snapshot *snapshot);
+    /* The watch shows that @pod, which was there before, now has a node: some scheduler has
+     * bound it. Not for pods of a list, nor for those that are made with a node, as static
+     * ones are. May be NULL. */
     void (*pod_bound)(void *context, const Pod *pod);
 } MirrorCallbacks;
 
@@ -77,7 +81,12 @@ typedef struct MirrorOptions {
 int mirror_new(
     Access *access, const MirrorOptions *options, const MirrorCallbacks *callbacks, Mirror **ret);
 
-/* Ends the thread; jobs that are left get done() with an error first. Takes NULL. */
+/* Tells the thread to end, and waits for that, at most @timeout_nsec: a credential plugin may
+ * hold it up (kube/access.h). Jobs that are left get done() with an error first. Whether it
+ * has ended; may be called again. Any thread, but one at a time, and not the mirror's. */
+bool mirror_stop(Mirror *mirror, int64_t timeout_nsec);
+
+/* Ends the thread as mirror_stop() does, however long it takes. Takes NULL. */
 Mirror *mirror_free(Mirror *mirror);
 DEFINE_CLEANUP(Mirror *, mirror_free)
 
@@ -95,7 +104,7 @@ typedef struct MirrorKindStatus {
     bool is_synced;         /* one complete list has been seen */
     bool is_connected;      /* the API server sends: a watch is open, or a list comes in */
     int64_t synced_at_nsec; /* monotonic: last time it was known to be complete */
-    int64_t heard_at_nsec;  /* monotonic: last byte, event or bookmark; 0: never */
+    int64_t heard_at_nsec;  /* monotonic: last byte that was no refusal; 0: never */
     uint64_t n_lists, n_watches, n_restarts;
     uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
     uint64_t n_malformed; /* documents that could not be told apart: a new list follows */
@@ -118,5 +127,5 @@ typedef struct MirrorStatus {
 /* Any thread; copied under a lock that is never held for long. */
 void mirror_status(Mirror *mirror, MirrorStatus *ret);
 
-/* Everything has been listed once: snapshots are complete. Any thread. */
+/* Everything has been listed once, and publish() has taken it. Any thread. */
 bool mirror_is_synced(Mirror *mirror);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kube/backoff.h"
+#include "kube/message.h"
 #include "kube/url.h"
 #include "json/read.h"
 
@@ -35,6 +36,7 @@ typedef struct Verdict {
     bool is_set;
     bool is_stall;   /* speaks against streaming, if this was a streamed list */
     bool is_expired; /* nothing is wrong: our version is too old, as versions become */
+    bool is_no_list; /* the server knows no streamed lists: pages, at once */
     Next next;
     int retry_after_sec;
     char why[REFLECTOR_ERROR_MAX];
@@ -58,9 +60,10 @@ struct Reflector {
     bool needs_list;
     bool can_stream;
     unsigned n_stalls;
-    bool is_staging;    /* the sink has a list that is not whole */
-    bool is_counted;    /* ... and the API server has answered */
-    bool has_malformed; /* the last list held objects that are not JSON */
+    bool is_staging;       /* the sink has a list that is not whole */
+    int64_t list_began_at; /* ... which shows everything that was there at this time */
+    bool is_counted;       /* ... and the API server has answered */
+    bool has_malformed;    /* the last list held objects that are not JSON */
     unsigned n_refusals;
     unsigned page_items;
     char version[REFLECTOR_VERSION_MAX + 1]; /* go on from here */
@@ -162,13 +165,11 @@ static void fail(Reflector *reflector, const Verdict *verdict) {
         reflector->can_stream = false;
     if (verdict->next == NEXT_LIST || was_streaming)
         drop_list(reflector);
+    delay = wait_a_while(reflector, verdict->retry_after_sec);
     if (verdict->is_expired) {
-        backoff_reset(&reflector->backoff); /* the API server is there, and says what to do */
-        delay = wait_a_while(reflector, verdict->retry_after_sec);
         notice(reflector, REFLECTOR_EXPIRED, verdict->why, delay);
         return;
     }
-    delay = wait_a_while(reflector, verdict->retry_after_sec);
     reflector->figures.n_failures++;
     reflector->figures.is_connected = false;
     (void)snprintf(
@@ -182,7 +183,7 @@ __attribute__((format(printf, 4, 5))) static void fail_with(
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(verdict.why, sizeof(verdict.why), format, arguments);
+    message_setv(verdict.why, sizeof(verdict.why), format, arguments);
     va_end(arguments);
     fail(reflector, &verdict);
 }
@@ -194,7 +195,7 @@ __attribute__((format(printf, 3, 4))) static bool end_call(
 
     reflector->verdict = (Verdict){.is_set = true, .next = next, .retry_after_sec = -1};
     va_start(arguments, format);
-    (void)vsnprintf(reflector->verdict.why, sizeof(reflector->verdict.why), format, arguments);
+    message_setv(reflector->verdict.why, sizeof(reflector->verdict.why), format, arguments);
     va_end(arguments);
     return false;
 }
@@ -212,6 +213,7 @@ static bool set_version(Reflector *reflector, Str version) {
 static void begin_list(Reflector *reflector) {
     reflector->options.sink.begin(reflector->options.sink.context);
     reflector->is_staging = true;
+    reflector->list_began_at = reflector->options.clock();
     reflector->is_counted = false;
     reflector->has_malformed = false;
 }
@@ -238,9 +240,8 @@ static int end_list(Reflector *reflector) {
     reflector->needs_list = false;
     reflector->n_refusals = 0;
     reflector->n_stalls = 0;
-    backoff_reset(&reflector->backoff);
     reflector->figures.is_synced = true;
-    reflector->figures.synced_at_nsec = reflector->options.clock();
+    reflector->figures.synced_at_nsec = reflector->list_began_at;
     return 0;
 }
 
@@ -260,15 +261,16 @@ static bool end_malformed(Reflector *reflector) {
     return false;
 }
 
-/* A watch that goes on shows that whatever was wrong before is over. A list does not,
- * before its end: one that breaks in the middle each time is to be asked for less often. */
+/* A watch that goes on shows that whatever was wrong before is over. A list does not: one
+ * that breaks in the middle, or that no watch can follow, is to be asked for less often. */
 static void count_progress(Reflector *reflector) {
     reflector->has_heard = true;
     if (reflector->state != STATE_WATCHING)
         return;
     reflector->n_refusals = 0;
     backoff_reset(&reflector->backoff);
-    reflector->figures.synced_at_nsec = reflector->document_at;
+    if (reflector->document_at - reflector->started_at >= REFLECTOR_CATCH_UP_SEC * NSEC_PER_SEC)
+        reflector->figures.synced_at_nsec = reflector->document_at;
 }
 
 static bool on_error(Reflector *reflector, Str object) {
@@ -364,14 +366,31 @@ static bool end_stream(Reflector *reflector, Str version) {
 
     if (r < 0)
         return end_call(reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
-    reflector->state = STATE_WATCHING;
     if (!apply_deferred(reflector))
         return false;
     if (!set_version(reflector, version))
         return end_malformed(reflector);
     count_progress(reflector);
+    reflector->state = STATE_WATCHING;
     notice(reflector, REFLECTOR_SYNCED, NULL, 0);
     return true;
+}
+
+/* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
+ * older API server has passed over what we asked for, and this is a watch like any other. */
+static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
+    /* The version is kept elsewhere: applying what was deferred resets the arena. */
+    char version[REFLECTOR_VERSION_MAX];
+
+    if (!meta->ends_initial_events) {
+        (void)end_call(reflector, NEXT_LIST, "the API server does not stream lists");
+        reflector->verdict.is_no_list = true;
+        return false;
+    }
+    if (meta->version.len > sizeof(version))
+        return end_malformed(reflector);
+    memcpy(version, meta->version.ptr, meta->version.len);
+    return end_stream(reflector, str_of(version, meta->version.len));
 }
 
 static bool on_bookmark(Reflector *reflector, Str object) {
@@ -380,18 +399,10 @@ static bool on_bookmark(Reflector *reflector, Str object) {
     reflector->figures.n_bookmarks++;
     if (!object_meta_read(object, reflector->arena, true, &meta))
         return end_malformed(reflector);
-    if (reflector->state == STATE_STREAMING) {
-        /* The version is kept elsewhere: applying what was deferred resets the arena. */
-        char version[REFLECTOR_VERSION_MAX];
-
-        if (meta.version.len > sizeof(version))
-            return end_malformed(reflector);
-        memcpy(version, meta.version.ptr, meta.version.len);
-        if (meta.ends_initial_events)
-            return end_stream(reflector, str_of(version, meta.version.len));
-    } else if (!set_version(reflector, meta.version)) {
+    if (reflector->state == STATE_STREAMING)
+        return on_list_bookmark(reflector, &meta);
+    if (!set_version(reflector, meta.version))
         return end_malformed(reflector);
-    }
     count_progress(reflector);
     return true;
 }
@@ -456,7 +467,6 @@ static void on_head(void *context, const CallHead *head) {
     Reflector *reflector = context;
 
     reflector->status = head->status;
-    reflector->figures.heard_at_nsec = reflector->options.clock();
     if (head->status != 200)
         return;
     if (!str_eq_nocase(head->content_type, STR("application/json"))) {
@@ -467,6 +477,7 @@ static void on_head(void *context, const CallHead *head) {
         return;
     }
     count_answer(reflector);
+    reflector->figures.heard_at_nsec = reflector->options.clock();
     if (!reflector->figures.is_connected) {
         reflector->figures.is_connected = true;
         reflector->figures.last_error[0] = '\0';
@@ -474,14 +485,14 @@ static void on_head(void *context, const CallHead *head) {
     }
 }
 
-/* A page, or as much of a refusal as anybody reads. */
-static bool keep_body(Reflector *reflector, Str bytes) {
-    if (reflector->status != 200) {
-        if (reflector->body.len < REFLECTOR_REFUSAL_MAX)
-            buf_append(
-                &reflector->body, str_take(bytes, REFLECTOR_REFUSAL_MAX - reflector->body.len));
-        return true;
-    }
+/* As much of it as anybody reads. */
+static bool keep_refusal(Reflector *reflector, Str bytes) {
+    if (reflector->body.len < REFLECTOR_REFUSAL_MAX)
+        buf_append(&reflector->body, str_take(bytes, REFLECTOR_REFUSAL_MAX - reflector->body.len));
+    return true;
+}
+
+static bool keep_page(Reflector *reflector, Str bytes) {
     buf_append(&reflector->body, bytes);
     if (buf_error(&reflector->body))
         return end_call(reflector, NEXT_LIST, "a page could not be kept");
@@ -492,12 +503,13 @@ static bool on_data(void *context, Str bytes) {
     Reflector *reflector = context;
 
     reflector->figures.n_bytes += bytes.len;
-    reflector->figures.heard_at_nsec = reflector->options.clock();
     if (reflector->verdict.is_set)
         return false;
-    if (reflector->status != 200 || reflector->state == STATE_LISTING)
-        return keep_body(reflector, bytes);
-    return take_documents(reflector, bytes);
+    if (reflector->status != 200)
+        return keep_refusal(reflector, bytes);
+    reflector->figures.heard_at_nsec = reflector->options.clock();
+    return reflector->state == STATE_LISTING ? keep_page(reflector, bytes)
+                                             : take_documents(reflector, bytes);
 }
 
 /* --- pages ----------------------------------------------------------------------------------- */
@@ -602,7 +614,7 @@ static void explain_refusal(
         reflector->options.resource);
     if (code == 403)
         hint = rule;
-    (void)snprintf(verdict->why,
+    message_set(verdict->why,
         sizeof(verdict->why),
         "HTTP %u%s%.*s%s",
         code,
@@ -620,6 +632,28 @@ static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status
     return status->is_version_too_large && ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX;
 }
 
+/* Everything once more, without streaming: the server is too old, or told not to. */
+static void fall_back(Reflector *reflector) {
+    reflector->can_stream = false;
+    drop_call(reflector);
+    drop_list(reflector);
+    start(reflector);
+}
+
+/* Where a list goes on is forgotten after some minutes: one that took longer than that is to
+ * come in larger steps. */
+static void enlarge_pages(Reflector *reflector) {
+    reflector->page_items *= 2;
+    if (reflector->page_items > REFLECTOR_PAGE_ITEMS_MOST)
+        reflector->page_items = REFLECTOR_PAGE_ITEMS_MOST;
+}
+
+static void shrink_pages(Reflector *reflector) {
+    reflector->page_items /= 4;
+    if (reflector->page_items < REFLECTOR_PAGE_ITEMS_LEAST)
+        reflector->page_items = REFLECTOR_PAGE_ITEMS_LEAST;
+}
+
 static void on_refused(Reflector *reflector, const CallResult *result) {
     Verdict verdict = {.retry_after_sec = result->retry_after_sec};
     unsigned code = result->status;
@@ -628,39 +662,35 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
     arena_reset(reflector->arena);
     (void)api_status_read(buf_str(&reflector->body), reflector->arena, &status);
     if (reflector->state == STATE_STREAMING && (code == 400 || code == 422)) {
-        reflector->can_stream = false; /* it is too old, or told not to: pages will do */
-        drop_call(reflector);
-        drop_list(reflector);
-        start(reflector);
+        fall_back(reflector);
         return;
     }
     if (status.retry_after_sec > verdict.retry_after_sec)
         verdict.retry_after_sec = status.retry_after_sec;
     verdict.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
     verdict.is_expired = code == 410 || api_status_is_expired(&status);
-    /* Where a list was to go on is forgotten after some minutes: larger steps. */
     if (reflector->state == STATE_LISTING && code == 410)
-        reflector->page_items = REFLECTOR_PAGE_ITEMS_MOST;
+        enlarge_pages(reflector);
     explain_refusal(reflector, code, &status, &verdict);
     fail(reflector, &verdict);
 }
 
 static void on_failed(Reflector *reflector, const CallResult *result) {
-    Next next = NEXT_RESUME;
+    bool is_late = result->outcome == CALL_TIMEOUT;
+    bool is_large = result->outcome == CALL_TOO_LARGE;
 
-    if (result->outcome == CALL_TOO_LARGE && reflector->state == STATE_LISTING) {
-        reflector->page_items /= 4;
-        if (reflector->page_items < REFLECTOR_PAGE_ITEMS_LEAST)
-            reflector->page_items = REFLECTOR_PAGE_ITEMS_LEAST;
-        next = NEXT_LIST;
-    }
-    fail_with(reflector, next, result->outcome == CALL_TIMEOUT, "%s", result->error);
+    /* An answer that has not even begun says nothing about the size of pages. */
+    if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
+        shrink_pages(reflector);
+    fail_with(reflector, NEXT_RESUME, is_late, "%s", result->error);
 }
 
 static void on_done(void *context, const CallResult *result) {
     Reflector *reflector = context;
 
-    if (reflector->verdict.is_set) {
+    if (reflector->verdict.is_no_list) {
+        fall_back(reflector);
+    } else if (reflector->verdict.is_set) {
         Verdict verdict = reflector->verdict;
 
         fail(reflector, &verdict);

@@ -39,12 +39,13 @@
 #define REFLECTOR_DEFERRED_MAX ((size_t)64 * 1024 * 1024)  /* events inside a streamed list */
 #define REFLECTOR_REFUSAL_MAX ((size_t)64 * 1024)          /* the body of a refusal */
 #define REFLECTOR_PAGE_ITEMS 500u                          /* objects asked for at once */
-#define REFLECTOR_PAGE_ITEMS_MOST 5000u                    /* ... after a list came too slowly */
-#define REFLECTOR_PAGE_ITEMS_LEAST 10u                     /* ... after pages came too large */
+#define REFLECTOR_PAGE_ITEMS_MOST 5000u                    /* ... after a list took too long */
+#define REFLECTOR_PAGE_ITEMS_LEAST 10u                     /* ... after a page was too large */
 #define REFLECTOR_PAGE_SEC 60                              /* one page, in all */
 #define REFLECTOR_STREAM_SEC 300                           /* a streamed list, in all */
 #define REFLECTOR_FIRST_BYTE_SEC (30 + CLIENT_CONNECT_SEC) /* of a watch */
-#define REFLECTOR_WATCH_LEAST_SEC 300                      /* a watch is to last so long */
+#define REFLECTOR_CATCH_UP_SEC 5      /* a watch brings first what was missed */
+#define REFLECTOR_WATCH_LEAST_SEC 300 /* a watch is to last so long */
 #define REFLECTOR_WATCH_MOST_SEC 600
 #define REFLECTOR_REFUSALS_MAX 3 /* watches in a row that bring nothing but errors; then: list */
 #define REFLECTOR_STALLS_MAX 2   /* streamed lists that do not end; then: pages */
@@ -94,10 +95,13 @@ DEFINE_CLEANUP(Reflector *, reflector_free)
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec);
 
 typedef struct ReflectorFigures {
-    bool is_synced;         /* one complete list has been seen */
-    bool is_connected;      /* false from a failure until the API server answers again */
-    int64_t synced_at_nsec; /* last time it was known to be complete; 0: never */
-    int64_t heard_at_nsec;  /* last byte; 0: never */
+    bool is_synced;    /* one complete list has been seen */
+    bool is_connected; /* false from a failure until the API server answers again */
+    /* Last time it was known to be complete: the last event or bookmark of a watch that has had
+     * time to catch up, or when the last whole list was begun; 0: never. What happened before
+     * has reached the sink. */
+    int64_t synced_at_nsec;
+    int64_t heard_at_nsec; /* last byte of an answer that was no refusal; 0: never */
     /* Those that the API server began to answer. */
     uint64_t n_lists;    /* streamed or paged */
     uint64_t n_watches;  /* streamed lists included */

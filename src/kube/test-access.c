@@ -239,9 +239,11 @@ static void write_plugin(Folder *folder, const char *expires) {
     (void)snprintf(script,
         sizeof(script),
         "cd %s; echo x >>runs; [ -e fail ] && { echo broken >&2; exit 1; }\n"
+        "[ -e slow ] && sleep %d\n"
         "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{"
         "\"token\":\"token-%%s\",\"expirationTimestamp\":%s}}' $(wc -l <runs)",
         folder->path,
+        ACCESS_PLUGIN_REFRESH_SEC + 1,
         expires);
     (void)folder_write_script(folder, "plugin", script);
 }
@@ -315,6 +317,51 @@ static void test_plugin_fails_later(void **state) {
     assert_int_equal(count_runs(&folder), 3);
     assert_int_equal(unlink(folder_path(&folder, "fail")), 0);
     assert_string_equal(authorize(access, 300 * SEC, 1100).token, "token-4");
+    folder_done(&folder);
+}
+
+/* A slow plugin holds nobody up as long as there is something to be going on with; when there
+ * is not, it gets its time. */
+static void test_plugin_is_slow(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 0).token, "token-1");
+    (void)folder_write(&folder, "slow", "");
+    assert_string_equal(authorize(access, 100 * SEC, 990).token, "token-1");
+    assert_int_equal(count_runs(&folder), 2);
+    assert_string_equal(authorize(access, 110 * SEC, 1000).token, "token-3");
+    folder_done(&folder);
+}
+
+/* Runs of a plugin that fails at each second from @from on, until @to. */
+static void count_tries(Access *access, Folder *folder, int from, int to, int64_t wall_sec,
+    bool is_good, unsigned want) {
+    unsigned before = count_runs(folder);
+    Credentials credentials;
+
+    for (int i = from; i < to; i++)
+        assert_int_equal(
+            access_authorize(access, i * SEC, wall_sec, &credentials, error) == 0, is_good);
+    assert_int_equal(count_runs(folder) - before, want);
+}
+
+/* Less and less often, but at once when the credential is needed. */
+static void test_plugin_keeps_failing(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 0).token, "token-1");
+    (void)folder_write(&folder, "fail", "");
+    /* About 100, 106, 117, 138, 179, 240, 301. */
+    count_tries(access, &folder, 100, 103, 990, /* is_good= */ true, 1);
+    count_tries(access, &folder, 103, 340, 990, /* is_good= */ true, 6);
+    count_tries(access, &folder, 340, 343, 1000, /* is_good= */ false, 1);
+    count_tries(access, &folder, 343, 580, 1000, /* is_good= */ false, 6);
+    assert_int_equal(unlink(folder_path(&folder, "fail")), 0);
+    assert_string_equal(authorize(access, 700 * SEC, 1000).token, "token-16");
     folder_done(&folder);
 }
 
@@ -469,6 +516,8 @@ int main(void) {
         cmocka_unit_test(test_plugin_is_asked_once),
         cmocka_unit_test(test_plugin_expiry),
         cmocka_unit_test(test_plugin_fails_later),
+        cmocka_unit_test(test_plugin_is_slow),
+        cmocka_unit_test(test_plugin_keeps_failing),
         cmocka_unit_test(test_plugin_rejected),
         cmocka_unit_test(test_plugin_gives_old_ones),
         cmocka_unit_test(test_in_cluster),

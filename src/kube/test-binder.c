@@ -212,7 +212,8 @@ static void test_failures_give_the_place_back(void **state) {
         {"refused", 403, NULL, 0},
         {"gone", 404, NULL, 0},
         {"elsewhere", 409, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"nodeName\":\"n2\"}}", 0},
-        {"not bound", 500, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{}}", 0},
+        {"not bound", 409, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{}}", 0},
+        {"not bound yet", 500, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{}}", 1},
         {"unknown: it may count", 500, "<html>", 1},
     };
 
@@ -282,6 +283,42 @@ static void test_what_the_watch_has_shown_is_not_sent(void **state) {
             assert_int_equal(job.is_bound, cases[i].error == NULL);
             assert_string_equal(job.error, cases[i].error ? cases[i].error : "");
         }
+        lab_close(&lab);
+    }
+}
+
+/* Bound, but the watch has not shown it; a second job for the pod does not get far. What the
+ * first one did still counts. */
+static void test_a_failure_does_not_undo_an_earlier_bind(void **state) {
+    static const struct {
+        const char *node;        /* of the second job */
+        unsigned status;         /* what its POST gets */
+        const char *whereabouts; /* what reading the pod then says; NULL: it is not read */
+    } cases[] = {
+        {"n1", 429, NULL},
+        {"n1", 403, NULL},
+        {"n2", 403, NULL},
+        {"n2", 409, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"nodeName\":\"n1\"}}"},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Job first, second;
+        Lab lab;
+
+        lab_open(&lab);
+        job_init(&first, "web", "u1", "n1");
+        binder_add(lab.binder, &first.job);
+        reply(&lab, 0, 201, "{}");
+        assert_true(first.is_bound);
+        job_init(&second, "web", "u1", cases[i].node);
+        binder_add(lab.binder, &second.job);
+        reply(&lab, 1, cases[i].status, "{}");
+        if (cases[i].whereabouts)
+            reply(&lab, 2, 200, cases[i].whereabouts);
+        assert_true(second.n_done == 1 && !second.is_bound);
+        assert_int_equal(pods_on(&lab, "n1"), 1);
+        assert_int_equal(pods_on(&lab, "n2"), 0);
+        assert_int_equal(n_assumed(&lab), 1);
         lab_close(&lab);
     }
 }
@@ -383,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_failures_give_the_place_back),
         cmocka_unit_test(test_the_same_job_twice_is_sent_once),
         cmocka_unit_test(test_what_the_watch_has_shown_is_not_sent),
+        cmocka_unit_test(test_a_failure_does_not_undo_an_earlier_bind),
         cmocka_unit_test(test_jobs_that_make_no_sense),
         cmocka_unit_test(test_many_jobs_wait_for_their_turn),
         cmocka_unit_test(test_nothing_takes_longer_than_it_may),

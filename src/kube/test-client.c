@@ -564,7 +564,32 @@ static void test_nothing_is_sent_twice(void **state) {
             .method = "POST", .path = "/die", .content_type = "text/plain", .body = STR("x")});
     assert_int_equal(post.result.outcome, CALL_BROKEN);
     assert_non_null(strstr(post.error, "ended before an answer came"));
+    assert_true(post.result.was_sent);
     assert_int_equal(atomic_load(&setup.world.n_posts), 1);
+    setup_done(&setup);
+}
+
+/* libcurl connects anew when a kept connection ends without an answer. That nobody answers
+ * there does not mean that nothing was sent. */
+static void test_what_was_sent_stays_sent(void **state) {
+    _cleanup_(seen_done) Seen first = {0}, post = {0}, later = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    get(setup.client, &first, "/number");
+    test_server_deafen(setup.server);
+    run(setup.client,
+        &post,
+        &(CallOptions){
+            .method = "POST", .path = "/die", .content_type = "text/plain", .body = STR("x")});
+    assert_int_not_equal(post.result.outcome, CALL_DONE);
+    assert_true(post.result.was_sent);
+    assert_int_equal(atomic_load(&setup.world.n_posts), 1);
+    get(setup.client, &later, "/number");
+    assert_int_equal(later.result.outcome, CALL_REFUSED);
+    assert_false(later.result.was_sent);
     setup_done(&setup);
 }
 
@@ -1174,6 +1199,7 @@ int main(void) {
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_connections_are_kept),
         cmocka_unit_test(test_nothing_is_sent_twice),
+        cmocka_unit_test(test_what_was_sent_stays_sent),
         cmocka_unit_test(test_reading_is_tried_again),
         cmocka_unit_test(test_many_at_a_time),
         cmocka_unit_test(test_data_ends),

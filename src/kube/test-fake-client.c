@@ -39,6 +39,7 @@ struct Client {
     size_t n_calls;
     Step *first, **end;
     bool is_woken, refuses_next;
+    unsigned n_failing_waits;
 };
 
 static Client *newest;
@@ -193,6 +194,7 @@ static void finish(Call *call, CallOutcome outcome) {
     CallResult result = {
         .outcome = outcome,
         .status = call->status,
+        .was_sent = outcome != CALL_REFUSED && outcome != CALL_UNAUTHORIZED,
         .retry_after_sec = call->retry_after_sec,
         .error = outcome == CALL_DONE ? "" : "as the test wants it",
     };
@@ -263,6 +265,11 @@ int client_wait(Client *client, int timeout_msec) {
     Call *call;
 
     pthread_mutex_lock(&client->mutex);
+    if (client->n_failing_waits > 0) {
+        client->n_failing_waits--;
+        pthread_mutex_unlock(&client->mutex);
+        return -EIO;
+    }
     while (!client->first && !client->is_woken && timeout_msec > 0)
         if (pthread_cond_timedwait(&client->changed, &client->mutex, &until) == ETIMEDOUT)
             break;
@@ -361,6 +368,23 @@ void fake_answer(Client *client, size_t n, unsigned status, const char *body) {
     fake_head(client, n, status, "application/json", -1);
     fake_data(client, n, str_from_c(body));
     fake_done(client, n, CALL_DONE);
+}
+
+void fake_fail_waits(Client *client, unsigned n) {
+    pthread_mutex_lock(&client->mutex);
+    client->n_failing_waits = n;
+    client->is_woken = true;
+    pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+unsigned fake_failing_waits(Client *client) {
+    unsigned n;
+
+    pthread_mutex_lock(&client->mutex);
+    n = client->n_failing_waits;
+    pthread_mutex_unlock(&client->mutex);
+    return n;
 }
 
 void fake_refuse_next(Client *client) {

@@ -23,7 +23,7 @@ static void cut(Str stream, size_t piece, char *ret, size_t size, int *ret_r, si
                 ret + used, size - used, "%s%.*s", used ? "|" : "", STR_FMT(document));
     }
     *ret_r = r;
-    *ret_pending = frame_pending(&frame);
+    *ret_pending = frame.is_given ? 0 : frame.half.len;
     frame_done(&frame);
 }
 

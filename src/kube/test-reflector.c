@@ -259,6 +259,7 @@ typedef enum Op {
     OP_END,
     OP_CALL,    /* the next call; its path has text in it */
     OP_NOT,     /* ... and this not */
+    OP_NOW,     /* the next call, without time passing */
     OP_HEAD,    /* number is the status; text the type, NULL: JSON */
     OP_DATA,    /* text */
     OP_DONE,    /* the answer is complete */
@@ -288,6 +289,8 @@ typedef struct Step {
     { OP_CALL, part, 0 }
 #define NOT(part)                                                                                  \
     { OP_NOT, part, 0 }
+#define NOW(part)                                                                                  \
+    { OP_NOW, part, 0 }
 #define HEAD(status)                                                                               \
     { OP_HEAD, NULL, status }
 #define TYPE(type)                                                                                 \
@@ -337,6 +340,11 @@ typedef struct Step {
         ANSWER(200, PAGE("10", "", OBJ("a", "1"))), STATE("a:1"), CALL("&resourceVersion=10"),     \
         HEAD(200)
 
+/* Where a list was to go on is forgotten: it is begun again, with this many objects a page. */
+#define FORGOTTEN(items)                                                                           \
+    ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("continue=more"),                         \
+        ANSWER(410, STATUS("410", "Expired", "{}")), CALL("?limit=" items), NOT("continue")
+
 typedef struct Case {
     const char *name;
     Step steps[40];
@@ -374,14 +382,30 @@ static const Case cases[] = {
             DATA(BOOKMARK("17")),
             DONE,
             CALL("&resourceVersion=17")}},
-    {"a bookmark inside a streamed list is not its end",
+    {"a bookmark inside a streamed list: the server knows none, pages at once",
+        {LISTED,
+            DATA(ERROR("410", "Expired", "{}")),
+            CALL(STREAM_LIST),
+            HEAD(200),
+            DATA(ADDED("b", "11") BOOKMARK("15")),
+            OVER,
+            STATE("a:1"),
+            STAGED(0),
+            FIGURE(n_failures, 0),
+            NOW("?limit=500"),
+            ANSWER(200, PAGE("16", "", OBJ("b", "11"))),
+            STATE("b:11"),
+            CALL("&resourceVersion=16"),
+            HEAD(200),
+            DATA(ERROR("410", "Expired", "{}")),
+            CALL("?limit=500"),
+            NOT("watch")}},
+    {"a deletion first in a streamed list, of what cannot be read: listed again",
         {CALL(STREAM_LIST),
             HEAD(200),
-            DATA(ADDED("a", "1") BOOKMARK("5")),
-            STATE(""),
-            SYNCED(0),
-            DATA(LIST_END("10")),
-            STATE("a:1")}},
+            DATA("{\"type\":\"DELETED\",\"object\":{\"metadata\":{}}}\n" LIST_END("10")),
+            OVER,
+            CALL(STREAM_LIST)}},
     {"a streamed list that breaks is begun again, and the old state stays",
         {LISTED,
             DATA(ERROR("410", "Expired", "{}")),
@@ -474,11 +498,11 @@ static const Case cases[] = {
         {CALL(STREAM_LIST),
             ANSWER(422, ""),
             CALL("?limit=500"),
-            ANSWER(200, PAGE("10", "more", OBJ("a", "1"))),
-            CALL("continue=more"),
-            ANSWER(410, STATUS("410", "Expired", "{}")),
-            CALL("?limit=5000"),
-            NOT("continue"),
+            FORGOTTEN("1000"),
+            FORGOTTEN("2000"),
+            FORGOTTEN("4000"),
+            FORGOTTEN("5000"),
+            FORGOTTEN("5000"),
             ANSWER(200, PAGE("20", "", OBJ("b", "2"))),
             STATE("b:2"),
             CALL("resourceVersion=20")}},
@@ -495,6 +519,29 @@ static const Case cases[] = {
             CALL("?limit=10"),
             OUTCOME(CALL_TOO_LARGE),
             CALL("?limit=10")}},
+    {"... and those that come too slowly; what has come stays",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            ANSWER(200, PAGE("10", "more", OBJ("a", "1"))),
+            CALL("?limit=500&continue=more"),
+            HEAD(200),
+            DATA("{\"metadata\":"),
+            OUTCOME(CALL_TIMEOUT),
+            STAGED(1),
+            CALL("?limit=125&continue=more"),
+            HEAD(200),
+            OUTCOME(CALL_TOO_LARGE),
+            CALL("?limit=31&continue=more"),
+            ANSWER(200, PAGE("10", "", OBJ("b", "2"))),
+            STATE("a:1 b:2"),
+            FIGURE(n_lists, 1)}},
+    {"a server that does not answer says nothing about pages",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            OUTCOME(CALL_TIMEOUT),
+            CALL("?limit=500")}},
     {"answers that are no list",
         {CALL(STREAM_LIST),
             ANSWER(422, ""),
@@ -627,6 +674,19 @@ static const Case cases[] = {
             ANSWER(403, STATUS("403", "Forbidden", "{}")),
             WHY("HTTP 403: so it is (needs the rights list and watch on nodes)"),
             CALL(STREAM_LIST)}},
+    {"what the server says stays a line",
+        {CALL(STREAM_LIST),
+            ANSWER(503, "{\"kind\":\"Status\",\"message\":\"one\\ntwo\\u001b[31m\",\"code\":503}"),
+            WHY("HTTP 503: one\\x0atwo\\x1b[31m"),
+            CALL(STREAM_LIST),
+            HEAD(200),
+            DATA("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500,\"message\":"
+                 "\"a\\r\\nb\"}}\n"),
+            WHY("error: 500 a\\x0d\\x0ab"),
+            CALL(STREAM_LIST),
+            TYPE("text/\x1b[2J"),
+            DATA("x"),
+            WHY("\"text/\\x1b[2J\", not JSON")}},
     {"a silent watch",
         {LISTED,
             LATER(SILENCE_SEC - 1),
@@ -682,7 +742,7 @@ static const Case cases[] = {
             STATE("b:20"),
             SYNCED(2),
             FIGURE(n_lists, 2)}},
-    {"410 after the server was gone for long: at once",
+    {"410 of a watch that was well: at once, however long the server was gone before",
         {LISTED,
             OUTCOME(CALL_BROKEN),
             CALL("&resourceVersion=10"),
@@ -698,7 +758,7 @@ static const Case cases[] = {
             CALL("&resourceVersion=10"),
             LATER(10),
             HEAD(200),
-            DATA(ERROR("410", "Expired", "{}")),
+            DATA(BOOKMARK("11") ERROR("410", "Expired", "{}")),
             SOON(1),
             FIGURE(n_failures, 6),
             FIGURE(is_connected, 1),
@@ -938,6 +998,14 @@ static void check_figure(const Lab *lab, const char *name, const Step *step) {
     assert_case(name, got == want);
 }
 
+static void check_path(const Lab *lab, const char *name, const char *part) {
+    const char *path = fake_call(lab->client, lab->call).path;
+
+    if (!strstr(path, part))
+        print_error("%s\n", path);
+    assert_case(name, strstr(path, part));
+}
+
 static void play(Lab *lab, const char *name, const Step *step) {
     const char *text = step->text;
 
@@ -946,9 +1014,12 @@ static void play(Lab *lab, const char *name, const Step *step) {
         break;
     case OP_CALL:
         lab_next_call(lab, name);
-        if (!strstr(fake_call(lab->client, lab->call).path, text))
-            print_error("%s\n", fake_call(lab->client, lab->call).path);
-        assert_case(name, strstr(fake_call(lab->client, lab->call).path, text));
+        check_path(lab, name, text);
+        break;
+    case OP_NOW:
+        assert_case(name, fake_n_calls(lab->client) == lab->call + 2);
+        lab->call++;
+        check_path(lab, name, text);
         break;
     case OP_NOT:
         assert_case(name, !strstr(fake_call(lab->client, lab->call).path, text));
@@ -1060,6 +1131,92 @@ static void test_calls_have_limits(void **state) {
     assert_in_range(most, REFLECTOR_WATCH_MOST_SEC - 20, REFLECTOR_WATCH_MOST_SEC);
 }
 
+/* --- when it was last heard, and known to be complete
+ * ------------------------------------------------ */
+
+static int64_t seconds_since(int64_t at) {
+    return (now - at) / NSEC_PER_SEC;
+}
+
+/* A server that refuses, or that is something else, is not heard: what we know gets old. */
+static void test_refusals_are_not_heard(void **state) {
+    static const struct {
+        const char *name, *type;
+        unsigned status;
+    } refusals[] = {
+        {"forbidden", "application/json", 403},
+        {"overloaded", "application/json", 503},
+        {"no API server", "text/html", 200},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(refusals); i++) {
+        Lab lab;
+        int64_t heard_at;
+
+        lab_open(&lab, i);
+        lab_next_call(&lab, refusals[i].name);
+        fake_head(lab.client, 0, 200, "application/json", -1);
+        now += NSEC_PER_SEC;
+        fake_data(lab.client, 0, STR(LIST_END("10")));
+        lab_settle(&lab);
+        assert_case(refusals[i].name, seconds_since(figures(&lab)->heard_at_nsec) == 0);
+        heard_at = now;
+        fake_done(lab.client, 0, CALL_BROKEN);
+        lab_settle(&lab);
+        for (int n = 0; n < 50; n++) {
+            lab_next_call(&lab, refusals[i].name);
+            fake_head(lab.client, lab.call, refusals[i].status, refusals[i].type, -1);
+            fake_data(lab.client, lab.call, STR(STATUS("0", "x", "{}")));
+            fake_done(lab.client, lab.call, CALL_DONE);
+            lab_settle(&lab);
+        }
+        assert_case(refusals[i].name, figures(&lab)->heard_at_nsec == heard_at);
+        lab_next_call(&lab, refusals[i].name);
+        fake_head(lab.client, lab.call, 200, "application/json", -1);
+        lab_settle(&lab);
+        assert_case(refusals[i].name, figures(&lab)->heard_at_nsec == now);
+        lab_close(&lab);
+    }
+}
+
+/* A list shows what was there when it began, however long it takes; a watch, all up to now. */
+static void test_when_it_was_complete(void **state) {
+    Lab lab;
+    int64_t began;
+
+    lab_open(&lab, 0);
+    lab_next_call(&lab, "stream");
+    began = now;
+    fake_head(lab.client, 0, 200, "application/json", -1);
+    now += 100 * NSEC_PER_SEC;
+    fake_data(lab.client, 0, STR(ADDED("a", "1")));
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, 0);
+    fake_data(lab.client, 0, STR(LIST_END("10")));
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, began);
+    now += NSEC_PER_SEC;
+    fake_data(lab.client, 0, STR(BOOKMARK("11")));
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, now);
+    began = now;
+    now += NSEC_PER_SEC;
+    fake_done(lab.client, 0, CALL_BROKEN);
+    lab_settle(&lab);
+    lab_next_call(&lab, "again"); /* a watch that is open has not shown anything yet */
+    fake_head(lab.client, lab.call, 200, "application/json", -1);
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, began);
+    fake_data(lab.client, lab.call, STR(ADDED("b", "12"))); /* nor all that it missed */
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, began);
+    now += REFLECTOR_CATCH_UP_SEC * NSEC_PER_SEC;
+    fake_data(lab.client, lab.call, STR(ADDED("c", "13")));
+    lab_settle(&lab);
+    assert_int_equal(figures(&lab)->synced_at_nsec, now);
+    lab_close(&lab);
+}
+
 static void send_many(Lab *lab, size_t total) {
     static char piece[1024 * 1024];
 
@@ -1130,10 +1287,28 @@ static void test_lists_leave_no_memory_behind(void **state) {
     lab_close(&lab);
 }
 
+/* A list in pages is fine, and the version it gave is too old by the time a watch asks. Takes
+ * both calls. */
+static void answer_in_vain(Lab *lab) {
+    const char *path = fake_call(lab->client, lab->call).path;
+
+    if (strstr(path, "sendInitialEvents")) {
+        fake_answer(lab->client, lab->call, 422, "");
+        lab_settle(lab);
+        lab_next_call(lab, "page");
+    }
+    fake_answer(lab->client, lab->call, 200, PAGE("10", "", OBJ("a", "1")));
+    lab_settle(lab);
+    lab_next_call(lab, "watch");
+    assert_non_null(strstr(fake_call(lab->client, lab->call).path, "&resourceVersion=10"));
+    fake_answer(lab->client, lab->call, 410, STATUS("410", "Expired", "{}"));
+    lab_settle(lab);
+}
+
 /* F8, F3: however a server fails, and whatever it lets succeed in between, it is asked at
  * most once a second on average. */
 static void test_tries_are_rationed(void **state) {
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         Lab lab;
         int64_t began;
         size_t n;
@@ -1142,6 +1317,10 @@ static void test_tries_are_rationed(void **state) {
         began = now;
         for (n = 0; n < 200; n++) {
             lab_next_call(&lab, "ration");
+            if (kind == 4) {
+                answer_in_vain(&lab);
+                continue;
+            }
             fake_head(lab.client, lab.call, kind == 3 ? 500 : 200, "application/json", -1);
             if (kind == 0)
                 fake_data(lab.client, lab.call, STR(LIST_END("1")));
@@ -1152,8 +1331,9 @@ static void test_tries_are_rationed(void **state) {
             fake_done(lab.client, lab.call, CALL_DONE);
             lab_settle(&lab);
         }
-        assert_true(now - began >= (int64_t)(n - 1 - BACKOFF_BURST) * NSEC_PER_SEC);
-        if (kind >= 2) /* where nothing is won, less and less often */
+        if (kind == 0)
+            assert_true(now - began >= (int64_t)(n - 1 - BACKOFF_BURST) * NSEC_PER_SEC);
+        else /* where nothing is won, less and less often */
             assert_true(now - began >= (int64_t)n * 3 * NSEC_PER_SEC);
         lab_close(&lab);
     }
@@ -1476,6 +1656,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_calls_have_limits),
+        cmocka_unit_test(test_refusals_are_not_heard),
+        cmocka_unit_test(test_when_it_was_complete),
         cmocka_unit_test(test_an_endless_event_is_cut_off),
         cmocka_unit_test(test_an_endless_refusal_is_not_kept),
         cmocka_unit_test(test_lists_leave_no_memory_behind),

@@ -333,6 +333,10 @@ void test_server_free(TestServer *server) {
     free(server);
 }
 
+void test_server_deafen(TestServer *server) {
+    (void)shutdown(server->fd, SHUT_RDWR);
+}
+
 uint16_t test_server_port(const TestServer *server) {
     return server->port;
 }

@@ -62,6 +62,7 @@ typedef struct TestServerOptions {
 TestServer *test_server_new(const TestServerOptions *options);
 void test_server_free(TestServer *server);
 uint16_t test_server_port(const TestServer *server);
+void test_server_deafen(TestServer *server);          /* no new connections */
 unsigned test_server_connections(TestServer *server); /* so far */
 
 void test_send(TestPeer *peer, Str bytes); /* a peer that is gone is no error */

@@ -25,11 +25,13 @@
 #include "serve/metrics.h"
 #include "serve/reload.h"
 #include "serve/routes.h"
+#include "serve/verbreply.h"
 #include "version.h"
 
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
+#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the mirror's thread */
 #define DESCRIPTORS_SPARE 128u        /* files, epoll, the listener, signals */
 #define PAGE_MAX ((size_t)8 * 1024 * 1024)
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
@@ -149,9 +151,9 @@ static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) 
 
     if (!extender_bind_request(body, arena, &args, answer))
         return;
-    if (daemon->options->binder)
-        daemon->options->binder->bind(
-            daemon->options->binder->context, &args, error, sizeof(error));
+    if (daemon->options->bind_hook)
+        daemon->options->bind_hook->bind(
+            daemon->options->bind_hook->context, &args, error, sizeof(error));
     else
         (void)snprintf(error,
             sizeof(error),
@@ -181,10 +183,7 @@ static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, H
         break;
     }
     note_decision(daemon, verb, view->program, &answer.decision);
-    reply->status = answer.status;
-    reply->content_type = "application/json";
-    reply->slices = answer.body.slices.items;
-    reply->n_slices = answer.body.slices.n;
+    reply_with(reply, &answer);
 }
 
 /* A page of text, copied to where the reply may point. */
@@ -204,10 +203,7 @@ static void reply_error(const HttpRequest *request, HttpReply *reply, unsigned s
     Answer answer = {0};
 
     answer_error(&answer, request->arena, status, text);
-    reply->status = answer.status;
-    reply->content_type = "application/json";
-    reply->slices = answer.body.slices.items;
-    reply->n_slices = answer.body.slices.n;
+    reply_with(reply, &answer);
 }
 
 /* NULL when there is none. */
@@ -555,9 +551,11 @@ static int load_configuration(Daemon *daemon, char *error) {
 
 /* --- the cluster that is watched ---------------------------------------------------- */
 
-static void publish_live(void *context, Snapshot *snapshot) {
-    if (daemon_publish(context, snapshot) < 0)
-        log_error("out of memory: the cluster as it was stays in force");
+static bool publish_live(void *context, Snapshot *snapshot) {
+    if (daemon_publish(context, snapshot) == 0)
+        return true;
+    log_error("out of memory: the cluster as it was stays in force");
+    return false;
 }
 
 static View *view_of(void *context) {
@@ -744,6 +742,18 @@ static bool read_signals(Daemon *daemon) {
     return is_over;
 }
 
+static void tick_live(Daemon *daemon, int64_t now) {
+    if (!daemon->live)
+        return;
+    (void)pthread_mutex_lock(&daemon->publish_lock);
+    live_tick(daemon->live, now);
+    (void)pthread_mutex_unlock(&daemon->publish_lock);
+}
+
+static bool stop_live(Daemon *daemon) {
+    return !daemon->live || live_stop(daemon->live, STOP_NSEC);
+}
+
 /* False: not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
@@ -757,7 +767,7 @@ static bool drain(Daemon *daemon) {
     }
     if (n > 0)
         log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
-    return n == 0;
+    return n == 0 && stop_live(daemon);
 }
 
 bool daemon_run(Daemon *daemon) {
@@ -777,6 +787,7 @@ bool daemon_run(Daemon *daemon) {
         server_tick(daemon->server, now);
         if (now >= next_reload) {
             reload(daemon, /* force= */ false);
+            tick_live(daemon, now);
             next_reload = now + RELOAD_NSEC;
         }
     }

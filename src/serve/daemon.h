@@ -30,12 +30,12 @@
 typedef struct Daemon Daemon;
 
 /* What carries out a bind. Called on worker threads, several at a time. */
-typedef struct Binder {
+typedef struct BindHook {
     void *context;
     /* Writes a message for kube-scheduler into @error, or leaves it empty for
      * success. */
     void (*bind)(void *context, const BindArgs *args, char *error, size_t size);
-} Binder;
+} BindHook;
 
 typedef struct DaemonOptions {
     ServerOptions server;            /* its tls field is set by the daemon */
@@ -46,8 +46,8 @@ typedef struct DaemonOptions {
     const char *dump_path;    /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
     bool insecure_http;       /* plain HTTP on an address that is not loopback */
-    const Binder *binder;     /* NULL: bind is refused, unless live binds. Borrowed */
-    bool quiet;               /* no log of requests */
+    const BindHook *bind_hook; /* NULL: bind is refused, unless live binds. Borrowed */
+    bool quiet;                /* no log of requests */
 } DaemonOptions;
 
 #define DAEMON_ERROR_MAX 32768u /* a policy may have many mistakes */

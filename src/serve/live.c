@@ -13,13 +13,13 @@
 #include "kube/access.h"
 #include "serve/bypass.h"
 #include "serve/passes.h"
+#include "serve/verbreply.h"
 #include "serve/wakeup.h"
 
 /* Judging one pod on one node, and the annotations of its policies. */
-#define JOB_BUDGET ((size_t)4 * 1024 * 1024)
+#define JOB_BUDGET ((size_t)64 * 1024 * 1024)
 
 struct Live {
-    const LiveOptions *options;
     LiveCallbacks callbacks;
     Mirror *mirror;
     Passes *passes; /* NULL: it may not bind */
@@ -49,11 +49,13 @@ bool live_is_synced(Live *live) {
 
 /* --- what the mirror tells ----------------------------------------------------------- */
 
-static void publish(void *context, Snapshot *snapshot) {
+static bool publish(void *context, Snapshot *snapshot) {
     Live *live = context;
 
-    live->callbacks.publish(live->callbacks.context, snapshot);
+    if (!live->callbacks.publish(live->callbacks.context, snapshot))
+        return false;
     bypass_note_synced(live->bypass, clock_monotonic_nsec());
+    return true;
 }
 
 /* A pod got its node. Were we asked? */
@@ -70,6 +72,14 @@ static void pod_bound(void *context, const Pod *pod) {
 
 /* --- filter ---------------------------------------------------------------------------- */
 
+/* The row of node @i of the request in @view: in whole-node mode the request's rows are those
+ * of its own table. */
+static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
+    if (args->has_names)
+        return args->rows[i];
+    return table_find(view->table, args->sight.table->names->names[args->rows[i]]);
+}
+
 /* Which nodes passed, for the bind that may follow. */
 static void keep_pass(Live *live, const View *view, const Decision *decision) {
     const FilterArgs *args = decision->args;
@@ -77,19 +87,15 @@ static void keep_pass(Live *live, const View *view, const Decision *decision) {
 
     for (size_t i = 0; pass && i < args->n; i++)
         if (decision->said[i] == VERDICT_PASS)
-            pass_add(pass, args->rows[i]);
+            pass_add(pass, row_in(view, args, i));
     passes_keep(live->passes, pass, clock_monotonic_nsec());
 }
 
-/* In whole-node mode rows are those of the request's own table, and whoever binds with that
- * mode has no ground to stand on: nothing is kept. */
 void live_note_filter(Live *live, const View *view, const Decision *decision) {
-    const FilterArgs *args = decision->args;
-
-    if (!args)
+    if (!decision->args)
         return;
-    bypass_note_asked(live->bypass, &args->pod);
-    if (live->passes && args->has_names)
+    bypass_note_asked(live->bypass, &decision->args->pod);
+    if (live->passes)
         keep_pass(live, view, decision);
 }
 
@@ -176,10 +182,7 @@ static void reply_of(
 
     extender_bind_reply(args, error ? str_from_c(error) : STR_NULL, arena, &answer);
     live->callbacks.bound(live->callbacks.context, &answer.decision);
-    reply->status = answer.status;
-    reply->content_type = "application/json";
-    reply->slices = answer.body.slices.items;
-    reply->n_slices = answer.body.slices.n;
+    reply_with(reply, &answer);
 }
 
 static void fill_reply(void *context, const HttpRequest *request, HttpReply *reply) {
@@ -237,10 +240,7 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
 
     if (!extender_bind_request(request->body, request->arena, &args, &refusal)) {
         live->callbacks.bound(live->callbacks.context, &refusal.decision);
-        reply->status = refusal.status;
-        reply->content_type = "application/json";
-        reply->slices = refusal.body.slices.items;
-        reply->n_slices = refusal.body.slices.n;
+        reply_with(reply, &refusal);
         return;
     }
     error = find_pass(live, view, &args, &pod);
@@ -266,6 +266,11 @@ void live_note_view(Live *live, const View *before, const View *after) {
         wakeup_note_view(live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
 }
 
+void live_tick(Live *live, int64_t now_nsec) {
+    if (live->wakeup)
+        wakeup_tick(live->wakeup, now_nsec, touch, live);
+}
+
 /* --- begin and end -------------------------------------------------------------------------- */
 
 static int find_access(const LiveOptions *options, Access **ret, char *error, size_t size) {
@@ -288,7 +293,6 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     (void)snprintf(error, size, "out of memory");
     if (!live)
         return error_origin(-ENOMEM);
-    live->options = options;
     live->callbacks = *callbacks;
     live->bypass = bypass_new(options->managed, options->n_managed);
     if (options->may_bind)
@@ -313,6 +317,10 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     return 0;
 }
 
+bool live_stop(Live *live, int64_t timeout_nsec) {
+    return mirror_stop(live->mirror, timeout_nsec);
+}
+
 Live *live_free(Live *live) {
     if (!live)
         return NULL;
@@ -329,4 +337,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->is_synced = mirror_is_synced(live->mirror);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
+    ret->passes = (PassesFigures){0};
+    if (live->passes)
+        passes_figures(live->passes, &ret->passes);
 }

@@ -50,8 +50,9 @@ bool live_is_wanted(const LiveOptions *options);
 
 typedef struct LiveCallbacks {
     void *context;
-    void (*publish)(void *context, Snapshot *snapshot); /* on the mirror's thread */
-    View *(*view)(void *context);                       /* a reference to the current view */
+    bool (*publish)(
+        void *context, Snapshot *snapshot); /* on the mirror's thread; false: not taken */
+    View *(*view)(void *context);           /* a reference to the current view */
     /* A bind has been decided, for figures and the log. */
     void (*bound)(void *context, const Decision *decision);
 } LiveCallbacks;
@@ -71,14 +72,21 @@ void live_note_filter(Live *live, const View *view, const Decision *decision);
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
 
-/* The view has changed from @before to @after. One at a time. */
+/* The view has changed from @before to @after; and time goes by: about once a second. One at a
+ * time, of both. */
 void live_note_view(Live *live, const View *before, const View *after);
+void live_tick(Live *live, int64_t now_nsec);
+
+/* Ends what is under way, in so much time; false: it has not ended (a credential plugin may
+ * hang), and live_free() would wait for it. */
+bool live_stop(Live *live, int64_t timeout_nsec);
 
 typedef struct LiveStatus {
     MirrorStatus mirror;
     bool is_synced;
     uint64_t n_bypassed;
     uint64_t n_bind_refused; /* by us: never passed, too long ago, or no longer */
+    PassesFigures passes;    /* all zero without bind */
 } LiveStatus;
 
 void live_status(Live *live, LiveStatus *ret);

@@ -399,6 +399,11 @@ static double bytes(const MirrorKindStatus *kind, int64_t now_nsec) {
     return (double)kind->n_bytes;
 }
 
+static double passed_over(const MirrorKindStatus *kind, int64_t now_nsec) {
+    (void)now_nsec;
+    return (double)(kind->n_unfit + kind->n_malformed);
+}
+
 static const KindFigure kind_figures[] = {
     {"berth_cluster_synced", "gauge", "Whether it has been listed completely.", synced},
     {"berth_cluster_connected", "gauge", "Whether the API server sends changes now.", connected},
@@ -410,6 +415,10 @@ static const KindFigure kind_figures[] = {
     {"berth_cluster_watches_total", "counter", "Watches begun.", watches},
     {"berth_cluster_failures_total", "counter", "Lists and watches that broke off.", failures},
     {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches.", bytes},
+    {"berth_cluster_passed_over_total",
+        "counter",
+        "Objects that could not be used: broken, or over a ceiling.",
+        passed_over},
 };
 
 static void print_events(const MirrorStatus *mirror, Buf *out) {
@@ -476,7 +485,15 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         "berth_bind_refusals_total",
         "Binds that berth refused: no filter passed them, or none would now.",
         live->n_bind_refused);
+    print_count(out,
+        "berth_bind_filters_dropped_total",
+        "Filters forgotten before the bind window was over, for room.",
+        live->passes.n_dropped);
     print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
+    print_count(out,
+        "berth_wake_up_failures_total",
+        "Nodes that could not be marked.",
+        mirror->n_touch_failed);
     print_count(out,
         "berth_bypassed_pods_total",
         "Pods bound by a scheduler that asks us, without asking.",

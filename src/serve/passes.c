@@ -83,7 +83,7 @@ Pass *pass_new(const Pod *pod, const NodeNames *names) {
     pass = calloc(1, size);
     if (!pass)
         return NULL;
-    pass->pod = pod_record_new(/* pool= */ NULL, pod, /* with_tolerations= */ true);
+    pass->pod = pod_record_new(/* pool= */ NULL, pod);
     if (!pass->pod) {
         free(pass);
         return NULL;

@@ -231,6 +231,15 @@ static unsigned buffers_kept(const Server *server) {
     return n < server->arenas_size ? (unsigned)n : server->arenas_size;
 }
 
+/* One scheduler has one address: it must not run out of connections over its own binds. */
+static unsigned pendings_max(const ServerOptions *options) {
+    unsigned n = options->connections_per_address_max < options->connections_max
+                     ? options->connections_per_address_max
+                     : options->connections_max;
+
+    return (n + DEFER_SHARE - 1) / DEFER_SHARE;
+}
+
 int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret) {
     _cleanup_(server_freep) Server *server = calloc(1, sizeof(*server));
     int r;
@@ -250,7 +259,7 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     server->arena_keep_max = options->memory_max / KEEP_SHARE / server->arenas_size;
     server->connections = connections_new(&server->options, server->refused);
     server->bodies = body_store_new(options->body_max, options->memory_max, buffers_kept(server));
-    server->pendings = pendings_new((options->connections_max + DEFER_SHARE - 1) / DEFER_SHARE);
+    server->pendings = pendings_new(pendings_max(options));
     if (!server->arenas || !server->connections || !server->bodies || !server->pendings)
         return error_origin(-ENOMEM);
 

@@ -81,7 +81,7 @@ typedef struct ServerCallbacks {
  * What handle() does to its own reply counts no more; @tag is the reply's, whatever
  * becomes of it. When handle() returns the worker serves others: the connection waits,
  * and no deadline runs and no other connection pushes it out while it does. As it may
- * wait for long, at most half of connections_max do at a time.
+ * wait for long, at most half of the connections that one address may have do at a time.
  *
  * From the moment another thread may answer, handle() uses its request no more; and the
  * request's memory, body and arena, is nobody's until it is handed to the fill function:

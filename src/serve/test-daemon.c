@@ -62,9 +62,9 @@ static void test_ends_with_a_busy_worker(void **state) {
         "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 63\r\n\r\n"
         "{\"PodName\":\"a\",\"PodNamespace\":\"b\",\"PodUID\":\"c\",\"Node\":\"node-d\"}";
     SlowBind slow;
-    const Binder binder = {.context = &slow, .bind = bind_slowly};
+    const BindHook binder = {.context = &slow, .bind = bind_slowly};
     Daemon *daemon = NULL;
-    DaemonOptions options = {.binder = &binder};
+    DaemonOptions options = {.bind_hook = &binder};
     int64_t from;
     int fd;
 

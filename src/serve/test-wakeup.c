@@ -119,6 +119,28 @@ static void test_flapping_node(void **state) {
     world_done(&world);
 }
 
+/* What came too soon is not lost: the node is marked when its time has come. */
+static void test_owed_node(void **state) {
+    World world;
+
+    (void)state;
+    world_init(&world, ready_and_capped);
+    set_node(&world, "a", true);
+    (void)turn(&world, world.scene.program, 99);
+    for (int64_t sec = 100; sec < 102; sec++) {
+        set_node(&world, "a", false);
+        (void)turn(&world, world.scene.program, sec);
+        set_node(&world, "a", true);
+        (void)turn(&world, world.scene.program, sec);
+    }
+    world.touched[0] = '\0';
+    for (int64_t sec = 102; sec < 130; sec++) {
+        assert_string_equal(world.touched, sec <= 100 + WAKEUP_NODE_SEC ? "" : "a");
+        wakeup_tick(world.wakeup, sec * NSEC_PER_SEC, note_touch, &world);
+    }
+    world_done(&world);
+}
+
 static unsigned count_words(const char *text) {
     unsigned n = *text != '\0';
 
@@ -173,6 +195,7 @@ int main(void) {
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_observed_rules_wake_nobody),
         cmocka_unit_test(test_flapping_node),
+        cmocka_unit_test(test_owed_node),
         cmocka_unit_test(test_burst),
         cmocka_unit_test(test_other_policies),
     };

@@ -1,9 +1,11 @@
 #include "serve/wakeup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "model/node.h"
 
 typedef struct Marked {
     uint64_t name; /* hash of it; a collision costs one wake-up */
@@ -14,6 +16,8 @@ struct Wakeup {
     Marked marked[WAKEUP_NODES_MAX];
     size_t n_marked;     /* ever; the ring's next place is this modulo its size */
     int64_t tokens_nsec; /* when the bucket was, or will be, full */
+    size_t owed_len;     /* 0: none */
+    char owed[NODE_NAME_MAX];
 };
 
 Wakeup *wakeup_new(void) {
@@ -49,14 +53,34 @@ static bool take_token(Wakeup *wakeup, int64_t now_nsec) {
     return true;
 }
 
-static bool may_mark(Wakeup *wakeup, Str node, int64_t now_nsec) {
+static void owe(Wakeup *wakeup, Str node) {
+    if (node.len > sizeof(wakeup->owed))
+        return;
+    memcpy(wakeup->owed, node.ptr, node.len);
+    wakeup->owed_len = node.len;
+}
+
+static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch, void *context) {
     uint64_t name = hash_str(node);
 
-    if (was_marked(wakeup, name, now_nsec) || !take_token(wakeup, now_nsec))
-        return false;
+    if (was_marked(wakeup, name, now_nsec) || !take_token(wakeup, now_nsec)) {
+        owe(wakeup, node);
+        return;
+    }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
         (Marked){.name = name, .at_nsec = now_nsec};
-    return true;
+    wakeup->owed_len = 0; /* a later mark pays what was owed before */
+    touch(context, node);
+}
+
+void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context) {
+    char node[NODE_NAME_MAX];
+    size_t len = wakeup->owed_len;
+
+    if (len == 0)
+        return;
+    memcpy(node, wakeup->owed, len);
+    mark(wakeup, str_of(node, len), now_nsec, touch, context);
 }
 
 /* --- who has turned ---------------------------------------------------------------------- */
@@ -114,16 +138,15 @@ void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int
     if (before->program != after->program) {
         Str one = choose_one(after);
 
-        if (!str_is_empty(one) && may_mark(wakeup, one, now_nsec))
-            touch(context, one);
+        if (!str_is_empty(one))
+            mark(wakeup, one, now_nsec, touch, context);
         return;
     }
     for (size_t i = 0; i < after->facts.n_chunks && i < before->facts.n_chunks; i++) {
         if (after->facts.chunks[i] == before->facts.chunks[i])
             continue;
         for (uint32_t row = (uint32_t)(i * CHUNK_ROWS); row < (i + 1) * CHUNK_ROWS; row++)
-            if (is_same_node(before, after, row) && has_turned(before, after, row) &&
-                may_mark(wakeup, table_node(after->table, row)->name, now_nsec))
-                touch(context, table_node(after->table, row)->name);
+            if (is_same_node(before, after, row) && has_turned(before, after, row))
+                mark(wakeup, table_node(after->table, row)->name, now_nsec, touch, context);
     }
 }

@@ -10,7 +10,9 @@
  *
  * Two limits keep a flapping rule from flooding the API server: a node is marked at most
  * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
- * WAKEUP_PER_SEC. What is over is dropped, not queued: one marked node wakes every pod.
+ * WAKEUP_PER_SEC. Of what is over, one node stays owed and is marked as soon as the limits
+ * allow: a pod that was parked after the last mark must not be forgotten, and mostly one
+ * marked node wakes them all.
  *
  * Threads: one at a time.
  */
@@ -40,3 +42,6 @@ typedef void WakeupTouch(void *context, Str node);
  * all. */
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context);
+
+/* Marks the node that is owed, when its time has come. About once a second. */
+void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context);

@@ -98,10 +98,10 @@ FORGED = {
     "rejected-node": ("first", "red", {}, "did not pass the filter"),
     "other-node": ("first", "azure", {}, "did not pass the filter"),
     "no-such-node": ("first", "green", {}, "did not pass the filter"),
-    # The API server is told the UID, and refuses.
-    "name-of-another": ("first", "blue", {"PodName": "second"}, "another UID"),
-    "gone": ("first", "blue", {"PodName": "third"}, "the pod is gone"),
-    "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "the pod is gone"),
+    # A UID that passed, under another name.
+    "name-of-another": ("first", "blue", {"PodName": "second"}, "is another one"),
+    "gone": ("first", "blue", {"PodName": "third"}, "is another one"),
+    "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "is another one"),
 }
 
 

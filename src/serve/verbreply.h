@@ -1,0 +1,13 @@
+#pragma once
+
+/* The answer of a verb as the reply to a request. */
+
+#include "extender/verbs.h"
+#include "serve/server.h"
+
+static inline void reply_with(HttpReply *reply, const Answer *answer) {
+    reply->status = answer->status;
+    reply->content_type = "application/json";
+    reply->slices = answer->body.slices.items;
+    reply->n_slices = answer->body.slices.n;
+}

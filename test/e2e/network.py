@@ -1,0 +1,111 @@
+"""Networks of our own, and a cable between two of them that can be cut.
+
+Nothing changes in the network of the machine itself. Ours have no names and belong to nobody but
+those who are in them: the kernel removes them, cable and all, when the last thread, process and
+socket in them is gone, however the tests ended. Needs root, and iproute2.
+"""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import socket
+import subprocess
+
+NEAR, FAR = "192.0.2.1", "192.0.2.2"  # of a range that is for examples only
+FAR_DEVICE = "02:00:00:00:00:02"
+CLONE_NEWNET = 0x40000000
+ESTABLISHED = "01"  # in /proc/net/tcp
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Network:
+    """A network namespace. @fd: keeps it until it is closed."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.path = f"/proc/{os.getpid()}/fd/{fd}"
+
+    @contextlib.contextmanager
+    def entered(self):
+        """This thread is in it, and so is what it makes meanwhile: sockets, threads and processes
+        stay where they began."""
+        with moved(libc.setns, self.fd, CLONE_NEWNET):
+            yield
+
+    def ip(self, *words):
+        with self.entered():
+            run = subprocess.run(["ip", *words], capture_output=True, text=True)
+        assert run.returncode == 0, f"ip {' '.join(words)}: {run.stderr}"
+
+
+class Cable:
+    """From the address NEAR in one network to FAR in the other."""
+
+    def __init__(self, near, far):
+        self.near, self.far = near, far
+        near.ip("link", "add", "cable", "type", "veth",
+                "peer", "name", "cable", "address", FAR_DEVICE, "netns", far.path)  # fmt: skip
+        for network, address in ((near, NEAR), (far, FAR)):
+            network.ip("address", "add", f"{address}/30", "dev", "cable")
+            network.ip("link", "set", "cable", "up")
+        # As behind a router: that nobody is there any more is not seen from the device either.
+        near.ip("neighbour", "replace", FAR, "lladdr", FAR_DEVICE, "dev", "cable")
+
+    def cut(self):
+        """Whatever NEAR sends gets no answer: no end, no reset, no "unreachable"."""
+        self.far.ip("route", "add", "blackhole", NEAR)
+
+    def mend(self):
+        self.far.ip("route", "delete", "blackhole", NEAR)
+
+    def open_ports(self):
+        """Of NEAR, those of connections to FAR that the kernel holds to be alive."""
+        with self.near.entered():
+            lines = pathlib.Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
+        far = f"{int.from_bytes(socket.inet_aton(FAR), 'little'):08X}"
+        rows = [line.split() for line in lines]
+        return {int(row[1][-4:], 16) for row in rows if row[2][:8] == far and row[3] == ESTABLISHED}
+
+
+@contextlib.contextmanager
+def make_network():
+    with moved(libc.unshare, CLONE_NEWNET):
+        fd = open_current()
+    try:
+        network = Network(fd)
+        network.ip("link", "set", "lo", "up")
+        yield network
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def make_cable():
+    """PermissionError: only root may."""
+    with make_network() as near, make_network() as far:
+        yield Cable(near, far)
+
+
+@contextlib.contextmanager
+def moved(function, *arguments):
+    """This thread is where the system call brings it, and then back where it was."""
+    before = open_current()
+    try:
+        call(function, *arguments)
+        try:
+            yield
+        finally:
+            call(libc.setns, before, CLONE_NEWNET)
+    finally:
+        os.close(before)
+
+
+def open_current():
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def call(function, *arguments):
+    if function(*arguments) < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{function.__name__}: {os.strerror(error)}")
