@@ -55,7 +55,14 @@ static int find_access(const ClusterSource *source, const char *who, Access **re
                 ? access_from_kubeconfig(source->kubeconfig, source->context, ret, error)
                 : access_in_cluster(/* root= */ "", ret, error);
 
-    return r < 0 ? complain(who, error, r) : 0;
+    if (r < 0)
+        return complain(who, error, r);
+    if (access_is_insecure(*ret))
+        (void)fprintf(stderr,
+            "%s: WARNING: the certificate of %s is not verified (insecure-skip-tls-verify)\n",
+            who,
+            access_server(*ret));
+    return 0;
 }
 
 int cluster_source_load(const ClusterSource *source, const char *who, Snapshot **ret) {
@@ -67,7 +74,7 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
         r = cluster_load(source->file, ret, error);
         return r < 0 ? complain(who, error, r) : 0;
     }
-    log_setup(LOG_WARN, LOG_LOGFMT); /* how the listing goes is for daemons to tell */
+    log_setup(LOG_ERROR, LOG_LOGFMT); /* how the listing goes is for daemons to tell */
     r = find_access(source, who, &access);
     if (r != 0)
         return r;

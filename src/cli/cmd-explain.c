@@ -490,6 +490,8 @@ static int set_option(Settings *settings, int option) {
 static const char *check_settings(const Settings *settings) {
     if (settings->name && !cluster_source_is_live(&settings->source))
         return "a pod by name needs --kubeconfig or --in-cluster";
+    if (settings->name && !strchr(settings->name, '/'))
+        return "a pod is named NAMESPACE/NAME";
     if (!settings->name == !settings->pod)
         return "--cluster and --pod are needed, or --kubeconfig and NAMESPACE/NAME";
     return cluster_source_check(&settings->source);

@@ -491,6 +491,7 @@ static void update_status(Mirror *mirror) {
         .n_nodes = store.n_nodes,
         .n_pods = store.n_pods,
         .n_assumed = store.n_assumed,
+        .n_resources_left_out = store.n_resources_left_out,
         .n_published = mirror->n_published,
         .n_bound = mirror->n_bound,
         .n_bind_failed = mirror->n_bind_failed,

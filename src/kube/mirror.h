@@ -117,6 +117,7 @@ typedef struct MirrorKindStatus {
 typedef struct MirrorStatus {
     MirrorKindStatus kinds[_MIRROR_KINDS];
     size_t n_nodes, n_pods, n_assumed;
+    size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
     uint64_t n_published;
     uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
     uint64_t n_expired;              /* assumed, never seen */

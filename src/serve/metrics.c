@@ -468,6 +468,10 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     print_events(mirror, out);
     print_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)mirror->n_pods);
     print_gauge(out,
+        "berth_cluster_resources_left_out",
+        "Resources that nodes offer beyond those that are counted.",
+        (double)mirror->n_resources_left_out);
+    print_gauge(out,
         "berth_ledger_pods",
         "Pods bound by us that the watch has not shown yet.",
         (double)mirror->n_assumed);
