@@ -426,7 +426,9 @@ def test_memory_goes_back(server):
         reply, _ = exchange(server, good_request(body, "Connection: close"))
         assert reply.status == 200
     time.sleep(0.2)
-    assert server.rss_kib() < 32 * 1024
+    # A sanitizer has memory of its own; still far from the bodies' 82 MB.
+    limit = 64 if os.environ.get("BERTH_SANITIZED") else 32
+    assert server.rss_kib() < limit * 1024
 
 
 # --- time ---
