@@ -173,19 +173,32 @@ int evaluate_score(const Question *question, const Score *score, double *ret_sco
     return 0;
 }
 
-/* totals[i] += share * the rule's value; the first rule sets them. @values is scratch. */
-static int add_score(const Question *question, const Score *score, double share, bool is_first,
-    double *values, double *totals) {
-    int r = evaluate_score(question, score, values);
+/* totals[i] += share * what is known of row i: no copy of it is made. */
+static void add_known(const Question *question, size_t known, double share, double *totals) {
+    const Facts *facts = question->facts;
 
+    for (size_t i = 0; i < question->n; i++) {
+        uint32_t row = question->rows[i];
+
+        totals[i] += share * FACTS_COLUMN(facts, row, known, double)[table_slot(row)];
+    }
+}
+
+/* totals[i] += share * the rule's value. @values is scratch. */
+static int add_score(
+    const Question *question, const Score *score, double share, double *values, double *totals) {
+    size_t known = question->facts->layout.scores[score->number];
+    int r;
+
+    if (known != FACTS_NONE) {
+        add_known(question, known, share, totals);
+        return 0;
+    }
+    r = evaluate_score(question, score, values);
     if (r < 0)
         return error_trace(r);
-    if (is_first)
-        for (size_t i = 0; i < question->n; i++)
-            totals[i] = share * values[i];
-    else
-        for (size_t i = 0; i < question->n; i++)
-            totals[i] += share * values[i];
+    for (size_t i = 0; i < question->n; i++)
+        totals[i] += share * values[i];
     return 0;
 }
 
@@ -206,10 +219,12 @@ int evaluate_scores(const Question *question, bool *ret_any, double *ret_scores)
 
         if (!score_applies(score, question->pod))
             continue;
-        r = add_score(question, score, score->weight / weights, !*ret_any, values, ret_scores);
+        if (!*ret_any)
+            memset(ret_scores, 0, question->n * sizeof(*ret_scores));
+        *ret_any = true;
+        r = add_score(question, score, score->weight / weights, values, ret_scores);
         if (r < 0)
             return error_trace(r);
-        *ret_any = true;
     }
     return 0;
 }
