@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/log.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "input/objects.h"
@@ -74,7 +73,6 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
         r = cluster_load(source->file, ret, error);
         return r < 0 ? complain(who, error, r) : 0;
     }
-    log_setup(LOG_ERROR, LOG_LOGFMT); /* how the listing goes is for daemons to tell */
     r = find_access(source, who, &access);
     if (r != 0)
         return r;

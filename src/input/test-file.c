@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "input/test-folder.h"
+#include "base/test-folder.h"
 
 static void test_read(void **state) {
     static const Str texts[] = {STR(""), STR("a"), STR("a\0b\n"), STR("\xff\xfe")};

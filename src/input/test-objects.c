@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
+#include "base/test-folder.h"
 #include "cluster/difference.h"
 #include "cluster/dump.h"
-#include "input/test-folder.h"
 
 #define NODE_A                                                                                     \
     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\"},\"status\":{"          \

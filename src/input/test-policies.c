@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "input/test-folder.h"
+#include "base/test-folder.h"
 
 #define POLICY(name)                                                                               \
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\n"          \

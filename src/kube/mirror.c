@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "cluster/store.h"
 #include "kube/binder.h"
 #include "kube/reflector.h"
@@ -25,7 +24,7 @@
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024) /* of one object while it is decoded */
 #define WAIT_MAX_MSEC 1000                       /* the loop turns at least this often */
 #define PAUSE_USEC 100000                        /* when waiting itself fails */
-#define LOG_PAUSE_NSEC (10 * NSEC_PER_SEC)       /* between lines about the same trouble */
+#define SAY_PAUSE_NSEC (10 * NSEC_PER_SEC)       /* between words about the same trouble */
 #define PUBLISH_PAUSE_NSEC NSEC_PER_SEC          /* after a snapshot could not be made, or shown */
 #define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between walks over the ledger */
 #define JOBS_PER_TURN 64u
@@ -37,7 +36,7 @@ typedef struct Side {
     Reflector *reflector;
     int64_t list_began_at;
     bool is_connected;
-    bool says_connected; /* the last word of the log */
+    bool says_connected; /* the last word was that */
     int64_t connected_said_at, lost_said_at, unfit_said_at;
 } Side;
 
@@ -104,19 +103,24 @@ typedef struct Object {
 static bool may_say(int64_t *at) {
     int64_t now = clock_monotonic_nsec();
 
-    if (*at != 0 && now - *at < LOG_PAUSE_NSEC)
+    if (*at != 0 && now - *at < SAY_PAUSE_NSEC)
         return false;
     *at = now;
     return true;
 }
 
+static void say(const Mirror *mirror, MirrorNotice notice) {
+    notice.server = access_server(mirror->access);
+    notice.origin = access_origin(mirror->access);
+    if (mirror->callbacks.notice)
+        mirror->callbacks.notice(mirror->callbacks.context, &notice);
+}
+
 static void say_unfit(Side *side, Str name, const char *why) {
-    if (!may_say(&side->unfit_said_at))
-        return;
-    log_warn("an object of the cluster is passed over",
-        LOG_CSTR("kind", mirror_kind_name(side->kind)),
-        LOG_STR("name", name),
-        LOG_CSTR("error", why));
+    if (may_say(&side->unfit_said_at))
+        say(side->mirror,
+            (MirrorNotice){
+                .event = MIRROR_PASSED_OVER, .kind = side->kind, .name = name, .why = why});
 }
 
 /* 0, SINK_UNFIT or SINK_MALFORMED. */
@@ -228,30 +232,29 @@ static void say_connected(Side *side) {
     if (!side->is_connected || side->says_connected || !may_say(&side->connected_said_at))
         return;
     side->says_connected = true;
-    log_info("connected to the API server",
-        LOG_CSTR("kind", mirror_kind_name(side->kind)),
-        LOG_CSTR("server", access_server(side->mirror->access)));
+    say(side->mirror, (MirrorNotice){.event = MIRROR_CONNECTED, .kind = side->kind});
 }
 
 static void say_lost(Side *side, const char *why, int64_t retry_nsec) {
     if (!may_say(&side->lost_said_at))
         return;
     side->says_connected = false;
-    log_warn("lost touch with the API server; what is known stays in force",
-        LOG_CSTR("kind", mirror_kind_name(side->kind)),
-        LOG_CSTR("server", access_server(side->mirror->access)),
-        LOG_CSTR("error", why),
-        LOG_INT("retry_ms", retry_nsec / NSEC_PER_MSEC));
+    say(side->mirror,
+        (MirrorNotice){.event = MIRROR_LOST,
+            .kind = side->kind,
+            .why = why,
+            .msec = retry_nsec / NSEC_PER_MSEC});
 }
 
 static void say_synced(const Side *side) {
     StoreFigures figures;
 
     store_figures(side->mirror->store, &figures);
-    log_info("listed",
-        LOG_CSTR("kind", mirror_kind_name(side->kind)),
-        LOG_INT("objects", side->kind == MIRROR_NODES ? figures.n_nodes : figures.n_pods),
-        LOG_INT("ms", (clock_monotonic_nsec() - side->list_began_at) / NSEC_PER_MSEC));
+    say(side->mirror,
+        (MirrorNotice){.event = MIRROR_LISTED,
+            .kind = side->kind,
+            .n = side->kind == MIRROR_NODES ? figures.n_nodes : figures.n_pods,
+            .msec = (clock_monotonic_nsec() - side->list_began_at) / NSEC_PER_MSEC});
 }
 
 static void on_notice(void *context, ReflectorNotice what, const char *why, int64_t retry_nsec) {
@@ -266,9 +269,8 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
         say_synced(side);
         break;
     case REFLECTOR_EXPIRED:
-        log_info("listing again",
-            LOG_CSTR("kind", mirror_kind_name(side->kind)),
-            LOG_CSTR("reason", why));
+        say(side->mirror,
+            (MirrorNotice){.event = MIRROR_RELISTING, .kind = side->kind, .why = why});
         break;
     case REFLECTOR_LOST:
         side->is_connected = false;
@@ -278,23 +280,20 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
 }
 
 static void say_start(const Mirror *mirror) {
-    log_info("following the cluster",
-        LOG_CSTR("server", access_server(mirror->access)),
-        LOG_CSTR("access", access_origin(mirror->access)));
+    say(mirror, (MirrorNotice){.event = MIRROR_FOLLOWING});
     if (access_is_insecure(mirror->access))
-        log_warn("THE CERTIFICATE OF THE API SERVER IS NOT VERIFIED: whoever answers in its "
-                 "place is believed, and gets our credentials",
-            LOG_CSTR("access", access_origin(mirror->access)));
+        say(mirror, (MirrorNotice){.event = MIRROR_INSECURE});
 }
 
 static void say_known(const Mirror *mirror) {
     StoreFigures figures;
 
     store_figures(mirror->store, &figures);
-    log_info("the cluster is known",
-        LOG_INT("nodes", figures.n_nodes),
-        LOG_INT("pods", figures.n_pods),
-        LOG_INT("ms", (clock_monotonic_nsec() - mirror->began_at) / NSEC_PER_MSEC));
+    say(mirror,
+        (MirrorNotice){.event = MIRROR_KNOWN,
+            .n_nodes = figures.n_nodes,
+            .n_pods = figures.n_pods,
+            .msec = (clock_monotonic_nsec() - mirror->began_at) / NSEC_PER_MSEC});
 }
 
 /* --- snapshots -------------------------------------------------------------------------------- */
@@ -449,7 +448,7 @@ static void take_touches(Mirror *mirror) {
             (void)touch_add(mirror->touch, name);
     if (touch_figures(mirror->touch).is_forbidden && !mirror->has_said_forbidden) {
         mirror->has_said_forbidden = true;
-        log_warn("nodes cannot be marked for kube-scheduler: needs the right patch on nodes");
+        say(mirror, (MirrorNotice){.event = MIRROR_FORBIDDEN});
     }
 }
 
@@ -538,7 +537,7 @@ static int64_t expire(Mirror *mirror, int64_t now) {
         return mirror->expire_at;
     n = store_expire(mirror->store, earlier(now, proven), &next_at);
     if (n > 0)
-        log_warn("pods that were bound have not been seen on their node", LOG_INT("pods", n));
+        say(mirror, (MirrorNotice){.event = MIRROR_UNSEEN, .n = n});
     mirror->n_expired += n;
     mirror->expire_at = next_at == INT64_MAX ? 0 : later(next_at, now + EXPIRE_PAUSE_NSEC);
     return next_at == INT64_MAX ? INT64_MAX : mirror->expire_at;
@@ -570,7 +569,7 @@ static void wait_until(Mirror *mirror, int64_t until) {
 
     if (r < 0) { /* nothing that waiting a little could make worse */
         if (may_say(&mirror->wait_said_at))
-            log_error("the client cannot wait", LOG_CSTR("error", strerror(-r)));
+            say(mirror, (MirrorNotice){.event = MIRROR_STUCK, .why = strerror(-r)});
         (void)usleep(PAUSE_USEC);
     }
 }

@@ -58,8 +58,36 @@ typedef struct BindJob {
     void (*done)(struct BindJob *job, const char *error);
 } BindJob;
 
+/* What a person who runs this would want to know. What happens a thousand times is told once
+ * in a while. */
+typedef enum MirrorEvent {
+    MIRROR_FOLLOWING,   /* it begins: server, origin */
+    MIRROR_INSECURE,    /* the server's certificate is not verified: origin. To be said loudly */
+    MIRROR_CONNECTED,   /* the API server answers, for the first time or again: kind, server */
+    MIRROR_LISTED,      /* kind, n, msec */
+    MIRROR_RELISTING,   /* what we had is too old to go on from: kind, why */
+    MIRROR_LOST,        /* kind, server, why, msec until the next try */
+    MIRROR_KNOWN,       /* everything is listed for the first time: n_nodes, n_pods, msec */
+    MIRROR_PASSED_OVER, /* an object could not be used: kind, name, why */
+    MIRROR_UNSEEN,      /* n pods that were bound and that no watch showed */
+    MIRROR_FORBIDDEN,   /* nodes cannot be marked: the right to patch them is missing */
+    MIRROR_STUCK,       /* the client cannot even wait: why */
+} MirrorEvent;
+
+typedef struct MirrorNotice {
+    MirrorEvent event;
+    MirrorKind kind;
+    const char *server, *origin;
+    Str name;
+    const char *why;
+    size_t n, n_nodes, n_pods;
+    int64_t msec;
+} MirrorNotice;
+
 typedef struct MirrorCallbacks {
     void *context;
+    /* Something to tell; all texts are borrowed. On the mirror's thread. May be NULL. */
+    void (*notice)(void *context, const MirrorNotice *notice);
     /* A new snapshot; borrowed. On the mirror's thread. False: it was not taken; it, or one
      * that is newer by then, is shown again at a later turn, not sooner than in a second. */
     bool (*publish)(void *context, Snapshot *snapshot);

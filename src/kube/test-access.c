@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "kube/test-folder.h"
+#include "base/test-folder.h"
 
 #define SEC NSEC_PER_SEC
 #define PEM(text) "-----BEGIN X-----\n" text "\n-----END X-----\n"
@@ -31,7 +31,7 @@ static const char *write_config(Folder *folder, const char *cluster, const char 
         cluster[0] ? ", " : "",
         cluster,
         user);
-    return folder_write(folder, "config", text);
+    return folder_replace(folder, "config", text);
 }
 
 static Access *open_config(const char *path) {
@@ -117,12 +117,12 @@ static void test_refused(void **state) {
     folder_init(&folder);
     memset(many, 'x', 2000000);
     many[1999999] = '\0';
-    (void)folder_write(&folder, "longer", many);
+    (void)folder_replace(&folder, "longer", many);
     many[ACCESS_TOKEN_MAX + 1] = '\0';
-    (void)folder_write(&folder, "long", many);
-    (void)folder_write(&folder, "text", "hello");
-    (void)folder_write(&folder, "empty", "\n");
-    (void)folder_write(&folder, "lines", "one\ntwo\n");
+    (void)folder_replace(&folder, "long", many);
+    (void)folder_replace(&folder, "text", "hello");
+    (void)folder_replace(&folder, "empty", "\n");
+    (void)folder_replace(&folder, "lines", "one\ntwo\n");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Access *access = NULL;
         const char *path = write_config(&folder, cases[i].cluster, cases[i].user);
@@ -153,8 +153,8 @@ static void test_rotation(void **state) {
 
     (void)state;
     folder_init(&folder);
-    (void)folder_write(&folder, "ca", PEM("one"));
-    (void)folder_write(&folder, "token", "  first\n");
+    (void)folder_replace(&folder, "ca", PEM("one"));
+    (void)folder_replace(&folder, "token", "  first\n");
     access = open_config(write_config(&folder, "certificate-authority: ca", "tokenFile: token"));
     first = authorize(access, 0, 0);
     assert_string_equal(first.token, "first");
@@ -163,7 +163,7 @@ static void test_rotation(void **state) {
     assert_null(first.client_cert_pem);
 
     /* Looked at once a second. */
-    (void)folder_write(&folder, "token", "second");
+    (void)folder_replace(&folder, "token", "second");
     second = authorize(access, SEC / 2, 0);
     assert_string_equal(second.token, "first");
     assert_int_equal(second.version, first.version);
@@ -173,26 +173,26 @@ static void test_rotation(void **state) {
     first = second;
 
     /* The same text again is no change. */
-    (void)folder_write(&folder, "token", "second\n");
+    (void)folder_replace(&folder, "token", "second\n");
     assert_int_equal(authorize(access, 2 * SEC, 0).version, first.version);
 
     /* Gone, or broken, for a moment: what was there stays. */
     assert_int_equal(unlink(folder_path(&folder, "token")), 0);
     assert_string_equal(authorize(access, 3 * SEC, 0).token, "second");
-    (void)folder_write(&folder, "token", "");
+    (void)folder_replace(&folder, "token", "");
     assert_int_equal(authorize(access, 4 * SEC, 0).version, first.version);
 
     /* Unless the API server does not take it any more. */
     access_reject(access);
     assert_int_equal(access_authorize(access, 4 * SEC, 0, &second, error), -EINVAL);
     assert_says("token: is empty");
-    (void)folder_write(&folder, "token", "third");
+    (void)folder_replace(&folder, "token", "third");
     second = authorize(access, 4 * SEC, 0);
     assert_string_equal(second.token, "third");
     assert_int_not_equal(second.version, first.version);
     first = second;
 
-    (void)folder_write(&folder, "ca", PEM("two"));
+    (void)folder_replace(&folder, "ca", PEM("two"));
     second = authorize(access, 5 * SEC, 0);
     assert_string_equal(second.ca_pem, PEM("two"));
     assert_int_not_equal(second.version, first.version);
@@ -225,7 +225,7 @@ static void test_token_and_file(void **state) {
     folder_init(&folder);
     access = open_config(write_config(&folder, "", "token: inline, tokenFile: token"));
     assert_string_equal(authorize(access, 0, 0).token, "inline");
-    (void)folder_write(&folder, "token", "filed");
+    (void)folder_replace(&folder, "token", "filed");
     assert_string_equal(authorize(access, SEC, 0).token, "filed");
     folder_done(&folder);
 }
@@ -302,7 +302,7 @@ static void test_plugin_fails_later(void **state) {
 
     (void)state;
     assert_string_equal(authorize(access, 0, 0).token, "token-1");
-    (void)folder_write(&folder, "fail", "");
+    (void)folder_replace(&folder, "fail", "");
     assert_string_equal(authorize(access, 100 * SEC, 990).token, "token-1");
     assert_int_equal(count_runs(&folder), 2);
     assert_string_equal(authorize(access, 101 * SEC, 991).token, "token-1");
@@ -328,7 +328,7 @@ static void test_plugin_is_slow(void **state) {
 
     (void)state;
     assert_string_equal(authorize(access, 0, 0).token, "token-1");
-    (void)folder_write(&folder, "slow", "");
+    (void)folder_replace(&folder, "slow", "");
     assert_string_equal(authorize(access, 100 * SEC, 990).token, "token-1");
     assert_int_equal(count_runs(&folder), 2);
     assert_string_equal(authorize(access, 110 * SEC, 1000).token, "token-3");
@@ -354,7 +354,7 @@ static void test_plugin_keeps_failing(void **state) {
 
     (void)state;
     assert_string_equal(authorize(access, 0, 0).token, "token-1");
-    (void)folder_write(&folder, "fail", "");
+    (void)folder_replace(&folder, "fail", "");
     /* About 100, 106, 117, 138, 179, 240, 301. */
     count_tries(access, &folder, 100, 103, 990, /* is_good= */ true, 1);
     count_tries(access, &folder, 103, 340, 990, /* is_good= */ true, 6);
@@ -383,7 +383,7 @@ static void test_plugin_rejected(void **state) {
 
     /* Rejected, and no other to be had: an error, not the old one. */
     access_reject(access);
-    (void)folder_write(&folder, "fail", "");
+    (void)folder_replace(&folder, "fail", "");
     assert_int_equal(access_authorize(access, 300 * SEC, 300, &second, error), -EIO);
     assert_says("context c of /tmp/");
     folder_done(&folder);
@@ -442,10 +442,10 @@ static void test_in_cluster(void **state) {
     assert_int_equal(access_in_cluster(folder.path, &access, error), -ENOENT);
     assert_says("serviceaccount/ca.crt: No such file");
 
-    (void)folder_write(&folder, MOUNT "..1/token", "one");
-    (void)folder_write(&folder, MOUNT "..1/ca.crt", PEM("one"));
-    (void)folder_write(&folder, MOUNT "..2/token", "two");
-    (void)folder_write(&folder, MOUNT "..2/ca.crt", PEM("two"));
+    (void)folder_replace(&folder, MOUNT "..1/token", "one");
+    (void)folder_replace(&folder, MOUNT "..1/ca.crt", PEM("one"));
+    (void)folder_replace(&folder, MOUNT "..2/token", "two");
+    (void)folder_replace(&folder, MOUNT "..2/ca.crt", PEM("two"));
     link_to(&folder, MOUNT "..data", "..1");
     link_to(&folder, MOUNT "token", "..data/token");
     link_to(&folder, MOUNT "ca.crt", "..data/ca.crt");
@@ -485,8 +485,8 @@ static void test_in_cluster_environment(void **state) {
     (void)state;
     folder_init(&folder);
     make_mount(&folder);
-    (void)folder_write(&folder, MOUNT "token", "one");
-    (void)folder_write(&folder, MOUNT "ca.crt", PEM("one"));
+    (void)folder_replace(&folder, MOUNT "token", "one");
+    (void)folder_replace(&folder, MOUNT "ca.crt", PEM("one"));
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(access_freep) Access *access = NULL;
 

@@ -13,7 +13,7 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "kube/test-folder.h"
+#include "base/test-folder.h"
 #include "kube/test-server.h"
 
 /* --- a server that does as the path says --- */
@@ -65,7 +65,7 @@ static bool say_number(TestPeer *peer) {
 static void rotate(World *world) {
     pthread_mutex_lock(&world->mutex);
     if (world->rotated)
-        (void)folder_write(world->rotated, "token", "new\n");
+        (void)folder_replace(world->rotated, "token", "new\n");
     world->rotated = NULL;
     pthread_mutex_unlock(&world->mutex);
 }
@@ -183,7 +183,7 @@ static void write_config(
         port,
         cluster,
         user);
-    (void)folder_write(&setup->folder, "config", text);
+    (void)folder_replace(&setup->folder, "config", text);
 }
 
 static void open_client(Setup *setup) {
@@ -744,7 +744,7 @@ static void test_host_name(void **state) {
         "contexts: [{name: c, context: {cluster: k}}]\n"
         "clusters: [{name: k, cluster: {server: 'http://localhost:%u'}}]\n",
         test_server_port(setup.server));
-    (void)folder_write(&setup.folder, "config", text);
+    (void)folder_replace(&setup.folder, "config", text);
     open_client(&setup);
     for (int i = 0; i < 10; i++) {
         Seen cancelled = {0};
@@ -837,14 +837,14 @@ static int drop_pairs(void **state) {
 static void write_certificate(Setup *setup, const char *name, const TestPair *pair) {
     char *pem = test_pair_certificate(pair);
 
-    (void)folder_write(&setup->folder, name, pem);
+    (void)folder_replace(&setup->folder, name, pem);
     free(pem);
 }
 
 static void write_key(Setup *setup, const char *name, const TestPair *pair) {
     char *pem = test_pair_key(pair);
 
-    (void)folder_write(&setup->folder, name, pem);
+    (void)folder_replace(&setup->folder, name, pem);
     free(pem);
 }
 
@@ -994,7 +994,7 @@ static void test_new_identity_new_connection(void **state) {
         test_server_port(setup.server),
         "insecure-skip-tls-verify: true",
         "tokenFile: token");
-    (void)folder_write(&setup.folder, "token", "one");
+    (void)folder_replace(&setup.folder, "token", "one");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
         _cleanup_(seen_done) Seen seen = {0};
@@ -1003,7 +1003,7 @@ static void test_new_identity_new_connection(void **state) {
             char token[16];
 
             (void)snprintf(token, sizeof(token), "token-%zu", i);
-            (void)folder_write(&setup.folder, "token", token);
+            (void)folder_replace(&setup.folder, "token", token);
             access_reject(setup.access); /* looked at at once, not within a second */
         }
         get(setup.client, &seen, "/number");
@@ -1069,7 +1069,7 @@ static void test_fresh_token(void **state) {
     (void)state;
     setup_init(&setup, &loopback, NULL, "tokenFile: token");
     write_certificate(&setup, "ca.pem", &ca);
-    (void)folder_write(&setup.folder, "token", "old\n");
+    (void)folder_replace(&setup.folder, "token", "old\n");
     (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
     open_client(&setup);
     setup.world.rotated = &setup.folder;

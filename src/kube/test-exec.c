@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/test-folder.h"
 #include "kube/access.h"
 #include "kube/process.h"
-#include "kube/test-folder.h"
 
 #define V1 "client.authentication.k8s.io/v1"
 #define V1BETA1 "client.authentication.k8s.io/v1beta1"

@@ -12,6 +12,7 @@
 #include "cluster/record.h"
 #include "kube/access.h"
 #include "serve/bypass.h"
+#include "serve/notices.h"
 #include "serve/passes.h"
 #include "serve/verbreply.h"
 #include "serve/wakeup.h"
@@ -68,6 +69,11 @@ static void pod_bound(void *context, const Pod *pod) {
             LOG_STR("pod", pod->name),
             LOG_STR("node", pod->node_name),
             LOG_STR("scheduler", pod->scheduler_name));
+}
+
+static void take_notice(void *context, const MirrorNotice *notice) {
+    (void)context;
+    notice_log(notice);
 }
 
 /* --- filter ---------------------------------------------------------------------------- */
@@ -309,7 +315,8 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     (void)snprintf(error, size, "cannot start the thread that watches the cluster");
     r = mirror_new(access,
         &options->mirror,
-        &(MirrorCallbacks){.context = live, .publish = publish, .pod_bound = pod_bound},
+        &(MirrorCallbacks){
+            .context = live, .publish = publish, .pod_bound = pod_bound, .notice = take_notice},
         &live->mirror);
     if (r < 0)
         return error_trace(r);

@@ -17,7 +17,7 @@ typedef struct Folder {
 } Folder;
 
 static inline void folder_init(Folder *folder) {
-    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-kube-XXXXXX");
+    (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-test-XXXXXX");
     assert_non_null(mkdtemp(folder->path));
 }
 
@@ -27,16 +27,21 @@ static inline const char *folder_path(Folder *folder, const char *name) {
     return folder->file;
 }
 
-/* Replaced, not written over: a new inode each time. */
-static inline const char *folder_write(Folder *folder, const char *name, const char *text) {
-    char temporary[512];
-    FILE *file;
+static inline const char *folder_write(Folder *folder, const char *name, Str text) {
+    FILE *file = fopen(folder_path(folder, name), "wb");
 
-    (void)snprintf(temporary, sizeof(temporary), "%s/.new", folder->path);
-    file = fopen(temporary, "wb");
     assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fwrite(text.ptr, 1, text.len, file), text.len);
     assert_int_equal(fclose(file), 0);
+    return folder->file;
+}
+
+/* Replaced, not written over: a new inode each time. */
+static inline const char *folder_replace(Folder *folder, const char *name, const char *text) {
+    char temporary[512];
+
+    (void)snprintf(
+        temporary, sizeof(temporary), "%s", folder_write(folder, ".new", str_from_c(text)));
     assert_int_equal(rename(temporary, folder_path(folder, name)), 0);
     return folder->file;
 }
@@ -46,7 +51,7 @@ static inline const char *folder_write_script(Folder *folder, const char *name, 
     char script[8192];
 
     (void)snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", text);
-    (void)folder_write(folder, name, script);
+    (void)folder_replace(folder, name, script);
     assert_int_equal(chmod(folder->file, 0700), 0);
     return folder->file;
 }
