@@ -50,9 +50,7 @@ static int complain(const char *who, const char *error, int r) {
 
 static int find_access(const ClusterSource *source, const char *who, Access **ret) {
     char error[ACCESS_ERROR_MAX] = "out of memory";
-    int r = source->kubeconfig
-                ? access_from_kubeconfig(source->kubeconfig, source->context, ret, error)
-                : access_in_cluster(/* root= */ "", ret, error);
+    int r = access_find(source->kubeconfig, source->context, ret, error);
 
     if (r < 0)
         return complain(who, error, r);

@@ -408,3 +408,9 @@ int access_authorize(
 void access_reject(Access *access) {
     access->is_rejected = true;
 }
+
+int access_find(const char *kubeconfig, const char *context, Access **ret, char *error) {
+    if (kubeconfig)
+        return error_trace(access_from_kubeconfig(kubeconfig, context, ret, error));
+    return error_trace(access_in_cluster(/* root= */ "", ret, error));
+}

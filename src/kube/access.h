@@ -42,6 +42,9 @@ int access_from_kubeconfig(const char *path, const char *context, Access **ret, 
  * "" but in tests. */
 int access_in_cluster(const char *root, Access **ret, char *error);
 
+/* The first with a @kubeconfig, the second without: what commands and daemon are told. */
+int access_find(const char *kubeconfig, const char *context, Access **ret, char *error);
+
 Access *access_free(Access *access); /* takes NULL */
 DEFINE_CLEANUP(Access *, access_free)
 

@@ -206,10 +206,7 @@ static void on_done(void *context, const CallResult *result) {
 }
 
 static void write_path(const BindingOptions *options, const char *subresource, Buf *out) {
-    buf_append(out, STR("/api/v1/namespaces/"));
-    url_escape(out, options->namespace);
-    buf_append(out, STR("/pods/"));
-    url_escape(out, options->name);
+    url_pod(out, options->namespace, options->name);
     buf_append(out, str_from_c(subresource));
 }
 

@@ -161,10 +161,7 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     int r;
 
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
-    buf_append(&path, STR("/api/v1/namespaces/"));
-    url_escape(&path, namespace);
-    buf_append(&path, STR("/pods/"));
-    url_escape(&path, name);
+    url_pod(&path, namespace, name);
     r = url_text(&path) ? run(access, url_text(&path), &get) : error_origin(-ENOMEM);
     if (r == 0 && get.status != 200) {
         (void)snprintf(error,

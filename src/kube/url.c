@@ -18,6 +18,13 @@ void url_escape(Buf *out, Str text) {
     }
 }
 
+void url_pod(Buf *out, Str namespace, Str name) {
+    buf_append(out, STR("/api/v1/namespaces/"));
+    url_escape(out, namespace);
+    buf_append(out, STR("/pods/"));
+    url_escape(out, name);
+}
+
 const char *url_text(Buf *out) {
     char *end = buf_reserve(out, 0);
 

@@ -279,20 +279,10 @@ void live_tick(Live *live, int64_t now_nsec) {
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-static int find_access(const LiveOptions *options, Access **ret, char *error, size_t size) {
-    char text[ACCESS_ERROR_MAX] = "out of memory";
-    int r = options->kubeconfig
-                ? access_from_kubeconfig(options->kubeconfig, options->context, ret, text)
-                : access_in_cluster(/* root= */ "", ret, text);
-
-    if (r < 0)
-        (void)snprintf(error, size, "%s", text);
-    return error_trace(r);
-}
-
 int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
     size_t size) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
+    char text[ACCESS_ERROR_MAX] = "out of memory";
     Access *access = NULL;
     int r;
 
@@ -309,9 +299,11 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     if (!live->bypass || (options->may_bind && !live->passes) ||
         (options->may_touch && !live->wakeup))
         return error_origin(-ENOMEM);
-    r = find_access(options, &access, error, size);
-    if (r < 0)
+    r = access_find(options->kubeconfig, options->context, &access, text);
+    if (r < 0) {
+        (void)snprintf(error, size, "%s", text);
         return error_trace(r);
+    }
     (void)snprintf(error, size, "cannot start the thread that watches the cluster");
     r = mirror_new(access,
         &options->mirror,
