@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "cli/commands.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
 

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 #include "model/resources.h"
 #include "json/read.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/num.h"
 #include "model/amounts.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 void resources_decode(JsonReader *reader, Arena *arena, Resources *ret) {
     Amounts amounts;

@@ -8,7 +8,7 @@
  */
 
 #include "base/num.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 #include "policy/rule.h"
 
 /* Shares are fixed point: 100 * 0.07 is more than 7 in floating point, and a slot

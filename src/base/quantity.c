@@ -1,4 +1,4 @@
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 #include <assert.h>
 

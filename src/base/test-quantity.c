@@ -1,4 +1,4 @@
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 /* Facts from apimachinery itself; the file says how they were made. */
 static void test_apimachinery(void **state) {
-    FILE *file = fopen(TEST_DATA "/model/quantities.tsv", "r");
+    FILE *file = fopen(TEST_DATA "/base/quantities.tsv", "r");
     char line[512];
     size_t n = 0;
 

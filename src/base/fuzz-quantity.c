@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,72 @@
+#pragma once
+
+/*
+ * Check: a tree and an environment to types, or to errors that help.
+ *
+ * One walk over the array, left to right. Names are resolved (the longest dotted name
+ * that is declared wins; variables of macros hide all), overloads chosen, type parameters
+ * unified as cel-go does it. What was refused has the error type, which fits everywhere,
+ * so one mistake is reported once and the rest is still checked.
+ *
+ * Without types (CelOptions.no_check) the same walk only resolves names: everything is
+ * dyn, and what does not exist fails when a run reaches it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/diag.h"
+#include "cel/env.h"
+#include "cel/tree.h"
+#include "cel/type.h"
+
+typedef struct CelOptions {
+    bool no_macros;
+    bool no_check;
+    bool mixed_literals;   /* [1, "a"] is allowed (plain CEL); else an error, as in Kubernetes */
+    bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), not of
+                              the check */
+    bool no_fold;          /* constants stay calls: for tests and for --dump */
+    uint64_t cost_limit;   /* refuse what could cost more; 0: no limit */
+    const CelType *expect; /* the type the result must have; NULL: any */
+} CelOptions;
+
+typedef enum CelRef {
+    CEL_REF_NONE,     /* by its kind */
+    CEL_REF_SKIP,     /* has no value: part of a dotted name, or the namespace of a function */
+    CEL_REF_VARIABLE, /* IDENT, SELECT: a variable; children are skipped */
+    CEL_REF_LOCAL,    /* IDENT: the variable that node @binder declares */
+    CEL_REF_CONSTANT, /* IDENT, SELECT: @constant */
+    CEL_REF_UNKNOWN,  /* unchecked only: fails with @name when reached */
+} CelRef;
+
+/* What the checker found out about one node. */
+typedef struct CelNote {
+    const CelType *type; /* never NULL after a check without errors; no parameters inside */
+    uint8_t ref;
+    bool is_namespaced; /* CALL: the receiver was the function's namespace and is no argument */
+    bool is_exact;      /* CALL: one overload, and the kinds of its arguments are certain */
+    uint32_t binder;    /* LOCAL */
+    uint32_t field;     /* SELECT, TEST, OPT_SELECT of a record; UINT32_MAX otherwise */
+    const CelVariable *variable;
+    CelValue constant;
+    Str name;                            /* UNKNOWN */
+    const CelOverload *const *overloads; /* CALL: those that could fit, in order */
+    size_t n_overloads;
+} CelNote;
+
+typedef struct CelChecked {
+    const CelEnv *env;
+    const CelTree *tree;
+    const CelNote *notes; /* one a node */
+} CelChecked;
+
+#define CEL_CHECK_REFUSED 1 /* @diags says why */
+
+int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
+    DiagList *diags, CelChecked **ret) MUST_CHECK;
+
+/* The type of the whole expression. */
+const CelType *cel_checked_type(const CelChecked *checked);

@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+ * Cost: what an expression could cost at most, known before it runs.
+ *
+ * In Kubernetes' units: 1 for a name, a selection or a call, 0.1 for a byte of a string that
+ * is looked at, 10 for a list, 30 for a map, a pattern by its length times the text's. Loops
+ * multiply by the largest size their range can have: declared (CelVariable.max_size,
+ * CelField.max_size), or that of a literal, or CEL_COST_SIZE_UNKNOWN.
+ */
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/check.h"
+
+#define CEL_COST_SIZE_UNKNOWN 10000 /* bytes or elements, where nothing is declared */
+
+typedef struct CelCostRange {
+    uint64_t min, max; /* saturated */
+} CelCostRange;
+
+/* 0 or -ENOMEM. @scratch is used and left as it is. */
+int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *ret) MUST_CHECK;

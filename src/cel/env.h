@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Env: what an expression may name.
+ *
+ * Variables with their types, functions with their overloads, record types, and the
+ * container in which short names are looked up first. cel_env_new() knows the language
+ * and its libraries; cel_env_extend() adds to one without touching it, so that one
+ * process reads the tables once.
+ *
+ * Building an Env is one thread's; a finished one is only read, by any number.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cel/library.h"
+#include "cel/type.h"
+
+typedef struct CelEnv CelEnv;
+
+/* One function with one signature. */
+typedef struct CelOverload {
+    const CelOverloadSpec *spec;
+    Str name;         /* the function's */
+    bool is_receiver; /* args[0] is the receiver */
+    uint8_t n_args;   /* receiver included */
+    const CelType *args[CEL_ARGS_MAX];
+    const CelType *result;
+} CelOverload;
+
+typedef struct CelVariable {
+    Str name; /* may have dots: "com.example.x" */
+    const CelType *type;
+    uint32_t slot;     /* its place in the array of values a run is given */
+    uint32_t max_size; /* bytes or elements at most, for the cost; 0: not known */
+    uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
+    bool is_constant;  /* a type's name: @value */
+    CelValue value;
+} CelVariable;
+
+/* The language, its libraries and the names of its types. Everything lies in @arena. NULL
+ * when out of memory. */
+CelEnv *cel_env_new(Arena *arena) MUST_CHECK;
+
+/* A new one that knows everything @parent knows, and lives in @arena; @parent outlives it.
+ * Slots of new variables go on after the parent's. */
+CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) MUST_CHECK;
+
+/* "com.example": x is first com.example.x, then com.x, then x. Copied. 0 or -ENOMEM. */
+int cel_env_set_container(CelEnv *env, Str container) MUST_CHECK;
+
+/* Declares a variable; the name is copied, @type borrowed. A name declared again hides the
+ * older one. @ret_slot may be NULL. 0 or -ENOMEM. */
+int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
+    uint8_t group, uint32_t *ret_slot) MUST_CHECK;
+
+/* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its
+ * signature cannot be read. */
+#define CEL_ENV_BAD_SIGNATURE 1
+int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) MUST_CHECK;
+
+/* Makes a record's type known by its name. */
+int cel_env_add_record(CelEnv *env, const CelRecordType *record) MUST_CHECK;
+
+/* How many slots a run needs. */
+uint32_t cel_env_n_slots(const CelEnv *env);
+
+/* NULL: not declared. By full name, without containers. */
+const CelVariable *cel_env_variable(const CelEnv *env, Str name);
+
+/* All overloads of @name, the parent's included; 0: no such function. */
+size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const **ret);
+
+Str cel_env_container(const CelEnv *env);
+
+/* The names most like @word, for "did you mean". STR_NULL: none. */
+Str cel_env_nearest_variable(const CelEnv *env, Str word);
+Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver);
+
+/* Reads a type as text (type.h; also the spelling of the conformance vectors: param(T),
+ * opaque(name, …)). NULL when it cannot be read or there is no memory. */
+const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena);

@@ -1,0 +1,82 @@
+#pragma once
+
+/*
+ * Library: functions that expressions can call, as tables.
+ *
+ * A library is a table of overloads; the environment (env.h) reads their signatures once.
+ * A function gets values of the kinds it declared, plain or dyn inside, never an
+ * error and never CEL_ABSENT. It is pure: the same arguments give the same result.
+ *
+ *     {"substring", "string.(int, int) -> string", substring_range},
+ *     {"math.sqrt", "(double) -> double", math_sqrt},
+ *     {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cel/run.h"
+#include "cel/value.h"
+
+/* @args are as many as declared, the receiver first. @prepared is what the overload's
+ * prepare() made of its constant argument, or NULL. Returns a value or an error. */
+typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prepared);
+
+/* Work on a constant argument, done once when the expression is compiled: a pattern, a
+ * time zone. What it makes lies in @arena and lives as long as the program; it is read by
+ * several threads. NULL: cannot; then @ret_error says why (with validation on that is
+ * an error of the expression), and at run time the function works from the argument. */
+typedef const void *CelPrepare(CelValue argument, Arena *arena, Str *ret_error);
+
+/* How the cost of a call grows with its arguments (cost.h). */
+typedef enum CelCost {
+    CEL_COST_CALL,  /* 1, whatever the arguments */
+    CEL_COST_BYTES, /* 0.1 a byte of the first argument */
+    CEL_COST_BOTH,  /* 0.1 a byte of the first two: concatenation, comparison; elements for lists */
+    CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, indexOf, flatten */
+    CEL_COST_REGEX,    /* 0.1 a byte of the text × 0.25 a byte of the pattern */
+    CEL_COST_ELEMENTS, /* 1 an element of the first argument */
+    CEL_COST_SQUARE,   /* elements²: distinct */
+} CelCost;
+
+/* What is known of the size of a result, for the cost of what uses it. */
+typedef enum CelResultSize {
+    CEL_SIZE_TYPE,    /* nothing but its type */
+    CEL_SIZE_FIRST,   /* at most that of the first argument: substring, sort, filter */
+    CEL_SIZE_SUM,     /* the sum of the first two: + */
+    CEL_SIZE_PRODUCT, /* first × second: replace, join (an upper bound) */
+    CEL_SIZE_TWICE,   /* at most twice the first and 2 more: quote, base64 */
+} CelResultSize;
+
+typedef struct CelOverloadSpec {
+    const char *name;
+    const char *signature; /* "RECEIVER.(A, B) -> R" or "(A, B) -> R" */
+    CelFunction *fn;       /* NULL: declared only; calling it is an error */
+    uint16_t op;           /* the machine's own instruction for it (opcode.h); 0: none */
+    uint8_t cost;          /* CelCost */
+    uint8_t result_size;   /* CelResultSize */
+    CelPrepare *prepare;   /* may be NULL */
+    uint8_t prepare_arg;   /* which argument it is for */
+    bool is_literal; /* Kubernetes checks it at compile time when all arguments are constant: a
+                        failure is an error of the expression */
+} CelOverloadSpec;
+
+typedef struct CelLibrary {
+    const char *name;
+    const CelOverloadSpec *overloads;
+    size_t n_overloads;
+} CelLibrary;
+
+extern const CelLibrary cel_standard_library, cel_strings_library, cel_format_library,
+    cel_lists_library, cel_sets_library, cel_optional_library, cel_math_library,
+    cel_encoders_library, cel_time_library, cel_regex_library, cel_quantity_library,
+    cel_semver_library, cel_net_library, cel_url_library, cel_formats_library;
+
+#define CEL_LIBRARY(variable, title, table)                                                        \
+    const CelLibrary variable = {                                                                  \
+        .name = (title),                                                                           \
+        .overloads = (table),                                                                      \
+        .n_overloads = sizeof(table) / sizeof((table)[0]),                                         \
+    }

@@ -1,0 +1,16 @@
+#pragma once
+
+/* Limits: every growth that a text or a value can cause, by name. */
+
+#define CEL_SOURCE_MAX (10 * 1024) /* bytes of an expression, as in Kubernetes */
+#define CEL_NODES_MAX 10000        /* nodes of a tree */
+#define CEL_NESTING_MAX 100        /* brackets, calls, conditionals inside each other */
+#define CEL_LOOPS_MAX 8            /* loops inside each other */
+#define CEL_TYPE_DEPTH_MAX 64      /* list(list(… */
+#define CEL_VALUE_DEPTH_MAX 128    /* lists and maps inside each other */
+#define CEL_ARGS_MAX 8             /* parameters of a declared function */
+#define CEL_REGEX_MAX 2000         /* instructions of a compiled pattern */
+
+/* What one evaluation may use unless its caller says otherwise. */
+#define CEL_FUEL_DEFAULT 1000000
+#define CEL_MEMORY_DEFAULT (16u * 1024 * 1024)

@@ -1,0 +1,35 @@
+#pragma once
+
+/*
+ * Parse: text to a tree.
+ *
+ * An operator-precedence parser with two stacks of its own instead of C's: one of
+ * what is open (a bracket, an operator that waits for its right side), one of finished
+ * nodes, which is the tree itself, since it is in post-order. The limits are named in
+ * limits.h and are errors like any other.
+ *
+ * All mistakes of a text are reported, not only the first: after one, the parser goes on
+ * at the next comma, closing bracket or operator that fits.
+ */
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include "cel/tree.h"
+
+typedef struct CelParseOptions {
+    bool no_macros; /* has(), all() … are plain function calls */
+} CelParseOptions;
+
+#define CEL_PARSE_REFUSED 1 /* the text is wrong; @diags says how */
+
+/* @source is borrowed, and so it must outlive the tree; everything else lies in @arena. 0,
+ * CEL_PARSE_REFUSED, or a negative errno. @file is how messages call the source. */
+int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
+    CelTree **ret) MUST_CHECK;
+
+/* The place of [@from, @to) in @source; carets are under @at. For every later step too. */
+Place cel_place(Str file, Str source, uint32_t at, uint32_t to);

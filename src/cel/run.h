@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Run: one evaluation, and what it may use.
+ *
+ * Everything a run makes lies in its arena, whose budget is the memory bound. Fuel is
+ * the time bound: one unit for an instruction of a loop, an element looked at, eight
+ * bytes copied or compared. What a run uses up it cannot get back, and the error
+ * that ends it is one that || does not absorb.
+ *
+ * A Run belongs to one thread. Set it up with CEL_RUN() on the stack.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cel/limits.h"
+#include "cel/value.h"
+
+typedef struct CelZones CelZones;   /* zone.h */
+typedef struct RegexPool RegexPool; /* regex/regex.h */
+typedef struct CelTrace CelTrace;   /* machine.h */
+
+struct CelRun {
+    Arena *arena;
+    int64_t fuel;
+    const CelZones *zones; /* time zones by name; NULL: UTC and fixed offsets only */
+    RegexPool *regexes;    /* what patterns learned in earlier runs of this thread; may be NULL */
+    CelTrace *trace;       /* NULL: nobody wants to know */
+    const CelError *limit; /* why the run is over: out of fuel or memory */
+};
+
+#define CEL_RUN(in_arena) ((CelRun){.arena = (in_arena), .fuel = CEL_FUEL_DEFAULT})
+
+/* Takes @n units. False when there are not as many left; the run is over then: return
+ * cel_exhausted(). */
+static inline bool cel_charge(CelRun *run, uint64_t n) {
+    if ((uint64_t)run->fuel < n) { /* fuel is never negative */
+        run->fuel = 0;
+        return false;
+    }
+    run->fuel -= (int64_t)n;
+    return true;
+}
+
+/* The same for @bytes copied, compared or searched. */
+static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
+    return cel_charge(run, 1 + bytes / 8);
+}
+
+/* An error value; the text is copied. Never fails: without memory it is the limit's. */
+CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same with a hint. */
+CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
+
+/* "no such overload": what every function says to kinds it does not take. */
+CelValue cel_no_overload(CelRun *run);
+
+/* The errors nothing absorbs; they end the run. */
+CelValue cel_exhausted(CelRun *run); /* fuel */
+CelValue cel_no_memory(CelRun *run);
+
+/* Room for @size bytes, or NULL: return cel_no_memory(). Charges nothing. */
+void *cel_alloc(CelRun *run, size_t size) MUST_CHECK;
+
+/* A string of the run: copied, and charged. An error value when it does not fit. */
+CelValue cel_make_string(CelRun *run, Str text);
+CelValue cel_make_bytes(CelRun *run, Str bytes);
+
+/* optional.of(@v). */
+CelValue cel_make_optional(CelRun *run, CelValue v);
+
+/* A list of @n uninitialised items to fill, then finish; NULL: return cel_no_memory(). */
+CelValue *cel_list_begin(CelRun *run, size_t n) MUST_CHECK;
+/* The list of the first @n of @items (which may be a part of what begin gave). Works out
+ * its depth; an error when it is too deep. */
+CelValue cel_list_end(CelRun *run, const CelValue *items, size_t n);
+
+/* The same for maps. An error when two keys are equal (1 and 1u are) or a key is of a kind
+ * that maps do not have. */
+CelEntry *cel_map_begin(CelRun *run, size_t n) MUST_CHECK;
+CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n);

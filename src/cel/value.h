@@ -1,0 +1,208 @@
+#pragma once
+
+/*
+ * Value: what an expression computes with. 16 bytes, passed by value.
+ *
+ * Small kinds live in the value itself; the others point to something immutable
+ * that belongs to whoever made it: the arena of the run, the program (constants) or
+ * the host (bindings). Nothing is counted and nothing is freed one by one.
+ *
+ * Lists, maps and records are either plain (arrays) or the host's: then functions
+ * fetch the parts that an expression really reads, and nothing is built before.
+ *
+ * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one
+ * (machine.h); a function never gets one as an argument, it only returns one.
+ * CEL_ABSENT is no value at all: a variable nobody bound, a field that is not set.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef enum CelKind {
+    CEL_ABSENT,
+    CEL_ERROR,
+    CEL_NULL,
+    CEL_BOOL,
+    CEL_INT,
+    CEL_UINT,
+    CEL_DOUBLE,
+    CEL_STRING,
+    CEL_BYTES,
+    CEL_DURATION,
+    CEL_TIMESTAMP,
+    CEL_TYPE,
+    CEL_LIST,
+    CEL_MAP,
+    CEL_RECORD,
+    CEL_OPTIONAL,
+    /* The libraries' own, opaque to the rest of the language. */
+    CEL_QUANTITY,
+    CEL_SEMVER,
+    CEL_IP,
+    CEL_CIDR,
+    CEL_URL,
+    CEL_FORMAT,
+    CEL_N_KINDS,
+} CelKind;
+
+typedef struct CelValue CelValue;
+typedef struct CelList CelList;
+typedef struct CelMap CelMap;
+typedef struct CelEntry CelEntry;
+typedef struct CelRecord CelRecord;
+typedef struct CelError CelError;
+typedef struct CelType CelType;             /* type.h */
+typedef struct CelRecordType CelRecordType; /* type.h */
+typedef struct CelRun CelRun;               /* run.h */
+
+struct CelValue {
+    uint8_t kind;
+    uint32_t len; /* string, bytes: bytes; timestamp: nanoseconds, 0 to 999,999,999 */
+    union {
+        bool boolean;
+        int64_t i; /* int; duration in nanoseconds; timestamp in seconds since 1970 */
+        uint64_t u;
+        double d;
+        const char *text; /* string (valid UTF-8), bytes */
+        const CelList *list;
+        const CelMap *map;
+        const CelRecord *record;
+        const CelValue *inner; /* optional: what it holds; NULL: none */
+        const CelType *type;
+        const CelError *error;
+        const void *opaque; /* quantity, semver, …: see the library */
+    };
+};
+
+struct CelEntry {
+    CelValue key, value;
+};
+
+/* Plain: @items. The host's: @items is NULL and @at fetches. */
+struct CelList {
+    uint32_t n;
+    uint32_t depth; /* lists and maps inside, itself included; at most CEL_VALUE_DEPTH_MAX */
+    const CelValue *items;
+    CelValue (*at)(const CelList *list, uint32_t i, CelRun *run);
+};
+
+/* Plain: @entries in the order they were written, with an index from a few entries on.
+ * The host's: @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch.
+ * Keys are bool, int, uint or string; 1, 1u and 1.0 find the same entry. */
+struct CelMap {
+    uint32_t n;
+    uint32_t depth;
+    const CelEntry *entries;
+    const uint32_t *index; /* open addressing, entry number + 1; NULL: search in order */
+    uint32_t n_index;      /* a power of two, or 0 */
+    CelValue (*find)(const CelMap *map, CelValue key, CelRun *run);
+    CelEntry (*at)(const CelMap *map, uint32_t i, CelRun *run);
+};
+
+/* The head of a host's object; its type's get() knows the rest. */
+struct CelRecord {
+    const CelRecordType *type;
+};
+
+struct CelError {
+    Str text;      /* "no such key: 'zone'" */
+    Str hint;      /* how to mend it; may be empty */
+    uint32_t at;   /* offset in the source; set by the machine */
+    bool is_limit; /* out of fuel or memory: nothing absorbs it */
+};
+
+static inline CelValue cel_absent(void) {
+    return (CelValue){.kind = CEL_ABSENT};
+}
+static inline CelValue cel_null(void) {
+    return (CelValue){.kind = CEL_NULL};
+}
+static inline CelValue cel_bool(bool b) {
+    return (CelValue){.kind = CEL_BOOL, .u = b};
+}
+static inline CelValue cel_int(int64_t i) {
+    return (CelValue){.kind = CEL_INT, .i = i};
+}
+static inline CelValue cel_uint(uint64_t u) {
+    return (CelValue){.kind = CEL_UINT, .u = u};
+}
+static inline CelValue cel_double(double d) {
+    return (CelValue){.kind = CEL_DOUBLE, .d = d};
+}
+static inline CelValue cel_string(Str s) {
+    return (CelValue){.kind = CEL_STRING, .len = (uint32_t)s.len, .text = s.ptr};
+}
+static inline CelValue cel_bytes(Str s) {
+    return (CelValue){.kind = CEL_BYTES, .len = (uint32_t)s.len, .text = s.ptr};
+}
+static inline CelValue cel_duration(int64_t ns) {
+    return (CelValue){.kind = CEL_DURATION, .i = ns};
+}
+static inline CelValue cel_timestamp(int64_t sec, uint32_t nanos) {
+    return (CelValue){.kind = CEL_TIMESTAMP, .len = nanos, .i = sec};
+}
+static inline CelValue cel_type(const CelType *type) {
+    return (CelValue){.kind = CEL_TYPE, .type = type};
+}
+static inline CelValue cel_list(const CelList *list) {
+    return (CelValue){.kind = CEL_LIST, .list = list};
+}
+static inline CelValue cel_map(const CelMap *map) {
+    return (CelValue){.kind = CEL_MAP, .map = map};
+}
+static inline CelValue cel_record(const CelRecord *record) {
+    return (CelValue){.kind = CEL_RECORD, .record = record};
+}
+static inline CelValue cel_none(void) {
+    return (CelValue){.kind = CEL_OPTIONAL, .inner = NULL};
+}
+static inline CelValue cel_opaque(CelKind kind, const void *opaque) {
+    return (CelValue){.kind = (uint8_t)kind, .opaque = opaque};
+}
+
+/* The text of a string or the bytes of bytes. */
+static inline Str cel_str(CelValue v) {
+    return str_of(v.text, v.len);
+}
+static inline bool cel_is_number(CelValue v) {
+    return v.kind >= CEL_INT && v.kind <= CEL_DOUBLE;
+}
+static inline bool cel_is_true(CelValue v) {
+    return v.kind == CEL_BOOL && v.boolean;
+}
+
+/* The parts of a list or map, plain or not. @i is within bounds. */
+CelValue cel_list_at(const CelList *list, uint32_t i, CelRun *run);
+CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run);
+
+/* The value under @key, or CEL_ABSENT; also when @key is of a kind that no map has as
+ * a key. A double finds a number only when it is a whole one (trap: 1, 1u and 1.0 are one key). */
+CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
+
+/* ==: values of different kinds are unequal, never an error; numbers compare across
+ * kinds by value; NaN equals nothing. Charges the run for what it looks at and says false
+ * when that runs dry (the run knows). */
+bool cel_equal(CelValue a, CelValue b, CelRun *run);
+
+/* The order of two values. Numbers compare across kinds: range check, then the integer as
+ * a double (the suite pins this: `*_lossy_double`). */
+typedef enum CelOrder {
+    CEL_LESS = -1,
+    CEL_SAME = 0,
+    CEL_GREATER = 1,
+    CEL_UNORDERED = 2, /* NaN is one of them */
+    CEL_NO_ORDER = 3,  /* kinds without an order, or two different ones */
+} CelOrder;
+CelOrder cel_compare(CelValue a, CelValue b);
+
+/* What type(v) gives: `list`, not list(int). Static; never NULL for a value. */
+const CelType *cel_type_of(CelValue v);
+
+/* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5},
+ * timestamp("…"), optional.of(1)); a record by its type and the fields that are set. Cut
+ * with "…" after @max bytes; 0: not cut. */
+void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);

@@ -1,0 +1,33 @@
+#pragma once
+
+/*
+ * Zone: a time zone's offsets from UTC.
+ *
+ * Read from the bytes of a TZif file (RFC 8536, versions 1 to 4) including the rule in its
+ * footer for times after the last transition. Immutable; any thread reads it. libc's
+ * own zones are global state (TZ, tzset) and are not used.
+ *
+ * This folder touches no file: whoever wants names gives the run a CelZones that finds them
+ * (input/zones.h reads the system's).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct CelZone CelZone;
+
+/* NULL: not a TZif file that can be read, or out of memory. @bytes are not needed after. */
+const CelZone *cel_zone_parse(Str bytes, Arena *arena) MUST_CHECK;
+
+/* Seconds east of UTC at @sec since 1970. */
+int32_t cel_zone_offset(const CelZone *zone, int64_t sec);
+
+struct CelZones {
+    /* NULL: no such zone. Any thread, at any time; what it returns lives as long as @zones. */
+    const CelZone *(*find)(const struct CelZones *zones, Str name);
+};
+typedef struct CelZones CelZones;
