@@ -9,9 +9,10 @@ FUZZ_SECONDS ?= 10
 BENCH ?=
 E2E ?=
 DEMO ?=
+VECTORS ?=
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build, then see it work: a demo cluster, a policy, real scheduler calls
 	@$(BUILD)/berth demo $(DEMO)
@@ -38,6 +39,11 @@ tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
 	@BERTH="$(CURDIR)/build-tsan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
 
+conformance: setup-build ## the expression language against its conformance vectors (VECTORS=FILE)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) tools/conformance $(VECTORS)
+
 e2e: setup-test ## berth against a real control plane (built the first time: minutes; needs Go)
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth
@@ -51,8 +57,9 @@ fuzz: setup-fuzz ## search for new input with libFuzzer, FUZZ_SECONDS for each t
 
 bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for a short run)
 	@tools/configure $(BUILD)
-	@tools/build $(BUILD) berth bench/floor bench/client
+	@tools/build $(BUILD) berth bench/floor bench/client bench/expression
 	@$(PYTHON) bench/run $(BENCH)
+	@$(PYTHON) bench/expressions $(BENCH)
 
 bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENCH=--quick)
 	@tools/configure $(BUILD)
@@ -74,5 +81,5 @@ $(BUILD)/build.ninja: | setup-build
 setup-build setup-test setup-lint setup-fuzz:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan e2e lint fuzz bench bench-live install clean \
+.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live install clean \
 	setup-build setup-test setup-lint setup-fuzz

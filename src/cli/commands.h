@@ -17,6 +17,7 @@ extern const char *program_name;
 int cmd_serve(int argc, char *argv[]);
 int cmd_check(int argc, char *argv[]);
 int cmd_explain(int argc, char *argv[]);
+int cmd_eval(int argc, char *argv[]);
 int cmd_dump(int argc, char *argv[]);
 int cmd_demo(int argc, char *argv[]);
 int cmd_version(int argc, char *argv[]);

@@ -23,6 +23,7 @@ static const Command commands[] = {
     {"serve", cmd_serve, "run the extender"},
     {"check", cmd_check, "check policy files"},
     {"explain", cmd_explain, "show why a pod may go to which node"},
+    {"eval", cmd_eval, "evaluate a CEL expression"},
     {"dump", cmd_dump, "show the cluster as berth sees it"},
     {"demo", cmd_demo, "see it work, without a cluster"},
     {"version", cmd_version, "version, build and libraries"},

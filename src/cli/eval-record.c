@@ -1,0 +1,516 @@
+#include "cli/eval-record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "cel/type.h"
+
+#define RECORD_BYTES_MAX ((size_t)16 * 1024 * 1024)
+
+/* --- typed values ------------------------------------------------------------- */
+
+/* The members of a typed value, before it is known which of them its type needs. */
+typedef struct Typed {
+    Str type, text, base64, seconds;
+    int64_t nanos;
+    bool boolean;
+    CelValue parts; /* "value" when it was an array, as a list or a map */
+} Typed;
+
+static CelValue decode_typed(JsonReader *reader, Arena *arena);
+
+static CelValue decode_items(JsonReader *reader, Arena *arena) {
+    VEC(CelValue) items = {0};
+    CelRun run = CEL_RUN(arena);
+
+    run.fuel = INT64_MAX;
+    json_array(reader);
+    while (json_element(reader)) {
+        CelValue item = decode_typed(reader, arena);
+        CelValue *slot = VEC_PUSH(&items, arena);
+
+        if (slot)
+            *slot = item;
+    }
+    return cel_list_end(&run, items.items, items.n);
+}
+
+static CelValue decode_pairs(JsonReader *reader, Arena *arena) {
+    VEC(CelEntry) entries = {0};
+    CelRun run = CEL_RUN(arena);
+
+    run.fuel = INT64_MAX;
+    json_array(reader);
+    while (json_element(reader)) {
+        CelValue pair = decode_items(reader, arena);
+        CelEntry *entry = VEC_PUSH(&entries, arena);
+
+        if (!entry || pair.kind != CEL_LIST || pair.list->n != 2)
+            json_fail(reader, JSON_E_TYPE, "a pair of key and value");
+        else
+            *entry = (CelEntry){.key = pair.list->items[0], .value = pair.list->items[1]};
+    }
+    return cel_map_end(&run, entries.items, entries.n);
+}
+
+static void decode_parts(JsonReader *reader, Arena *arena, Typed *typed) {
+    if (json_peek(reader) == JSON_TRUE || json_peek(reader) == JSON_FALSE)
+        json_bool(reader, &typed->boolean);
+    else if (json_peek(reader) != JSON_ARRAY_BEGIN)
+        json_string(reader, arena, &typed->text);
+    else if (str_eq(typed->type, STR("map")))
+        typed->parts = decode_pairs(reader, arena);
+    else
+        typed->parts = decode_items(reader, arena);
+}
+
+static double double_of(Str text) {
+    char copy[64] = "";
+
+    if (text.len < sizeof(copy) && text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    return strtod(copy, /* endptr= */ NULL); /* takes NaN, Infinity, -Infinity */
+}
+
+static CelValue int_of(JsonReader *reader, Str text) {
+    int64_t i = 0;
+
+    if (!str_to_int64(text, &i))
+        json_fail(reader, JSON_E_RANGE, "an int as text");
+    return cel_int(i);
+}
+
+static CelValue uint_of(JsonReader *reader, Str text) {
+    uint64_t u = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || __builtin_mul_overflow(u, 10u, &u) ||
+            __builtin_add_overflow(u, (uint64_t)(text.ptr[i] - '0'), &u))
+            json_fail(reader, JSON_E_RANGE, "a uint as text");
+    return cel_uint(u);
+}
+
+static CelValue bytes_of(JsonReader *reader, Str base64, Arena *arena) {
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(RECORD_BYTES_MAX);
+
+    if (!base64_decode(base64, &bytes) || buf_error(&bytes) < 0)
+        json_fail(reader, JSON_E_TYPE, "base64");
+    return cel_bytes(arena_copy(arena, buf_str(&bytes)));
+}
+
+static CelValue duration_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
+    int64_t ns;
+
+    if (__builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
+        __builtin_add_overflow(ns, nanos, &ns))
+        json_fail(reader, JSON_E_RANGE, "a duration that fits");
+    return cel_duration(ns);
+}
+
+/* A type by the name that type() prints. */
+static CelValue type_of(JsonReader *reader, Str name) {
+    static const CelType *const types[] = {&cel_null_type,
+        &cel_bool_type,
+        &cel_int_type,
+        &cel_uint_type,
+        &cel_double_type,
+        &cel_string_type,
+        &cel_bytes_type,
+        &cel_duration_type,
+        &cel_timestamp_type,
+        &cel_type_type,
+        &cel_list_type,
+        &cel_map_type,
+        &cel_optional_type};
+
+    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
+        if (str_eq(types[i]->name, name))
+            return cel_type(types[i]);
+    json_fail(reader, JSON_E_TYPE, "a type");
+    return cel_absent();
+}
+
+static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
+    CelValue seconds;
+
+    if (str_eq(typed->type, STR("null")))
+        return cel_null();
+    if (str_eq(typed->type, STR("bool")))
+        return cel_bool(typed->boolean);
+    if (str_eq(typed->type, STR("int")))
+        return int_of(reader, typed->text);
+    if (str_eq(typed->type, STR("uint")))
+        return uint_of(reader, typed->text);
+    if (str_eq(typed->type, STR("double")))
+        return cel_double(double_of(typed->text));
+    if (str_eq(typed->type, STR("string")))
+        return cel_string(typed->text);
+    if (str_eq(typed->type, STR("bytes")))
+        return bytes_of(reader, typed->base64, arena);
+    if (str_eq(typed->type, STR("type")))
+        return type_of(reader, typed->text);
+    if (str_eq(typed->type, STR("list")) || str_eq(typed->type, STR("map")))
+        return typed->parts;
+    seconds = int_of(reader, typed->seconds);
+    if (str_eq(typed->type, STR("duration")))
+        return duration_of(reader, seconds.i, typed->nanos);
+    if (str_eq(typed->type, STR("timestamp")))
+        return cel_timestamp(seconds.i, (uint32_t)typed->nanos);
+    json_fail(reader, JSON_E_TYPE, "a type of the vectors");
+    return cel_absent();
+}
+
+/* "type" stands first in the vectors; a map whose "value" came before it would be read
+ * as a list of lists and refused. Recursion no deeper than the reader goes. */
+static CelValue decode_typed(JsonReader *reader, Arena *arena) {
+    Typed typed = {0};
+    CelValue v;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("type")))
+            json_string(reader, arena, &typed.type);
+        else if (json_key_is(reader, key, STR("value")))
+            decode_parts(reader, arena, &typed);
+        else if (json_key_is(reader, key, STR("base64")))
+            json_string(reader, arena, &typed.base64);
+        else if (json_key_is(reader, key, STR("seconds")))
+            json_string(reader, arena, &typed.seconds);
+        else if (json_key_is(reader, key, STR("nanos")))
+            json_int64(reader, &typed.nanos);
+        else
+            json_skip(reader, NULL);
+    }
+    if (json_error(reader) != JSON_OK)
+        return cel_absent();
+    v = value_of(reader, &typed, arena);
+    if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
+        json_fail(reader, JSON_E_TYPE, "a value that can be");
+    return v;
+}
+
+/* --- declarations ---------------------------------------------------------------- */
+
+typedef struct Declaration {
+    Str name, kind, type;
+} Declaration;
+
+/* {"id": …, "params": ["int", …], "result": "string", "receiver": bool} as the text the
+ * tables of the libraries use. */
+static void decode_overload(JsonReader *reader, Arena *arena, Str function, CelEnv *env) {
+    _cleanup_(buf_done) Buf signature = BUF_INIT(4096);
+    CelOverloadSpec *spec = ARENA_NEW(arena, CelOverloadSpec);
+    Str params[CEL_ARGS_MAX], result = STR("dyn"), key;
+    bool is_receiver = false;
+    size_t n = 0;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("result")))
+            json_string(reader, arena, &result);
+        else if (json_key_is(reader, key, STR("receiver")))
+            json_bool(reader, &is_receiver);
+        else if (json_key_is(reader, key, STR("params"))) {
+            json_array(reader);
+            while (json_element(reader)) {
+                Str param = STR_NULL;
+
+                json_string(reader, arena, &param);
+                if (n < CEL_ARGS_MAX)
+                    params[n++] = param;
+                else
+                    json_fail(reader, JSON_E_RANGE, "fewer parameters");
+            }
+        } else
+            json_skip(reader, NULL);
+    }
+    if (is_receiver && n > 0)
+        buf_printf(&signature, "%.*s.", STR_FMT(params[0]));
+    buf_append_char(&signature, '(');
+    for (size_t i = is_receiver; i < n; i++)
+        buf_printf(&signature, "%s%.*s", i > is_receiver ? ", " : "", STR_FMT(params[i]));
+    buf_printf(&signature, ") -> %.*s", STR_FMT(result));
+    if (!spec || buf_error(&signature) < 0 || json_error(reader) != JSON_OK)
+        return;
+    spec->name = arena_copy(arena, function).ptr;
+    spec->signature = arena_copy(arena, buf_str(&signature)).ptr;
+    if (!spec->name || !spec->signature || cel_env_add_overload(env, spec) != 0)
+        json_fail(reader, JSON_E_TYPE, "an overload with types that can be read");
+}
+
+static void decode_declaration(JsonReader *reader, Arena *arena, CelEnv *env) {
+    Declaration d = {0};
+    const CelType *type;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("name")))
+            json_string(reader, arena, &d.name);
+        else if (json_key_is(reader, key, STR("kind")))
+            json_string(reader, arena, &d.kind);
+        else if (json_key_is(reader, key, STR("type")))
+            json_string(reader, arena, &d.type);
+        else if (json_key_is(reader, key, STR("overloads"))) {
+            json_array(reader);
+            while (json_element(reader))
+                decode_overload(reader, arena, d.name, env);
+        } else
+            json_skip(reader, NULL);
+    }
+    if (json_error(reader) != JSON_OK || !str_eq(d.kind, STR("var")))
+        return;
+    type = cel_type_read(env, d.type, arena);
+    if (!type ||
+        cel_env_add_variable(env, d.name, type, /* max_size= */ 0, /* group= */ 0, NULL) < 0)
+        json_fail(reader, JSON_E_TYPE, "a variable with a type that can be read");
+}
+
+static void decode_bindings(JsonReader *reader, Arena *arena, EvalRecord *record) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Str name = reader->escaped ? json_unescape(key, arena) : key;
+        CelValue v = decode_typed(reader, arena);
+        EvalBinding *binding = VEC_PUSH(&record->bindings, arena);
+
+        if (binding)
+            *binding = (EvalBinding){.name = name, .value = v};
+    }
+}
+
+/* What is bound but not declared can be anything. */
+static int declare_bound(EvalRecord *record) {
+    for (size_t i = 0; i < record->bindings.n; i++) {
+        Str name = record->bindings.items[i].name;
+
+        if (!cel_env_variable(record->env, name) &&
+            cel_env_add_variable(record->env, name, &cel_dyn_type, 0, 0, NULL) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void decode_record(JsonReader *reader, Arena *arena, EvalRecord *record) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("id")))
+            json_string(reader, arena, &record->id);
+        else if (json_key_is(reader, key, STR("expr")))
+            json_string(reader, arena, &record->expr);
+        else if (json_key_is(reader, key, STR("container")))
+            json_string(reader, arena, &record->container);
+        else if (json_key_is(reader, key, STR("disable_check")))
+            json_bool(reader, &record->no_check);
+        else if (json_key_is(reader, key, STR("disable_macros")))
+            json_bool(reader, &record->no_macros);
+        else if (json_key_is(reader, key, STR("check_only")))
+            json_bool(reader, &record->check_only);
+        else if (json_key_is(reader, key, STR("bindings")))
+            decode_bindings(reader, arena, record);
+        else if (json_key_is(reader, key, STR("type_env"))) {
+            json_array(reader);
+            while (json_element(reader))
+                decode_declaration(reader, arena, record->env);
+        } else
+            json_skip(reader, NULL);
+    }
+    json_end(reader);
+}
+
+bool eval_record_decode(
+    Str line, const CelEnv *parent, Arena *arena, EvalRecord *ret, char *error) {
+    JsonReader reader;
+
+    *ret = (EvalRecord){.env = cel_env_extend(parent, arena)};
+    json_reader_init(&reader, line);
+    if (!ret->env) {
+        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory");
+        return false;
+    }
+    decode_record(&reader, arena, ret);
+    if (json_error(&reader) != JSON_OK) {
+        json_describe(&reader, error, EVAL_RECORD_ERROR_MAX);
+        return false;
+    }
+    if (cel_env_set_container(ret->env, ret->container) < 0 || declare_bound(ret) < 0 ||
+        arena_has_failed(arena)) {
+        (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory");
+        return false;
+    }
+    return true;
+}
+
+CelValue *eval_record_variables(const EvalRecord *record, Arena *arena) {
+    CelValue *values = ARENA_ARRAY(arena, CelValue, cel_env_n_slots(record->env) + 1);
+
+    for (size_t i = 0; values && i < record->bindings.n; i++) {
+        const CelVariable *variable = cel_env_variable(record->env, record->bindings.items[i].name);
+
+        if (variable && !variable->is_constant)
+            values[variable->slot] = record->bindings.items[i].value;
+    }
+    return values;
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+
+static void write_member(JsonWriter *writer, Str key, Str text) {
+    json_write_key(writer, key);
+    json_write_string(writer, text);
+}
+
+static void write_int(JsonWriter *writer, Str key, int64_t i) {
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%" PRId64, i);
+    write_member(writer, key, str_from_c(text));
+}
+
+/* "9007199254740992.0", "1e+16", "NaN", "-Infinity": the fewest digits that read back. */
+static void write_double(JsonWriter *writer, double d) {
+    char text[40] = "NaN";
+    double magnitude = fabs(d);
+    int precision = 1;
+
+    if (isinf(d))
+        (void)snprintf(text, sizeof(text), d > 0 ? "Infinity" : "-Infinity");
+    else if (!isnan(d)) {
+        do
+            (void)snprintf(text, sizeof(text), "%.*e", precision - 1, d);
+        while (strtod(text, NULL) != d && precision++ < 17);
+        if (magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16)) {
+            int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+            int decimals = precision - 1 - exponent;
+
+            (void)snprintf(text, sizeof(text), "%.*f", decimals > 1 ? decimals : 1, d);
+        }
+    }
+    write_member(writer, STR("value"), str_from_c(text));
+}
+
+static void write_bytes(JsonWriter *writer, Str bytes) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(2 * RECORD_BYTES_MAX);
+
+    base64_encode(bytes, &text);
+    write_member(writer, STR("base64"), buf_str(&text));
+}
+
+static void write_time(JsonWriter *writer, int64_t seconds, int64_t nanos) {
+    write_int(writer, STR("seconds"), seconds);
+    json_write_key(writer, STR("nanos"));
+    json_write_int(writer, nanos);
+}
+
+static void write_list(const CelList *list, CelRun *run, JsonWriter *writer) {
+    json_write_key(writer, STR("value"));
+    json_write_array(writer);
+    for (uint32_t i = 0; i < list->n; i++)
+        eval_value_write(cel_list_at(list, i, run), run, writer);
+    json_write_end_array(writer);
+}
+
+static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
+    json_write_key(writer, STR("value"));
+    json_write_array(writer);
+    for (uint32_t i = 0; i < map->n; i++) {
+        CelEntry entry = cel_map_at(map, i, run);
+
+        json_write_array(writer);
+        eval_value_write(entry.key, run, writer);
+        eval_value_write(entry.value, run, writer);
+        json_write_end_array(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_opaque(CelValue v, CelRun *run, JsonWriter *writer) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(RECORD_BYTES_MAX);
+
+    cel_value_print(v, run, /* max= */ 0, &text);
+    write_member(writer, STR("name"), cel_type_of(v)->name);
+    write_member(writer, STR("value"), buf_str(&text));
+}
+
+static Str name_of(CelValue v) {
+    switch (v.kind) {
+    case CEL_NULL:
+        return STR("null");
+    case CEL_OPTIONAL:
+        return STR("optional");
+    case CEL_DURATION:
+        return STR("duration");
+    case CEL_TIMESTAMP:
+        return STR("timestamp");
+    case CEL_TYPE:
+        return STR("type");
+    default:
+        return v.kind <= CEL_MAP ? cel_type_of(v)->name : STR("opaque");
+    }
+}
+
+/* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. */
+void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
+    json_write_object(writer);
+    write_member(writer, STR("type"), name_of(v));
+    switch (v.kind) {
+    case CEL_NULL:
+        break;
+    case CEL_BOOL:
+        json_write_key(writer, STR("value"));
+        json_write_bool(writer, v.boolean);
+        break;
+    case CEL_INT:
+        write_int(writer, STR("value"), v.i);
+        break;
+    case CEL_UINT: {
+        char text[24];
+
+        (void)snprintf(text, sizeof(text), "%" PRIu64, v.u);
+        write_member(writer, STR("value"), str_from_c(text));
+        break;
+    }
+    case CEL_DOUBLE:
+        write_double(writer, v.d);
+        break;
+    case CEL_STRING:
+        write_member(writer, STR("value"), cel_str(v));
+        break;
+    case CEL_BYTES:
+        write_bytes(writer, cel_str(v));
+        break;
+    case CEL_DURATION:
+        write_time(writer, v.i / 1000000000, v.i % 1000000000);
+        break;
+    case CEL_TIMESTAMP:
+        write_time(writer, v.i, v.len);
+        break;
+    case CEL_TYPE:
+        write_member(writer, STR("value"), v.type->name);
+        break;
+    case CEL_LIST:
+        write_list(v.list, run, writer);
+        break;
+    case CEL_MAP:
+        write_map(v.map, run, writer);
+        break;
+    case CEL_OPTIONAL:
+        if (v.inner) {
+            json_write_key(writer, STR("value"));
+            eval_value_write(*v.inner, run, writer);
+        }
+        break;
+    default:
+        write_opaque(v, run, writer);
+    }
+    json_write_end_object(writer);
+}

@@ -1,0 +1,95 @@
+#include "input/values.h"
+
+#include "base/vec.h"
+#include "cel/run.h"
+
+static CelValue decode_number(JsonReader *reader) {
+    double real = 0;
+    int64_t whole;
+
+    json_double(reader, &real);
+    if (json_error(reader) != JSON_OK)
+        return cel_absent();
+    return str_to_int64(reader->text, &whole) ? cel_int(whole) : cel_double(real);
+}
+
+static CelValue decode_string(JsonReader *reader, Arena *arena) {
+    Str text = STR_NULL;
+
+    json_string(reader, arena, &text);
+    return cel_string(text);
+}
+
+/* What building a list or map says is said in the reader's words. */
+static CelValue checked(JsonReader *reader, CelValue v, const char *what) {
+    if (v.kind != CEL_ERROR)
+        return v;
+    json_fail(reader, v.error->is_limit ? JSON_E_MEMORY : JSON_E_TYPE, what);
+    return cel_absent();
+}
+
+static CelValue decode_list(JsonReader *reader, Arena *arena) {
+    VEC(CelValue) items = {0};
+    CelRun run = CEL_RUN(arena);
+
+    run.fuel = INT64_MAX; /* bounded by the text already */
+    json_array(reader);
+    while (json_element(reader)) {
+        CelValue item = value_decode(reader, arena);
+        CelValue *slot = VEC_PUSH(&items, arena);
+
+        if (!slot)
+            json_fail(reader, JSON_E_MEMORY, "the data is too large");
+        else
+            *slot = item;
+    }
+    return checked(reader, cel_list_end(&run, items.items, items.n), "a list too deep");
+}
+
+static CelValue decode_map(JsonReader *reader, Arena *arena) {
+    VEC(CelEntry) entries = {0};
+    CelRun run = CEL_RUN(arena);
+    Str key;
+
+    run.fuel = INT64_MAX; /* bounded by the text already */
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Str name = reader->escaped ? json_unescape(key, arena) : key;
+        CelValue value = value_decode(reader, arena);
+        CelEntry *entry = VEC_PUSH(&entries, arena);
+
+        if (!entry || (reader->escaped && !name.ptr))
+            json_fail(reader, JSON_E_MEMORY, "the data is too large");
+        else
+            *entry = (CelEntry){.key = cel_string(name), .value = value};
+    }
+    if (json_error(reader) != JSON_OK)
+        return cel_absent();
+    return checked(
+        reader, cel_map_end(&run, entries.items, entries.n), "a key that is there twice");
+}
+
+/* Recursion no deeper than the reader goes: JSON_DEPTH_MAX. */
+CelValue value_decode(JsonReader *reader, Arena *arena) {
+    bool boolean = false;
+
+    switch (json_peek(reader)) {
+    case JSON_OBJECT_BEGIN:
+        return decode_map(reader, arena);
+    case JSON_ARRAY_BEGIN:
+        return decode_list(reader, arena);
+    case JSON_STRING:
+        return decode_string(reader, arena);
+    case JSON_NUMBER:
+        return decode_number(reader);
+    case JSON_TRUE:
+    case JSON_FALSE:
+        json_bool(reader, &boolean);
+        return cel_bool(boolean);
+    case JSON_NULL:
+        (void)json_null(reader);
+        return cel_null();
+    default:
+        return cel_absent();
+    }
+}

@@ -1,0 +1,18 @@
+"""The conformance vectors of the expression language, where they are at hand."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def test_vectors(berth):
+    done = subprocess.run([sys.executable, ROOT / "tools/conformance", "--berth", str(berth)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
