@@ -17,7 +17,7 @@ import pytest
 from client import PATIENCE, REPOSITORY, get, write_cluster
 
 FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-COMMANDS = ["serve", "check", "explain", "dump", "demo", "version"]
+COMMANDS = ["serve", "check", "explain", "eval", "dump", "demo", "version"]
 
 GOOD = """\
 apiVersion: berth.dev/v1alpha1
@@ -152,7 +152,7 @@ def test_help(run, arguments):
         assert re.search(rf"^  {command} +[a-z]", result.stdout, re.M)
 
 
-@pytest.mark.parametrize("command", COMMANDS[:5])
+@pytest.mark.parametrize("command", COMMANDS[:6])
 def test_help_of_a_command(run, command):
     result = run(command, "--help")
     assert result.returncode == FINE and result.stderr == ""

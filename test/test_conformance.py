@@ -9,8 +9,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def test_vectors(berth):
-    done = subprocess.run([sys.executable, ROOT / "tools/conformance", "--berth", str(berth)],
+def test_vectors(berth_path):
+    done = subprocess.run([sys.executable, ROOT / "tools/conformance", "--berth", berth_path],
                           capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())

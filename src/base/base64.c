@@ -17,19 +17,21 @@ static int value_of(char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four letters, of which the last @n_pads are padding, as bytes. False when padding hides
- * bits that are set. */
-static bool append_group(uint32_t group, unsigned n_pads, Buf *out) {
+/* Four letters, of which the last @n_missing are padding or not there, as bytes. */
+static void append_group(uint32_t group, unsigned n_missing, Buf *out) {
     const char bytes[3] = {(char)(group >> 16), (char)(group >> 8), (char)group};
-    uint32_t hidden = n_pads == 0 ? 0 : n_pads == 1 ? 0xff : 0xffff;
 
-    if ((group & hidden) != 0)
-        return false;
-    buf_append(out, str_of(bytes, 3 - n_pads));
-    return true;
+    buf_append(out, str_of(bytes, 3 - n_missing));
 }
 
-bool base64_decode(Str text, Buf *out) {
+/* Whether no bit is set where padding hides it. */
+static bool is_clean(uint32_t group, unsigned n_missing) {
+    uint32_t hidden = n_missing == 0 ? 0 : n_missing == 1 ? 0xff : 0xffff;
+
+    return (group & hidden) == 0;
+}
+
+static bool decode(Str text, bool is_loose, Buf *out) {
     uint32_t group = 0;
     unsigned n_letters = 0, n_pads = 0;
 
@@ -45,12 +47,26 @@ bool base64_decode(Str text, Buf *out) {
         group = group << 6 | (c == PAD ? 0 : (uint32_t)value);
         if (++n_letters < 4)
             continue;
-        if (!append_group(group, n_pads, out))
+        if (!is_loose && !is_clean(group, n_pads))
             return false;
+        append_group(group, n_pads, out);
         n_letters = 0;
         group = 0;
     }
-    return n_letters == 0;
+    if (n_letters == 0)
+        return true;
+    if (!is_loose || n_letters == 1 || n_pads > 0)
+        return false;
+    append_group(group << 6 * (4 - n_letters), 4 - n_letters, out);
+    return true;
+}
+
+bool base64_decode(Str text, Buf *out) {
+    return decode(text, false, out);
+}
+
+bool base64_decode_loose(Str text, Buf *out) {
+    return decode(text, true, out);
 }
 
 void base64_encode(Str bytes, Buf *out) {

@@ -18,5 +18,9 @@
  * failed (buf_error()), part of it may have been appended. */
 bool base64_decode(Str text, Buf *out) MUST_CHECK;
 
+/* The same for text that people write: padding is there in full or not at all, and the bits
+ * that are left over do not matter. */
+bool base64_decode_loose(Str text, Buf *out) MUST_CHECK;
+
 /* Appends @bytes as base64, without line breaks. */
 void base64_encode(Str bytes, Buf *out);

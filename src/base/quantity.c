@@ -18,21 +18,14 @@
  */
 
 #define NANO INT64_C(1000000000)
-#define NANO_MAX ((unsigned __int128)-1 >> 1)
+#define NANO_MAX ((unsigned __int128)QUANTITY_NANO_MAX)
 
 /* Beyond 10^39 nothing fits into 127 bits. */
 #define NANO_DIGITS_MAX 39
 
-typedef struct Number {
-    bool is_negative;
-    bool has_digits;
-    Str whole; /* digits, no leading zeros */
-    Str fraction;
-} Number;
-
 typedef struct Suffix {
     Str text;
-    bool is_binary;
+    QuantityFormat format;
     int32_t exponent; /* of 2 or 10 */
 } Suffix;
 
@@ -52,20 +45,22 @@ static Str take_digits(Str *text) {
     return digits;
 }
 
-static Number take_number(Str *text) {
-    Number number = {.is_negative = text->ptr[0] == '-'};
+/* All but the suffix. Whether there was a digit. */
+static bool take_number(Str *text, QuantityText *ret) {
+    bool has_digits;
 
+    *ret = (QuantityText){.is_negative = text->ptr[0] == '-'};
     if (text->ptr[0] == '-' || text->ptr[0] == '+')
         *text = str_skip(*text, 1);
-    number.whole = take_digits(text);
+    ret->whole = take_digits(text);
     if (text->len > 0 && text->ptr[0] == '.') {
         *text = str_skip(*text, 1);
-        number.fraction = take_digits(text);
+        ret->fraction = take_digits(text);
     }
-    number.has_digits = number.whole.len + number.fraction.len > 0;
-    while (number.whole.len > 0 && number.whole.ptr[0] == '0')
-        number.whole = str_skip(number.whole, 1);
-    return number;
+    has_digits = ret->whole.len + ret->fraction.len > 0;
+    while (ret->whole.len > 0 && ret->whole.ptr[0] == '0')
+        ret->whole = str_skip(ret->whole, 1);
+    return has_digits;
 }
 
 static bool exponent_parse(Str text, Suffix *ret) {
@@ -75,28 +70,28 @@ static bool exponent_parse(Str text, Suffix *ret) {
         text = str_skip(text, 1);
     if (!str_to_int64(text, &exponent))
         return false;
-    *ret = (Suffix){.exponent = (int32_t)(uint32_t)(uint64_t)exponent};
+    *ret = (Suffix){.format = QUANTITY_EXPONENT, .exponent = (int32_t)(uint32_t)(uint64_t)exponent};
     return true;
 }
 
 static bool suffix_parse(Str text, Suffix *ret) {
     static const Suffix suffixes[] = {
-        {STR(""), false, 0},
-        {STR("Ki"), true, 10},
-        {STR("Mi"), true, 20},
-        {STR("Gi"), true, 30},
-        {STR("m"), false, -3},
-        {STR("k"), false, 3},
-        {STR("M"), false, 6},
-        {STR("G"), false, 9},
-        {STR("T"), false, 12},
-        {STR("P"), false, 15},
-        {STR("E"), false, 18},
-        {STR("Ti"), true, 40},
-        {STR("Pi"), true, 50},
-        {STR("Ei"), true, 60},
-        {STR("u"), false, -6},
-        {STR("n"), false, -9},
+        {STR(""), QUANTITY_DECIMAL, 0},
+        {STR("Ki"), QUANTITY_BINARY, 10},
+        {STR("Mi"), QUANTITY_BINARY, 20},
+        {STR("Gi"), QUANTITY_BINARY, 30},
+        {STR("m"), QUANTITY_DECIMAL, -3},
+        {STR("k"), QUANTITY_DECIMAL, 3},
+        {STR("M"), QUANTITY_DECIMAL, 6},
+        {STR("G"), QUANTITY_DECIMAL, 9},
+        {STR("T"), QUANTITY_DECIMAL, 12},
+        {STR("P"), QUANTITY_DECIMAL, 15},
+        {STR("E"), QUANTITY_DECIMAL, 18},
+        {STR("Ti"), QUANTITY_BINARY, 40},
+        {STR("Pi"), QUANTITY_BINARY, 50},
+        {STR("Ei"), QUANTITY_BINARY, 60},
+        {STR("u"), QUANTITY_DECIMAL, -6},
+        {STR("n"), QUANTITY_DECIMAL, -9},
     };
 
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -111,7 +106,7 @@ static bool suffix_parse(Str text, Suffix *ret) {
 }
 
 /* The digit of 10^-(i + 1) of 0.<whole><fraction>. */
-static unsigned digit_at(const Number *number, size_t i) {
+static unsigned digit_at(const QuantityText *number, size_t i) {
     const char *at = i < number->whole.len ? number->whole.ptr + i
                                            : number->fraction.ptr + (i - number->whole.len);
 
@@ -119,7 +114,7 @@ static unsigned digit_at(const Number *number, size_t i) {
     return (unsigned)(*at - '0');
 }
 
-static unsigned __int128 decimal_nano(const Number *number, int32_t exponent) {
+static unsigned __int128 decimal_nano(const QuantityText *number, int32_t exponent) {
     size_t first = 0, last = number->whole.len + number->fraction.len;
     /* How many of the digits stand before the point, counted in nano-units. May be
      * below zero, or beyond the last digit, where zeros follow. */
@@ -158,7 +153,7 @@ static unsigned __int128 fraction_scale(Str fraction, unsigned __int128 unit) {
     return scaled + (is_exact ? 0 : 1);
 }
 
-static unsigned __int128 binary_nano(const Number *number, int32_t exponent) {
+static unsigned __int128 binary_nano(const QuantityText *number, int32_t exponent) {
     const unsigned __int128 cap = (unsigned __int128)INT64_MAX * NANO;
     const unsigned __int128 unit = ((unsigned __int128)1 << exponent) * NANO;
     uint64_t whole = 0;
@@ -173,20 +168,33 @@ static unsigned __int128 binary_nano(const Number *number, int32_t exponent) {
     return nano < cap ? nano : cap;
 }
 
-bool quantity_parse(Str text, Quantity *ret) {
-    Number number;
+bool quantity_read(Str text, QuantityText *ret) {
+    QuantityText number;
     Suffix suffix;
-    unsigned __int128 nano;
+    bool has_digits;
 
     if (text.len == 0)
         return false;
-    number = take_number(&text);
+    has_digits = take_number(&text, &number);
     if (!suffix_parse(text, &suffix))
         return false;
-    if (!number.has_digits && (suffix.is_binary ? suffix.exponent > 40 : suffix.exponent < -9))
+    if (!has_digits &&
+        (suffix.format == QUANTITY_BINARY ? suffix.exponent > 40 : suffix.exponent < -9))
         return false;
-    nano = suffix.is_binary ? binary_nano(&number, suffix.exponent)
-                            : decimal_nano(&number, suffix.exponent);
+    number.format = suffix.format;
+    number.exponent = suffix.exponent;
+    *ret = number;
+    return true;
+}
+
+bool quantity_parse(Str text, Quantity *ret) {
+    QuantityText number;
+    unsigned __int128 nano;
+
+    if (!quantity_read(text, &number))
+        return false;
+    nano = number.format == QUANTITY_BINARY ? binary_nano(&number, number.exponent)
+                                            : decimal_nano(&number, number.exponent);
     ret->nano = number.is_negative ? -(__int128)nano : (__int128)nano;
     return true;
 }

@@ -27,6 +27,28 @@ typedef struct Quantity {
 /* False, and @ret untouched, when @text is not a quantity. */
 bool quantity_parse(Str text, Quantity *ret);
 
+/* The greatest amount, and what saturates becomes. */
+#define QUANTITY_NANO_MAX ((__int128)((unsigned __int128)-1 >> 1))
+
+/* Which family of suffixes a quantity was written with: printed, it keeps it. */
+typedef enum QuantityFormat {
+    QUANTITY_DECIMAL,  /* none, n to E */
+    QUANTITY_BINARY,   /* Ki to Ei */
+    QUANTITY_EXPONENT, /* e3 */
+} QuantityFormat;
+
+/* A quantity as it is written, for whoever wants more of it than 128 bits hold. */
+typedef struct QuantityText {
+    bool is_negative;
+    Str whole; /* digits, no leading zeros */
+    Str fraction;
+    QuantityFormat format;
+    int32_t exponent; /* of 2 in binary, of 10 otherwise */
+} QuantityText;
+
+/* As quantity_parse(). The parts point into @text. */
+bool quantity_read(Str text, QuantityText *ret);
+
 /* Whole units, and thousandths of them; rounded away from zero (as apimachinery's
  * Value() and MilliValue()), saturated to int64. */
 int64_t quantity_value(Quantity quantity);

@@ -86,6 +86,40 @@ static void test_refused(void **state) {
     }
 }
 
+static void test_loose(void **state) {
+    static const struct {
+        const char *text, *bytes; /* NULL: refused */
+    } cases[] = {
+        {"", ""},
+        {"Zg==", "f"},
+        {"Zg", "f"},
+        {"Zm8", "fo"},
+        {"Zm9v", "foo"},
+        {"Zm9vYg", "foob"},
+        {"Zh", "f"},
+        {"Zh==", "f"},
+        {"Zm\n9vY\r\ng\n", "foob"},
+        {"Z", NULL},
+        {"Zm9vY", NULL},
+        {"Zg=", NULL},
+        {"Zg===", NULL},
+        {"Zg==Zg", NULL},
+        {"=", NULL},
+        {"Zm9v=", NULL},
+        {"--__", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf out = BUF_INIT(64);
+        bool ok = base64_decode_loose(str_from_c(cases[i].text), &out);
+
+        assert_case(cases[i].text, ok == (cases[i].bytes != NULL));
+        if (cases[i].bytes)
+            assert_text(cases[i].text, buf_str(&out), cases[i].bytes);
+    }
+}
+
 static void test_ceiling(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(4);
 
@@ -100,6 +134,7 @@ int main(void) {
         cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_loose),
         cmocka_unit_test(test_ceiling),
     };
 

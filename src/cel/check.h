@@ -48,7 +48,7 @@ typedef struct CelNote {
     uint8_t ref;
     bool is_namespaced; /* CALL: the receiver was the function's namespace and is no argument */
     bool is_exact;      /* CALL: one overload, and the kinds of its arguments are certain */
-    uint32_t binder;    /* LOCAL */
+    uint32_t binder;    /* LOCAL: its BINDER; BINDER: the macro's node */
     uint32_t field;     /* SELECT, TEST, OPT_SELECT of a record; UINT32_MAX otherwise */
     const CelVariable *variable;
     CelValue constant;

@@ -27,13 +27,83 @@ typedef struct CelInstruction {
     uint32_t b;
 } CelInstruction;
 
-typedef struct CelCode CelCode; /* immutable; any number of threads run it */
+/* Instructions that fetch a part of what the host gave carry the kind it was declared to
+ * have (in @a, or the low byte of VARIABLE_FIELD's @b; CEL_ABSENT: any) and fail when it
+ * is another: those after them do not look. */
+
+/* One overload of a call. */
+typedef struct CelCallee {
+    CelFunction *fn;
+    const void *prepared;
+    const char *name;
+    bool is_receiver;
+    uint8_t n_args;
+    uint16_t n_candidates;       /* DISPATCH: this one and those that follow in the table */
+    uint8_t kinds[CEL_ARGS_MAX]; /* CEL_ABSENT: any */
+} CelCallee;
+
+/* A part that several places recall: a subroutine with a memory. What it remembers holds
+ * for one turn of the innermost loop whose variables it reads. */
+typedef struct CelShared {
+    uint32_t entry;
+    uint32_t n_instructions;
+    uint32_t node; /* of the graph, for people */
+    uint8_t level; /* of that loop; CEL_SHARED_ALWAYS: it reads none */
+} CelShared;
+
+#define CEL_SHARED_ALWAYS UINT8_MAX
+
+typedef struct CelLoopCode {
+    uint8_t level;
+    bool is_pairs;
+    uint32_t cost; /* fuel for one turn: its instructions */
+} CelLoopCode;
+
+/* An error of [from, to) goes on at @target, on top of @height values, inside of @n_loops loops;
+ * both are counted from the entry of the part. Inner ones stand before outer ones. */
+typedef struct CelHandler {
+    uint32_t from, to, target;
+    uint32_t height, n_loops;
+    uint32_t owner;
+} CelHandler;
+
+/* For tracing: which node an instruction works for, and the place that asked for it. */
+typedef struct CelOwner {
+    uint32_t node, parent; /* parent: CEL_NO_OWNER for a whole part */
+} CelOwner;
+
+#define CEL_NO_OWNER UINT32_MAX
+
+typedef struct CelSlotName {
+    uint32_t slot;
+    Str name;
+} CelSlotName;
+
+/* Immutable; any number of threads run it. */
+typedef struct CelCode {
+    const CelInstruction *instructions;
+    uint32_t n_instructions, entry;
+    uint32_t height_max; /* values on the stack */
+    uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names;
+    const uint32_t *positions; /* offset in the source, one an instruction */
+    const CelValue *constants;
+    const CelCallee *callees;
+    const CelShared *shared;
+    const CelLoopCode *loops;
+    const CelHandler *handlers;
+    const CelSlotName *names;
+    const uint32_t *owner_of; /* one an instruction; NULL: not for tracing */
+    const CelOwner *owners;
+    size_t size; /* bytes, constants included */
+} CelCode;
 
 typedef struct CelEmitOptions {
-    bool trace; /* report every value on its way (run->trace) */
+    bool trace;     /* report every value on its way (run->trace) */
+    bool flat;      /* for folding: the arguments of @root are constants; nothing is copied */
+    Arena *scratch; /* for what is needed on the way; NULL: cel_emit() finds its own */
 } CelEmitOptions;
 
-/* Everything lies in @arena; the graph is not needed to run it, except for tracing. */
+/* Everything lies in @arena; the graph is not needed to run it. */
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
     CelCode **ret) MUST_CHECK;
 

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/diag.h"
 #include "cel/check.h"
 
 #define CEL_COST_SIZE_UNKNOWN 10000 /* bytes or elements, where nothing is declared */
@@ -23,3 +24,7 @@ typedef struct CelCostRange {
 
 /* 0 or -ENOMEM. @scratch is used and left as it is. */
 int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *ret) MUST_CHECK;
+
+/* Reports that @cost is over @limit, at the smallest part that is so by itself. Its texts and
+ * what it needs on the way lie in the list's arena. */
+void cel_cost_refuse(const CelChecked *checked, CelCostRange cost, uint64_t limit, DiagList *diags);

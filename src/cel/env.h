@@ -29,6 +29,7 @@ typedef struct CelOverload {
     Str name;         /* the function's */
     bool is_receiver; /* args[0] is the receiver */
     uint8_t n_args;   /* receiver included */
+    uint8_t n_params; /* type parameters in it; their PARAMs are numbered from 0 */
     const CelType *args[CEL_ARGS_MAX];
     const CelType *result;
 } CelOverload;
@@ -77,6 +78,9 @@ const CelVariable *cel_env_variable(const CelEnv *env, Str name);
 size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const **ret);
 
 Str cel_env_container(const CelEnv *env);
+
+/* The type of a record by its name; NULL: there is none. */
+const CelType *cel_env_record(const CelEnv *env, Str name);
 
 /* The names most like @word, for "did you mean". STR_NULL: none. */
 Str cel_env_nearest_variable(const CelEnv *env, Str word);

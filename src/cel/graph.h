@@ -13,8 +13,9 @@
  * knows what to compute how rarely: nothing read is a constant and folded here, unless its
  * value would be an error: that stays where it is and happens when it is reached.
  *
- * A macro's variable is a LOCAL of a level: the number of macros around it that declare
- * some. Equal loops at one depth are equal nodes.
+ * A loop's variable is a LOCAL of a level: the number of loops around its own. Equal loops at
+ * one depth are equal nodes. cel.bind() and optMap() leave nothing behind: their variable
+ * is the node of its value.
  */
 
 #include <stdbool.h>
@@ -33,21 +34,35 @@ typedef struct CelGraph CelGraph;
 typedef struct CelGraphNode {
     uint16_t op;    /* CelOp: a VALUE or a NODE */
     uint8_t groups; /* bit g: reads a variable of group g */
-    uint8_t levels; /* reads LOCALs of levels below this: 0 none, 1 the outermost's, … */
+    uint8_t levels; /* bit l: reads a LOCAL of level l that a loop around it declares */
     uint32_t n_args;
     const uint32_t *args; /* node numbers */
     const CelType *type;
-    uint32_t immediate;                  /* slot, field, level … by the opcode */
-    CelValue constant;                   /* CONSTANT, FAIL, SELECT's key */
+    uint32_t immediate; /* slot, field, level … by the opcode */
+    CelValue constant;  /* CONSTANT; FAIL's text; the key of a SELECT, the name of a VARIABLE or
+                           FIELD: a string */
     const CelOverload *const *overloads; /* CALL*, DISPATCH */
     size_t n_overloads;
     const void *prepared;  /* CALL*: see CelPrepare; IN_SET: the set */
-    uint32_t from, to, at; /* where it was written first */
+    uint32_t from, to, at; /* where it was written first: no part of what it is */
     uint32_t uses;         /* nodes and roots that refer to it */
+    uint32_t folded;       /* the constant that stands for it, + 1; 0: none */
 } CelGraphNode;
 
-/* Lies in @arena, with everything it makes. */
-CelGraph *cel_graph_new(Arena *arena) MUST_CHECK;
+/* The immediate of a loop. Its arguments: the range, the predicate if there is one, and
+ * the body. */
+#define CEL_LOOP_LEVEL 0x00ffu
+#define CEL_LOOP_PAIRS 0x0100u     /* two variables: index or key, and value */
+#define CEL_LOOP_PREDICATE 0x0200u /* MAP_LIST, TRANSFORM_*: there is a filter */
+
+/* The nodes lie in @arena; what code made from them refers to (constants that were computed,
+ * patterns, sets) in @keep, which must outlive that code. They may be the same. */
+CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
+
+/* The node equal to @node: an older one, or a new one. The text of its constant and its overloads
+ * are borrowed. Groups (but a VARIABLE's own), levels and uses are worked out. CEL_NO_NODE: out
+ * of memory. */
+uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
 #define CEL_LOWER_REFUSED 1 /* a constant that cannot be right (a pattern, a timestamp): @diags */
 
@@ -55,8 +70,27 @@ CelGraph *cel_graph_new(Arena *arena) MUST_CHECK;
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
+/* The same for those who want to see every part: nothing is shared but what cel.bind names,
+ * nothing folded. @ret_nodes[i] is the node of the tree's node i, or CEL_NO_NODE. */
+int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
+    DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
+
 const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number);
 uint32_t cel_graph_size(const CelGraph *graph);
+Arena *cel_graph_arena(const CelGraph *graph);
+Arena *cel_graph_keep(const CelGraph *graph);
+
+/* For the lowering. */
+void cel_graph_keep_apart(CelGraph *graph, bool is_apart); /* equal nodes are not shared */
+void cel_graph_use(CelGraph *graph, uint32_t number);      /* one more root */
+void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared);
+void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant);
+bool cel_op_is_loop(uint16_t op);
+
+/* The kind that argument @i of a call must have; CEL_ABSENT: any. */
+static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
+    return i > 0 && overload->spec->any_kinds ? CEL_ABSENT : overload->args[i]->value_kind;
+}
 
 /* What @root needs, one node a line: number, operation, arguments, type, groups, uses. */
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);

@@ -1,5 +1,51 @@
+/*
+ * Encoders: bytes as base64 text and back.
+ *
+ * Decoding is as easy-going as cel-go's: padding is there or not at all, lines may be
+ * broken, and bits that are left over do not matter (encoders_ext/decode/hello_without_padding).
+ */
+#include "base/base64.h"
+#include "base/cleanup.h"
 #include "cel/library.h"
 
-static const CelOverloadSpec overloads[] = {};
+static CelValue decode(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(text.len);
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!base64_decode_loose(text, &bytes))
+        return cel_fail(run, "illegal base64 data");
+    if (buf_error(&bytes))
+        return cel_no_memory(run);
+    return cel_make_bytes(run, buf_str(&bytes));
+}
+
+static CelValue encode(CelRun *run, const CelValue *args, const void *prepared) {
+    Str bytes = cel_str(args[0]);
+    _cleanup_(buf_done) Buf text = BUF_INIT(bytes.len / 3 * 4 + 4);
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, bytes.len))
+        return cel_exhausted(run);
+    base64_encode(bytes, &text);
+    if (buf_error(&text))
+        return cel_no_memory(run);
+    return cel_make_string(run, buf_str(&text));
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"base64.decode",
+        "(string) -> bytes",
+        decode,
+        .cost = CEL_COST_BYTES,
+        .result_size = CEL_SIZE_FIRST},
+    {"base64.encode",
+        "(bytes) -> string",
+        encode,
+        .cost = CEL_COST_BYTES,
+        .result_size = CEL_SIZE_TWICE},
+};
 
 CEL_LIBRARY(cel_encoders_library, "encoders", overloads);

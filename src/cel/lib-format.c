@@ -1,5 +1,387 @@
-#include "cel/library.h"
+/*
+ * Format: "%s has %d".format([name, n]).
+ *
+ * One pass over the format; each clause prints its argument at the end of what there is.
+ * Values inside of lists and maps are printed as %s prints them, maps sorted by the text of
+ * their keys.
+ */
+#include "cel/format.h"
 
-static const CelOverloadSpec overloads[] = {};
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/double.h"
+#include "base/utf8.h"
+#include "cel/duration.h"
+#include "cel/items.h"
+#include "cel/library.h"
+#include "cel/order.h"
+#include "cel/timestamp.h"
+#include "cel/type.h"
+
+/* A text that is made on the heap before it is a string of the run. */
+#define FORMAT_MAX CEL_MEMORY_DEFAULT
+
+/* The longest number: 309 digits, a point, the precision, a sign, an exponent. */
+#define NUMBER_MAX (CEL_PRECISION_MAX + 320)
+
+/* Numbers. */
+
+static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_upper, Buf *out) {
+    const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    char text[65];
+    size_t at = sizeof(text);
+
+    do {
+        text[--at] = digits[n % base];
+        n /= base;
+    } while (n > 0);
+    if (is_negative)
+        text[--at] = '-';
+    buf_append(out, str_of(text + at, sizeof(text) - at));
+}
+
+/* An int or uint. */
+static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
+    bool is_negative = v.kind == CEL_INT && v.i < 0;
+
+    append_digits(is_negative ? 0 - v.u : v.u, is_negative, base, is_upper, out);
+}
+
+/* NaN and the infinities; false for all other numbers. */
+static bool append_special(double d, Buf *out) {
+    if (isfinite(d))
+        return false;
+    buf_append(out, isnan(d) ? STR("NaN") : d > 0 ? STR("Infinity") : STR("-Infinity"));
+    return true;
+}
+
+/* The fewest digits that mean this number, never with an exponent. */
+static void append_shortest(double d, Buf *out) {
+    DoubleDigits shortest;
+    Str digits;
+    int point;
+
+    if (append_special(d, out))
+        return;
+    shortest = double_digits(d);
+    digits = str_of(shortest.digits, (size_t)shortest.n);
+    point = shortest.n > 0 ? shortest.point : 0;
+    if (shortest.is_negative)
+        buf_append_char(out, '-');
+    if (point <= 0) {
+        buf_append_char(out, '0');
+        if (digits.len > 0)
+            buf_append_char(out, '.');
+        buf_append_repeat(out, '0', (size_t)-point);
+        buf_append(out, digits);
+    } else {
+        buf_append(out, str_take(digits, (size_t)point));
+        if (digits.len > (size_t)point)
+            buf_append_char(out, '.');
+        else
+            buf_append_repeat(out, '0', (size_t)point - digits.len);
+        buf_append(out, str_skip(digits, (size_t)point));
+    }
+}
+
+/* %f and %e, exactly, with halves to even. A long double holds every int and uint as it is. */
+static void append_precise(CelValue v, const CelFormatPiece *piece, Buf *out) {
+    long double number = v.kind == CEL_INT    ? (long double)v.i
+                         : v.kind == CEL_UINT ? (long double)v.u
+                                              : (long double)v.d;
+    char text[NUMBER_MAX];
+    int n;
+
+    if (v.kind == CEL_DOUBLE && append_special(v.d, out))
+        return;
+    if (piece->clause == 'f')
+        n = snprintf(text, sizeof(text), "%.*Lf", (int)piece->precision, number);
+    else
+        n = snprintf(text, sizeof(text), "%.*Le", (int)piece->precision, number);
+    if (n > 0)
+        buf_append(out, str_take(str_of(text, (size_t)n), sizeof(text) - 1));
+}
+
+/* Text. */
+
+static void append_hex(Str bytes, bool is_upper, Buf *out) {
+    const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char byte = (unsigned char)bytes.ptr[i];
+
+        buf_append_char(out, digits[byte >> 4]);
+        buf_append_char(out, digits[byte & 15]);
+    }
+}
+
+/* A string stays valid UTF-8: what is not becomes U+FFFD. */
+static void append_bytes(Str bytes, Buf *out) {
+    while (bytes.len > 0) {
+        size_t n = utf8_valid_length(bytes);
+
+        buf_append(out, str_take(bytes, n));
+        if (n < bytes.len)
+            buf_append(out, STR("\xef\xbf\xbd"));
+        bytes = str_skip(bytes, n + 1);
+    }
+}
+
+static Str type_name(const CelType *type) {
+    return type->kind == CEL_T_DURATION    ? STR("google.protobuf.Duration")
+           : type->kind == CEL_T_TIMESTAMP ? STR("google.protobuf.Timestamp")
+                                           : type->name;
+}
+
+static CelValue refuse(CelRun *run, char clause, CelValue v) {
+    Str name = v.kind == CEL_RECORD ? v.record->type->name : type_name(cel_type_of(v));
+
+    return cel_fail(run,
+        "error during formatting: %s, was given %.*s",
+        cel_format_refusal(clause),
+        STR_FMT(name));
+}
+
+/* %s. Each appends and returns null, or returns an error. */
+
+/* Recurses for the parts of lists and maps, whose depth is CEL_VALUE_DEPTH_MAX at most. */
+static CelValue append_value(CelRun *run, CelValue v, Buf *out);
+
+static CelValue append_list(CelRun *run, const CelList *list, Buf *out) {
+    buf_append_char(out, '[');
+    for (uint32_t i = 0; i < list->n; i++) {
+        CelValue item = cel_list_at(list, i, run), r;
+
+        if (item.kind == CEL_ERROR)
+            return item;
+        if (i > 0)
+            buf_append(out, STR(", "));
+        r = append_value(run, item, out);
+        if (r.kind == CEL_ERROR)
+            return r;
+    }
+    buf_append_char(out, ']');
+    return cel_null();
+}
+
+/* The key as it is printed, as a string. */
+static CelValue key_text(CelRun *run, CelValue key) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(64);
+    CelValue r;
+
+    if (key.kind == CEL_STRING || key.kind == CEL_ERROR)
+        return key;
+    r = append_value(run, key, &out);
+    return r.kind != CEL_ERROR ? cel_make_string(run, buf_str(&out)) : r;
+}
+
+/* All entries, and the texts of their keys; null or an error. */
+static CelValue fetch_entries(
+    CelRun *run, const CelMap *map, const CelEntry **ret_entries, const CelValue **ret_keys) {
+    CelEntry *entries = cel_map_begin(run, map->n);
+    CelValue *keys = cel_list_begin(run, map->n);
+
+    if (!entries || !keys)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < map->n; i++) {
+        entries[i] = cel_map_at(map, i, run);
+        if (entries[i].value.kind == CEL_ERROR)
+            return entries[i].value;
+        keys[i] = key_text(run, entries[i].key);
+        if (keys[i].kind == CEL_ERROR)
+            return keys[i];
+    }
+    *ret_entries = entries;
+    *ret_keys = keys;
+    return cel_null();
+}
+
+static CelValue append_map(CelRun *run, const CelMap *map, Buf *out) {
+    const CelEntry *entries;
+    const CelValue *keys;
+    const uint32_t *order;
+    CelValue r = fetch_entries(run, map, &entries, &keys);
+
+    if (r.kind == CEL_ERROR)
+        return r;
+    order = cel_order(run, keys, map->n, &r);
+    if (!order)
+        return r;
+    buf_append_char(out, '{');
+    for (uint32_t i = 0; i < map->n; i++) {
+        if (i > 0)
+            buf_append(out, STR(", "));
+        buf_append(out, cel_str(keys[order[i]]));
+        buf_append(out, STR(": "));
+        r = append_value(run, entries[order[i]].value, out);
+        if (r.kind == CEL_ERROR)
+            return r;
+    }
+    buf_append_char(out, '}');
+    return cel_null();
+}
+
+static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
+    size_t len = v.kind == CEL_STRING || v.kind == CEL_BYTES ? v.len : 0;
+
+    if (!cel_charge_bytes(run, len))
+        return cel_exhausted(run);
+    switch (v.kind) {
+    case CEL_NULL:
+        buf_append(out, STR("null"));
+        break;
+    case CEL_BOOL:
+        buf_append(out, v.boolean ? STR("true") : STR("false"));
+        break;
+    case CEL_INT:
+    case CEL_UINT:
+        append_integer(v, 10, false, out);
+        break;
+    case CEL_DOUBLE:
+        append_shortest(v.d, out);
+        break;
+    case CEL_STRING:
+        buf_append(out, cel_str(v));
+        break;
+    case CEL_BYTES:
+        append_bytes(cel_str(v), out);
+        break;
+    case CEL_DURATION:
+        cel_duration_print(v.i, out);
+        break;
+    case CEL_TIMESTAMP:
+        cel_timestamp_print(v.i, v.len, out);
+        break;
+    case CEL_TYPE:
+        buf_append(out, type_name(v.type));
+        break;
+    case CEL_LIST:
+        return append_list(run, v.list, out);
+    case CEL_MAP:
+        return append_map(run, v.map, out);
+    default:
+        return refuse(run, 's', v);
+    }
+    return cel_null();
+}
+
+/* Clauses. */
+
+static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue v, Buf *out) {
+    bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
+
+    if (!cel_format_takes(piece->clause, v.kind))
+        return refuse(run, piece->clause, v);
+    if (!cel_charge_bytes(run, is_text ? 2 * (size_t)v.len : piece->precision))
+        return cel_exhausted(run);
+    switch (piece->clause) {
+    case 'd':
+        if (v.kind == CEL_DOUBLE)
+            append_shortest(v.d, out);
+        else
+            append_integer(v, 10, false, out);
+        break;
+    case 'f':
+    case 'e':
+        append_precise(v, piece, out);
+        break;
+    case 'b':
+        append_integer(v.kind == CEL_BOOL ? cel_uint(v.boolean) : v, 2, false, out);
+        break;
+    case 'o':
+        append_integer(v, 8, false, out);
+        break;
+    case 'x':
+    case 'X':
+        if (is_text)
+            append_hex(cel_str(v), piece->clause == 'X', out);
+        else
+            append_integer(v, 16, piece->clause == 'X', out);
+        break;
+    default:
+        return append_value(run, v, out);
+    }
+    return cel_null();
+}
+
+static CelValue fail_piece(CelRun *run, const CelFormatPiece *piece) {
+    if (piece->culprit.len == 0)
+        return cel_fail(run, "could not parse formatting clause: %s", piece->problem);
+    return cel_fail(run,
+        "could not parse formatting clause: %s \"%.*s\"",
+        piece->problem,
+        STR_FMT(piece->culprit));
+}
+
+/* Appends one piece, with argument @i of @list where it has a clause. Null or an error. */
+static CelValue append_piece(
+    CelRun *run, const CelFormatPiece *piece, const CelList *list, uint32_t i, Buf *out) {
+    CelValue v;
+
+    buf_append(out, piece->text);
+    if (!piece->is_clause)
+        return cel_null();
+    if (i >= list->n)
+        return cel_fail(run, "index %" PRIu32 " out of range", i);
+    if (piece->problem)
+        return fail_piece(run, piece);
+    v = cel_list_at(list, i, run);
+    return v.kind != CEL_ERROR ? append_clause(run, piece, v, out) : v;
+}
+
+static CelValue format(CelRun *run, const CelValue *args, const void *prepared) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(FORMAT_MAX);
+    Str rest = cel_str(args[0]);
+    CelFormatPiece piece;
+    uint32_t n_taken = 0;
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, rest.len))
+        return cel_exhausted(run);
+    while (cel_format_next(&rest, &piece)) {
+        CelValue r = append_piece(run, &piece, args[1].list, n_taken, &out);
+
+        if (r.kind == CEL_ERROR)
+            return r;
+        if (buf_error(&out))
+            return cel_no_memory(run);
+        n_taken += piece.is_clause;
+    }
+    return cel_make_string(run, buf_str(&out));
+}
+
+/* A format that is known is read when the expression is compiled, for its mistakes only:
+ * reading it again costs less than printing one number. */
+static const void *check_format(CelValue argument, Arena *arena, Str *ret_error) {
+    static const char fine[] = "fine";
+    Str rest = cel_str(argument);
+    CelFormatPiece piece;
+
+    while (cel_format_next(&rest, &piece)) {
+        if (!piece.problem)
+            continue;
+        *ret_error = arena_printf(arena,
+            "could not parse formatting clause: %s%s%.*s%s",
+            piece.problem,
+            piece.culprit.len > 0 ? " \"" : "",
+            STR_FMT(piece.culprit),
+            piece.culprit.len > 0 ? "\"" : "");
+        return NULL;
+    }
+    return fine;
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"format",
+        "string.(list(dyn)) -> string",
+        format,
+        .cost = CEL_COST_BYTES,
+        .prepare = check_format,
+        .prepare_arg = 0,
+        .is_literal = true},
+};
 
 CEL_LIBRARY(cel_format_library, "format", overloads);

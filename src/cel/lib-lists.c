@@ -1,5 +1,400 @@
-#include "cel/library.h"
+/*
+ * Lists: the functions of cel-go's lists extension, first() and last() of its optionals, and
+ * those that Kubernetes adds.
+ *
+ * x.sortBy(v, key) is the parser's: it binds x to a name, maps it to the list of keys and calls
+ * @sortByAssociatedKeys, so that every key is computed once.
+ */
+#include <inttypes.h>
 
-static const CelOverloadSpec overloads[] = {};
+#include "cel/items.h"
+#include "cel/library.h"
+#include "cel/members.h"
+#include "cel/operators.h"
+#include "cel/order.h"
+
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+/* Parts. */
+
+FUNCTION(slice) {
+    int64_t start = args[1].i, end = args[2].i;
+    const CelValue *items;
+    CelValue error;
+
+    if (start < 0 || end < 0)
+        return cel_fail(run,
+            "cannot slice(%" PRId64 ", %" PRId64 "), negative indexes not supported",
+            start,
+            end);
+    if (start > end)
+        return cel_fail(run,
+            "cannot slice(%" PRId64 ", %" PRId64
+            "), start index must be less than or equal to end index",
+            start,
+            end);
+    if (end > args[0].list->n)
+        return cel_fail(run,
+            "cannot slice(%" PRId64 ", %" PRId64 "), list is length %" PRIu32,
+            start,
+            end,
+            args[0].list->n);
+    items = cel_items(run, args[0].list, &error);
+    return items ? cel_list_end(run, items + start, (size_t)(end - start)) : error;
+}
+
+static CelValue optional_at(CelRun *run, const CelList *list, uint32_t i) {
+    CelValue v;
+
+    if (i >= list->n)
+        return cel_none();
+    v = cel_list_at(list, i, run);
+    return v.kind != CEL_ERROR ? cel_make_optional(run, v) : v;
+}
+
+FUNCTION(first) {
+    return optional_at(run, args[0].list, 0);
+}
+
+FUNCTION(last) { /* of an empty one: 0 - 1 is beyond every end */
+    return optional_at(run, args[0].list, args[0].list->n - 1);
+}
+
+FUNCTION(distinct) {
+    uint32_t n = args[0].list->n, n_kept = 0;
+    CelValue error;
+    const CelValue *items = cel_items(run, args[0].list, &error);
+    CelValue *kept;
+    CelMembers members;
+
+    if (!items)
+        return error;
+    kept = cel_list_begin(run, n);
+    if (!kept || !cel_members_begin(&members, run, kept, n))
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < n; i++) {
+        kept[n_kept] = items[i];
+        n_kept += cel_members_add(&members, n_kept, run);
+        if (run->limit)
+            return cel_limit(run);
+    }
+    return cel_list_end(run, kept, n_kept);
+}
+
+/* The same, rearranged. */
+
+FUNCTION(reverse) {
+    uint32_t n = args[0].list->n;
+    CelValue error;
+    const CelValue *items = cel_items(run, args[0].list, &error);
+    CelValue *reversed;
+
+    if (!items)
+        return error;
+    reversed = cel_list_begin(run, n);
+    if (!reversed)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < n; i++)
+        reversed[n - 1 - i] = items[i];
+    return cel_list_end(run, reversed, n);
+}
+
+/* Whether keys can be sorted; an error or null. */
+static CelValue check_keys(CelRun *run, const CelValue *keys, uint32_t n) {
+    if (n > 0 && !cel_is_comparable(keys[0].kind))
+        return cel_fail(run, "list elements must be comparable");
+    for (uint32_t i = 1; i < n; i++) {
+        if (keys[i].kind != keys[0].kind)
+            return cel_fail(run, "list elements must have the same type");
+    }
+    return cel_null();
+}
+
+static CelValue sort_by(CelRun *run, const CelValue *items, const CelValue *keys, uint32_t n) {
+    CelValue r = check_keys(run, keys, n);
+    const uint32_t *order;
+    CelValue *sorted;
+
+    if (r.kind == CEL_ERROR)
+        return r;
+    order = cel_order(run, keys, n, &r);
+    if (!order)
+        return r;
+    sorted = cel_list_begin(run, n);
+    if (!sorted)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = items[order[i]];
+    return cel_list_end(run, sorted, n);
+}
+
+FUNCTION(sort) {
+    CelValue error;
+    const CelValue *items = cel_items(run, args[0].list, &error);
+
+    return items ? sort_by(run, items, items, args[0].list->n) : error;
+}
+
+FUNCTION(sort_by_keys) {
+    CelValue error;
+    const CelValue *items = cel_items(run, args[0].list, &error), *keys;
+
+    if (!items)
+        return error;
+    keys = cel_items(run, args[1].list, &error);
+    if (!keys)
+        return error;
+    if (args[0].list->n != args[1].list->n)
+        return cel_fail(run,
+            "sortBy: %" PRIu32 " elements, but %" PRIu32 " keys",
+            args[0].list->n,
+            args[1].list->n);
+    return sort_by(run, items, keys, args[0].list->n);
+}
+
+/* Building. */
+
+/* One level flatter; *is_flat says whether no list is left inside. */
+static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {
+    CelValue r;
+    const CelValue *items = cel_items(run, list, &r);
+    CelValue *flat;
+    size_t n = 0, at = 0;
+
+    if (!items)
+        return r;
+    for (uint32_t i = 0; i < list->n; i++)
+        n += items[i].kind == CEL_LIST ? items[i].list->n : 1; /* 2^32 of 2^32: fits */
+    flat = cel_list_begin(run, n);
+    if (!flat)
+        return cel_no_memory(run);
+    *is_flat = true;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const CelList one = {.n = 1, .items = &items[i]};
+        const CelList *inner = items[i].kind == CEL_LIST ? items[i].list : &one;
+
+        if (!cel_charge(run, inner->n))
+            return cel_exhausted(run);
+        for (uint32_t j = 0; j < inner->n; j++) {
+            flat[at] = cel_list_at(inner, j, run);
+            if (flat[at].kind == CEL_ERROR)
+                return flat[at];
+            *is_flat &= flat[at++].kind != CEL_LIST;
+        }
+    }
+    return cel_list_end(run, flat, n);
+}
+
+/* Level by level, as often as asked or as there are lists inside: CEL_VALUE_DEPTH_MAX times at
+ * most. */
+static CelValue flatten_levels(CelRun *run, CelValue list, int64_t levels) {
+    bool is_flat = false;
+
+    if (levels < 0)
+        return cel_fail(run, "level must be non-negative");
+    for (int64_t i = 0; i < levels && !is_flat && list.kind == CEL_LIST; i++)
+        list = flatten_once(run, list.list, &is_flat);
+    return list;
+}
+
+FUNCTION(flatten) {
+    return flatten_levels(run, args[0], 1);
+}
+
+FUNCTION(flatten_deep) {
+    return flatten_levels(run, args[0], args[1].i);
+}
+
+FUNCTION(range) {
+    size_t n = args[0].i > 0 ? (size_t)args[0].i : 0;
+    CelValue *items;
+
+    if (!cel_charge(run, n))
+        return cel_exhausted(run);
+    items = cel_list_begin(run, n);
+    if (!items)
+        return cel_no_memory(run);
+    for (size_t i = 0; i < n; i++)
+        items[i] = cel_int((int64_t)i);
+    return cel_list_end(run, items, n);
+}
+
+/* Kubernetes' own: what a list is as a whole. */
+
+/* The order of @b after @a; an error as *ret_error for kinds that have none. */
+static CelOrder compare(CelRun *run, CelValue a, CelValue b, CelValue *ret_error) {
+    CelOrder order = CEL_NO_ORDER;
+
+    if (!cel_is_comparable(a.kind) || !cel_is_comparable(b.kind))
+        *ret_error = cel_no_overload(run);
+    else if (!cel_charge(run, cel_compare_price(a, b)))
+        *ret_error = cel_exhausted(run);
+    else if ((order = cel_compare(a, b)) == CEL_NO_ORDER)
+        *ret_error = cel_no_overload(run);
+    return order;
+}
+
+/* NaN is never out of order. */
+FUNCTION(is_sorted) {
+    CelValue error;
+    const CelValue *items = cel_items(run, args[0].list, &error);
+
+    if (!items)
+        return error;
+    for (uint32_t i = 1; i < args[0].list->n; i++) {
+        CelOrder order = compare(run, items[i - 1], items[i], &error);
+
+        if (order == CEL_NO_ORDER)
+            return error;
+        if (order == CEL_GREATER)
+            return cel_bool(false);
+    }
+    return cel_bool(true);
+}
+
+/* The first element such that no later one is @wanted compared with it. */
+static CelValue choose(CelRun *run, CelValue list, CelOrder wanted) {
+    CelValue error, best;
+    const CelValue *items = cel_items(run, list.list, &error);
+
+    if (!items)
+        return error;
+    if (list.list->n == 0)
+        return cel_fail(run, "%s called on empty list", wanted == CEL_LESS ? "min" : "max");
+    best = items[0];
+    if (!cel_is_comparable(best.kind))
+        return cel_no_overload(run);
+    for (uint32_t i = 1; i < list.list->n; i++) {
+        CelOrder order = compare(run, items[i], best, &error);
+
+        if (order == CEL_NO_ORDER)
+            return error;
+        if (order == wanted)
+            best = items[i];
+    }
+    return best;
+}
+
+FUNCTION(min) {
+    return choose(run, args[0], CEL_LESS);
+}
+
+FUNCTION(max) {
+    return choose(run, args[0], CEL_GREATER);
+}
+
+static CelValue add(CelRun *run, CelValue a, CelValue b) {
+    int64_t sum;
+
+    if (a.kind != b.kind)
+        return cel_no_overload(run);
+    switch (a.kind) {
+    case CEL_INT:
+        return cel_op_add_int(run, a, b);
+    case CEL_UINT:
+        return cel_op_add_uint(run, a, b);
+    case CEL_DOUBLE:
+        return cel_op_add_double(run, a, b);
+    case CEL_DURATION:
+        return !__builtin_add_overflow(a.i, b.i, &sum) ? cel_duration(sum) : cel_overflow_int(run);
+    default:
+        return cel_no_overload(run);
+    }
+}
+
+/* @zero is that of the declared type, and the sum of nothing; a list that was dyn has its own
+ * kind. */
+static CelValue sum_up(CelRun *run, CelValue list, CelValue zero) {
+    CelValue sum;
+    const CelValue *items = cel_items(run, list.list, &sum);
+
+    if (!items)
+        return sum;
+    sum = zero;
+    if (list.list->n > 0)
+        sum = (CelValue){.kind = items[0].kind};
+    for (uint32_t i = 0; i < list.list->n && sum.kind != CEL_ERROR; i++)
+        sum = add(run, sum, items[i]);
+    return sum;
+}
+
+FUNCTION(sum_int) {
+    return sum_up(run, args[0], cel_int(0));
+}
+FUNCTION(sum_uint) {
+    return sum_up(run, args[0], cel_uint(0));
+}
+FUNCTION(sum_double) {
+    return sum_up(run, args[0], cel_double(0));
+}
+FUNCTION(sum_duration) {
+    return sum_up(run, args[0], cel_duration(0));
+}
+
+/* The number of the first (@step 1) or last (@step -1) element that equals @v, or -1. */
+static CelValue find(CelRun *run, CelValue list, CelValue v, int64_t from, int step) {
+    int64_t n = list.list->n;
+
+    for (int64_t i = from; i >= 0 && i < n; i += step) {
+        CelValue item = cel_list_at(list.list, (uint32_t)i, run);
+        bool equal;
+
+        if (item.kind == CEL_ERROR)
+            return item;
+        if (!cel_charge(run, 1))
+            return cel_exhausted(run);
+        equal = cel_equal(item, v, run);
+        if (run->limit)
+            return cel_limit(run);
+        if (equal)
+            return cel_int(i);
+    }
+    return cel_int(-1);
+}
+
+FUNCTION(index_of) {
+    return find(run, args[0], args[1], 0, 1);
+}
+
+FUNCTION(last_index_of) {
+    return find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1);
+}
+
+#define ROW(name, signature, fn, cost_class, size)                                                 \
+    { name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size }
+
+/* One row for each type that has an order: with ROW_OF("int"), … */
+#define COMPARABLE(ROW_OF)                                                                         \
+    ROW_OF("int"), ROW_OF("uint"), ROW_OF("double"), ROW_OF("bool"), ROW_OF("duration"),           \
+        ROW_OF("timestamp"), ROW_OF("string"), ROW_OF("bytes")
+
+#define SORT(T) ROW("sort", "list(" T ").() -> list(" T ")", sort, SQUARE, FIRST)
+#define SORT_BY(T)                                                                                 \
+    ROW("@sortByAssociatedKeys", "list(T).(list(" T ")) -> list(T)", sort_by_keys, SQUARE, FIRST)
+#define IS_SORTED(T) ROW("isSorted", "list(" T ").() -> bool", is_sorted, ELEMENTS, TYPE)
+#define MIN(T) ROW("min", "list(" T ").() -> " T, min, ELEMENTS, TYPE)
+#define MAX(T) ROW("max", "list(" T ").() -> " T, max, ELEMENTS, TYPE)
+
+static const CelOverloadSpec overloads[] = {
+    ROW("slice", "list(T).(int, int) -> list(T)", slice, ELEMENTS, FIRST),
+    ROW("first", "list(T).() -> optional_type(T)", first, CALL, TYPE),
+    ROW("last", "list(T).() -> optional_type(T)", last, CALL, TYPE),
+    ROW("distinct", "list(T).() -> list(T)", distinct, SQUARE, FIRST),
+    ROW("reverse", "list(T).() -> list(T)", reverse, ELEMENTS, FIRST),
+    ROW("flatten", "list(list(T)).() -> list(T)", flatten, ELEMENTS, TYPE),
+    ROW("flatten", "list(dyn).(int) -> list(dyn)", flatten_deep, PRODUCT, TYPE),
+    ROW("lists.range", "(int) -> list(int)", range, CALL, TYPE),
+    COMPARABLE(SORT),
+    COMPARABLE(SORT_BY),
+    COMPARABLE(IS_SORTED),
+    COMPARABLE(MIN),
+    COMPARABLE(MAX),
+    ROW("sum", "list(int).() -> int", sum_int, ELEMENTS, TYPE),
+    ROW("sum", "list(uint).() -> uint", sum_uint, ELEMENTS, TYPE),
+    ROW("sum", "list(double).() -> double", sum_double, ELEMENTS, TYPE),
+    ROW("sum", "list(duration).() -> duration", sum_duration, ELEMENTS, TYPE),
+    ROW("indexOf", "list(T).(T) -> int", index_of, ELEMENTS, TYPE),
+    ROW("lastIndexOf", "list(T).(T) -> int", last_index_of, ELEMENTS, TYPE),
+};
 
 CEL_LIBRARY(cel_lists_library, "lists", overloads);

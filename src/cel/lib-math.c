@@ -1,5 +1,204 @@
-#include "cel/library.h"
+/*
+ * Math: what numbers can do beyond the operators.
+ *
+ * math.greatest() and math.least() take one number or list, or two numbers of any kinds; the
+ * parser makes a list of three and more. The winner keeps its kind, and among equals
+ * the first wins (math_ext/greatest_int_result/binary_with_decimal).
+ */
+#include <inttypes.h>
+#include <math.h>
 
-static const CelOverloadSpec overloads[] = {};
+#include "cel/items.h"
+#include "cel/library.h"
+#include "cel/operators.h"
+
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+/* The one of two numbers that is @wanted compared with the other. */
+static CelValue choose(CelRun *run, CelValue a, CelValue b, CelOrder wanted) {
+    CelOrder order;
+
+    if (!cel_is_number(a) || !cel_is_number(b))
+        return cel_no_overload(run);
+    order = cel_compare(b, a);
+    if (order == CEL_UNORDERED)
+        return cel_fail(run, "NaN values cannot be ordered");
+    return order == wanted ? b : a;
+}
+
+static CelValue choose_of_list(CelRun *run, CelValue list, CelOrder wanted) {
+    CelValue best;
+    const CelValue *items = cel_items(run, list.list, &best);
+
+    if (!items)
+        return best;
+    if (list.list->n == 0)
+        return cel_fail(run,
+            "%s argument must not be empty",
+            wanted == CEL_LESS ? "math.least(list)" : "math.greatest(list)");
+    best = cel_is_number(items[0]) ? items[0] : cel_no_overload(run);
+    for (uint32_t i = 1; i < list.list->n && best.kind != CEL_ERROR; i++)
+        best = choose(run, best, items[i], wanted);
+    return best;
+}
+
+FUNCTION(identity) {
+    return args[0];
+}
+FUNCTION(least) {
+    return choose(run, args[0], args[1], CEL_LESS);
+}
+FUNCTION(greatest) {
+    return choose(run, args[0], args[1], CEL_GREATER);
+}
+FUNCTION(least_of_list) {
+    return choose_of_list(run, args[0], CEL_LESS);
+}
+FUNCTION(greatest_of_list) {
+    return choose_of_list(run, args[0], CEL_GREATER);
+}
+
+FUNCTION(ceil_double) {
+    return cel_double(ceil(args[0].d));
+}
+FUNCTION(floor_double) {
+    return cel_double(floor(args[0].d));
+}
+FUNCTION(round_double) { /* halves away from zero */
+    return cel_double(round(args[0].d));
+}
+FUNCTION(trunc_double) {
+    return cel_double(trunc(args[0].d));
+}
+FUNCTION(is_inf) {
+    return cel_bool(isinf(args[0].d));
+}
+FUNCTION(is_nan) {
+    return cel_bool(isnan(args[0].d));
+}
+FUNCTION(is_finite) {
+    return cel_bool(isfinite(args[0].d));
+}
+
+FUNCTION(abs_double) {
+    return cel_double(fabs(args[0].d));
+}
+FUNCTION(abs_int) { /* math_ext/abs/int_overflow */
+    return args[0].i < 0 ? cel_op_neg_int(run, args[0]) : args[0];
+}
+
+FUNCTION(sign_double) { /* NaN stays; -0.0 becomes 0.0 */
+    double d = args[0].d;
+
+    return isnan(d) ? args[0] : cel_double((d > 0) - (d < 0));
+}
+FUNCTION(sign_int) {
+    return cel_int((args[0].i > 0) - (args[0].i < 0));
+}
+FUNCTION(sign_uint) {
+    return cel_uint(args[0].u > 0);
+}
+
+FUNCTION(sqrt_double) {
+    return cel_double(sqrt(args[0].d));
+}
+FUNCTION(sqrt_int) {
+    return cel_double(sqrt((double)args[0].i));
+}
+FUNCTION(sqrt_uint) {
+    return cel_double(sqrt((double)args[0].u));
+}
+
+/* The same bits for int and uint: both live in one union. */
+FUNCTION(bit_and) {
+    CelValue v = args[0];
+
+    v.u &= args[1].u;
+    return v;
+}
+FUNCTION(bit_or) {
+    CelValue v = args[0];
+
+    v.u |= args[1].u;
+    return v;
+}
+FUNCTION(bit_xor) {
+    CelValue v = args[0];
+
+    v.u ^= args[1].u;
+    return v;
+}
+FUNCTION(bit_not) {
+    CelValue v = args[0];
+
+    v.u = ~v.u;
+    return v;
+}
+
+/* Zeros come in on the right, and all that is left after 64 of them. */
+FUNCTION(shift_left) {
+    CelValue v = args[0];
+
+    if (args[1].i < 0)
+        return cel_fail(run, "math.bitShiftLeft() negative offset: %" PRId64, args[1].i);
+    v.u = args[1].i < 64 ? v.u << args[1].i : 0;
+    return v;
+}
+/* Also of a negative int: the sign is a bit like the others, and zeros come in on the left
+ * (math_ext/bit_shift_right/int_negative). */
+FUNCTION(shift_right) {
+    CelValue v = args[0];
+
+    if (args[1].i < 0)
+        return cel_fail(run, "math.bitShiftRight() negative offset: %" PRId64, args[1].i);
+    v.u = args[1].i < 64 ? v.u >> args[1].i : 0;
+    return v;
+}
+
+/* All pairs of kinds; those of two different ones have a result that is one or the other. */
+#define CHOICE(name, of_two, of_list)                                                              \
+    {name, "(double) -> double", identity}, {name, "(int) -> int", identity},                      \
+        {name, "(uint) -> uint", identity}, {name, "(double, double) -> double", of_two},          \
+        {name, "(int, int) -> int", of_two}, {name, "(uint, uint) -> uint", of_two},               \
+        {name, "(int, uint) -> dyn", of_two}, {name, "(int, double) -> dyn", of_two},              \
+        {name, "(double, int) -> dyn", of_two}, {name, "(double, uint) -> dyn", of_two},           \
+        {name, "(uint, int) -> dyn", of_two}, {name, "(uint, double) -> dyn", of_two},             \
+        {name, "(list(double)) -> double", of_list, .cost = CEL_COST_ELEMENTS},                    \
+        {name, "(list(int)) -> int", of_list, .cost = CEL_COST_ELEMENTS}, {                        \
+        name, "(list(uint)) -> uint", of_list, .cost = CEL_COST_ELEMENTS                           \
+    }
+
+static const CelOverloadSpec overloads[] = {
+    CHOICE("math.least", least, least_of_list),
+    CHOICE("math.greatest", greatest, greatest_of_list),
+    {"math.ceil", "(double) -> double", ceil_double},
+    {"math.floor", "(double) -> double", floor_double},
+    {"math.round", "(double) -> double", round_double},
+    {"math.trunc", "(double) -> double", trunc_double},
+    {"math.isInf", "(double) -> bool", is_inf},
+    {"math.isNaN", "(double) -> bool", is_nan},
+    {"math.isFinite", "(double) -> bool", is_finite},
+    {"math.abs", "(double) -> double", abs_double},
+    {"math.abs", "(int) -> int", abs_int},
+    {"math.abs", "(uint) -> uint", identity},
+    {"math.sign", "(double) -> double", sign_double},
+    {"math.sign", "(int) -> int", sign_int},
+    {"math.sign", "(uint) -> uint", sign_uint},
+    {"math.sqrt", "(double) -> double", sqrt_double},
+    {"math.sqrt", "(int) -> double", sqrt_int},
+    {"math.sqrt", "(uint) -> double", sqrt_uint},
+    {"math.bitAnd", "(int, int) -> int", bit_and},
+    {"math.bitAnd", "(uint, uint) -> uint", bit_and},
+    {"math.bitOr", "(int, int) -> int", bit_or},
+    {"math.bitOr", "(uint, uint) -> uint", bit_or},
+    {"math.bitXor", "(int, int) -> int", bit_xor},
+    {"math.bitXor", "(uint, uint) -> uint", bit_xor},
+    {"math.bitNot", "(int) -> int", bit_not},
+    {"math.bitNot", "(uint) -> uint", bit_not},
+    {"math.bitShiftLeft", "(int, int) -> int", shift_left},
+    {"math.bitShiftLeft", "(uint, int) -> uint", shift_left},
+    {"math.bitShiftRight", "(int, int) -> int", shift_right},
+    {"math.bitShiftRight", "(uint, int) -> uint", shift_right},
+};
 
 CEL_LIBRARY(cel_math_library, "math", overloads);

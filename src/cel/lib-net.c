@@ -1,5 +1,210 @@
+/*
+ * Addresses and ranges of them (ip.h), as Kubernetes' libraries ip and cidr have them.
+ */
+#include "cel/ip.h"
 #include "cel/library.h"
 
-static const CelOverloadSpec overloads[] = {};
+static const CelIp *ip_of(CelValue v) {
+    return v.opaque;
+}
+
+static const CelCidr *cidr_of(CelValue v) {
+    return v.opaque;
+}
+
+static CelValue make_ip(CelRun *run, const CelIp *ip) {
+    CelIp *copy = cel_alloc(run, sizeof(*copy));
+
+    if (!copy)
+        return cel_no_memory(run);
+    *copy = *ip;
+    return cel_opaque(CEL_IP, copy);
+}
+
+static CelValue make_cidr(CelRun *run, const CelCidr *cidr) {
+    CelCidr *copy = cel_alloc(run, sizeof(*copy));
+
+    if (!copy)
+        return cel_no_memory(run);
+    *copy = *cidr;
+    return cel_opaque(CEL_CIDR, copy);
+}
+
+/* cel_null() when @v is the text of one; otherwise why not. */
+static CelValue read_ip(CelRun *run, CelValue v, CelIp *ret) {
+    Str text = cel_str(v);
+    const char *why;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!cel_ip_parse(text, ret, &why))
+        return cel_fail(run, "\"%.*s\" is not an IP address: %s", STR_FMT(text), why);
+    return cel_null();
+}
+
+static CelValue read_cidr(CelRun *run, CelValue v, CelCidr *ret) {
+    Str text = cel_str(v);
+    const char *why;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!cel_cidr_parse(text, ret, &why))
+        return cel_fail(run, "\"%.*s\" is not a CIDR: %s", STR_FMT(text), why);
+    return cel_null();
+}
+
+static CelValue ip_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIp ip;
+    CelValue read = read_ip(run, args[0], &ip);
+
+    return read.kind == CEL_ERROR ? read : make_ip(run, &ip);
+}
+
+static CelValue is_ip(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIp ip;
+
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    return cel_bool(cel_ip_parse(cel_str(args[0]), &ip, NULL));
+}
+
+/* An error for what is no address: network_ext/ip_type/ip_is_canonical_invalid_ipv4 */
+static CelValue ip_is_canonical(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIp ip;
+    CelValue read = read_ip(run, args[0], &ip);
+
+    return read.kind == CEL_ERROR ? read
+                                  : cel_bool(str_is(cel_str(args[0]), cel_ip_text(&ip).text));
+}
+
+static CelValue ip_to_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIpText text = cel_ip_text(ip_of(args[0]));
+
+    return cel_make_string(run, str_from_c(text.text));
+}
+
+static CelValue ip_family(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_int(ip_of(args[0])->family);
+}
+
+#define IP_TEST(name)                                                                              \
+    static CelValue ip_##name(CelRun *run, const CelValue *args, const void *prepared) {           \
+        return cel_bool(cel_ip_##name(ip_of(args[0])));                                            \
+    }
+
+IP_TEST(is_unspecified)
+IP_TEST(is_loopback)
+IP_TEST(is_link_local_multicast)
+IP_TEST(is_link_local_unicast)
+IP_TEST(is_global_unicast)
+
+static CelValue cidr_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelCidr cidr;
+    CelValue read = read_cidr(run, args[0], &cidr);
+
+    return read.kind == CEL_ERROR ? read : make_cidr(run, &cidr);
+}
+
+static CelValue is_cidr(CelRun *run, const CelValue *args, const void *prepared) {
+    CelCidr cidr;
+
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    return cel_bool(cel_cidr_parse(cel_str(args[0]), &cidr, NULL));
+}
+
+static CelValue cidr_contains_ip(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_bool(cel_cidr_has_ip(cidr_of(args[0]), ip_of(args[1])));
+}
+
+static CelValue cidr_contains_ip_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIp ip;
+    CelValue read = read_ip(run, args[1], &ip);
+
+    return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_ip(cidr_of(args[0]), &ip));
+}
+
+static CelValue cidr_contains_cidr(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), cidr_of(args[1])));
+}
+
+static CelValue cidr_contains_cidr_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelCidr other;
+    CelValue read = read_cidr(run, args[1], &other);
+
+    return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), &other));
+}
+
+static CelValue cidr_ip(CelRun *run, const CelValue *args, const void *prepared) {
+    return make_ip(run, &cidr_of(args[0])->ip);
+}
+
+static CelValue cidr_masked(CelRun *run, const CelValue *args, const void *prepared) {
+    CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
+
+    return make_cidr(run, &masked);
+}
+
+static CelValue cidr_is_mask(CelRun *run, const CelValue *args, const void *prepared) {
+    CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
+
+    return cel_bool(cel_cidr_equal(&masked, cidr_of(args[0])));
+}
+
+static CelValue cidr_prefix_length(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_int(cidr_of(args[0])->n_bits);
+}
+
+static CelValue cidr_to_string(CelRun *run, const CelValue *args, const void *prepared) {
+    CelIpText text = cel_cidr_text(cidr_of(args[0]));
+
+    return cel_make_string(run, str_from_c(text.text));
+}
+
+static bool ip_equal(const void *a, const void *b) {
+    return cel_ip_equal(a, b);
+}
+
+static void ip_print(const void *opaque, Buf *out) {
+    buf_printf(out, "ip(\"%s\")", cel_ip_text(opaque).text);
+}
+
+static bool cidr_equal(const void *a, const void *b) {
+    return cel_cidr_equal(a, b);
+}
+
+static void cidr_print(const void *opaque, Buf *out) {
+    buf_printf(out, "cidr(\"%s\")", cel_cidr_text(opaque).text);
+}
+
+const CelOpaque cel_ip_opaque = {.equal = ip_equal, .print = ip_print};
+const CelOpaque cel_cidr_opaque = {.equal = cidr_equal, .print = cidr_print};
+
+static const CelOverloadSpec overloads[] = {
+    {"ip", "(string) -> net.IP", ip_from_string, .cost = CEL_COST_BYTES},
+    {"isIP", "(string) -> bool", is_ip, .cost = CEL_COST_BYTES},
+    {"ip.isCanonical", "(string) -> bool", ip_is_canonical, .cost = CEL_COST_BYTES},
+    {"string", "(net.IP) -> string", ip_to_string},
+    {"family", "net.IP.() -> int", ip_family},
+    {"isUnspecified", "net.IP.() -> bool", ip_is_unspecified},
+    {"isLoopback", "net.IP.() -> bool", ip_is_loopback},
+    {"isLinkLocalMulticast", "net.IP.() -> bool", ip_is_link_local_multicast},
+    {"isLinkLocalUnicast", "net.IP.() -> bool", ip_is_link_local_unicast},
+    {"isGlobalUnicast", "net.IP.() -> bool", ip_is_global_unicast},
+    {"cidr", "(string) -> net.CIDR", cidr_from_string, .cost = CEL_COST_BYTES},
+    {"isCIDR", "(string) -> bool", is_cidr, .cost = CEL_COST_BYTES},
+    {"containsIP", "net.CIDR.(net.IP) -> bool", cidr_contains_ip},
+    {"containsIP", "net.CIDR.(string) -> bool", cidr_contains_ip_string, .cost = CEL_COST_PRODUCT},
+    {"containsCIDR", "net.CIDR.(net.CIDR) -> bool", cidr_contains_cidr},
+    {"containsCIDR",
+        "net.CIDR.(string) -> bool",
+        cidr_contains_cidr_string,
+        .cost = CEL_COST_PRODUCT},
+    {"ip", "net.CIDR.() -> net.IP", cidr_ip},
+    {"masked", "net.CIDR.() -> net.CIDR", cidr_masked},
+    {"isMask", "net.CIDR.() -> bool", cidr_is_mask}, /* of cel-go, not of Kubernetes */
+    {"prefixLength", "net.CIDR.() -> int", cidr_prefix_length},
+    {"string", "(net.CIDR) -> string", cidr_to_string},
+};
 
 CEL_LIBRARY(cel_net_library, "net", overloads);

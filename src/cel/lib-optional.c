@@ -1,5 +1,173 @@
+/*
+ * Optionals: a value or none.
+ *
+ * or() and orValue() take what they fall back to as it is. That an error there does no harm
+ * while the receiver has a value (`optional.of(1).orValue(1 / 0)` is 1) is the business of
+ * whoever evaluates arguments: the lowering makes a conditional of them. first() and last()
+ * of a list are in lib-lists.c.
+ */
 #include "cel/library.h"
+#include "cel/opcode.h"
+#include "cel/operators.h"
+#include "cel/type.h"
 
-static const CelOverloadSpec overloads[] = {};
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+FUNCTION(none) {
+    (void)run;
+    (void)args;
+    (void)prepared;
+    return cel_none();
+}
+
+FUNCTION(of) {
+    (void)prepared;
+    return cel_op_opt_of(run, args[0]);
+}
+
+/* No field is set. */
+static bool is_empty_record(const CelRecord *record, CelRun *run) {
+    for (uint32_t i = 0; i < record->type->n_fields; i++) {
+        if (record->type->get(record, i, run).kind != CEL_ABSENT)
+            return false;
+    }
+    return true;
+}
+
+/* What an empty value of each kind is; kinds without one are never zero. */
+static bool is_zero(CelValue v, CelRun *run) {
+    switch (v.kind) {
+    case CEL_NULL:
+        return true;
+    case CEL_BOOL:
+        return !v.boolean;
+    case CEL_INT:
+    case CEL_UINT:
+    case CEL_DURATION:
+        return v.i == 0;
+    case CEL_DOUBLE:
+        return v.d == 0;
+    case CEL_STRING:
+    case CEL_BYTES:
+        return v.len == 0;
+    case CEL_LIST:
+        return v.list->n == 0;
+    case CEL_MAP:
+        return v.map->n == 0;
+    case CEL_TIMESTAMP: /* the beginning of the year 1, as in Go; not 1970 */
+        return v.i == INT64_C(-62135596800) && v.len == 0;
+    case CEL_RECORD:
+        return is_empty_record(v.record, run);
+    default:
+        return false;
+    }
+}
+
+FUNCTION(of_non_zero) {
+    (void)prepared;
+    return is_zero(args[0], run) ? cel_none() : cel_make_optional(run, args[0]);
+}
+
+FUNCTION(has_value) {
+    (void)prepared;
+    return cel_op_opt_has(run, args[0]);
+}
+
+FUNCTION(value) {
+    (void)prepared;
+    return cel_op_opt_get(run, args[0]);
+}
+
+FUNCTION(or_optional) {
+    (void)run;
+    (void)prepared;
+    return args[0].inner ? args[0] : args[1];
+}
+
+FUNCTION(or_value) {
+    (void)run;
+    (void)prepared;
+    return args[0].inner ? *args[0].inner : args[1];
+}
+
+FUNCTION(unwrap) {
+    const CelList *list = args[0].list;
+    CelValue *items = cel_list_begin(run, list->n);
+    size_t n = 0;
+
+    (void)prepared;
+    if (!items)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < list->n; i++) {
+        CelValue v = cel_list_at(list, i, run);
+
+        if (!cel_charge(run, 1))
+            return cel_exhausted(run);
+        if (v.kind != CEL_OPTIONAL)
+            return v.kind == CEL_ERROR ? v : cel_no_overload(run);
+        if (v.inner)
+            items[n++] = *v.inner;
+    }
+    return cel_list_end(run, items, n);
+}
+
+/* a[i] of an optional, and a[?i] of anything. */
+
+FUNCTION(index_optional) {
+    (void)prepared;
+    return cel_index_optional(run, args[0], args[1]);
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"optional.none", "() -> optional_type(V)", none},
+    {"optional.of", "(V) -> optional_type(V)", of, .op = OP_OPT_OF, .result_size = CEL_SIZE_FIRST},
+    {"optional.ofNonZeroValue",
+        "(V) -> optional_type(V)",
+        of_non_zero,
+        .result_size = CEL_SIZE_FIRST},
+    {"optional.unwrap",
+        "(list(optional_type(V))) -> list(V)",
+        unwrap,
+        .cost = CEL_COST_ELEMENTS,
+        .result_size = CEL_SIZE_FIRST},
+    {"unwrapOpt",
+        "list(optional_type(V)).() -> list(V)",
+        unwrap,
+        .cost = CEL_COST_ELEMENTS,
+        .result_size = CEL_SIZE_FIRST},
+    {"hasValue", "optional_type(V).() -> bool", has_value, .op = OP_OPT_HAS},
+    {"value", "optional_type(V).() -> V", value, .op = OP_OPT_GET, .result_size = CEL_SIZE_FIRST},
+    {"or",
+        "optional_type(V).(optional_type(V)) -> optional_type(V)",
+        or_optional,
+        .result_size = CEL_SIZE_SUM},
+    {"orValue", "optional_type(V).(V) -> V", or_value, .result_size = CEL_SIZE_SUM},
+    {"_[_]",
+        "(optional_type(list(V)), int) -> optional_type(V)",
+        index_optional,
+        .op = OP_OPT_INDEX,
+        .any_kinds = true},
+    {"_[_]",
+        "(optional_type(map(K, V)), K) -> optional_type(V)",
+        index_optional,
+        .op = OP_OPT_INDEX,
+        .any_kinds = true},
+    {"_[?_]",
+        "(list(V), int) -> optional_type(V)",
+        index_optional,
+        .op = OP_OPT_INDEX,
+        .any_kinds = true},
+    {"_[?_]",
+        "(optional_type(list(V)), int) -> optional_type(V)",
+        index_optional,
+        .op = OP_OPT_INDEX,
+        .any_kinds = true},
+    {"_[?_]", "(map(K, V), K) -> optional_type(V)", index_optional, .op = OP_OPT_INDEX},
+    {"_[?_]",
+        "(optional_type(map(K, V)), K) -> optional_type(V)",
+        index_optional,
+        .op = OP_OPT_INDEX,
+        .any_kinds = true},
+};
 
 CEL_LIBRARY(cel_optional_library, "optional", overloads);

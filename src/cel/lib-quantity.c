@@ -1,5 +1,151 @@
+/*
+ * Quantities, as Kubernetes' library of the same name has them. A value is a CelAmount
+ * (amount.h): exact, or an error that says it is out of range.
+ *
+ * sign() is both a function and a method: Kubernetes documents the one and has the other.
+ */
+#include "cel/amount.h"
 #include "cel/library.h"
 
-static const CelOverloadSpec overloads[] = {};
+static const CelAmount *amount_of(CelValue v) {
+    return v.opaque;
+}
+
+static CelValue make_quantity(CelRun *run, const CelAmount *amount) {
+    CelAmount *copy = cel_alloc(run, sizeof(*copy));
+
+    if (!copy)
+        return cel_no_memory(run);
+    *copy = *amount;
+    return cel_opaque(CEL_QUANTITY, copy);
+}
+
+static CelValue out_of_range(CelRun *run) {
+    return cel_fail(run, "quantity out of range: at most 67 digits before the point");
+}
+
+static CelValue quantity_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    CelAmount amount;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    switch (cel_amount_parse(text, &amount)) {
+    case 0:
+        return make_quantity(run, &amount);
+    case CEL_AMOUNT_RANGE:
+        return out_of_range(run);
+    default:
+        return cel_fail_hint(run,
+            STR("not a quantity"),
+            STR("a number and one of the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an "
+                "exponent such as e3"));
+    }
+}
+
+/* True for exactly what quantity() takes. */
+static CelValue is_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    CelAmount amount;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    return cel_bool(cel_amount_parse(text, &amount) == 0);
+}
+
+static CelValue quantity_sign(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_int(cel_amount_sign(amount_of(args[0])));
+}
+
+static CelValue quantity_is_integer(CelRun *run, const CelValue *args, const void *prepared) {
+    int64_t ignored;
+
+    return cel_bool(cel_amount_to_int(amount_of(args[0]), &ignored));
+}
+
+static CelValue quantity_as_integer(CelRun *run, const CelValue *args, const void *prepared) {
+    int64_t value;
+
+    if (!cel_amount_to_int(amount_of(args[0]), &value))
+        return cel_fail(run, "cannot convert value to integer");
+    return cel_int(value);
+}
+
+static CelValue quantity_as_float(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_double(cel_amount_to_double(amount_of(args[0])));
+}
+
+static CelValue add_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+    CelAmount sum;
+
+    if (!cel_amount_add(amount_of(args[0]), amount_of(args[1]), &sum))
+        return out_of_range(run);
+    return make_quantity(run, &sum);
+}
+
+static CelValue sub_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+    CelAmount difference;
+
+    if (!cel_amount_sub(amount_of(args[0]), amount_of(args[1]), &difference))
+        return out_of_range(run);
+    return make_quantity(run, &difference);
+}
+
+static CelValue add_int(CelRun *run, const CelValue *args, const void *prepared) {
+    const CelAmount amount = cel_amount_from_int(args[1].i);
+    const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
+
+    return add_quantity(run, operands, prepared);
+}
+
+static CelValue sub_int(CelRun *run, const CelValue *args, const void *prepared) {
+    const CelAmount amount = cel_amount_from_int(args[1].i);
+    const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
+
+    return sub_quantity(run, operands, prepared);
+}
+
+static CelValue quantity_compare(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_int(cel_amount_cmp(amount_of(args[0]), amount_of(args[1])));
+}
+
+static CelValue quantity_is_less(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_bool(quantity_compare(run, args, prepared).i < 0);
+}
+
+static CelValue quantity_is_greater(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_bool(quantity_compare(run, args, prepared).i > 0);
+}
+
+static bool quantity_equal(const void *a, const void *b) {
+    return cel_amount_cmp(a, b) == 0;
+}
+
+static void quantity_print(const void *opaque, Buf *out) {
+    buf_append(out, STR("quantity(\""));
+    cel_amount_print(opaque, out);
+    buf_append(out, STR("\")"));
+}
+
+const CelOpaque cel_quantity_opaque = {.equal = quantity_equal, .print = quantity_print};
+
+#define Q "kubernetes.Quantity"
+
+static const CelOverloadSpec overloads[] = {
+    {"quantity", "(string) -> " Q, quantity_from_string, .cost = CEL_COST_BYTES},
+    {"isQuantity", "(string) -> bool", is_quantity, .cost = CEL_COST_BYTES},
+    {"sign", "(" Q ") -> int", quantity_sign},
+    {"sign", Q ".() -> int", quantity_sign},
+    {"isInteger", Q ".() -> bool", quantity_is_integer},
+    {"asInteger", Q ".() -> int", quantity_as_integer},
+    {"asApproximateFloat", Q ".() -> double", quantity_as_float},
+    {"add", Q ".(" Q ") -> " Q, add_quantity},
+    {"add", Q ".(int) -> " Q, add_int},
+    {"sub", Q ".(" Q ") -> " Q, sub_quantity},
+    {"sub", Q ".(int) -> " Q, sub_int},
+    {"compareTo", Q ".(" Q ") -> int", quantity_compare},
+    {"isLessThan", Q ".(" Q ") -> bool", quantity_is_less},
+    {"isGreaterThan", Q ".(" Q ") -> bool", quantity_is_greater},
+};
 
 CEL_LIBRARY(cel_quantity_library, "quantity", overloads);

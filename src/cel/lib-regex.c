@@ -1,5 +1,371 @@
-#include "cel/library.h"
+/*
+ * Regex: matches() of the language, find() and findAll() of Kubernetes, and cel-go's regex.*.
+ *
+ * A constant pattern is compiled with the expression and refused there when it is wrong; what
+ * matching learns about it stays in the pool of the thread. One that is made while the
+ * expression runs is compiled for the one call, with memory of its own, and pays for it.
+ *
+ * Fuel: matches() pays for text × pattern before it begins, by a formula, because what the
+ * DFA really does depends on what it learned before, and the same evaluation has to end the
+ * same way every time. Searches pay for the steps they make.
+ */
+#include <inttypes.h>
 
-static const CelOverloadSpec overloads[] = {};
+#include "base/buf.h"
+#include "base/vec.h"
+#include "cel/library.h"
+#include "regex/regex.h"
+
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+#define COMPILE_FUEL 100                             /* for a pattern, and … */
+#define COMPILE_FUEL_BYTE 16                         /* … each byte of it */
+#define COMPILE_MEMORY_MAX ((size_t)8 * 1024 * 1024) /* of a pattern made at run time */
+#define STEPS_PER_FUEL 4                             /* steps of a search */
+#define GROUP_MAX 9                                  /* \1 to \9 in a replacement */
+#define PATTERN_SHOWN_MAX 200                        /* bytes of a pattern in an error */
+
+/* A pattern that a call can use. */
+typedef struct Pattern {
+    const Regex *regex; /* NULL: @error says why */
+    RegexPool *pool;    /* may be NULL */
+    Arena *own;         /* of one compiled for this call; else NULL */
+    CelValue error;
+} Pattern;
+
+static void pattern_done(Pattern *pattern) {
+    pattern->own = arena_free(pattern->own);
+}
+
+static Str describe(RegexError error, Arena *arena) {
+    return arena_printf(arena,
+        "error parsing regexp: %.*s: `%.*s`",
+        STR_FMT(error.text),
+        STR_FMT(str_take(error.part, PATTERN_SHOWN_MAX)));
+}
+
+static const void *prepare_pattern(CelValue argument, Arena *arena, Str *ret_error) {
+    RegexError error = {0};
+    const Regex *regex = regex_compile(cel_str(argument), CEL_REGEX_MAX, arena, &error);
+
+    if (!regex)
+        *ret_error = describe(error, arena);
+    return regex;
+}
+
+/* The pattern of a call: prepared, or compiled now. @intro begins the error's text. */
+static Pattern pattern_of(CelRun *run, CelValue text, const void *prepared, const char *intro) {
+    Pattern pattern = {.regex = prepared, .pool = prepared ? run->regexes : NULL};
+    RegexError error = {0};
+    Str described;
+
+    if (prepared)
+        return pattern;
+    if (!cel_charge(run, COMPILE_FUEL + (uint64_t)text.len * COMPILE_FUEL_BYTE)) {
+        pattern.error = cel_exhausted(run);
+        return pattern;
+    }
+    pattern.own = arena_new(COMPILE_MEMORY_MAX);
+    if (pattern.own)
+        pattern.regex = regex_compile(cel_str(text), CEL_REGEX_MAX, pattern.own, &error);
+    if (pattern.regex)
+        return pattern;
+    described = pattern.own ? describe(error, pattern.own) : STR_NULL;
+    pattern.error =
+        described.ptr ? cel_fail(run, "%s%.*s", intro, STR_FMT(described)) : cel_no_memory(run);
+    return pattern;
+}
+
+FUNCTION(matches) {
+    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "");
+    int r;
+
+    if (!pattern.regex)
+        return pattern.error;
+    if (!cel_charge(run, (1 + (uint64_t)args[0].len / 8) * (1 + regex_size(pattern.regex) / 8)))
+        return cel_exhausted(run);
+    r = regex_matches(pattern.regex, cel_str(args[0]), pattern.pool);
+    return r < 0 ? cel_no_memory(run) : cel_bool(r);
+}
+
+/* Searching. */
+
+typedef struct Search {
+    CelRun *run;
+    RegexScan *scan;
+    Str text;
+    CelValue error; /* why next_match() ended, if it was not the end */
+} Search;
+
+static void search_done(Search *search) {
+    search->scan = regex_scan_free(search->scan);
+}
+
+static Search search_of(CelRun *run, const Regex *regex, CelValue text, size_t n_spans) {
+    return (Search){
+        .run = run,
+        .scan = regex_scan_new(regex, cel_str(text), n_spans),
+        .text = cel_str(text),
+        .error = cel_absent(),
+    };
+}
+
+/* False when there is no more, or with search->error. */
+static bool next_match(Search *search, RegexSpan *ret_spans) {
+    uint64_t before, work;
+    int r;
+
+    if (__builtin_mul_overflow((uint64_t)search->run->fuel, STEPS_PER_FUEL, &work))
+        work = UINT64_MAX;
+    before = work;
+    if (!search->scan) {
+        search->error = cel_no_memory(search->run);
+        return false;
+    }
+    r = regex_scan_next(search->scan, &work, ret_spans);
+    if (!cel_charge(search->run, (before - work) / STEPS_PER_FUEL + 1) || r == REGEX_TIRED) {
+        search->run->fuel = 0;
+        search->error = cel_exhausted(search->run);
+        return false;
+    }
+    return r == 1;
+}
+
+static CelValue part_of(Str text, RegexSpan span) {
+    return cel_string(
+        span.from < span.to ? str_of(text.ptr + span.from, span.to - span.from) : STR(""));
+}
+
+FUNCTION(find) {
+    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "Illegal regex: ");
+    _cleanup_(search_done) Search search = {0};
+    RegexSpan span;
+
+    if (!pattern.regex)
+        return pattern.error;
+    search = search_of(run, pattern.regex, args[0], 1);
+    if (next_match(&search, &span))
+        return part_of(search.text, span);
+    return search.error.kind == CEL_ERROR ? search.error : cel_string(STR(""));
+}
+
+/* Appends what the search finds, @limit of them at most (negative: all), to a list: the whole
+ * match, or with @group what the only group took, if it took anything. */
+static CelValue collect(Search *search, int64_t limit, bool group) {
+    VEC(CelValue) found = {0};
+    RegexSpan spans[2];
+
+    while ((limit < 0 || (int64_t)found.n < limit) && next_match(search, spans)) {
+        CelValue *slot;
+
+        if (group && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
+            continue;
+        slot = VEC_PUSH(&found, search->run->arena);
+        if (!slot)
+            return cel_no_memory(search->run);
+        *slot = part_of(search->text, spans[group]);
+    }
+    if (search->error.kind == CEL_ERROR)
+        return search->error;
+    return cel_list_end(search->run, found.items, found.n);
+}
+
+static CelValue find_all_up_to(
+    CelRun *run, const CelValue *args, const void *prepared, int64_t limit) {
+    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "Illegal regex: ");
+    _cleanup_(search_done) Search search = {0};
+
+    if (!pattern.regex)
+        return pattern.error;
+    search = search_of(run, pattern.regex, args[0], 1);
+    return collect(&search, limit, false);
+}
+
+FUNCTION(find_all) {
+    return find_all_up_to(run, args, prepared, -1);
+}
+
+FUNCTION(find_all_limit) {
+    return find_all_up_to(run, args, prepared, args[2].i);
+}
+
+/* regex.extract() and regex.extractAll(): the whole match, or the one group there may be. */
+
+static CelValue too_many_groups(CelRun *run, CelValue pattern) {
+    _cleanup_(buf_done) Buf shown = BUF_INIT(16 * PATTERN_SHOWN_MAX);
+
+    cel_value_print(pattern, run, PATTERN_SHOWN_MAX, &shown);
+    return cel_fail(run,
+        "regular expression has more than one capturing group: %.*s",
+        STR_FMT(buf_str(&shown)));
+}
+
+FUNCTION(extract) {
+    _cleanup_(pattern_done) Pattern pattern =
+        pattern_of(run, args[1], prepared, "given regex is invalid: ");
+    _cleanup_(search_done) Search search = {0};
+    RegexSpan spans[2];
+    size_t n_groups;
+
+    if (!pattern.regex)
+        return pattern.error;
+    n_groups = regex_n_groups(pattern.regex);
+    if (n_groups > 1)
+        return too_many_groups(run, args[1]);
+    search = search_of(run, pattern.regex, args[0], 2);
+    if (!next_match(&search, spans))
+        return search.error.kind == CEL_ERROR ? search.error : cel_none();
+    if (n_groups == 1 && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
+        return cel_none(); /* a group that took nothing is none, too */
+    return cel_make_optional(run, part_of(search.text, spans[n_groups]));
+}
+
+FUNCTION(extract_all) {
+    _cleanup_(pattern_done) Pattern pattern =
+        pattern_of(run, args[1], prepared, "given regex is invalid: ");
+    _cleanup_(search_done) Search search = {0};
+
+    if (!pattern.regex)
+        return pattern.error;
+    if (regex_n_groups(pattern.regex) > 1)
+        return too_many_groups(run, args[1]);
+    search = search_of(run, pattern.regex, args[0], 2);
+    return collect(&search, -1, regex_n_groups(pattern.regex) == 1);
+}
+
+/* regex.replace(). */
+
+typedef struct Replacement {
+    CelRun *run;
+    Str text;    /* in which is replaced */
+    Str written; /* what is put in, with \0 to \9 */
+    size_t n_groups;
+    Buf out;
+} Replacement;
+
+/* Appends @part; false when there is no fuel for it. */
+static bool append(Replacement *r, Str part) {
+    buf_append(&r->out, part);
+    return cel_charge_bytes(r->run, part.len);
+}
+
+/* What the character after a \ stands for: a \, or what a group took. */
+static CelValue append_escaped(Replacement *r, char c, const RegexSpan *spans) {
+    size_t group = (size_t)(c - '0');
+
+    if (c == '\\')
+        return append(r, STR("\\")) ? cel_null() : cel_exhausted(r->run);
+    if (c < '0' || c > '9')
+        return cel_fail(r->run,
+            "invalid replacement string: '%.*s' \\ must be followed by a digit or \\",
+            STR_FMT(r->written));
+    if (group > r->n_groups)
+        return cel_fail(r->run,
+            "replacement string references group %zu but regex has only %zu group(s)",
+            group,
+            r->n_groups);
+    if (spans[group].from != SIZE_MAX && !append(r, cel_str(part_of(r->text, spans[group]))))
+        return cel_exhausted(r->run);
+    return cel_null();
+}
+
+/* Appends what stands for one match, or returns why it cannot. */
+static CelValue append_replacement(Replacement *r, const RegexSpan *spans) {
+    size_t at = 0;
+
+    while (at < r->written.len) {
+        Str rest = str_skip(r->written, at);
+        size_t plain = str_find(rest, '\\');
+        CelValue v;
+
+        plain = plain == SIZE_MAX ? rest.len : plain;
+        if (!append(r, str_take(rest, plain)))
+            return cel_exhausted(r->run);
+        at += plain;
+        if (at == r->written.len)
+            break;
+        if (at + 1 == r->written.len)
+            return cel_fail(r->run,
+                "invalid replacement string: '%.*s' \\ not allowed at end",
+                STR_FMT(r->written));
+        v = append_escaped(r, r->written.ptr[at + 1], spans);
+        if (v.kind == CEL_ERROR)
+            return v;
+        at += 2;
+    }
+    return cel_null();
+}
+
+/* All matches, @count at most (negative: all), and what is between them. */
+static CelValue replace_matches(Replacement *r, Search *search, int64_t count) {
+    RegexSpan spans[GROUP_MAX + 1];
+    size_t done = 0; /* of the text */
+
+    while (count != 0 && next_match(search, spans)) {
+        CelValue v;
+
+        if (!append(r, str_of(r->text.ptr + done, spans[0].from - done)))
+            return cel_exhausted(r->run);
+        v = append_replacement(r, spans);
+        if (v.kind == CEL_ERROR)
+            return v;
+        done = spans[0].to;
+        count -= count > 0;
+    }
+    if (search->error.kind == CEL_ERROR)
+        return search->error;
+    buf_append(&r->out, str_skip(r->text, done));
+    return buf_error(&r->out) < 0 ? cel_no_memory(r->run)
+                                  : cel_make_string(r->run, buf_str(&r->out));
+}
+
+static CelValue replace_up_to(
+    CelRun *run, const CelValue *args, const void *prepared, int64_t count) {
+    _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "");
+    _cleanup_(search_done) Search search = {0};
+    Replacement r = {.run = run, .text = cel_str(args[0]), .written = cel_str(args[2])};
+    CelValue v;
+
+    if (!pattern.regex)
+        return pattern.error;
+    r.n_groups = regex_n_groups(pattern.regex);
+    r.out = BUF_INIT(CEL_MEMORY_DEFAULT);
+    search = search_of(run, pattern.regex, args[0], GROUP_MAX + 1);
+    v = replace_matches(&r, &search, count);
+    buf_done(&r.out);
+    return v;
+}
+
+FUNCTION(replace) {
+    return replace_up_to(run, args, prepared, -1);
+}
+
+FUNCTION(replace_count) {
+    int64_t count = args[3].i;
+
+    if (count == 0)
+        return args[0];
+    if (count > INT32_MAX)
+        return cel_fail(run, "integer overflow");
+    return replace_up_to(run, args, prepared, count);
+}
+
+/* A bad constant pattern is refused by prepare_pattern(); these are no literals (is_literal), whose
+ * every failure is refused: 'a'.matches(dyn(1)) is an error of the run. */
+#define PATTERN .cost = CEL_COST_REGEX, .prepare = prepare_pattern, .prepare_arg = 1
+#define PART .result_size = CEL_SIZE_FIRST
+#define REPLACED .result_size = CEL_SIZE_PRODUCT
+
+static const CelOverloadSpec overloads[] = {
+    {"matches", "string.(string) -> bool", matches, PATTERN},
+    {"matches", "(string, string) -> bool", matches, PATTERN},
+    {"find", "string.(string) -> string", find, PATTERN, PART},
+    {"findAll", "string.(string) -> list(string)", find_all, PATTERN, PART},
+    {"findAll", "string.(string, int) -> list(string)", find_all_limit, PATTERN, PART},
+    {"regex.extract", "(string, string) -> optional_type(string)", extract, PATTERN, PART},
+    {"regex.extractAll", "(string, string) -> list(string)", extract_all, PATTERN, PART},
+    {"regex.replace", "(string, string, string) -> string", replace, PATTERN, REPLACED},
+    {"regex.replace", "(string, string, string, int) -> string", replace_count, PATTERN, REPLACED},
+};
 
 CEL_LIBRARY(cel_regex_library, "regex", overloads);

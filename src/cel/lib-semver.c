@@ -1,5 +1,134 @@
-#include "cel/library.h"
+/*
+ * Versions, as Kubernetes' library of the same name has them. A value is a CelSemver
+ * (semver.h) together with the text its last parts point into.
+ */
+#include <string.h>
 
-static const CelOverloadSpec overloads[] = {};
+#include "cel/library.h"
+#include "cel/semver.h"
+
+static const CelSemver *semver_of(CelValue v) {
+    return v.opaque;
+}
+
+/* One piece of memory: the version, then its text. */
+static CelValue make_semver(CelRun *run, Str text, bool normalise, const CelSemver *version) {
+    CelSemver *copy = cel_alloc(run, sizeof(*copy) + text.len);
+
+    if (!copy)
+        return cel_no_memory(run);
+    *copy = *version;
+    if (version->pre.len + version->build.len > 0) {
+        char *at = (char *)(copy + 1);
+
+        memcpy(at, text.ptr, text.len);
+        (void)cel_semver_parse(str_of(at, text.len), normalise, copy, NULL); /* it did before */
+    }
+    return cel_opaque(CEL_SEMVER, copy);
+}
+
+static CelValue from_text(CelRun *run, Str text, bool normalise) {
+    CelSemver version;
+    const char *why;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!cel_semver_parse(text, normalise, &version, &why))
+        return cel_fail(run, "\"%.*s\" is not a semantic version: %s", STR_FMT(text), why);
+    return make_semver(run, text, normalise, &version);
+}
+
+static CelValue semver_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    return from_text(run, cel_str(args[0]), /* normalise= */ false);
+}
+
+static CelValue semver_normalised(CelRun *run, const CelValue *args, const void *prepared) {
+    return from_text(run, cel_str(args[0]), args[1].boolean);
+}
+
+static CelValue is_text(CelRun *run, Str text, bool normalise) {
+    CelSemver version;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    return cel_bool(cel_semver_parse(text, normalise, &version, NULL));
+}
+
+static CelValue is_semver(CelRun *run, const CelValue *args, const void *prepared) {
+    return is_text(run, cel_str(args[0]), /* normalise= */ false);
+}
+
+static CelValue is_semver_normalised(CelRun *run, const CelValue *args, const void *prepared) {
+    return is_text(run, cel_str(args[0]), args[1].boolean);
+}
+
+/* Numbers of a version have 64 bits, an int has one fewer. (Kubernetes wraps around.) */
+static CelValue number_of(CelRun *run, CelValue v, size_t i) {
+    uint64_t number = semver_of(v)->numbers[i];
+
+    if (number > INT64_MAX)
+        return cel_fail(run, "version number out of range of int");
+    return cel_int((int64_t)number);
+}
+
+static CelValue semver_major(CelRun *run, const CelValue *args, const void *prepared) {
+    return number_of(run, args[0], 0);
+}
+
+static CelValue semver_minor(CelRun *run, const CelValue *args, const void *prepared) {
+    return number_of(run, args[0], 1);
+}
+
+static CelValue semver_patch(CelRun *run, const CelValue *args, const void *prepared) {
+    return number_of(run, args[0], 2);
+}
+
+/* Compares, or fails when the run cannot pay for pre-releases that long. */
+static CelValue semver_compare(CelRun *run, const CelValue *args, const void *prepared) {
+    const CelSemver *a = semver_of(args[0]), *b = semver_of(args[1]);
+
+    if (!cel_charge_bytes(run, a->pre.len < b->pre.len ? a->pre.len : b->pre.len))
+        return cel_exhausted(run);
+    return cel_int(cel_semver_cmp(a, b));
+}
+
+static CelValue semver_is_less(CelRun *run, const CelValue *args, const void *prepared) {
+    CelValue order = semver_compare(run, args, prepared);
+
+    return order.kind == CEL_INT ? cel_bool(order.i < 0) : order;
+}
+
+static CelValue semver_is_greater(CelRun *run, const CelValue *args, const void *prepared) {
+    CelValue order = semver_compare(run, args, prepared);
+
+    return order.kind == CEL_INT ? cel_bool(order.i > 0) : order;
+}
+
+static bool semver_equal(const void *a, const void *b) {
+    return cel_semver_cmp(a, b) == 0;
+}
+
+static void semver_print(const void *opaque, Buf *out) {
+    buf_append(out, STR("semver(\""));
+    cel_semver_print(opaque, out);
+    buf_append(out, STR("\")"));
+}
+
+const CelOpaque cel_semver_opaque = {.equal = semver_equal, .print = semver_print};
+
+#define V "kubernetes.Semver"
+
+static const CelOverloadSpec overloads[] = {
+    {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES},
+    {"semver", "(string, bool) -> " V, semver_normalised, .cost = CEL_COST_BYTES},
+    {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES},
+    {"isSemver", "(string, bool) -> bool", is_semver_normalised, .cost = CEL_COST_BYTES},
+    {"major", V ".() -> int", semver_major},
+    {"minor", V ".() -> int", semver_minor},
+    {"patch", V ".() -> int", semver_patch},
+    {"compareTo", V ".(" V ") -> int", semver_compare},
+    {"isLessThan", V ".(" V ") -> bool", semver_is_less},
+    {"isGreaterThan", V ".(" V ") -> bool", semver_is_greater},
+};
 
 CEL_LIBRARY(cel_semver_library, "semver", overloads);

@@ -1,5 +1,122 @@
+/*
+ * Sets: lists taken as sets. Repeated elements count once, and 1, 1u and 1.0 are one.
+ *
+ * Small lists are compared element by element; for larger ones the elements of one side are
+ * hashed first, so that the work grows with the sum of the sizes, not with their product.
+ */
+#include "cel/items.h"
 #include "cel/library.h"
+#include "cel/members.h"
 
-static const CelOverloadSpec overloads[] = {};
+#define SETS_HASH_MIN 64 /* comparisons from which on hashing is worth it */
+
+/* What one side of a comparison is: an array, and an index of it where that pays. */
+typedef struct Side {
+    const CelValue *items;
+    uint32_t n;
+    bool is_hashed;
+    CelMembers members;
+} Side;
+
+static bool side_begin(Side *side, CelRun *run, CelValue list, CelValue *ret_error) {
+    *side = (Side){.items = cel_items(run, list.list, ret_error), .n = list.list->n};
+    return side->items != NULL;
+}
+
+/* Makes the side ready for @n_lookups. */
+static bool side_hash(Side *side, CelRun *run, uint32_t n_lookups, CelValue *ret_error) {
+    if ((uint64_t)side->n * n_lookups < SETS_HASH_MIN)
+        return true;
+    if (!cel_members_begin(&side->members, run, side->items, side->n)) {
+        *ret_error = cel_no_memory(run);
+        return false;
+    }
+    if (!cel_charge(run, side->n)) {
+        *ret_error = cel_exhausted(run);
+        return false;
+    }
+    for (uint32_t i = 0; i < side->n; i++) {
+        (void)cel_members_add(&side->members, i, run);
+        if (run->limit) {
+            *ret_error = cel_limit(run);
+            return false;
+        }
+    }
+    side->is_hashed = true;
+    return true;
+}
+
+static bool side_has(const Side *side, CelValue v, CelRun *run) {
+    if (side->is_hashed)
+        return cel_members_has(&side->members, v, run);
+    for (uint32_t i = 0; i < side->n; i++) {
+        if (cel_equal(side->items[i], v, run))
+            return true;
+    }
+    return false;
+}
+
+/* Whether any (@want) element of @sub is in @all, or any (!@want) is not. */
+static CelValue any(CelRun *run, Side *all, const Side *sub, bool want) {
+    CelValue error;
+
+    if (!side_hash(all, run, sub->n, &error))
+        return error;
+    for (uint32_t i = 0; i < sub->n; i++) {
+        bool has;
+
+        if (!cel_charge(run, all->is_hashed ? 1 : all->n))
+            return cel_exhausted(run);
+        has = side_has(all, sub->items[i], run);
+        if (run->limit)
+            return cel_limit(run);
+        if (has == want)
+            return cel_bool(true);
+    }
+    return cel_bool(false);
+}
+
+static CelValue contains(CelRun *run, Side *all, const Side *sub) {
+    CelValue missing = any(run, all, sub, false);
+
+    return missing.kind == CEL_BOOL ? cel_bool(!missing.boolean) : missing;
+}
+
+static CelValue sets_contains(CelRun *run, const CelValue *args, const void *prepared) {
+    Side all, sub;
+    CelValue error;
+
+    (void)prepared;
+    if (!side_begin(&all, run, args[0], &error) || !side_begin(&sub, run, args[1], &error))
+        return error;
+    return contains(run, &all, &sub);
+}
+
+static CelValue sets_equivalent(CelRun *run, const CelValue *args, const void *prepared) {
+    Side a, b;
+    CelValue error, r;
+
+    (void)prepared;
+    if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
+        return error;
+    r = contains(run, &a, &b);
+    return cel_is_true(r) ? contains(run, &b, &a) : r;
+}
+
+static CelValue sets_intersects(CelRun *run, const CelValue *args, const void *prepared) {
+    Side a, b;
+    CelValue error;
+
+    (void)prepared;
+    if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
+        return error;
+    return any(run, &b, &a, true);
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"sets.contains", "(list(T), list(T)) -> bool", sets_contains, .cost = CEL_COST_PRODUCT},
+    {"sets.equivalent", "(list(T), list(T)) -> bool", sets_equivalent, .cost = CEL_COST_PRODUCT},
+    {"sets.intersects", "(list(T), list(T)) -> bool", sets_intersects, .cost = CEL_COST_PRODUCT},
+};
 
 CEL_LIBRARY(cel_sets_library, "sets", overloads);

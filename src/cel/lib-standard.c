@@ -1,5 +1,95 @@
+/*
+ * The standard functions that are neither operators nor conversions. matches() is in
+ * lib-regex.c, times are in lib-time.c.
+ */
 #include "cel/library.h"
+#include "cel/type.h"
 
-static const CelOverloadSpec overloads[] = {};
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+/* In code points: every byte that is not in the middle of one (trap 8). */
+FUNCTION(size_of_string) {
+    Str text = cel_str(args[0]);
+    int64_t n = 0;
+
+    (void)prepared;
+    if (text.len > CEL_FREE_BYTES && !cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    for (size_t i = 0; i < text.len; i++)
+        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return cel_int(n);
+}
+
+FUNCTION(size_of_bytes) {
+    (void)run;
+    (void)prepared;
+    return cel_int(args[0].len);
+}
+
+FUNCTION(size_of_list) {
+    (void)run;
+    (void)prepared;
+    return cel_int(args[0].list->n);
+}
+
+FUNCTION(size_of_map) {
+    (void)run;
+    (void)prepared;
+    return cel_int(args[0].map->n);
+}
+
+/* Parts of strings are compared as bytes: in UTF-8 no character is inside another. */
+
+FUNCTION(contains) {
+    Str text = cel_str(args[0]), part = cel_str(args[1]);
+
+    (void)prepared;
+    if (part.len == 0)
+        return cel_bool(true);
+    if (part.len > text.len)
+        return cel_bool(false);
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    return cel_bool(memmem(text.ptr, text.len, part.ptr, part.len) != NULL);
+}
+
+FUNCTION(starts_with) {
+    (void)prepared;
+    if (args[1].len > CEL_FREE_BYTES && !cel_charge_bytes(run, args[1].len))
+        return cel_exhausted(run);
+    return cel_bool(str_has_prefix(cel_str(args[0]), cel_str(args[1])));
+}
+
+FUNCTION(ends_with) {
+    (void)prepared;
+    if (args[1].len > CEL_FREE_BYTES && !cel_charge_bytes(run, args[1].len))
+        return cel_exhausted(run);
+    return cel_bool(str_has_suffix(cel_str(args[0]), cel_str(args[1])));
+}
+
+/* type([1]) is list, without what it is a list of: the elements may be of any kind. */
+FUNCTION(type_of) {
+    const CelType *type = cel_type_of(args[0]);
+
+    (void)prepared;
+    if (args[0].kind == CEL_RECORD)
+        type = cel_record_of(run->arena, args[0].record->type);
+    return type ? cel_type(type) : cel_no_memory(run);
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"size", "(string) -> int", size_of_string, .cost = CEL_COST_BYTES},
+    {"size", "(bytes) -> int", size_of_bytes},
+    {"size", "(list(A)) -> int", size_of_list},
+    {"size", "(map(A, B)) -> int", size_of_map},
+    {"size", "string.() -> int", size_of_string, .cost = CEL_COST_BYTES},
+    {"size", "bytes.() -> int", size_of_bytes},
+    {"size", "list(A).() -> int", size_of_list},
+    {"size", "map(A, B).() -> int", size_of_map},
+    {"contains", "string.(string) -> bool", contains, .cost = CEL_COST_BYTES},
+    {"startsWith", "string.(string) -> bool", starts_with, .cost = CEL_COST_BYTES},
+    {"endsWith", "string.(string) -> bool", ends_with, .cost = CEL_COST_BYTES},
+    {"type", "(A) -> type(A)", type_of},
+};
 
 CEL_LIBRARY(cel_standard_library, "standard", overloads);

@@ -1,5 +1,282 @@
+/*
+ * Time: timestamps, durations, and what can be asked of them.
+ *
+ * A timestamp is an instant; it has no zone of its own. In cel-go the offset it was read
+ * with shows again in string(); here, as the specification has it, text is in UTC. The
+ * getters take UTC too unless a zone is given: a name of the IANA database, looked up by the
+ * host (CelRun.zones), or an offset like "+05:30".
+ */
+#include "base/cleanup.h"
+#include "cel/duration.h"
 #include "cel/library.h"
+#include "cel/timestamp.h"
+#include "cel/zone.h"
 
-static const CelOverloadSpec overloads[] = {};
+#define QUOTE_MAX 64           /* bytes of a string that an error repeats */
+#define PRINT_MAX ((size_t)48) /* the longest timestamp has 30, the longest duration 21 */
+#define ZONE_FUEL 4
+
+/* --- errors ----------------------------------------------------------------- */
+
+/* The front of @text, not cut inside a code point. */
+static Str quotable(Str text) {
+    size_t n = text.len < QUOTE_MAX ? text.len : QUOTE_MAX;
+
+    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+        n--;
+    return str_take(text, n);
+}
+
+static CelValue timestamp_overflow(CelRun *run) {
+    return cel_fail(run, "timestamp overflow: out of the range of years 1 to 9999");
+}
+
+static CelValue duration_overflow(CelRun *run) {
+    return cel_fail(run, "duration overflow: out of the range of 292 years");
+}
+
+/* --- conversions ------------------------------------------------------------ */
+
+static CelValue same(CelRun *run, const CelValue *args, const void *prepared) {
+    return args[0];
+}
+
+static CelValue timestamp_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    int64_t sec;
+    uint32_t nanos;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!cel_timestamp_parse(text, &sec, &nanos))
+        return cel_fail(run,
+            "type conversion error from 'string' to 'google.protobuf.Timestamp': '%.*s' is no "
+            "RFC 3339 time in the range of years 1 to 9999",
+            STR_FMT(quotable(text)));
+    return cel_timestamp(sec, nanos);
+}
+
+static CelValue timestamp_from_int(CelRun *run, const CelValue *args, const void *prepared) {
+    if (!cel_timestamp_is_valid(args[0].i))
+        return timestamp_overflow(run);
+    return cel_timestamp(args[0].i, 0);
+}
+
+static CelValue duration_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    int64_t ns;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    if (!cel_duration_parse(text, &ns))
+        return cel_fail(run,
+            "type conversion error from 'string' to 'google.protobuf.Duration': '%.*s' is no "
+            "duration like 1h30m or 1.5s in the range of 292 years",
+            STR_FMT(quotable(text)));
+    return cel_duration(ns);
+}
+
+/* Seconds of a timestamp (rounded towards the past), nanoseconds of a duration. */
+static CelValue int_from_time(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_int(args[0].i);
+}
+
+static CelValue string_from_timestamp(CelRun *run, const CelValue *args, const void *prepared) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
+
+    cel_timestamp_print(args[0].i, args[0].len, &out);
+    return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
+}
+
+static CelValue string_from_duration(CelRun *run, const CelValue *args, const void *prepared) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
+
+    cel_duration_print(args[0].i, &out);
+    return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
+}
+
+/* --- arithmetic ------------------------------------------------------------- */
+
+static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue duration) {
+    if (!cel_timestamp_add(&timestamp.i, &timestamp.len, duration.i))
+        return timestamp_overflow(run);
+    return timestamp;
+}
+
+static CelValue add_timestamp_duration(CelRun *run, const CelValue *args, const void *prepared) {
+    return add_to_timestamp(run, args[0], args[1]);
+}
+
+static CelValue add_duration_timestamp(CelRun *run, const CelValue *args, const void *prepared) {
+    return add_to_timestamp(run, args[1], args[0]);
+}
+
+static CelValue add_durations(CelRun *run, const CelValue *args, const void *prepared) {
+    int64_t sum;
+
+    if (__builtin_add_overflow(args[0].i, args[1].i, &sum))
+        return duration_overflow(run);
+    return cel_duration(sum);
+}
+
+static CelValue subtract_durations(CelRun *run, const CelValue *args, const void *prepared) {
+    int64_t difference;
+
+    if (__builtin_sub_overflow(args[0].i, args[1].i, &difference))
+        return duration_overflow(run);
+    return cel_duration(difference);
+}
+
+static CelValue subtract_duration(CelRun *run, const CelValue *args, const void *prepared) {
+    CelValue timestamp = args[0];
+
+    if (!cel_timestamp_subtract(&timestamp.i, &timestamp.len, args[1].i))
+        return timestamp_overflow(run);
+    return timestamp;
+}
+
+/* timestamps/timestamp_range/sub_time_duration_under: the years fit, what is between them
+ * does not. */
+static CelValue subtract_timestamps(CelRun *run, const CelValue *args, const void *prepared) {
+    int64_t ns;
+
+    if (!cel_timestamp_difference(args[0].i, args[0].len, args[1].i, args[1].len, &ns))
+        return duration_overflow(run);
+    return cel_duration(ns);
+}
+
+/* --- zones ------------------------------------------------------------------ */
+
+static bool take_two_digits(Str *text, int max, int *ret) {
+    size_t n = 0;
+
+    *ret = 0;
+    for (; n < 2 && n < text->len && text->ptr[n] >= '0' && text->ptr[n] <= '9'; n++)
+        *ret = *ret * 10 + (text->ptr[n] - '0');
+    *text = str_skip(*text, n);
+    return n > 0 && *ret <= max;
+}
+
+/* "+05:30", "-8:00", "02:00". */
+static bool parse_offset(Str text, int32_t *ret) {
+    bool is_west = text.len > 0 && text.ptr[0] == '-';
+    int hours, minutes;
+
+    if (is_west || (text.len > 0 && text.ptr[0] == '+'))
+        text = str_skip(text, 1);
+    if (!take_two_digits(&text, 23, &hours) || text.len == 0 || text.ptr[0] != ':')
+        return false;
+    text = str_skip(text, 1);
+    if (!take_two_digits(&text, 59, &minutes) || text.len > 0)
+        return false;
+    *ret = (hours * 3600 + minutes * 60) * (is_west ? -1 : 1);
+    return true;
+}
+
+/* "Local" is not looked up: what an expression means must not depend on the machine. */
+static bool find_offset(const CelRun *run, Str name, int64_t sec, int32_t *ret) {
+    const CelZone *zone;
+
+    *ret = 0;
+    if (name.len == 0 || str_is(name, "UTC"))
+        return true;
+    if (str_find(name, ':') != SIZE_MAX)
+        return parse_offset(name, ret);
+    if (!run->zones || str_is(name, "Local"))
+        return false;
+    zone = run->zones->find(run->zones, name);
+    if (zone)
+        *ret = cel_zone_offset(zone, sec);
+    return zone != NULL;
+}
+
+static CelValue unknown_zone(CelRun *run, Str name) {
+    Str text = arena_printf(run->arena, "unknown time zone '%.*s'", STR_FMT(quotable(name)));
+
+    if (!text.ptr)
+        return cel_no_memory(run);
+    return cel_fail_hint(run,
+        text,
+        STR("names are those of the IANA database, like Europe/Berlin, and need the system's "
+            "zone files (package tzdata); UTC and offsets like +02:00 always work"));
+}
+
+/* --- parts ------------------------------------------------------------------ */
+
+static CelValue part_in_utc(const CelValue *args, CelTimePart part) {
+    return cel_int(cel_timestamp_part(args[0].i, args[0].len, part));
+}
+
+static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part) {
+    Str name = cel_str(args[1]);
+    int32_t offset;
+
+    if (!cel_charge(run, ZONE_FUEL))
+        return cel_exhausted(run);
+    if (!find_offset(run, name, args[0].i, &offset))
+        return unknown_zone(run, name);
+    return cel_int(cel_timestamp_part(args[0].i + offset, args[0].len, part));
+}
+
+#define TIMESTAMP_PARTS(X)                                                                         \
+    X(getFullYear, CEL_FULL_YEAR)                                                                  \
+    X(getMonth, CEL_MONTH)                                                                         \
+    X(getDayOfYear, CEL_DAY_OF_YEAR)                                                               \
+    X(getDayOfMonth, CEL_DAY_OF_MONTH)                                                             \
+    X(getDate, CEL_DATE)                                                                           \
+    X(getDayOfWeek, CEL_DAY_OF_WEEK)                                                               \
+    X(getHours, CEL_HOURS)                                                                         \
+    X(getMinutes, CEL_MINUTES)                                                                     \
+    X(getSeconds, CEL_SECONDS)                                                                     \
+    X(getMilliseconds, CEL_MILLISECONDS)
+
+#define X(name, part)                                                                              \
+    static CelValue name##_utc(CelRun *run, const CelValue *args, const void *prepared) {          \
+        return part_in_utc(args, part);                                                            \
+    }                                                                                              \
+    static CelValue name##_zone(CelRun *run, const CelValue *args, const void *prepared) {         \
+        return part_in_zone(run, args, part);                                                      \
+    }
+TIMESTAMP_PARTS(X)
+#undef X
+
+/* The whole duration in that unit, rounded towards 0; only milliseconds are those of the
+ * second (timestamps/duration_converters/get_milliseconds; cel-go counts them all). */
+#define DURATION_PARTS(X)                                                                          \
+    X(getHours, INT64_C(3600000000000), INT64_MAX)                                                 \
+    X(getMinutes, INT64_C(60000000000), INT64_MAX)                                                 \
+    X(getSeconds, INT64_C(1000000000), INT64_MAX)                                                  \
+    X(getMilliseconds, INT64_C(1000000), 1000)
+
+#define X(name, unit, modulus)                                                                     \
+    static CelValue name##_duration(CelRun *run, const CelValue *args, const void *prepared) {     \
+        return cel_int(args[0].i / (unit) % (modulus));                                            \
+    }
+DURATION_PARTS(X)
+#undef X
+
+static const CelOverloadSpec overloads[] = {{"timestamp", "(timestamp) -> timestamp", same},
+    {"timestamp", "(int) -> timestamp", timestamp_from_int},
+    {"timestamp", "(string) -> timestamp", timestamp_from_string, .is_literal = true},
+    {"duration", "(duration) -> duration", same},
+    {"duration", "(string) -> duration", duration_from_string, .is_literal = true},
+    {"int", "(timestamp) -> int", int_from_time},
+    {"int", "(duration) -> int", int_from_time},
+    {"string", "(timestamp) -> string", string_from_timestamp},
+    {"string", "(duration) -> string", string_from_duration},
+    {"_+_", "(timestamp, duration) -> timestamp", add_timestamp_duration},
+    {"_+_", "(duration, timestamp) -> timestamp", add_duration_timestamp},
+    {"_+_", "(duration, duration) -> duration", add_durations},
+    {"_-_", "(timestamp, timestamp) -> duration", subtract_timestamps},
+    {"_-_", "(timestamp, duration) -> timestamp", subtract_duration},
+    {"_-_", "(duration, duration) -> duration", subtract_durations},
+#define X(name, part)                                                                              \
+    {#name, "timestamp.() -> int", name##_utc}, {#name, "timestamp.(string) -> int", name##_zone},
+    TIMESTAMP_PARTS(X)
+#undef X
+#define X(name, unit, modulus) {#name, "duration.() -> int", name##_duration},
+        DURATION_PARTS(X)
+#undef X
+};
 
 CEL_LIBRARY(cel_time_library, "time", overloads);

@@ -1,5 +1,217 @@
+/* URLs (url.h), as Kubernetes' library has them. */
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "cel/library.h"
+#include "cel/url.h"
 
-static const CelOverloadSpec overloads[] = {};
+#define FAULT_MAX ((size_t)16 * 1024) /* bytes of a message; a text is cut long before */
+
+static const CelUrl *url_of(CelValue v) {
+    return v.opaque;
+}
+
+/* --- reading ---------------------------------------------------------------- */
+
+static CelValue no_url(CelRun *run, Str text, const CelUrlFault *fault) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(FAULT_MAX);
+
+    cel_url_fault_print(text, fault, &out);
+    if (buf_error(&out))
+        return cel_no_memory(run);
+    return cel_fail(
+        run, "URL parse error during conversion from string: %.*s", STR_FMT(buf_str(&out)));
+}
+
+static CelValue url_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+    Str text = cel_str(args[0]);
+    CelUrlFault fault;
+    const CelUrl *url;
+
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    url = cel_url_parse(text, run->arena, &fault);
+    if (!url)
+        return fault.before ? no_url(run, text, &fault) : cel_no_memory(run);
+    return cel_opaque(CEL_URL, url);
+}
+
+static CelValue is_url(CelRun *run, const CelValue *args, const void *prepared) {
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    return cel_bool(cel_url_check(cel_str(args[0]), NULL));
+}
+
+/* --- parts ------------------------------------------------------------------ */
+
+static CelValue get_scheme(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_string(url_of(args[0])->scheme);
+}
+
+static CelValue get_host(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_string(url_of(args[0])->host);
+}
+
+static CelValue get_hostname(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_string(url_of(args[0])->hostname);
+}
+
+static CelValue get_port(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_string(url_of(args[0])->port);
+}
+
+static CelValue get_path(CelRun *run, const CelValue *args, const void *prepared) {
+    return cel_string(url_of(args[0])->path);
+}
+
+/* --- the query -------------------------------------------------------------- */
+
+typedef struct Parameter {
+    CelValue name, value;
+    size_t next; /* the next one of the same name; 0: none (it is never the first) */
+} Parameter;
+
+typedef struct Name {
+    size_t first, last; /* parameters */
+    size_t n;
+} Name;
+
+typedef struct Query {
+    CelRun *run;
+    Map index; /* from a name to its number */
+    VEC(Parameter) parameters;
+    VEC(Name) names;
+} Query;
+
+/* A part of the query as a string; CEL_ABSENT when its escapes are bad. */
+static CelValue unescaped(CelRun *run, Str text) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(text.len * 3); /* a bad byte becomes three */
+
+    if (!cel_url_unescape_query(text, &out))
+        return cel_absent();
+    return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
+}
+
+static bool add_parameter(Query *query, CelValue name, CelValue value) {
+    uint32_t number = map_find(&query->index, cel_str(name));
+    size_t at = query->parameters.n;
+    Parameter *parameter = VEC_PUSH(&query->parameters, query->run->arena);
+    Name *entry;
+
+    if (!parameter)
+        return false;
+    *parameter = (Parameter){.name = name, .value = value};
+    if (number != MAP_NONE) {
+        entry = &query->names.items[number];
+        query->parameters.items[entry->last].next = at;
+    } else {
+        if (map_add(&query->index, cel_str(name), (uint32_t)query->names.n) < 0)
+            return false;
+        entry = VEC_PUSH(&query->names, query->run->arena);
+        if (!entry)
+            return false;
+        entry->first = at;
+    }
+    entry->last = at;
+    entry->n++;
+    return true;
+}
+
+/* "name=value" or "name". One with a semicolon or bad escapes is passed over, as Go does.
+ * An error value, or null. */
+static CelValue read_parameter(Query *query, Str part) {
+    size_t equals = str_find(part, '=');
+    CelValue name, value;
+
+    if (part.len == 0 || str_find(part, ';') != SIZE_MAX)
+        return cel_null();
+    name = unescaped(query->run, str_take(part, equals));
+    if (name.kind != CEL_STRING)
+        return name.kind == CEL_ERROR ? name : cel_null();
+    value = unescaped(query->run, equals == SIZE_MAX ? STR_NULL : str_skip(part, equals + 1));
+    if (value.kind != CEL_STRING)
+        return value.kind == CEL_ERROR ? value : cel_null();
+    return add_parameter(query, name, value) ? cel_null() : cel_no_memory(query->run);
+}
+
+/* All values of one name, in order. */
+static CelValue list_values(const Query *query, const Name *name) {
+    CelValue *items = cel_list_begin(query->run, name->n);
+    size_t at = name->first;
+
+    if (!items)
+        return cel_no_memory(query->run);
+    for (size_t i = 0; i < name->n; i++) {
+        items[i] = query->parameters.items[at].value;
+        at = query->parameters.items[at].next;
+    }
+    return cel_list_end(query->run, items, name->n);
+}
+
+static CelValue make_map(const Query *query) {
+    CelEntry *entries = cel_map_begin(query->run, query->names.n);
+
+    if (!entries)
+        return cel_no_memory(query->run);
+    for (size_t i = 0; i < query->names.n; i++) {
+        const Name *name = &query->names.items[i];
+
+        entries[i].key = query->parameters.items[name->first].name;
+        entries[i].value = list_values(query, name);
+        if (entries[i].value.kind == CEL_ERROR)
+            return entries[i].value;
+    }
+    return cel_map_end(query->run, entries, query->names.n);
+}
+
+static CelValue get_query(CelRun *run, const CelValue *args, const void *prepared) {
+    Query query = {.run = run, .index = MAP_INIT_IN(run->arena)};
+    Str rest = url_of(args[0])->query, part;
+
+    if (!cel_charge_bytes(run, rest.len))
+        return cel_exhausted(run);
+    while (str_split(&rest, '&', &part)) {
+        CelValue read = read_parameter(&query, part);
+
+        if (read.kind == CEL_ERROR)
+            return read;
+    }
+    return make_map(&query);
+}
+
+/* --- the kind --------------------------------------------------------------- */
+
+static bool url_equal(const void *a, const void *b) {
+    return str_eq(((const CelUrl *)a)->text, ((const CelUrl *)b)->text);
+}
+
+static void url_print(const void *opaque, Buf *out) {
+    const CelUrl *url = opaque;
+
+    buf_append(out, STR("url(\""));
+    for (size_t i = 0; i < url->text.len; i++) { /* an opaque part may have these */
+        if (url->text.ptr[i] == '"' || url->text.ptr[i] == '\\')
+            buf_append_char(out, '\\');
+        buf_append_char(out, url->text.ptr[i]);
+    }
+    buf_append(out, STR("\")"));
+}
+
+const CelOpaque cel_url_opaque = {.equal = url_equal, .print = url_print};
+
+static const CelOverloadSpec overloads[] = {
+    {"url",
+        "(string) -> kubernetes.URL",
+        url_from_string,
+        .cost = CEL_COST_BYTES,
+        .result_size = CEL_SIZE_FIRST},
+    {"isURL", "(string) -> bool", is_url, .cost = CEL_COST_BYTES},
+    {"getScheme", "kubernetes.URL.() -> string", get_scheme},
+    {"getHost", "kubernetes.URL.() -> string", get_host},
+    {"getHostname", "kubernetes.URL.() -> string", get_hostname},
+    {"getPort", "kubernetes.URL.() -> string", get_port},
+    {"getEscapedPath", "kubernetes.URL.() -> string", get_path},
+    {"getQuery", "kubernetes.URL.() -> map(string, list(string))", get_query},
+};
 
 CEL_LIBRARY(cel_url_library, "url", overloads);

@@ -61,6 +61,8 @@ typedef struct CelOverloadSpec {
     uint8_t prepare_arg;   /* which argument it is for */
     bool is_literal; /* Kubernetes checks it at compile time when all arguments are constant: a
                         failure is an error of the expression */
+    bool any_kinds;  /* where the checker cannot tell the kinds, only the first argument's is looked
+                        at before the call: @fn and @op do the rest ([1][dyn(0u)] is allowed) */
 } CelOverloadSpec;
 
 typedef struct CelLibrary {
@@ -69,10 +71,11 @@ typedef struct CelLibrary {
     size_t n_overloads;
 } CelLibrary;
 
-extern const CelLibrary cel_standard_library, cel_strings_library, cel_format_library,
-    cel_lists_library, cel_sets_library, cel_optional_library, cel_math_library,
-    cel_encoders_library, cel_time_library, cel_regex_library, cel_quantity_library,
-    cel_semver_library, cel_net_library, cel_url_library, cel_formats_library;
+extern const CelLibrary cel_operators_library, cel_conversions_library, cel_standard_library,
+    cel_strings_library, cel_format_library, cel_lists_library, cel_sets_library,
+    cel_optional_library, cel_math_library, cel_encoders_library, cel_time_library,
+    cel_regex_library, cel_quantity_library, cel_semver_library, cel_net_library, cel_url_library,
+    cel_formats_library;
 
 #define CEL_LIBRARY(variable, title, table)                                                        \
     const CelLibrary variable = {                                                                  \

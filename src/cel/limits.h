@@ -7,6 +7,9 @@
 #define CEL_NESTING_MAX 100        /* brackets, calls, conditionals inside each other */
 #define CEL_LOOPS_MAX 8            /* loops inside each other */
 #define CEL_TYPE_DEPTH_MAX 64      /* list(list(… */
+#define CEL_TYPE_PARAMS_MAX 8      /* parameters of a type, and of a signature */
+#define CEL_TYPE_WEIGHT_MAX 500    /* types inside of one: map(list(int), dyn) has 4 */
+#define CEL_TYPE_STEPS_MAX 100000  /* steps of the checker to compare types, an expression */
 #define CEL_VALUE_DEPTH_MAX 128    /* lists and maps inside each other */
 #define CEL_ARGS_MAX 8             /* parameters of a declared function */
 #define CEL_REGEX_MAX 2000         /* instructions of a compiled pattern */

@@ -10,10 +10,11 @@
 #include "cel/run.h"
 #include "cel/value.h"
 
-/* Told about every value on its way when the code was made for it. @node is a number of the
- * graph; @v may be an error. */
+/* Told about every value on its way when the code was made for it (not about constants). @node is
+ * a number of the graph; @v may be an error. */
 struct CelTrace {
-    void (*seen)(CelTrace *trace, uint32_t node, CelValue v);
+    void (*seen)(CelTrace *trace, uint32_t node, CelValue v);  /* computed */
+    void (*again)(CelTrace *trace, uint32_t node, CelValue v); /* known from before */
 };
 
 /* @variables by slot; CEL_ABSENT for what is not bound (an error when read). The result may

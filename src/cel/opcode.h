@@ -5,13 +5,16 @@
  *
  * The list makes the enumeration, the names in dumps, the machine's table of jumps and
  * what the graph knows of each operation. A VALUE operation is a node of the graph
- * (graph.h) and, where nothing has to be jumped over, an instruction as well; a NODE is
- * in the graph only (the emitter turns it into jumps); a FLOW is an instruction only.
+ * (graph.h) and an instruction as well: it takes its arguments from the stack and leaves
+ * its result there. A NODE is in the graph only (the emitter turns it into jumps and loops);
+ * a FLOW is an instruction only.
  *
  *   X(name, text, class, arguments, meaning of the immediate)
  *
  * arguments: how many values it takes; N: as many as it says.
  */
+
+#include <stdint.h>
 
 #define CEL_OPCODES(X)                                                                             \
     X(NONE, "none", FLOW, 0, NOTHING)                                                              \
@@ -30,6 +33,11 @@
     X(INDEX_LIST, "index-list", VALUE, 2, NOTHING)                                                 \
     X(INDEX_MAP, "index-map", VALUE, 2, NOTHING)                                                   \
     X(OPT_INDEX, "opt-index", VALUE, 2, NOTHING)                                                   \
+    /* Optionals: what optMap() is made of, and ?x as an element. */                               \
+    X(OPT_HAS, "opt-has", VALUE, 1, NOTHING)                                                       \
+    X(OPT_GET, "opt-get", VALUE, 1, NOTHING)                                                       \
+    X(OPT_OF, "opt-of", VALUE, 1, NOTHING)                                                         \
+    X(OPT_ELEMENT, "opt-element", VALUE, 1, NOTHING) /* CEL_ABSENT, for LIST and MAP: none */      \
     /* Numbers. */                                                                                 \
     X(ADD_INT, "add-int", VALUE, 2, NOTHING)                                                       \
     X(SUB_INT, "sub-int", VALUE, 2, NOTHING)                                                       \
@@ -70,8 +78,8 @@
     X(CALL, "call", VALUE, N, OVERLOAD)                 /* one overload, kinds certain */          \
     X(CALL_CHECKED, "call-checked", VALUE, N, OVERLOAD) /* one overload, kinds looked at */        \
     X(DISPATCH, "dispatch", VALUE, N, FUNCTION)         /* which overload the kinds decide */      \
-    X(LIST, "list", VALUE, N, SHAPE)                                                               \
-    X(MAP, "map", VALUE, N, SHAPE)                                                                 \
+    X(LIST, "list", VALUE, N, COUNT)                                                               \
+    X(MAP, "map", VALUE, N, COUNT)                                                                 \
     /* What does not evaluate everything. */                                                       \
     X(AND, "and", NODE, 2, NOTHING)                                                                \
     X(OR, "or", NODE, 2, NOTHING)                                                                  \
@@ -83,10 +91,39 @@
     X(MAP_LIST, "map-list", NODE, N, LOOP)                                                         \
     X(TRANSFORM_MAP, "transform-map", NODE, N, LOOP)                                               \
     X(TRANSFORM_ENTRY, "transform-entry", NODE, N, LOOP)                                           \
-    X(OPT_MAP, "opt-map", NODE, 2, LOOP)                                                           \
-    X(OPT_FLAT_MAP, "opt-flat-map", NODE, 2, LOOP)                                                 \
-    /* Jumps and loops: the machine's own. */                                                      \
-    X(RETURN, "return", FLOW, 1, NOTHING)
+    /* Jumps. The left side of && and || stays on the stack while the right one runs: true,        \
+     * false or an error. */                                                                       \
+    X(RETURN, "return", FLOW, 1, NOTHING)                                                          \
+    X(JUMP, "jump", FLOW, 0, TARGET)                                                               \
+    X(JUMP_UNLESS, "jump-unless", FLOW, 1, TARGET)                                                 \
+    X(AND_LEFT, "and-left", FLOW, 1, TARGET) /* false: there */                                    \
+    X(AND_RIGHT, "and-right", FLOW, 2, NOTHING)                                                    \
+    X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: there */                                       \
+    X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
+    /* What several places need: the first that gets there computes it. */                         \
+    X(RECALL, "recall", FLOW, 0, SHARED)                                                           \
+    X(KEEP, "keep", FLOW, 1, NOTHING)                                                              \
+    /* Loops. */                                                                                   \
+    X(LOOP, "loop", FLOW, 1, RANGE)                                                                \
+    X(NEXT, "next", FLOW, 0, TARGET)                                                               \
+    X(SKIP_UNLESS, "skip-unless", FLOW, 1, TARGET) /* a predicate that is false: next */           \
+    X(ALL_STEP, "all-step", FLOW, 1, TARGET)                                                       \
+    X(EXISTS_STEP, "exists-step", FLOW, 1, TARGET)                                                 \
+    X(COUNT_STEP, "count-step", FLOW, 1, TARGET)                                                   \
+    X(FILTER_STEP, "filter-step", FLOW, 1, TARGET)                                                 \
+    X(LIST_STEP, "list-step", FLOW, 1, TARGET)                                                     \
+    X(MAP_STEP, "map-step", FLOW, 1, TARGET)                                                       \
+    X(ENTRY_STEP, "entry-step", FLOW, 1, TARGET)                                                   \
+    X(ALL_END, "all-end", FLOW, 0, NOTHING)                                                        \
+    X(EXISTS_END, "exists-end", FLOW, 0, NOTHING)                                                  \
+    X(COUNT_END, "count-end", FLOW, 0, NOTHING)                                                    \
+    X(LIST_END, "list-end", FLOW, 0, NOTHING)                                                      \
+    X(MAP_END, "map-end", FLOW, 0, NOTHING)                                                        \
+    /* Two in one. */                                                                              \
+    X(VARIABLE_FIELD, "variable-field", FLOW, 0, FIELD)                                            \
+    X(TEST_VARIABLE_FIELD, "test-variable-field", FLOW, 0, FIELD)                                  \
+    X(EXPECT, "expect", FLOW, 1, NOTHING) /* a value of the kind that was declared */              \
+    X(TRACE, "trace", FLOW, 0, NODE)
 
 typedef enum CelOp {
 #define X(name, text, class, arguments, immediate) OP_##name,
@@ -94,3 +131,34 @@ typedef enum CelOp {
 #undef X
         OP_N,
 } CelOp;
+
+/* What is known of an operation. */
+typedef enum CelOpClass { CEL_OP_VALUE, CEL_OP_NODE, CEL_OP_FLOW } CelOpClass;
+
+typedef enum CelImmediate {
+    CEL_IMM_NOTHING,
+    CEL_IMM_CONSTANT,
+    CEL_IMM_SLOT,     /* of a variable */
+    CEL_IMM_LOCAL,    /* 2 × level, + 1 for the second variable */
+    CEL_IMM_FIELD,    /* number of a record's field */
+    CEL_IMM_SET,      /* a prepared set */
+    CEL_IMM_OVERLOAD, /* one */
+    CEL_IMM_FUNCTION, /* several */
+    CEL_IMM_COUNT,    /* of arguments */
+    CEL_IMM_LOOP,     /* its level and shape: CelLoopShape */
+    CEL_IMM_TARGET,   /* where to go on */
+    CEL_IMM_SHARED,   /* a part of the code that others recall */
+    CEL_IMM_RANGE,    /* a loop of the code */
+    CEL_IMM_NODE,     /* of the graph */
+} CelImmediate;
+
+#define CEL_OP_N_ARGS UINT8_MAX /* "N": as many as it says */
+
+typedef struct CelOpInfo {
+    const char *text;
+    uint8_t class; /* CelOpClass */
+    uint8_t n_args;
+    uint8_t immediate; /* CelImmediate */
+} CelOpInfo;
+
+extern const CelOpInfo cel_ops[OP_N];

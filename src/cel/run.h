@@ -32,6 +32,8 @@ struct CelRun {
     RegexPool *regexes;    /* what patterns learned in earlier runs of this thread; may be NULL */
     CelTrace *trace;       /* NULL: nobody wants to know */
     const CelError *limit; /* why the run is over: out of fuel or memory */
+    CelError over;         /* room for that error, as there may be no memory for one: it lives as
+                              long as the run does */
 };
 
 #define CEL_RUN(in_arena) ((CelRun){.arena = (in_arena), .fuel = CEL_FUEL_DEFAULT})
@@ -47,12 +49,16 @@ static inline bool cel_charge(CelRun *run, uint64_t n) {
     return true;
 }
 
+/* Looking at as many bytes is part of the instruction and costs nothing more. */
+#define CEL_FREE_BYTES 64
+
 /* The same for @bytes copied, compared or searched. */
 static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
 
-/* An error value; the text is copied. Never fails: without memory it is the limit's. */
+/* An error value. Never fails: without memory it is the limit's. @format is a literal; what it
+ * is filled with is copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same with a hint. */
@@ -60,6 +66,9 @@ CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
 
 /* "no such overload": what every function says to kinds it does not take. */
 CelValue cel_no_overload(CelRun *run);
+
+/* "no such key: zone", with the hint on has() and optional access. */
+CelValue cel_no_such_key(CelRun *run, CelValue key);
 
 /* The errors nothing absorbs; they end the run. */
 CelValue cel_exhausted(CelRun *run); /* fuel */
@@ -78,7 +87,7 @@ CelValue cel_make_optional(CelRun *run, CelValue v);
 /* A list of @n uninitialised items to fill, then finish; NULL: return cel_no_memory(). */
 CelValue *cel_list_begin(CelRun *run, size_t n) MUST_CHECK;
 /* The list of the first @n of @items (which may be a part of what begin gave). Works out
- * its depth; an error when it is too deep. */
+ * its depth; an error when it is too deep. Charges one an item, here and for maps. */
 CelValue cel_list_end(CelRun *run, const CelValue *items, size_t n);
 
 /* The same for maps. An error when two keys are equal (1 and 1u are) or a key is of a kind

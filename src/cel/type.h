@@ -49,7 +49,9 @@ struct CelType {
                            param) */
     uint8_t n_params;
     uint8_t depth;
-    uint32_t variable; /* PARAM of the checker: its number */
+    bool is_open;      /* there is a PARAM in it */
+    uint16_t weight;   /* types inside, written out, itself included; CEL_TYPE_WEIGHT_MAX at most */
+    uint32_t variable; /* PARAM: its number in its signature, or the checker's (unify.h) */
     Str name;          /* "int", "list", "net.IP", the record's name, "T" */
     const CelType *const *params;
     const CelRecordType *record;
@@ -82,7 +84,12 @@ struct CelRecordType {
 /* UINT32_MAX: there is none. */
 uint32_t cel_record_find(const CelRecordType *type, Str name);
 
-/* NULL: out of memory, or too deep. */
+/* Parameter @i; dyn for a bare list, map or optional_type. */
+static inline const CelType *cel_type_param(const CelType *type, size_t i) {
+    return i < type->n_params ? type->params[i] : &cel_dyn_type;
+}
+
+/* NULL: out of memory, too deep or too heavy. */
 const CelType *cel_list_of(Arena *arena, const CelType *element) MUST_CHECK;
 const CelType *cel_map_of(Arena *arena, const CelType *key, const CelType *value) MUST_CHECK;
 const CelType *cel_optional_of(Arena *arena, const CelType *inner) MUST_CHECK;
@@ -91,7 +98,16 @@ const CelType *cel_opaque_of(Arena *arena, Str name, const CelType *const *param
     MUST_CHECK;
 const CelType *cel_record_of(Arena *arena, const CelRecordType *record) MUST_CHECK;
 
+const CelType *cel_param_of(Arena *arena, Str name, uint32_t variable) MUST_CHECK;
+
+/* The same kind of type around other parameters, as many as @type has. */
+const CelType *cel_type_with(Arena *arena, const CelType *type, const CelType *const *params)
+    MUST_CHECK;
+
 bool cel_type_equal(const CelType *a, const CelType *b);
+
+/* Whether it is of @kind, or something inside of it is. */
+bool cel_type_contains(const CelType *type, CelTypeKind kind);
 
 /* As above. @is_wire: as the conformance vectors spell it (opaque(optional_type, int)). */
 void cel_type_print(const CelType *type, bool is_wire, Buf *out);

@@ -61,7 +61,8 @@ typedef struct CelRun CelRun;               /* run.h */
 
 struct CelValue {
     uint8_t kind;
-    uint32_t len; /* string, bytes: bytes; timestamp: nanoseconds, 0 to 999,999,999 */
+    uint32_t len; /* string, bytes: bytes; timestamp: nanoseconds, 0 to 999,999,999; optional: the
+                     depth of what it holds (cel_depth) */
     union {
         bool boolean;
         int64_t i; /* int; duration in nanoseconds; timestamp in seconds since 1970 */
@@ -175,17 +176,42 @@ static inline bool cel_is_true(CelValue v) {
     return v.kind == CEL_BOOL && v.boolean;
 }
 
-/* The parts of a list or map, plain or not. @i is within bounds. */
-CelValue cel_list_at(const CelList *list, uint32_t i, CelRun *run);
-CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run);
+/* Lists, maps and optionals inside each other, itself included; 0 for all others. */
+static inline uint32_t cel_depth(CelValue v) {
+    return v.kind == CEL_LIST       ? v.list->depth
+           : v.kind == CEL_MAP      ? v.map->depth
+           : v.kind == CEL_OPTIONAL ? v.len
+                                    : 0;
+}
+
+/* The parts of a list or map, plain or not. @i is within bounds. What a host fetches may be
+ * an error (no memory). */
+static inline CelValue cel_list_at(const CelList *list, uint32_t i, CelRun *run) {
+    return list->items ? list->items[i] : list->at(list, i, run);
+}
+static inline CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run) {
+    return map->entries ? map->entries[i] : map->at(map, i, run);
+}
 
 /* The value under @key, or CEL_ABSENT; also when @key is of a kind that no map has as
  * a key. A double finds a number only when it is a whole one (trap: 1, 1u and 1.0 are one key). */
 CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
 
+/* The key as all its spellings share it: 1u and 1.0 become 1; CEL_ABSENT when no map has
+ * such a key. This is what a host's find() gets. */
+CelValue cel_map_key(CelValue key);
+
+/* Whether two keys are one: 1 and 1u are. */
+bool cel_key_equal(CelValue a, CelValue b);
+
+/* The entries' index (CelMap.index), filled into @index, which has @n_index (a power of two,
+ * more than @n) zeroed places. @n when all keys differ, else the number of the first that
+ * was there before. */
+uint32_t cel_map_fill_index(const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index);
+
 /* ==: values of different kinds are unequal, never an error; numbers compare across
  * kinds by value; NaN equals nothing. Charges the run for what it looks at and says false
- * when that runs dry (the run knows). */
+ * when that runs dry: then run->limit says so. */
 bool cel_equal(CelValue a, CelValue b, CelRun *run);
 
 /* The order of two values. Numbers compare across kinds: range check, then the integer as
@@ -199,8 +225,21 @@ typedef enum CelOrder {
 } CelOrder;
 CelOrder cel_compare(CelValue a, CelValue b);
 
-/* What type(v) gives: `list`, not list(int). Static; never NULL for a value. */
+/* What type(v) gives: `list`, not list(int). Static; never NULL. A record's is made where
+ * it is needed (cel_record_of()); here it is dyn. */
 const CelType *cel_type_of(CelValue v);
+
+/* What the language needs to know of the libraries' own kinds; each library has its own. The
+ * print is a CEL expression: quantity("1Gi"). */
+typedef struct CelOpaque {
+    bool (*equal)(const void *a, const void *b);
+    void (*print)(const void *opaque, Buf *out);
+} CelOpaque;
+extern const CelOpaque cel_quantity_opaque, cel_semver_opaque, cel_ip_opaque, cel_cidr_opaque,
+    cel_url_opaque, cel_format_opaque;
+
+/* NULL: not an opaque kind. */
+const CelOpaque *cel_opaque_of_kind(CelKind kind);
 
 /* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5},
  * timestamp("…"), optional.of(1)); a record by its type and the fields that are set. Cut

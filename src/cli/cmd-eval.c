@@ -25,6 +25,7 @@
 #include "input/file.h"
 #include "input/values.h"
 #include "input/zones.h"
+#include "regex/regex.h"
 #include "yaml/document.h"
 
 #define EVAL_BUDGET ((size_t)256 * 1024 * 1024)
@@ -98,7 +99,7 @@ static int scene_init(Scene *scene) {
 static CelRun scene_run(const Scene *scene, Arena *arena) {
     CelRun run = CEL_RUN(arena);
 
-    run.zones = zones_interface(scene->zones);
+    run.zones = zones_finder(scene->zones);
     run.regexes = scene->regexes;
     return run;
 }
@@ -267,7 +268,7 @@ static int dump(const Settings *settings, const Scene *scene, Str file, Str sour
     const CelOptions *options, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     CelParseOptions parse = {.no_macros = options->no_macros};
-    CelGraph *graph = cel_graph_new(scene->arena);
+    CelGraph *graph = cel_graph_new(scene->arena, scene->arena);
     CelChecked *checked = NULL;
     CelTree *tree = NULL;
     CelCode *code = NULL;

@@ -16,12 +16,13 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/calendar.h"
 #include "base/str.h"
 #include "json/read.h"
 
 /* The first and the last second that can be written: years 1 to 9999. */
-#define TIME_FIRST INT64_C(-62135596800)
-#define TIME_LAST INT64_C(253402300799)
+#define TIME_FIRST CALENDAR_FIRST
+#define TIME_LAST CALENDAR_LAST
 
 /* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or lies
  * outside of TIME_FIRST to TIME_LAST. */

@@ -1,0 +1,186 @@
+#include "base/double.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+
+static void test_print(void **state) {
+    static const struct {
+        double d;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {1, "1"},
+        {-1.5, "-1.5"},
+        {100000, "100000"},
+        {1e6, "1e+06"},
+        {1234567, "1.234567e+06"},
+        {123456789, "1.23456789e+08"},
+        {999999.5, "999999.5"},
+        {1e20, "1e+20"},
+        {1e21, "1e+21"},
+        {1e100, "1e+100"},
+        {0.0001, "0.0001"},
+        {0.00001, "1e-05"},
+        {1e-7, "1e-07"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {0.3, "0.3"},
+        {-4.5e-3, "-0.0045"},
+        {123.456, "123.456"},
+        {9007199254740991.0, "9.007199254740991e+15"},
+        {9007199254740993.0, "9.007199254740992e+15"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {2.2250738585072014e-308, "2.2250738585072014e-308"},
+        {5e-324, "5e-324"},
+        {1.5e-323, "1.5e-323"},
+        {0x1p-44, "5.684341886080802e-14"}, /* the nearest 16 digits are another's */
+        {9.5367431640625e-07, "9.5367431640625e-07"},
+        {0x1p-1022, "2.2250738585072014e-308"},
+        {NAN, "NaN"},
+        {INFINITY, "+Inf"},
+        {-INFINITY, "-Inf"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char text[DOUBLE_TEXT_MAX];
+
+        assert_text(cases[i].text, str_of(text, double_print(cases[i].d, text)), cases[i].text);
+    }
+}
+
+static void test_parse(void **state) {
+    static const struct {
+        const char *text;
+        double d;
+    } cases[] = {
+        {"0", 0},
+        {"-0.0", -0.0},
+        {"+1", 1},
+        {".5", 0.5},
+        {"5.", 5},
+        {"1e5", 1e5},
+        {"1E+5", 1e5},
+        {"12.5e-1", 1.25},
+        {"000000000000000000000000000000000000000001", 1},
+        {"0.000000000000000000000000000000000000001e39", 1},
+        {"1e-400", 0},
+        {"-1e-99999999999999999999", -0.0},
+        {"0e99999999999999999999", 0},
+        {"1.7976931348623157e308", 1.7976931348623157e308},
+        {"1.7976931348623158e308", 1.7976931348623157e308},
+        {"4.9e-324", 5e-324},
+        {"2.4703282292062328e-324", 5e-324}, /* just above the half of it */
+        {"2.4703282292062327e-324", 0},
+        {"9007199254740993", 9007199254740992.0}, /* a tie: to even */
+        {"9007199254740993.00000000000000000000000000001", 9007199254740994.0},
+        {"0x1p3", 8},
+        {"-0x.8p1", -1},
+        {"0X1.fP+4", 31},
+        {"0x1p-1080", 0},
+    };
+    static const char *const wrong[] = {"",
+        "+",
+        "-",
+        ".",
+        "e5",
+        "1e",
+        "1e+",
+        "1.2.3",
+        " 1",
+        "1 ",
+        "1x",
+        "0x",
+        "0x1",
+        "0xp1",
+        "0x1e5",
+        "inf",
+        "nan",
+        "1_0",
+        "--1",
+        "1e5.0",
+        "1f"};
+    double d;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        d = 42;
+        assert_case(cases[i].text, double_parse(str_from_c(cases[i].text), &d, NULL));
+        assert_case(cases[i].text, d == cases[i].d && signbit(d) == signbit(cases[i].d));
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(wrong); i++) {
+        bool overflow = true;
+
+        d = 42;
+        assert_case(wrong[i], !double_parse(str_from_c(wrong[i]), &d, &overflow));
+        assert_case(wrong[i], d == 42 && !overflow);
+    }
+}
+
+static void test_overflow(void **state) {
+    static const char *const cases[] = {
+        "1.7976931348623159e308", "-1e309", "1e99999999999999999999", "0x1p1024"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        bool overflow = false;
+        double d = 42;
+
+        assert_case(cases[i], !double_parse(str_from_c(cases[i]), &d, &overflow) && overflow);
+        assert_case(cases[i], d == 42);
+    }
+}
+
+/* A digit far behind decides a tie, in front of the point and after it. */
+static void test_very_long(void **state) {
+    static char text[100000];
+    double d;
+
+    (void)state;
+    memset(text, '0', sizeof(text));
+    memcpy(text, "9007199254740993.", 17);
+    text[sizeof(text) - 1] = '1';
+    assert_true(double_parse(str_of(text, sizeof(text)), &d, NULL));
+    assert_true(d == 9007199254740994.0);
+    text[sizeof(text) - 1] = '0';
+    assert_true(double_parse(str_of(text, sizeof(text)), &d, NULL));
+    assert_true(d == 9007199254740992.0);
+    text[16] = '0';
+    memcpy(text + sizeof(text) - 7, "e-99900", 7);
+    assert_true(double_parse(str_of(text, sizeof(text)), &d, NULL));
+    assert_true(d == 9007199254740993e77);
+}
+
+/* Every power of two, and its neighbours, reads back. */
+static void test_round_trip(void **state) {
+    (void)state;
+    for (int exponent = -1074; exponent < 1024; exponent++) {
+        double power = ldexp(1, exponent);
+        double around[] = {power, nextafter(power, 0), nextafter(power, INFINITY), power * 1.1};
+
+        for (size_t i = 0; i < ELEMENTS_OF(around); i++) {
+            char text[DOUBLE_TEXT_MAX];
+            Str printed = str_of(text, double_print(around[i], text));
+            double back = -1;
+
+            if (isinf(around[i]))
+                continue;
+            assert_true(double_parse(printed, &back, NULL));
+            assert_true(back == around[i]);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_very_long),
+        cmocka_unit_test(test_round_trip),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

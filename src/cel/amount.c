@@ -1,0 +1,290 @@
+#include "cel/amount.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/*
+ * A sign and 256 bits of nano-units. What a quantity is worth, base/quantity says; only
+ * what is too great for its 128 bits is read again here, digit by digit.
+ *
+ * Two accidents of Kubernetes are not repeated, as its documentation promises otherwise:
+ * whether an amount is an integer depends on the number, not on how it was written
+ * (there 1000m and 1Pi are none), and a double is the nearest one (there 0.3 is
+ * 0.30000000000000004, but 300m is not).
+ */
+
+#define NANO UINT64_C(1000000000)
+
+typedef unsigned __int128 Wide;
+
+static bool is_zero(const CelAmount *amount) {
+    uint64_t bits = 0;
+
+    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++)
+        bits |= amount->limbs[i];
+    return bits == 0;
+}
+
+/* The magnitude times @factor and @addend more. False: it does not fit. */
+static bool multiply_add(CelAmount *amount, uint64_t factor, uint64_t addend) {
+    Wide carry = addend;
+
+    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+        carry += (Wide)amount->limbs[i] * factor;
+        amount->limbs[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    return carry == 0;
+}
+
+/* Divides the magnitude; the remainder. */
+static uint64_t divide(CelAmount *amount, uint64_t divisor) {
+    Wide rest = 0;
+
+    for (size_t i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+        rest = rest << 64 | amount->limbs[i - 1];
+        amount->limbs[i - 1] = (uint64_t)(rest / divisor);
+        rest %= divisor;
+    }
+    return (uint64_t)rest;
+}
+
+/* Divides if that leaves no remainder. */
+static bool divide_exactly(CelAmount *amount, uint64_t divisor) {
+    CelAmount quotient = *amount;
+
+    if (divide(&quotient, divisor) != 0)
+        return false;
+    *amount = quotient;
+    return true;
+}
+
+static int magnitude_cmp(const CelAmount *a, const CelAmount *b) {
+    for (size_t i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+        if (a->limbs[i - 1] != b->limbs[i - 1])
+            return a->limbs[i - 1] < b->limbs[i - 1] ? -1 : 1;
+    }
+    return 0;
+}
+
+static bool magnitude_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+    Wide carry = 0;
+
+    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+        carry += (Wide)a->limbs[i] + b->limbs[i];
+        ret->limbs[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    return carry == 0;
+}
+
+/* @a is not below @b. */
+static void magnitude_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+    uint64_t borrow = 0;
+
+    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+        Wide difference = (Wide)a->limbs[i] - b->limbs[i] - borrow;
+
+        ret->limbs[i] = (uint64_t)difference;
+        borrow = (uint64_t)(difference >> 64) & 1;
+    }
+}
+
+CelAmount cel_amount_from_quantity(Quantity quantity, QuantityFormat format) {
+    Wide magnitude = quantity.nano < 0 ? -(Wide)quantity.nano : (Wide)quantity.nano;
+
+    return (CelAmount){
+        .limbs = {(uint64_t)magnitude, (uint64_t)(magnitude >> 64)},
+        .is_negative = quantity.nano < 0,
+        .format = (uint8_t)format,
+    };
+}
+
+CelAmount cel_amount_from_int(int64_t value) {
+    Quantity quantity = {.nano = (__int128)value * (int64_t)NANO};
+
+    return cel_amount_from_quantity(quantity, QUANTITY_EXPONENT); /* as apimachinery has it */
+}
+
+static unsigned digit_at(const QuantityText *text, size_t i) {
+    const char *at =
+        i < text->whole.len ? text->whole.ptr + i : text->fraction.ptr + (i - text->whole.len);
+
+    return (unsigned)(*at - '0');
+}
+
+/* A decimal amount beyond 128 bits. What lies below nano-units makes one more. */
+static int read_wide(const QuantityText *text, CelAmount *ret) {
+    size_t n_digits = text->whole.len + text->fraction.len, i = 0;
+    int64_t n_nano = (int64_t)text->whole.len + text->exponent + 9; /* digits down to nano */
+    bool is_rounded = false;
+
+    *ret = (CelAmount){.is_negative = text->is_negative, .format = (uint8_t)text->format};
+    for (; (int64_t)i < n_nano; i++) {
+        if (!multiply_add(ret, 10, i < n_digits ? digit_at(text, i) : 0))
+            return CEL_AMOUNT_RANGE;
+    }
+    for (; i < n_digits && !is_rounded; i++)
+        is_rounded = digit_at(text, i) != 0;
+    return is_rounded && !multiply_add(ret, 1, 1) ? CEL_AMOUNT_RANGE : 0;
+}
+
+int cel_amount_parse(Str text, CelAmount *ret) {
+    static const CelAmount one = {.limbs = {NANO}};
+    QuantityText written;
+    Quantity quantity = {0};
+
+    if (!quantity_read(text, &written) || !quantity_parse(text, &quantity))
+        return CEL_AMOUNT_INVALID;
+    if (quantity.nano == QUANTITY_NANO_MAX || quantity.nano == -QUANTITY_NANO_MAX)
+        return read_wide(&written, ret);
+    *ret = cel_amount_from_quantity(quantity, written.format);
+    if (written.format == QUANTITY_BINARY && magnitude_cmp(ret, &one) < 0)
+        ret->format = QUANTITY_DECIMAL; /* apimachinery gives up the family of so little */
+    return 0;
+}
+
+int cel_amount_sign(const CelAmount *amount) {
+    if (is_zero(amount))
+        return 0;
+    return amount->is_negative ? -1 : 1;
+}
+
+int cel_amount_cmp(const CelAmount *a, const CelAmount *b) {
+    if (a->is_negative != b->is_negative)
+        return a->is_negative ? -1 : 1;
+    return a->is_negative ? magnitude_cmp(b, a) : magnitude_cmp(a, b);
+}
+
+bool cel_amount_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+    int order = magnitude_cmp(a, b);
+
+    *ret = (CelAmount){.is_negative = a->is_negative, .format = is_zero(a) ? b->format : a->format};
+    if (a->is_negative == b->is_negative)
+        return magnitude_add(a, b, ret);
+    if (order < 0) {
+        magnitude_sub(b, a, ret);
+        ret->is_negative = b->is_negative;
+        return true;
+    }
+    magnitude_sub(a, b, ret);
+    if (order == 0)
+        ret->is_negative = false;
+    return true;
+}
+
+bool cel_amount_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+    CelAmount negated = *b;
+
+    negated.is_negative = !b->is_negative && !is_zero(b);
+    return cel_amount_add(a, &negated, ret);
+}
+
+bool cel_amount_to_int(const CelAmount *amount, int64_t *ret) {
+    CelAmount whole = *amount;
+    uint64_t limit = (uint64_t)INT64_MAX + (amount->is_negative ? 1 : 0);
+
+    if (!divide_exactly(&whole, NANO))
+        return false;
+    if (whole.limbs[1] != 0 || whole.limbs[2] != 0 || whole.limbs[3] != 0 || whole.limbs[0] > limit)
+        return false;
+    *ret = (int64_t)(amount->is_negative ? -whole.limbs[0] : whole.limbs[0]);
+    return true;
+}
+
+static unsigned bit_length(const CelAmount *amount) {
+    for (unsigned i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+        if (amount->limbs[i - 1] != 0)
+            return i * 64 - (unsigned)__builtin_clzll(amount->limbs[i - 1]);
+    }
+    return 0;
+}
+
+/* The bits of the magnitude from @from on, 128 of them at most; those below 0 are 0. */
+static Wide bits_from(const CelAmount *amount, int from) {
+    Wide bits = 0;
+
+    for (int i = CEL_AMOUNT_LIMBS - 1; i >= 0; i--) {
+        int shift = i * 64 - from;
+
+        if (shift >= 0)
+            bits |= shift < 128 ? (Wide)amount->limbs[i] << shift : 0;
+        else
+            bits |= shift > -64 ? amount->limbs[i] >> -shift : 0;
+    }
+    return bits;
+}
+
+double cel_amount_to_double(const CelAmount *amount) {
+    /* The first 127 bits divided leave 97 or more, of which a double keeps 53: it is enough
+     * to know whether anything not 0 lies behind them. */
+    int from = (int)bit_length(amount) - 127;
+    Wide bits = bits_from(amount, from), quotient = bits / NANO;
+    CelAmount cut = {{0}, false, 0};
+    double magnitude;
+
+    if (is_zero(amount))
+        return 0;
+    for (int i = 0; from > 0 && i < CEL_AMOUNT_LIMBS; i++) {
+        int n_bits = from - i * 64; /* of this limb that were not taken */
+
+        if (n_bits > 0)
+            cut.limbs[i] =
+                n_bits >= 64 ? amount->limbs[i] : amount->limbs[i] & ((UINT64_C(1) << n_bits) - 1);
+    }
+    if (bits % NANO != 0 || !is_zero(&cut))
+        quotient |= 1;
+    magnitude = ldexp((double)quotient, from);
+    return amount->is_negative ? -magnitude : magnitude;
+}
+
+static void print_digits(CelAmount amount, Buf *out) {
+    char digits[80]; /* 2^256 has 78 */
+    size_t at = sizeof(digits);
+
+    do
+        digits[--at] = (char)('0' + (int)divide(&amount, 10));
+    while (!is_zero(&amount));
+    buf_append(out, str_of(digits + at, sizeof(digits) - at));
+}
+
+static void print_binary(CelAmount whole, Buf *out) {
+    static const char *const suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    size_t i = 0;
+
+    while (i + 1 < ELEMENTS_OF(suffixes) && divide_exactly(&whole, 1024))
+        i++;
+    print_digits(whole, out);
+    buf_append(out, str_from_c(suffixes[i]));
+}
+
+static void print_decimal(CelAmount nano, bool is_exponent, Buf *out) {
+    static const char *const suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    size_t i = 0; /* thousands above nano */
+
+    while ((is_exponent || i + 1 < ELEMENTS_OF(suffixes)) && divide_exactly(&nano, 1000))
+        i++;
+    print_digits(nano, out);
+    if (!is_exponent)
+        buf_append(out, str_from_c(suffixes[i]));
+    else if (i != 3)
+        buf_printf(out, "e%d", (int)(3 * i) - 9);
+}
+
+void cel_amount_print(const CelAmount *amount, Buf *out) {
+    static const CelAmount kibi = {.limbs = {1024 * NANO}};
+    CelAmount whole = *amount;
+
+    if (is_zero(amount)) {
+        buf_append_char(out, '0');
+        return;
+    }
+    if (amount->is_negative)
+        buf_append_char(out, '-');
+    if (amount->format == QUANTITY_BINARY && magnitude_cmp(amount, &kibi) >= 0 &&
+        divide_exactly(&whole, NANO))
+        print_binary(whole, out);
+    else
+        print_decimal(*amount, amount->format == QUANTITY_EXPONENT, out);
+}

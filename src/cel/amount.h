@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * Amount: a quantity as expressions compute with it.
+ *
+ * Kubernetes' quantities have as many digits as somebody writes; these have room for 67
+ * before the point, and are exact within that. What is greater is out of range, and that is
+ * said: nothing saturates silently, so two amounts that compare equal are equal. (The one
+ * exception is Kubernetes' own: with a binary suffix an amount is capped at 2^63-1 when
+ * read.)
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/quantity.h"
+#include "base/str.h"
+
+#define CEL_AMOUNT_LIMBS 4
+
+typedef struct CelAmount {
+    uint64_t limbs[CEL_AMOUNT_LIMBS]; /* nano-units without sign, the lowest first */
+    bool is_negative;                 /* never for 0 */
+    uint8_t format;                   /* QuantityFormat */
+} CelAmount;
+
+#define CEL_AMOUNT_INVALID 1 /* no quantity */
+#define CEL_AMOUNT_RANGE 2   /* too great */
+
+/* 0 or one of the two; then @ret is undefined. */
+int cel_amount_parse(Str text, CelAmount *ret) MUST_CHECK;
+
+CelAmount cel_amount_from_int(int64_t value);
+CelAmount cel_amount_from_quantity(Quantity quantity, QuantityFormat format);
+
+/* -1, 0, 1; of the number, whatever its format. */
+int cel_amount_sign(const CelAmount *amount);
+int cel_amount_cmp(const CelAmount *a, const CelAmount *b);
+
+/* False: out of range. The result has the format of @a, of @b when @a is 0. */
+bool cel_amount_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) MUST_CHECK;
+bool cel_amount_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) MUST_CHECK;
+
+/* False: not a whole number, or not within 64 bits. */
+bool cel_amount_to_int(const CelAmount *amount, int64_t *ret);
+
+/* The nearest double; ties to even. */
+double cel_amount_to_double(const CelAmount *amount);
+
+/* In canonical form, as apimachinery writes it: the greatest suffix of its family that leaves
+ * no fraction ("1Gi" for 1024Mi, "1500m" for 1.5); binary ones only from 1Ki on and for
+ * whole numbers, decimal ones otherwise. */
+void cel_amount_print(const CelAmount *amount, Buf *out);

@@ -1,0 +1,578 @@
+/*
+ * One walk over the array, left to right: when a node is reached, the types of its children are
+ * there. A BINDER opens the scope of its variable and the macro's node closes it, so the
+ * scopes are a stack, and nothing recurses.
+ *
+ * Types may contain variables while the walk goes on ([] is a list of something); at the
+ * end they are replaced by what became of them, and what stayed free is dyn.
+ */
+
+#include "cel/check.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/checker.h"
+#include "cel/limits.h"
+
+#define MACRO_CHILDREN_MAX 5 /* range, two binders, predicate, body */
+
+static bool is_macro(const CelNode *node) {
+    return node->kind >= CEL_NODE_ALL;
+}
+
+static uint32_t before(const CelTree *tree, uint32_t node) {
+    return node - tree->nodes[node].size;
+}
+
+/* --- Names and selections --- */
+
+static void check_literal(CelChecker *checker, uint32_t i) {
+    static const CelType *const types[CEL_N_KINDS] = {
+        [CEL_NULL] = &cel_null_type,
+        [CEL_BOOL] = &cel_bool_type,
+        [CEL_INT] = &cel_int_type,
+        [CEL_UINT] = &cel_uint_type,
+        [CEL_DOUBLE] = &cel_double_type,
+        [CEL_STRING] = &cel_string_type,
+        [CEL_BYTES] = &cel_bytes_type,
+    };
+    const CelType *type = types[checker->tree->nodes[i].literal.kind];
+
+    checker->notes[i].type = type ? type : &cel_dyn_type;
+}
+
+/* The type of @node's field in a value of @type, which is no optional. */
+static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType *type) {
+    uint32_t field;
+
+    switch (type->kind) {
+    case CEL_T_MAP:
+        return cel_type_param(type, 1);
+    case CEL_T_RECORD:
+        field = cel_record_find(type->record, checker->tree->nodes[node].name);
+        if (field == UINT32_MAX) {
+            cel_suggest_field(checker, node, type->record);
+            return &cel_error_type;
+        }
+        checker->notes[node].field = field;
+        return type->record->fields[field].type;
+    case CEL_T_PARAM:
+        /* Nothing is known of it yet, and nothing more shall be guessed. */
+        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
+        return &cel_dyn_type;
+    case CEL_T_DYN:
+        return &cel_dyn_type;
+    case CEL_T_ERROR:
+        return &cel_error_type;
+    default:
+        cel_suggest_selection(checker, node, type);
+        return &cel_error_type;
+    }
+}
+
+/* a.b, a.?b and has(a.b). An optional passes its absence on: optional_type(T).b is
+ * optional_type of what T.b is. */
+static void check_select(CelChecker *checker, uint32_t i) {
+    const CelNode *written = &checker->tree->nodes[i];
+    const CelType *operand = cel_checker_type(checker, i - 1), *result;
+    bool is_optional = operand->kind == CEL_T_OPTIONAL;
+
+    result = field_of(checker, i, is_optional ? cel_type_param(operand, 0) : operand);
+    if (is_optional)
+        checker->notes[i].field = UINT32_MAX;
+    if (written->kind == CEL_NODE_TEST)
+        result = &cel_bool_type;
+    else if (result->kind != CEL_T_ERROR && (is_optional || written->kind == CEL_NODE_OPT_SELECT))
+        result = cel_unify_optional(&checker->unify, result);
+    checker->notes[i].type = result;
+}
+
+/* --- Operators that are not calls --- */
+
+static void want_bool(CelChecker *checker, uint32_t node, Str hint) {
+    const CelType *found = checker->notes[node].type;
+
+    if (!cel_unify_fits(&checker->unify, found, &cel_bool_type))
+        cel_suggest_type(checker, node, &cel_bool_type, found, hint);
+}
+
+static void check_logic(CelChecker *checker, uint32_t i) {
+    want_bool(checker, before(checker->tree, i - 1), STR_NULL);
+    want_bool(checker, i - 1, STR_NULL);
+    checker->notes[i].type = &cel_bool_type;
+}
+
+/* As a function (bool, T, T) -> T. */
+static void check_conditional(CelChecker *checker, uint32_t i) {
+    uint32_t otherwise = i - 1, then = before(checker->tree, otherwise);
+    uint32_t condition = before(checker->tree, then);
+    const CelType *branches[] = {checker->notes[then].type, checker->notes[otherwise].type};
+    const CelType *both = cel_unify_fresh(&checker->unify);
+
+    want_bool(checker, condition, STR_NULL);
+    if (cel_unify_fits_all(&checker->unify, branches, (const CelType *[]){both, both}, 2)) {
+        checker->notes[i].type = cel_unify_resolve(&checker->unify, both, false);
+        return;
+    }
+    checker->notes[i].type = &cel_error_type;
+    cel_checker_report_at(checker,
+        i,
+        cel_checker_printf(checker,
+            "no matching overload: both sides of ?: must have one type, not %.*s and %.*s",
+            STR_FMT(cel_checker_type_text(checker, branches[0])),
+            STR_FMT(cel_checker_type_text(checker, branches[1]))),
+        STR("convert one of them, or write dyn(…) around both"));
+}
+
+/* --- Lists, maps and what looks like a record --- */
+
+/* The type of a literal's elements with one more; NULL: it is the first. What does not fit
+ * together is dyn; whether that is allowed is looked at when all is known. */
+static const CelType *join(CelChecker *checker, const CelType *previous, const CelType *next) {
+    if (!previous)
+        return next;
+    if (cel_unify_fits(&checker->unify, previous, next))
+        return cel_unify_general(&checker->unify, previous, next);
+    return &cel_dyn_type;
+}
+
+static const CelType *or_fresh(CelChecker *checker, const CelType *type) {
+    return type ? type : cel_unify_fresh(&checker->unify);
+}
+
+static void check_list(CelChecker *checker, uint32_t i) {
+    uint32_t n = checker->tree->nodes[i].n_children;
+    const CelType *element = NULL;
+
+    cel_tree_children(checker->tree, i, checker->children);
+    for (uint32_t k = 0; k < n; k++)
+        element = join(checker, element, checker->notes[checker->children[k]].type);
+    checker->notes[i].type = cel_unify_list(&checker->unify, or_fresh(checker, element));
+}
+
+static void check_map(CelChecker *checker, uint32_t i) {
+    uint32_t n = checker->tree->nodes[i].n_children;
+    const CelType *key = NULL, *value = NULL;
+
+    cel_tree_children(checker->tree, i, checker->children);
+    for (uint32_t k = 0; k + 1 < n; k += 2) {
+        key = join(checker, key, checker->notes[checker->children[k]].type);
+        value = join(checker, value, checker->notes[checker->children[k + 1]].type);
+    }
+    checker->notes[i].type =
+        cel_unify_map(&checker->unify, or_fresh(checker, key), or_fresh(checker, value));
+}
+
+/* ?x in a list or a map: what the optional holds. */
+static void check_optional(CelChecker *checker, uint32_t i) {
+    const CelType *type = cel_checker_type(checker, i - 1);
+    CelNote *note = &checker->notes[i];
+
+    if (type->kind == CEL_T_OPTIONAL) {
+        note->type = cel_type_param(type, 0);
+        return;
+    }
+    note->type = type;
+    if (type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR)
+        return;
+    if (type->kind == CEL_T_PARAM) {
+        note->type = &cel_dyn_type;
+        return;
+    }
+    note->type = &cel_error_type;
+    cel_suggest_type(checker,
+        i - 1,
+        cel_unify_optional(&checker->unify, type),
+        type,
+        STR("without the ? it is a plain element; optional.of(…) makes one that can be absent"));
+}
+
+static void check_struct(CelChecker *checker, uint32_t i) {
+    const CelNode *written = &checker->tree->nodes[i];
+    bool is_absolute = written->name.len > 0 && written->name.ptr[0] == '.';
+    Str name = str_skip(written->name, is_absolute ? 1 : 0);
+    const CelVariable *type = cel_resolve_variable(checker, name, is_absolute);
+
+    checker->notes[i].type = &cel_error_type;
+    if (!type)
+        cel_checker_report_at(checker,
+            i,
+            cel_checker_printf(checker, "undeclared reference to '%.*s'", STR_FMT(name)),
+            STR("a map is written {'key': value}"));
+    else
+        cel_checker_report_at(checker,
+            i,
+            cel_checker_printf(checker, "'%.*s' is not a message type", STR_FMT(name)),
+            STR("records cannot be made in an expression; a map is written {'key': value}"));
+}
+
+/* --- Macros --- */
+
+/* What one element of a loop's range is: the type of variable @number (0 or 1) of @n. */
+static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned number, unsigned n) {
+    const CelType *type = cel_checker_type(checker, range);
+
+    switch (type->kind) {
+    case CEL_T_LIST:
+        return number == 0 && n == 2 ? &cel_int_type : cel_type_param(type, 0);
+    case CEL_T_MAP:
+        return cel_type_param(type, number);
+    case CEL_T_PARAM:
+        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
+        return &cel_dyn_type;
+    case CEL_T_DYN:
+        return &cel_dyn_type;
+    case CEL_T_ERROR:
+        return &cel_error_type;
+    default:
+        break;
+    }
+    if (number == 0)
+        cel_checker_report_all(checker,
+            range,
+            cel_checker_printf(checker,
+                "expression of type '%.*s' cannot be the range of a macro",
+                STR_FMT(cel_checker_type_text(checker, type))),
+            type->kind == CEL_T_OPTIONAL ? STR("it is optional: .orValue([]), or optMap(x, …)")
+                                         : STR("it must be a list or a map"));
+    return &cel_error_type;
+}
+
+/* What optMap's variable is: the value inside. */
+static const CelType *inside_of(CelChecker *checker, uint32_t node) {
+    const CelType *type = cel_checker_type(checker, node);
+    const CelType *inner = cel_unify_fresh(&checker->unify);
+    const CelType *wanted = cel_unify_optional(&checker->unify, inner);
+
+    if (cel_unify_fits(&checker->unify, type, wanted))
+        return cel_unify_resolve(&checker->unify, inner, type->kind == CEL_T_DYN);
+    cel_suggest_type(checker, node, wanted, type, STR("optional.of(…) makes one"));
+    return &cel_error_type;
+}
+
+static void check_binder(CelChecker *checker, uint32_t i) {
+    const CelNode *nodes = checker->tree->nodes;
+    const CelNode *macro = &nodes[checker->notes[i].binder];
+    unsigned number = nodes[i - 1].kind == CEL_NODE_BINDER ? 1 : 0;
+    uint32_t range = i - 1 - number;
+    uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
+    CelNote *note = &checker->notes[i];
+
+    if (!open) {
+        checker->unify.no_memory = true;
+        return;
+    }
+    *open = i;
+    if (checker->options->no_check)
+        note->type = &cel_dyn_type;
+    else if (macro->kind == CEL_NODE_BIND)
+        note->type = checker->notes[range].type;
+    else if (macro->kind == CEL_NODE_OPT_MAP || macro->kind == CEL_NODE_OPT_FLAT_MAP)
+        note->type = inside_of(checker, range);
+    else
+        note->type = element_of(checker, range, number, macro->n_binders);
+}
+
+/* transformMapEntry: its body is a map, and so is the result. */
+static const CelType *check_entries(CelChecker *checker, uint32_t body) {
+    const CelType *found = checker->notes[body].type;
+    const CelType *key = cel_unify_fresh(&checker->unify),
+                  *value = cel_unify_fresh(&checker->unify);
+    const CelType *wanted = cel_unify_map(&checker->unify, key, value);
+
+    if (!cel_unify_fits(&checker->unify, found, wanted))
+        cel_suggest_type(checker, body, wanted, found, STR("write {key: value}"));
+    return cel_unify_resolve(&checker->unify, wanted, cel_type_contains(found, CEL_T_DYN));
+}
+
+/* As one side of a conditional, with optional.none() as the other. */
+static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
+    const CelType *found = checker->notes[body].type;
+    const CelType *none = cel_unify_optional(&checker->unify, cel_unify_fresh(&checker->unify));
+    const CelType *both = cel_unify_fresh(&checker->unify);
+
+    if (!cel_unify_fits_all(
+            &checker->unify, (const CelType *[]){found, none}, (const CelType *[]){both, both}, 2))
+        cel_suggest_type(checker, body, none, found, STR("optMap() takes any value"));
+    return cel_unify_resolve(&checker->unify, both, false);
+}
+
+static const CelType *macro_result(CelChecker *checker, const CelNode *macro, uint32_t *children) {
+    uint32_t range = children[0], body = children[macro->n_children - 1];
+    const CelType *type = checker->notes[body].type;
+    CelUnify *unify = &checker->unify;
+
+    switch ((CelNodeKind)macro->kind) {
+    case CEL_NODE_FILTER:
+        /* Of a map: its keys. */
+        return cel_unify_list(unify, checker->notes[children[1]].type);
+    case CEL_NODE_MAP_LIST:
+        return cel_unify_list(unify, type);
+    case CEL_NODE_TRANSFORM_MAP: {
+        const CelType *from = cel_checker_type(checker, range);
+        const CelType *key = checker->notes[children[1]].type;
+
+        return from->kind == CEL_T_ERROR ? from : cel_unify_map(unify, key, type);
+    }
+    case CEL_NODE_TRANSFORM_ENTRY:
+        return check_entries(checker, body);
+    case CEL_NODE_OPT_MAP:
+        return cel_unify_optional(unify, type);
+    case CEL_NODE_OPT_FLAT_MAP:
+        return check_flat_map(checker, body);
+    case CEL_NODE_BIND:
+        return type;
+    default:
+        return &cel_bool_type;
+    }
+}
+
+static void check_macro(CelChecker *checker, uint32_t i) {
+    const CelNode *macro = &checker->tree->nodes[i];
+    uint32_t children[MACRO_CHILDREN_MAX];
+
+    checker->scope.n -= macro->n_binders;
+    if (checker->options->no_check) {
+        checker->notes[i].type = &cel_dyn_type;
+        return;
+    }
+    cel_tree_children(checker->tree, i, children);
+    if (macro->has_predicate)
+        want_bool(checker, children[macro->n_children - 2], STR("it says which elements to take"));
+    if (macro->kind <= CEL_NODE_FILTER)
+        want_bool(checker, children[macro->n_children - 1], STR("it is asked of every element"));
+    checker->notes[i].type =
+        cel_unify_resolve(&checker->unify, macro_result(checker, macro, children), false);
+}
+
+/* --- The walk --- */
+
+static void check_typed(CelChecker *checker, uint32_t i) {
+    switch ((CelNodeKind)checker->tree->nodes[i].kind) {
+    case CEL_NODE_LITERAL:
+        check_literal(checker, i);
+        break;
+    case CEL_NODE_SELECT:
+    case CEL_NODE_OPT_SELECT:
+    case CEL_NODE_TEST:
+        check_select(checker, i);
+        break;
+    case CEL_NODE_AND:
+    case CEL_NODE_OR:
+        check_logic(checker, i);
+        break;
+    case CEL_NODE_CONDITIONAL:
+        check_conditional(checker, i);
+        break;
+    case CEL_NODE_OPTIONAL:
+        check_optional(checker, i);
+        break;
+    case CEL_NODE_LIST:
+        check_list(checker, i);
+        break;
+    case CEL_NODE_MAP:
+        check_map(checker, i);
+        break;
+    default:
+        checker->notes[i].type = &cel_dyn_type;
+        break;
+    }
+}
+
+static void check_node(CelChecker *checker, uint32_t i) {
+    const CelNode *written = &checker->tree->nodes[i];
+
+    if (checker->notes[i].ref != CEL_REF_NONE)
+        return; /* part of a name that was settled where it starts */
+    if (written->kind == CEL_NODE_IDENT)
+        cel_resolve_ident(checker, i);
+    else if (written->kind == CEL_NODE_CALL)
+        cel_check_call(checker, i);
+    else if (written->kind == CEL_NODE_BINDER)
+        check_binder(checker, i);
+    else if (written->kind == CEL_NODE_STRUCT)
+        check_struct(checker, i);
+    else if (is_macro(written))
+        check_macro(checker, i);
+    else if (checker->options->no_check)
+        checker->notes[i].type = &cel_dyn_type;
+    else
+        check_typed(checker, i);
+}
+
+/* Tells every BINDER whose it is: it is met before its macro. */
+static void own_binders(CelChecker *checker, uint32_t i) {
+    const CelNode *macro = &checker->tree->nodes[i];
+    uint32_t children[MACRO_CHILDREN_MAX];
+
+    cel_tree_children(checker->tree, i, children);
+    for (unsigned k = 0; k < macro->n_binders; k++)
+        checker->notes[children[1 + k]].binder = i;
+}
+
+static int prepare(CelChecker *checker) {
+    const CelTree *tree = checker->tree;
+    uint32_t most = 1;
+
+    checker->notes = ARENA_ARRAY(checker->arena, CelNote, tree->n_nodes);
+    if (!checker->notes)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        checker->notes[i].field = UINT32_MAX;
+        if (tree->nodes[i].n_children > most)
+            most = tree->nodes[i].n_children;
+        if (is_macro(&tree->nodes[i]))
+            own_binders(checker, i);
+    }
+    checker->children = ARENA_ARRAY(checker->arena, uint32_t, most);
+    checker->name =
+        ARENA_RAW(checker->arena, char, cel_env_container(checker->env).len + tree->source.len + 2);
+    return checker->children && checker->name ? 0 : error_origin(-ENOMEM);
+}
+
+/* --- When all is known --- */
+
+/* Types that are settled for good. Last of all, since a later node can say more of an earlier. */
+static void settle(CelChecker *checker) {
+    const CelTree *tree = checker->tree;
+
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        CelNote *note = &checker->notes[i];
+
+        note->type =
+            note->type ? cel_unify_resolve(&checker->unify, note->type, true) : &cel_dyn_type;
+        if (tree->nodes[i].kind == CEL_NODE_CALL)
+            note->is_exact = !checker->options->no_check && cel_call_is_exact(checker, i);
+    }
+}
+
+static bool is_refused(const CelType *type) {
+    return cel_type_contains(type, CEL_T_ERROR);
+}
+
+/* Every @step-th child from @first on has the type of the first of them. */
+static void want_same(CelChecker *checker, uint32_t n, uint32_t first, uint32_t step, Str hint) {
+    const CelType *wanted = n > first ? checker->notes[checker->children[first]].type : NULL;
+
+    for (uint32_t k = first + step; k < n; k += step) {
+        const CelType *found = checker->notes[checker->children[k]].type;
+
+        if (cel_type_equal(wanted, found) || is_refused(wanted) || is_refused(found))
+            continue;
+        cel_suggest_type(checker, checker->children[k], wanted, found, hint);
+        return;
+    }
+}
+
+/* Literals of one type, as Kubernetes wants them. The arguments of format() are exempt, however
+ * deep inside, and so are lists that macros made. */
+static void check_literals(CelChecker *checker) {
+    const CelTree *tree = checker->tree;
+    uint32_t exempt = UINT32_MAX; /* nodes from here on are inside of format() */
+
+    for (uint32_t i = tree->n_nodes; i-- > 0;) {
+        const CelNode *node = &tree->nodes[i];
+
+        if (node->kind == CEL_NODE_CALL && str_is(node->name, "format") &&
+            (exempt == UINT32_MAX || i < exempt))
+            exempt = i + 1 - node->size;
+        if (exempt != UINT32_MAX && i >= exempt)
+            continue;
+        if (node->kind == CEL_NODE_LIST && !node->is_mixed) {
+            cel_tree_children(tree, i, checker->children);
+            want_same(checker,
+                node->n_children,
+                0,
+                1,
+                STR("the elements of a list have one type; or write dyn(…) around each"));
+        } else if (node->kind == CEL_NODE_MAP) {
+            cel_tree_children(tree, i, checker->children);
+            want_same(checker,
+                node->n_children,
+                0,
+                2,
+                STR("the keys of a map have one type; or write dyn(…) around each"));
+            want_same(checker,
+                node->n_children,
+                1,
+                2,
+                STR("the values of a map have one type; or write dyn(…) around each"));
+        }
+    }
+}
+
+static void check_expected(CelChecker *checker) {
+    uint32_t root = checker->tree->n_nodes - 1;
+    const CelType *want = checker->options->expect, *found = checker->notes[root].type;
+
+    if (!want || checker->options->no_check || cel_unify_fits(&checker->unify, found, want))
+        return;
+    cel_checker_report_all(checker,
+        root,
+        cel_checker_printf(checker,
+            "the result must be %.*s, it is %.*s",
+            STR_FMT(cel_checker_type_text(checker, want)),
+            STR_FMT(cel_checker_type_text(checker, found))),
+        found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
+                                      : STR_NULL);
+}
+
+/* 1: reported, and over; 0: go on. */
+static int check_bounds(CelChecker *checker, uint32_t node) {
+    if (checker->unify.no_memory)
+        return error_origin(-ENOMEM);
+    if (!checker->unify.is_too_large)
+        return 0;
+    cel_checker_report_all(checker,
+        node,
+        STR("the types of this expression are too large to check"),
+        STR("write dyn(…) around what is nested deeply"));
+    return 1;
+}
+
+static int check_all(CelChecker *checker) {
+    uint32_t n = checker->tree->n_nodes;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        check_node(checker, i);
+        r = check_bounds(checker, i);
+    }
+    if (r == 0) {
+        settle(checker);
+        if (!checker->options->no_check && !checker->options->mixed_literals)
+            check_literals(checker);
+        check_expected(checker);
+        r = check_bounds(checker, n - 1);
+    }
+    return r < 0 ? error_trace(r) : 0;
+}
+
+int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
+    DiagList *diags, CelChecked **ret) {
+    CelChecker checker = {.env = env,
+        .tree = tree,
+        .options = options,
+        .arena = arena,
+        .diags = diags,
+        .unify = {.arena = arena}};
+    size_t n_errors = diags->n_errors;
+    CelChecked *checked = ARENA_NEW(arena, CelChecked);
+    int r = checked ? prepare(&checker) : error_origin(-ENOMEM);
+
+    if (r < 0)
+        return error_trace(r);
+    r = check_all(&checker);
+    if (r < 0)
+        return error_trace(r);
+    if (diags->n_errors > n_errors)
+        return CEL_CHECK_REFUSED;
+    *checked = (CelChecked){.env = env, .tree = tree, .notes = checker.notes};
+    *ret = checked;
+    return 0;
+}
+
+const CelType *cel_checked_type(const CelChecked *checked) {
+    return checked->notes[checked->tree->n_nodes - 1].type;
+}

@@ -1,0 +1,85 @@
+#pragma once
+
+/* Checker: what the parts of the check share while it runs. Of this folder's check only. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/vec.h"
+#include "cel/check.h"
+#include "cel/unify.h"
+
+typedef struct CelChecker {
+    const CelEnv *env;
+    const CelTree *tree;
+    const CelOptions *options;
+    Arena *arena;
+    DiagList *diags;
+    CelNote *notes;
+    CelUnify unify;
+    VEC(uint32_t) scope; /* the BINDERs whose macro is open, innermost last */
+    uint32_t *children;  /* room for the children of any node */
+    char *name;          /* room for any dotted name of the source, with the container before it */
+} CelChecker;
+
+/* An error at [@from, @to) of the source; @hint may be empty. */
+void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint);
+
+/* The same at a node: under its operator or name. */
+void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hint);
+
+/* The same under all of its text. */
+void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hint);
+
+/* The type of @node, as far as it is known now. */
+const CelType *cel_checker_type(CelChecker *checker, uint32_t node);
+
+/* Types and source as text for messages; in the arena, never a NULL pointer. */
+Str cel_checker_type_text(CelChecker *checker, const CelType *type);
+Str cel_checker_source(const CelChecker *checker, uint32_t node);
+Str cel_checker_printf(CelChecker *checker, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* resolve.c: names. */
+
+/* An IDENT: what it and the SELECTs after it stand for. */
+void cel_resolve_ident(CelChecker *checker, uint32_t node);
+
+/* All overloads of the function that @name means in the container. */
+size_t cel_resolve_function(
+    CelChecker *checker, Str name, bool is_absolute, const CelOverload *const **ret);
+
+/* The variable or constant that @name means in the container; NULL: none. */
+const CelVariable *cel_resolve_variable(CelChecker *checker, Str name, bool is_absolute);
+
+/* overload.c: calls. */
+
+void cel_check_call(CelChecker *checker, uint32_t node);
+
+/* After the walk: whether the one overload of a CALL gets the kinds of values it wants. */
+bool cel_call_is_exact(CelChecker *checker, uint32_t node);
+
+/* mismatch.c: a call for which no overload fits; its @n_args arguments are the nodes @args (none
+ * are given when there are more than CEL_ARGS_MAX). */
+void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
+    size_t n_overloads, const uint32_t *args, size_t n_args);
+
+/* suggest.c: names that are not declared, and what may have been meant. */
+
+/* A call of a function that is not declared. */
+void cel_suggest_function(CelChecker *checker, uint32_t node);
+
+/* A name that is not declared; @dotted is all of it, with selections. */
+void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted);
+
+/* A field that the record does not have. */
+void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record);
+
+/* A selection from a type that has no fields. */
+void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type);
+
+/* "expected type 'bool' but found 'int'" under all of @node. */
+void cel_suggest_type(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint);

@@ -1,0 +1,136 @@
+/*
+ * Durations are written in seconds, whatever the unit they were read in.
+ *
+ * Printing is exact; cel-go goes through a double and rounds what has more than 15
+ * digits or so.
+ */
+#include "cel/duration.h"
+
+#include "base/calendar.h"
+#include "base/cleanup.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MAX_NS (UINT64_C(1) << 63) /* the most that a negative one can hold */
+
+/* --- reading ---------------------------------------------------------------- */
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Takes digits, maybe none, off the front; false: too many of them. */
+static bool take_whole(Str *text, uint64_t *ret) {
+    uint64_t value = 0;
+    size_t n = 0;
+
+    for (; n < text->len && is_digit(text->ptr[n]); n++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(text->ptr[n] - '0'), &value) || value > MAX_NS)
+            return false;
+    *text = str_skip(*text, n);
+    *ret = value;
+    return true;
+}
+
+/* Digits after the point: @ret / @ret_scale. What does not fit into 63 bits is too small to
+ * matter. */
+static void take_fraction(Str *text, uint64_t *ret, double *ret_scale) {
+    bool is_full = false;
+    size_t n = 0;
+
+    *ret = 0;
+    *ret_scale = 1;
+    for (; n < text->len && is_digit(text->ptr[n]); n++) {
+        uint64_t digit = (uint64_t)(text->ptr[n] - '0');
+
+        is_full |= *ret > (MAX_NS - digit) / 10;
+        if (is_full)
+            continue;
+        *ret = *ret * 10 + digit;
+        *ret_scale *= 10;
+    }
+    *text = str_skip(*text, n);
+}
+
+static bool take_unit(Str *text, uint64_t *ret_ns) {
+    static const struct {
+        Str name;
+        uint64_t ns;
+    } units[] = {
+        {STR("ns"), 1},
+        {STR("us"), 1000},
+        {STR("\u00b5s"), 1000}, /* the micro sign */
+        {STR("\u03bcs"), 1000}, /* the Greek letter */
+        {STR("ms"), 1000000},
+        {STR("s"), SECOND_NS},
+        {STR("m"), 60 * SECOND_NS},
+        {STR("h"), 3600 * SECOND_NS},
+    };
+    size_t n = 0;
+
+    while (n < text->len && text->ptr[n] != '.' && !is_digit(text->ptr[n]))
+        n++;
+    for (size_t i = 0; i < ELEMENTS_OF(units); i++) {
+        if (!str_eq(str_take(*text, n), units[i].name))
+            continue;
+        *text = str_skip(*text, n);
+        *ret_ns = units[i].ns;
+        return true;
+    }
+    return false;
+}
+
+/* One number with its unit: "1.5h". The fraction goes through a double because Go's does,
+ * rounding included. */
+static bool take_part(Str *text, uint64_t *ret_ns) {
+    uint64_t whole, fraction = 0, unit;
+    double scale = 1;
+    size_t before = text->len, n_digits;
+
+    if (!take_whole(text, &whole))
+        return false;
+    n_digits = before - text->len;
+    if (text->len > 0 && text->ptr[0] == '.') {
+        *text = str_skip(*text, 1);
+        before = text->len;
+        take_fraction(text, &fraction, &scale);
+        n_digits += before - text->len;
+    }
+    if (n_digits == 0 || !take_unit(text, &unit) || whole > MAX_NS / unit)
+        return false;
+    *ret_ns = whole * unit + (uint64_t)((double)fraction * ((double)unit / scale));
+    return *ret_ns <= MAX_NS;
+}
+
+bool cel_duration_parse(Str text, int64_t *ret_ns) {
+    bool is_negative = text.len > 0 && text.ptr[0] == '-';
+    uint64_t sum = 0, part;
+
+    if (is_negative || (text.len > 0 && text.ptr[0] == '+'))
+        text = str_skip(text, 1);
+    if (text.len == 0)
+        return false;
+    if (str_is(text, "0"))
+        text = STR_NULL;
+    while (text.len > 0) {
+        if (!take_part(&text, &part) || part > MAX_NS - sum)
+            return false;
+        sum += part;
+    }
+    if (!is_negative && sum == MAX_NS)
+        return false;
+    *ret_ns = is_negative ? (int64_t)(0 - sum) : (int64_t)sum;
+    return true;
+}
+
+/* --- writing ---------------------------------------------------------------- */
+
+void cel_duration_print(int64_t ns, Buf *out) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+
+    if (ns < 0)
+        buf_append_char(out, '-');
+    buf_append_int(out, (int64_t)(size / SECOND_NS));
+    calendar_print_fraction((uint32_t)(size % SECOND_NS), out);
+    buf_append_char(out, 's');
+}

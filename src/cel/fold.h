@@ -1,0 +1,30 @@
+#pragma once
+
+/*
+ * Fold: computing beforehand what is always the same.
+ *
+ * There is no second implementation of anything: a node whose arguments are constants is
+ * emitted and run like any other code, with little fuel. Errors are told, but it is up to
+ * the caller never to fold one: it happens when, and if, a run gets there.
+ */
+
+#include "cel/graph.h"
+
+#define CEL_FOLD_FUEL_MAX 100000 /* units, for all nodes of an expression */
+#define CEL_FOLD_FUEL 2000       /* for one node */
+#define CEL_FOLD_BYTES_MAX 4096  /* of a value; a larger one is computed when needed */
+
+/* What node @number is, whose arguments are all constants: a value; an error; CEL_ABSENT: cannot
+ * be said in advance. Takes from *@fuel what it used. */
+CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);
+
+/* Bytes that a copy of @v takes, or SIZE_MAX when more than @max. What is shared inside
+ * counts as often as it is reached. */
+size_t cel_value_size(CelValue v, size_t max);
+
+/* Whether a library's own kind is in @v: that cannot be copied. */
+bool cel_value_has_opaque(CelValue v);
+
+/* A copy of @v in @arena; the libraries' own kinds, types and records stay where they are.
+ * Recursive, as deep as values are. False: out of memory. */
+bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;

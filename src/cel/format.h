@@ -1,0 +1,37 @@
+#pragma once
+
+/*
+ * Format: the text that string.format() fills in.
+ *
+ * It is read piece by piece: some text, then perhaps a clause (%s, %.3f), for which the
+ * next argument is taken. Whoever checks an expression reads it the same way and knows before
+ * any run which kind of value goes where.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "cel/value.h"
+
+#define CEL_PRECISION_DEFAULT 6
+#define CEL_PRECISION_MAX 1000 /* digits after the point; more is refused */
+
+typedef struct CelFormatPiece {
+    Str text;            /* as it is, before the clause */
+    bool is_clause;      /* an argument is taken, even when the clause is wrong */
+    char clause;         /* s d f e b o x X */
+    uint32_t precision;  /* f, e */
+    const char *problem; /* NULL: the clause is right */
+    Str culprit;         /* what the problem is about; may be empty */
+} CelFormatPiece;
+
+/* Cuts the next piece off the front of @rest. False at the end. After a problem the rest means
+ * nothing. */
+bool cel_format_next(Str *rest, CelFormatPiece *ret);
+
+/* Whether the clause takes such a value (its parts apart: %s of a list takes what %s takes). */
+bool cel_format_takes(char clause, CelKind kind);
+
+/* What is said to a value it does not take: "…, was given " and its type. */
+const char *cel_format_refusal(char clause);

@@ -1,0 +1,109 @@
+/*
+ * Any text that parses, checked in every mode: no crash, no run without end, and what is
+ * promised of the notes holds. The first byte says which mode.
+ */
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "cel/check.h"
+#include "cel/cost.h"
+#include "cel/parse.h"
+
+#define BUDGET ((size_t)256 * 1024 * 1024)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const CelField fields[] = {
+    {.name = STR("name"), .type = &cel_string_type, .max_size = 63},
+    {.name = STR("free"), .type = &cel_int_type},
+    {.name = STR("memory"), .type = &cel_quantity_type},
+};
+static const CelRecordType record = {
+    .name = STR("Node"), .fields = fields, .n_fields = ELEMENTS_OF(fields)};
+
+/* Made once: building it is not what is looked at. */
+static const CelEnv *environment(void) {
+    static CelEnv *env;
+    static const struct {
+        Str name, type;
+    } variables[] = {
+        {STR("node"), STR("Node")},
+        {STR("a"), STR("list(int)")},
+        {STR("m"), STR("map(string, dyn)")},
+        {STR("x"), STR("dyn")},
+        {STR("s"), STR("string")},
+        {STR("o"), STR("optional_type(string)")},
+        {STR("com.example.y"), STR("int")},
+    };
+    Arena *arena;
+
+    if (env)
+        return env;
+    hash_set_key(1);
+    arena = arena_new(BUDGET);
+    assert(arena);
+    env = cel_env_new(arena);
+    assert(env && cel_env_add_record(env, &record) == 0);
+    for (size_t i = 0; i < ELEMENTS_OF(variables); i++) {
+        const CelType *type = cel_type_read(env, variables[i].type, arena);
+        int r = type ? cel_env_add_variable(env, variables[i].name, type, 0, 0, NULL) : -1;
+
+        assert(r == 0);
+    }
+    assert(cel_env_set_container(env, STR("com.example")) == 0);
+    return env;
+}
+
+/* What check.h promises of every node. */
+static void check_notes(const CelChecked *checked) {
+    for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
+        const CelNote *note = &checked->notes[i];
+        const CelNode *node = &checked->tree->nodes[i];
+
+        assert(note->type && !note->type->is_open && !cel_type_contains(note->type, CEL_T_ERROR));
+        if (note->ref == CEL_REF_LOCAL)
+            assert(checked->tree->nodes[note->binder].kind == CEL_NODE_BINDER && note->binder < i);
+        if (note->ref == CEL_REF_VARIABLE || note->ref == CEL_REF_CONSTANT)
+            assert(note->variable);
+        if (note->field != UINT32_MAX)
+            assert(note->field < record.n_fields);
+        if (note->is_exact)
+            assert(note->n_overloads == 1 && node->kind == CEL_NODE_CALL);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    CelParseOptions parse_options = {0};
+    CelOptions options = {0};
+    DiagList diags = DIAG_LIST_IN(arena);
+    CelChecked *checked = NULL;
+    CelTree *tree = NULL;
+    CelCostRange cost;
+    int r;
+
+    if (size == 0 || !arena)
+        return 0;
+    options.no_check = data[0] & 1;
+    options.mixed_literals = data[0] & 2;
+    options.expect = data[0] & 4 ? &cel_bool_type : NULL;
+    if (cel_parse(STR("fuzz"),
+            str_of((const char *)data + 1, size - 1),
+            &parse_options,
+            arena,
+            &diags,
+            &tree) != 0)
+        return 0;
+    r = cel_check(environment(), tree, &options, arena, &diags, &checked);
+    assert(r == 0 || r == CEL_CHECK_REFUSED);
+    assert((r == 0) == (diags.n_errors == 0));
+    if (r != 0)
+        return 0;
+    check_notes(checked);
+    assert(cel_cost_estimate(checked, arena, &cost) == 0 && cost.min <= cost.max);
+    cel_cost_refuse(checked, cost, cost.max / 2, &diags);
+    return 0;
+}

@@ -1,0 +1,101 @@
+/*
+ * Any bytes as an address, a range, a version and a quantity: no crash, and what is taken
+ * reads as the same again when it is written in its canonical form.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cel/amount.h"
+#include "cel/ip.h"
+#include "cel/semver.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_ip(Str text) {
+    CelIp ip, again;
+    CelIpText canonical;
+    const char *why = NULL;
+
+    if (!cel_ip_parse(text, &ip, &why)) {
+        assert(why);
+        return;
+    }
+    canonical = cel_ip_text(&ip);
+    assert(cel_ip_parse(str_from_c(canonical.text), &again, NULL));
+    assert(cel_ip_equal(&ip, &again));
+    assert(strcmp(canonical.text, cel_ip_text(&again).text) == 0);
+    assert(cel_ip_is_unspecified(&ip) + cel_ip_is_loopback(&ip) +
+               cel_ip_is_link_local_multicast(&ip) + cel_ip_is_link_local_unicast(&ip) +
+               cel_ip_is_global_unicast(&ip) <=
+           1);
+}
+
+static void check_cidr(Str text) {
+    CelCidr cidr, masked, again;
+    CelIpText canonical;
+    const char *why = NULL;
+
+    if (!cel_cidr_parse(text, &cidr, &why)) {
+        assert(why);
+        return;
+    }
+    canonical = cel_cidr_text(&cidr);
+    assert(cel_cidr_parse(str_from_c(canonical.text), &again, NULL));
+    assert(cel_cidr_equal(&cidr, &again));
+    masked = cel_cidr_masked(&cidr);
+    again = cel_cidr_masked(&masked);
+    assert(cel_cidr_equal(&masked, &again));
+    assert(cel_cidr_has_cidr(&cidr, &masked) && cel_cidr_has_cidr(&masked, &cidr));
+}
+
+static void check_semver(Str text, bool normalise) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
+    CelSemver version, again;
+    const char *why = NULL;
+
+    if (!cel_semver_parse(text, normalise, &version, &why)) {
+        assert(why);
+        assert(!normalise || !cel_semver_parse(text, /* normalise= */ false, &again, NULL));
+        return;
+    }
+    cel_semver_print(&version, &out);
+    assert(buf_error(&out) == 0);
+    assert(cel_semver_parse(buf_str(&out), /* normalise= */ false, &again, NULL));
+    assert(cel_semver_cmp(&version, &again) == 0);
+    assert(normalise || str_eq(buf_str(&out), text));
+}
+
+static void check_amount(Str text) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
+    CelAmount amount, again, sum;
+    int64_t whole;
+
+    if (cel_amount_parse(text, &amount) != 0)
+        return;
+    cel_amount_print(&amount, &out);
+    assert(cel_amount_parse(buf_str(&out), &again) == 0);
+    assert(cel_amount_cmp(&amount, &again) == 0);
+    if (cel_amount_add(&amount, &again, &sum)) {
+        assert(cel_amount_sub(&sum, &again, &again));
+        assert(cel_amount_cmp(&amount, &again) == 0);
+    }
+    if (cel_amount_to_int(&amount, &whole)) {
+        again = cel_amount_from_int(whole);
+        assert(cel_amount_cmp(&amount, &again) == 0);
+        assert(cel_amount_to_double(&amount) == (double)whole);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    Str text = str_of((const char *)data, size);
+
+    check_ip(text);
+    check_cidr(text);
+    check_semver(text, /* normalise= */ false);
+    check_semver(text, /* normalise= */ true);
+    check_amount(text);
+    return 0;
+}

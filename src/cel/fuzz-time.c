@@ -1,0 +1,63 @@
+/*
+ * Any text as a timestamp and as a duration: no crash, and what is taken is written as
+ * something that reads as the same again. Adding the duration to the timestamp and taking
+ * it away leads back, and so does the difference.
+ */
+
+#include <assert.h>
+
+#include "base/buf.h"
+#include "cel/duration.h"
+#include "cel/timestamp.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_timestamp(int64_t sec, uint32_t nanos) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(64);
+    int64_t again;
+    uint32_t again_nanos;
+
+    assert(cel_timestamp_is_valid(sec) && nanos < 1000000000);
+    cel_timestamp_print(sec, nanos, &out);
+    assert(cel_timestamp_parse(buf_str(&out), &again, &again_nanos));
+    assert(again == sec && again_nanos == nanos);
+}
+
+static void check_duration(int64_t ns) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(64);
+    int64_t again;
+
+    cel_duration_print(ns, &out);
+    assert(cel_duration_parse(buf_str(&out), &again));
+    assert(again == ns);
+}
+
+static void check_sum(int64_t sec, uint32_t nanos, int64_t ns) {
+    int64_t moved = sec, between;
+    uint32_t moved_nanos = nanos;
+
+    if (!cel_timestamp_add(&moved, &moved_nanos, ns)) {
+        assert(moved == sec && moved_nanos == nanos);
+        return;
+    }
+    check_timestamp(moved, moved_nanos);
+    assert(cel_timestamp_difference(moved, moved_nanos, sec, nanos, &between) && between == ns);
+    assert(cel_timestamp_subtract(&moved, &moved_nanos, ns));
+    assert(moved == sec && moved_nanos == nanos);
+}
+
+/* "TIMESTAMP DURATION", or one of them. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    Str rest = str_of((const char *)data, size), part;
+    int64_t sec = 0, ns = 0;
+    uint32_t nanos = 0;
+
+    while (str_split(&rest, ' ', &part)) {
+        if (cel_timestamp_parse(part, &sec, &nanos))
+            check_timestamp(sec, nanos);
+        if (cel_duration_parse(part, &ns))
+            check_duration(ns);
+        check_sum(sec, nanos, ns);
+    }
+    return 0;
+}

@@ -1,0 +1,306 @@
+/*
+ * The graph: nodes in one array, found again by a hash of what they are.
+ *
+ * Equal means the same operation on the same arguments with the same immediate, constant,
+ * overloads and type; where it was written does not count. Since arguments are numbers of
+ * nodes that were made equal before, comparing one level is comparing everything.
+ */
+#include "cel/graph.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define INDEX_FIRST 64 /* places; a power of two */
+
+const CelOpInfo cel_ops[OP_N] = {
+#define N CEL_OP_N_ARGS
+#define X(name, text, class, arguments, immediate)                                                 \
+    [OP_##name] = {text, CEL_OP_##class, arguments, CEL_IMM_##immediate},
+    CEL_OPCODES(X)
+#undef X
+#undef N
+};
+
+struct CelGraph {
+    Arena *arena, *keep;
+    VEC(CelGraphNode) nodes;
+    uint32_t *index; /* open addressing: node + 1; 0: free */
+    uint32_t n_index;
+    bool is_apart; /* nothing is shared */
+};
+
+CelGraph *cel_graph_new(Arena *arena, Arena *keep) {
+    CelGraph *graph = ARENA_NEW(arena, CelGraph);
+
+    if (!graph)
+        return NULL;
+    graph->arena = arena;
+    graph->keep = keep;
+    graph->n_index = INDEX_FIRST;
+    graph->index = ARENA_ARRAY(arena, uint32_t, INDEX_FIRST);
+    return graph->index ? graph : NULL;
+}
+
+void cel_graph_keep_apart(CelGraph *graph, bool is_apart) {
+    graph->is_apart = is_apart;
+}
+
+const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number) {
+    assert(number < graph->nodes.n);
+    return &graph->nodes.items[number];
+}
+
+uint32_t cel_graph_size(const CelGraph *graph) {
+    return (uint32_t)graph->nodes.n;
+}
+
+Arena *cel_graph_arena(const CelGraph *graph) {
+    return graph->arena;
+}
+
+Arena *cel_graph_keep(const CelGraph *graph) {
+    return graph->keep;
+}
+
+/* Constants are one when they are the same bits: 0.0 and -0.0 are two, and so are 1 and 1u.
+ * Lists and maps are one only when they are the same object. */
+static bool same_constant(CelValue a, CelValue b) {
+    if (a.kind != b.kind || a.len != b.len)
+        return false;
+    if (a.kind == CEL_STRING || a.kind == CEL_BYTES)
+        return str_eq(cel_str(a), cel_str(b));
+    return a.kind == CEL_BOOL ? a.boolean == b.boolean : a.u == b.u;
+}
+
+static uint64_t hash_constant(CelValue v) {
+    if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        return hash_str(cel_str(v)) + v.kind;
+    return v.kind == CEL_ABSENT ? 0 : v.kind == CEL_BOOL ? v.boolean : v.u;
+}
+
+static uint64_t hash_node(const CelGraphNode *node) {
+    const uint64_t parts[] = {
+        (uint64_t)node->op << 32 | node->immediate,
+        hash_constant(node->constant) ^ (uint64_t)node->constant.kind << 56,
+        node->n_args > 0
+            ? hash_str(str_of((const char *)node->args, node->n_args * sizeof(uint32_t)))
+            : 0,
+        node->n_overloads > 0 ? (uintptr_t)node->overloads[0] : 0,
+    };
+
+    return hash_str(str_of((const char *)parts, sizeof(parts)));
+}
+
+static bool same_overloads(const CelGraphNode *a, const CelGraphNode *b) {
+    if (a->n_overloads != b->n_overloads)
+        return false;
+    for (size_t i = 0; i < a->n_overloads; i++) {
+        if (a->overloads[i] != b->overloads[i])
+            return false;
+    }
+    return true;
+}
+
+static bool same_node(const CelGraphNode *a, const CelGraphNode *b) {
+    return a->op == b->op && a->immediate == b->immediate && a->n_args == b->n_args &&
+           (a->n_args == 0 || memcmp(a->args, b->args, a->n_args * sizeof(uint32_t)) == 0) &&
+           same_constant(a->constant, b->constant) && same_overloads(a, b) &&
+           cel_type_equal(a->type, b->type);
+}
+
+/* The place of a node like @node, or the free one where it belongs. */
+static uint32_t index_place(const CelGraph *graph, const CelGraphNode *node) {
+    uint32_t mask = graph->n_index - 1, place = (uint32_t)hash_node(node) & mask;
+
+    while (
+        graph->index[place] != 0 && !same_node(&graph->nodes.items[graph->index[place] - 1], node))
+        place = (place + 1) & mask;
+    return place;
+}
+
+static bool index_grow(CelGraph *graph) {
+    uint32_t *old = graph->index, n_old = graph->n_index;
+    uint32_t *index = ARENA_ARRAY(graph->arena, uint32_t, (size_t)n_old * 2);
+
+    if (!index)
+        return false;
+    graph->index = index;
+    graph->n_index = n_old * 2;
+    for (uint32_t i = 0; i < n_old; i++) {
+        if (old[i] != 0)
+            index[index_place(graph, &graph->nodes.items[old[i] - 1])] = old[i];
+    }
+    return true;
+}
+
+bool cel_op_is_loop(uint16_t op) {
+    return op >= OP_ALL && op <= OP_TRANSFORM_ENTRY;
+}
+
+/* What a node reads is what its arguments read; a loop's own variables are nobody's concern
+ * outside of it. */
+static void add_up(const CelGraph *graph, CelGraphNode *node) {
+    uint8_t inside = 0;
+
+    if (node->op == OP_LOCAL)
+        node->levels = (uint8_t)(1u << (node->immediate / 2));
+    if (cel_op_is_loop(node->op))
+        inside = (uint8_t)(1u << (node->immediate & CEL_LOOP_LEVEL));
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        const CelGraphNode *arg = cel_graph_node(graph, node->args[i]);
+
+        node->groups |= arg->groups;
+        node->levels |= i == 0 ? arg->levels : (uint8_t)(arg->levels & ~inside);
+    }
+}
+
+static uint32_t append(CelGraph *graph, const CelGraphNode *node) {
+    CelGraphNode *added = VEC_PUSH(&graph->nodes, graph->arena);
+    uint32_t *args = ARENA_RAW(graph->arena, uint32_t, node->n_args);
+
+    if (!added || !args)
+        return CEL_NO_NODE;
+    *added = *node;
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        args[i] = node->args[i];
+        graph->nodes.items[args[i]].uses++;
+    }
+    added->args = args;
+    added->uses = 0;
+    add_up(graph, added);
+    return (uint32_t)graph->nodes.n - 1;
+}
+
+uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) {
+    uint32_t place, number;
+
+    if (graph->is_apart)
+        return append(graph, node);
+    place = index_place(graph, node);
+    if (graph->index[place] != 0)
+        return graph->index[place] - 1;
+    number = append(graph, node);
+    if (number == CEL_NO_NODE)
+        return CEL_NO_NODE;
+    graph->index[place] = number + 1;
+    if (graph->nodes.n * 2 > graph->n_index && !index_grow(graph))
+        return CEL_NO_NODE;
+    return number;
+}
+
+void cel_graph_use(CelGraph *graph, uint32_t number) {
+    graph->nodes.items[number].uses++;
+}
+
+void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared) {
+    graph->nodes.items[number].prepared = prepared;
+}
+
+void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant) {
+    graph->nodes.items[number].folded = constant + 1;
+}
+
+/* --- for people ------------------------------------------------------------------------ */
+
+#define NAME_WIDTH 16
+#define OPERANDS_WIDTH 40
+#define VALUE_WIDTH 60 /* bytes of a constant that are shown */
+
+static void print_call(const CelGraphNode *node, Buf *out) {
+    buf_append(out, node->overloads[0]->name);
+    if (node->op == OP_DISPATCH)
+        buf_printf(out, " of %zu", node->n_overloads);
+}
+
+static void print_immediate(const CelGraphNode *node, Buf *out) {
+    switch (cel_ops[node->op].immediate) {
+    case CEL_IMM_CONSTANT:
+        cel_value_print(node->constant, NULL, VALUE_WIDTH, out);
+        break;
+    case CEL_IMM_SLOT:
+        buf_append(out, cel_str(node->constant));
+        break;
+    case CEL_IMM_FIELD:
+        buf_printf(out, ".%.*s", STR_FMT(cel_str(node->constant)));
+        break;
+    case CEL_IMM_LOCAL:
+        buf_printf(
+            out, "%s of level %u", node->immediate % 2 ? "second" : "first", node->immediate / 2);
+        break;
+    case CEL_IMM_OVERLOAD:
+    case CEL_IMM_FUNCTION:
+        if (node->n_overloads > 0)
+            print_call(node, out);
+        break;
+    case CEL_IMM_LOOP:
+        buf_printf(out,
+            "level %u%s",
+            node->immediate & CEL_LOOP_LEVEL,
+            node->immediate & CEL_LOOP_PAIRS ? ", pairs" : "");
+        break;
+    default:
+        break;
+    }
+}
+
+static void pad(Buf *out, size_t from, size_t width) {
+    size_t written = out->len - from;
+
+    buf_append_repeat(out, ' ', written < width ? width - written : 1);
+}
+
+static void print_bits(const char *what, uint8_t bits, Buf *out) {
+    if (bits == 0)
+        return;
+    buf_printf(out, "  %s", what);
+    for (unsigned bit = 0; bit < 8; bit++) {
+        if (bits & 1u << bit)
+            buf_printf(out, " %u", bit);
+    }
+}
+
+static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
+    const CelGraphNode *node = cel_graph_node(graph, number);
+    size_t from;
+
+    buf_printf(out, "%%%-4u", number);
+    from = out->len;
+    buf_append(out, str_from_c(cel_ops[node->op].text));
+    pad(out, from, NAME_WIDTH);
+    from = out->len;
+    print_immediate(node, out);
+    for (uint32_t i = 0; i < node->n_args; i++)
+        buf_printf(out, "%s%%%u", out->len > from ? " " : "", node->args[i]);
+    pad(out, from, OPERANDS_WIDTH);
+    cel_type_print(node->type, false, out);
+    pad(out, from, OPERANDS_WIDTH + NAME_WIDTH);
+    buf_printf(out, "uses %u", node->uses);
+    print_bits("groups", node->groups, out);
+    print_bits("levels", node->levels, out);
+    buf_append_char(out, '\n');
+}
+
+void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out) {
+    bool *is_needed = calloc((size_t)root + 1, sizeof(bool));
+
+    if (!is_needed) {
+        out->error = -ENOMEM;
+        return;
+    }
+    is_needed[root] = true;
+    for (uint32_t i = root + 1; i-- > 0;) {
+        const CelGraphNode *node = cel_graph_node(graph, i);
+
+        for (uint32_t k = 0; is_needed[i] && k < node->n_args; k++)
+            is_needed[node->args[k]] = true;
+    }
+    for (uint32_t i = 0; i <= root; i++) {
+        if (is_needed[i])
+            print_node(graph, i, out);
+    }
+    free(is_needed);
+}

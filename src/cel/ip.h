@@ -1,0 +1,58 @@
+#pragma once
+
+/*
+ * Ip: an address of the internet protocol, version 4 or 6, and a range of them (CIDR).
+ *
+ * Strict, as Kubernetes is: four plain decimal numbers without leading zeros, or RFC
+ * 4291's text; no zone ("%eth0"), and no IPv4 address dressed as IPv6 ("::ffff:1.2.3.4").
+ * Written with hexadecimal digits ("::ffff:c0a8:1") the latter is taken for the IPv4 address
+ * it stands for (network_ext/ipv4/ipv4_equals_ipv6), though Kubernetes refuses that too;
+ * never as the start of a range.
+ *
+ * What is written is RFC 5952's form: one text for one address.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef struct CelIp {
+    uint8_t family;    /* 4 or 6 */
+    uint8_t bytes[16]; /* family 4: the first four, the rest 0 */
+} CelIp;
+
+typedef struct CelCidr {
+    CelIp ip; /* as written: bits below the prefix may be set */
+    uint8_t n_bits;
+} CelCidr;
+
+/* A text of one of them, with a NUL after it. */
+#define CEL_IP_TEXT_MAX 50
+typedef struct CelIpText {
+    char text[CEL_IP_TEXT_MAX];
+} CelIpText;
+
+/* False when @text is none; then @ret_why (may be NULL) says why, in a static text. */
+bool cel_ip_parse(Str text, CelIp *ret, const char **ret_why);
+bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why);
+
+CelIpText cel_ip_text(const CelIp *ip);
+CelIpText cel_cidr_text(const CelCidr *cidr);
+
+bool cel_ip_equal(const CelIp *a, const CelIp *b);
+bool cel_cidr_equal(const CelCidr *a, const CelCidr *b); /* 10.0.0.1/8 is not 10.0.0.0/8 */
+
+bool cel_ip_is_unspecified(const CelIp *ip);          /* 0.0.0.0, :: */
+bool cel_ip_is_loopback(const CelIp *ip);             /* 127.0.0.0/8, ::1 */
+bool cel_ip_is_link_local_multicast(const CelIp *ip); /* 224.0.0.0/24, ff?2::/16 */
+bool cel_ip_is_link_local_unicast(const CelIp *ip);   /* 169.254.0.0/16, fe80::/10 */
+/* None of those, not multicast, not 255.255.255.255. Private ranges count as global. */
+bool cel_ip_is_global_unicast(const CelIp *ip);
+
+/* Whether the range has the address, the other range. Never across families. */
+bool cel_cidr_has_ip(const CelCidr *cidr, const CelIp *ip);
+bool cel_cidr_has_cidr(const CelCidr *cidr, const CelCidr *other);
+
+/* With all bits below the prefix 0. */
+CelCidr cel_cidr_masked(const CelCidr *cidr);

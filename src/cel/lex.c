@@ -1,0 +1,477 @@
+/*
+ * The lexer: what the next byte is decides what is read.
+ *
+ * As in cel-go's grammar, the longest token wins: ".5" is a number, also after a name. Only
+ * strings need a closer look, since "r", "b" and "br" in front of a quote are part of
+ * them and are names anywhere else.
+ */
+
+#include "cel/lex.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+enum {
+    LETTER = 1, /* a name starts with it */
+    DIGIT = 2,
+    HEX = 4,
+    SPACE = 8,
+    QUOTABLE = 16, /* between back quotes */
+};
+
+/* Classes of ASCII; everything above has none. */
+static const uint8_t classes[256] = {
+    ['\t'] = SPACE,
+    ['\n'] = SPACE,
+    ['\f'] = SPACE,
+    ['\r'] = SPACE,
+    [' '] = SPACE | QUOTABLE,
+    ['.'] = QUOTABLE,
+    ['-'] = QUOTABLE,
+    ['/'] = QUOTABLE,
+    ['_'] = LETTER | QUOTABLE,
+    ['0' ... '9'] = DIGIT | HEX | QUOTABLE,
+    ['a' ... 'f'] = LETTER | HEX | QUOTABLE,
+    ['g' ... 'z'] = LETTER | QUOTABLE,
+    ['A' ... 'F'] = LETTER | HEX | QUOTABLE,
+    ['G' ... 'Z'] = LETTER | QUOTABLE,
+};
+
+/* The byte at @at, 0 behind the end; a NUL in the text is no token either. */
+static char byte_at(const CelLexer *lexer, size_t at) {
+    return at < lexer->source.len ? lexer->source.ptr[at] : '\0';
+}
+
+static bool is_class(const CelLexer *lexer, size_t at, unsigned class) {
+    return at < lexer->source.len && classes[(unsigned char)lexer->source.ptr[at]] & class;
+}
+
+/* The first offset from @at on whose byte is not of @class. */
+static uint32_t skip_class(const CelLexer *lexer, uint32_t at, unsigned class) {
+    while (is_class(lexer, at, class))
+        at++;
+    return at;
+}
+
+static CelToken token_to(CelLexer *lexer, CelTokenKind kind, uint32_t to) {
+    CelToken token = {.kind = kind, .from = lexer->at, .to = to};
+
+    lexer->at = to;
+    return token;
+}
+
+/* --- spaces and comments ------------------------------------------------- */
+
+static uint32_t line_end(const CelLexer *lexer, uint32_t at) {
+    while (at < lexer->source.len && lexer->source.ptr[at] != '\n')
+        at++;
+    return at;
+}
+
+/* C's comment, which is none of ours: to its end. */
+static uint32_t foreign_comment_end(const CelLexer *lexer, uint32_t at) {
+    for (at += 2; at < lexer->source.len; at++)
+        if (byte_at(lexer, at) == '*' && byte_at(lexer, at + 1) == '/')
+            return at + 2;
+    return at;
+}
+
+static void skip_blank(CelLexer *lexer) {
+    for (;;) {
+        uint32_t at = skip_class(lexer, lexer->at, SPACE);
+        char next = byte_at(lexer, at + 1);
+
+        lexer->at = at;
+        if (byte_at(lexer, at) == '#') {
+            cel_mistake_add(lexer->mistakes,
+                at,
+                at + 1,
+                "a comment starts with // and goes to the end of its line",
+                "'#' does not start a comment");
+            lexer->at = line_end(lexer, at);
+        } else if (byte_at(lexer, at) == '/' && next == '/') {
+            lexer->at = line_end(lexer, at);
+        } else if (byte_at(lexer, at) == '/' && next == '*') {
+            cel_mistake_add(lexer->mistakes,
+                at,
+                at + 2,
+                "a comment starts with // and goes to the end of its line",
+                "'/*' does not start a comment");
+            lexer->at = foreign_comment_end(lexer, at);
+        } else {
+            return;
+        }
+    }
+}
+
+/* --- numbers ------------------------------------------------------------- */
+
+/* Digits and, where there are some, their fraction and exponent. */
+static uint32_t decimal_end(const CelLexer *lexer, CelTokenKind *ret_kind) {
+    uint32_t at = skip_class(lexer, lexer->at, DIGIT), digits;
+
+    *ret_kind = CEL_TOKEN_INT;
+    if (byte_at(lexer, at) == '.' && is_class(lexer, at + 1, DIGIT)) {
+        at = skip_class(lexer, at + 1, DIGIT);
+        *ret_kind = CEL_TOKEN_DOUBLE;
+    }
+    if (byte_at(lexer, at) != 'e' && byte_at(lexer, at) != 'E')
+        return at;
+    digits = at + 1;
+    if (byte_at(lexer, digits) == '+' || byte_at(lexer, digits) == '-')
+        digits++;
+    if (!is_class(lexer, digits, DIGIT))
+        return at;
+    *ret_kind = CEL_TOKEN_DOUBLE;
+    return skip_class(lexer, digits, DIGIT);
+}
+
+static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
+    return byte_at(lexer, at) == '0' && byte_at(lexer, at + 1) == 'x';
+}
+
+/* Letters directly behind the number from lexer->at to @end: no number at all. */
+static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end) {
+    uint32_t from = lexer->at, to = skip_class(lexer, end, LETTER | DIGIT);
+    char tail = byte_at(lexer, end);
+    const char *hint = NULL;
+
+    if (to == end || str_eq(str_of(lexer->source.ptr + end, to - end), STR("in")))
+        return token_to(lexer, kind, end); /* 1in [1] is legal, if not pretty */
+    if (is_hex_start(lexer, from) && end == from + 1)
+        hint = "0x needs at least one digit 0-9 or a-f";
+    else if (tail == 'X')
+        hint = "write 0x with a small x";
+    else if (tail == 'e' || tail == 'E')
+        hint = "an exponent needs digits: 1e3";
+    else if (kind == CEL_TOKEN_DOUBLE && (tail == 'u' || tail == 'U'))
+        hint = "only a whole number can be a uint";
+    else if (tail == '_')
+        hint = "digits are written without '_' between them";
+    cel_mistake_add(lexer->mistakes,
+        from,
+        to,
+        hint,
+        "'%.*s' is not a number",
+        (int)(to - from),
+        lexer->source.ptr + from);
+    return token_to(lexer, CEL_TOKEN_BROKEN, to);
+}
+
+static CelToken lex_number(CelLexer *lexer) {
+    CelTokenKind kind = CEL_TOKEN_INT;
+    uint32_t end;
+
+    if (is_hex_start(lexer, lexer->at) && is_class(lexer, lexer->at + 2, HEX))
+        end = skip_class(lexer, lexer->at + 2, HEX);
+    else
+        end = decimal_end(lexer, &kind);
+    if (kind == CEL_TOKEN_INT && (byte_at(lexer, end) == 'u' || byte_at(lexer, end) == 'U')) {
+        kind = CEL_TOKEN_UINT;
+        end++;
+    }
+    return lex_number_tail(lexer, kind, end);
+}
+
+/* --- text ---------------------------------------------------------------- */
+
+CelQuote cel_quote_of(Str text) {
+    CelQuote quote = {0};
+    char mark;
+
+    if (text.ptr[quote.prefix] == 'b' || text.ptr[quote.prefix] == 'B') {
+        quote.is_bytes = true;
+        quote.prefix++;
+    }
+    if (text.ptr[quote.prefix] == 'r' || text.ptr[quote.prefix] == 'R') {
+        quote.is_raw = true;
+        quote.prefix++;
+    }
+    mark = text.ptr[quote.prefix];
+    quote.is_triple = quote.prefix + 3 <= text.len && text.ptr[quote.prefix + 1] == mark &&
+                      text.ptr[quote.prefix + 2] == mark;
+    quote.prefix += quote.is_triple ? 3 : 1;
+    return quote;
+}
+
+/* How many letters before the quote belong to the literal at @at; UINT32_MAX: it is none. */
+static uint32_t quote_offset(const CelLexer *lexer, uint32_t at) {
+    uint32_t n = 0;
+
+    if (byte_at(lexer, at) == 'b' || byte_at(lexer, at) == 'B')
+        n++;
+    if (byte_at(lexer, at + n) == 'r' || byte_at(lexer, at + n) == 'R')
+        n++;
+    return byte_at(lexer, at + n) == '"' || byte_at(lexer, at + n) == '\'' ? n : UINT32_MAX;
+}
+
+/* Where the literal ends whose content starts at @at, or UINT32_MAX; then @ret_stop is
+ * where to go on. A string in one pair of quotes ends on its line. */
+static uint32_t text_end(
+    const CelLexer *lexer, CelQuote quote, uint32_t at, char mark, uint32_t *ret_stop) {
+    for (; at < lexer->source.len; at++) {
+        char c = lexer->source.ptr[at];
+
+        if (c == '\\' && !quote.is_raw) {
+            if (!quote.is_triple &&
+                (byte_at(lexer, at + 1) == '\n' || byte_at(lexer, at + 1) == '\r'))
+                continue;
+            at++;
+        } else if (c == mark && !quote.is_triple) {
+            return at + 1;
+        } else if (c == mark && byte_at(lexer, at + 1) == mark && byte_at(lexer, at + 2) == mark) {
+            return at + 3;
+        } else if ((c == '\n' || c == '\r') && !quote.is_triple) {
+            break;
+        }
+    }
+    *ret_stop = at < lexer->source.len ? at : (uint32_t)lexer->source.len;
+    return UINT32_MAX;
+}
+
+static CelToken lex_text(CelLexer *lexer, uint32_t letters) {
+    CelQuote quote = cel_quote_of(str_skip(lexer->source, lexer->at));
+    char mark = lexer->source.ptr[lexer->at + letters];
+    uint32_t stop = 0, end = text_end(lexer, quote, lexer->at + quote.prefix, mark, &stop);
+
+    if (end != UINT32_MAX)
+        return token_to(lexer, quote.is_bytes ? CEL_TOKEN_BYTES : CEL_TOKEN_STRING, end);
+    cel_mistake_add(lexer->mistakes,
+        lexer->at,
+        lexer->at + quote.prefix,
+        stop < lexer->source.len ? "text that goes over several lines is written in three quotes"
+                                 : NULL,
+        "the text that starts here has no closing %.*s",
+        quote.is_triple ? 3 : 1,
+        mark == '"' ? "\"\"\"" : "'''");
+    return token_to(lexer, CEL_TOKEN_BROKEN, stop);
+}
+
+static CelToken lex_quoted(CelLexer *lexer) {
+    uint32_t from = lexer->at, end = skip_class(lexer, from + 1, QUOTABLE);
+
+    if (byte_at(lexer, end) == '`' && end > from + 1)
+        return token_to(lexer, CEL_TOKEN_QUOTED, end + 1);
+    if (byte_at(lexer, end) == '`')
+        cel_mistake_add(
+            lexer->mistakes, from, end + 1, NULL, "there is no name between the back quotes");
+    else if (end < lexer->source.len && str_find(str_skip(lexer->source, end), '`') != SIZE_MAX)
+        cel_mistake_add(lexer->mistakes,
+            end,
+            end + 1,
+            "letters, digits, spaces and _ . - / are; index with [\"…\"] for anything else",
+            "this is not allowed in a name between back quotes");
+    else
+        cel_mistake_add(
+            lexer->mistakes, from, from + 1, NULL, "the name that starts here has no closing `");
+    while (end < lexer->source.len && byte_at(lexer, end) != '`' && byte_at(lexer, end) != '\n')
+        end++;
+    return token_to(lexer, CEL_TOKEN_QUOTED, byte_at(lexer, end) == '`' ? end + 1 : end);
+}
+
+/* --- words --------------------------------------------------------------- */
+
+bool cel_word_is_reserved(Str word) {
+    static const Str reserved[] = {
+        STR("as"),
+        STR("break"),
+        STR("const"),
+        STR("continue"),
+        STR("else"),
+        STR("for"),
+        STR("function"),
+        STR("if"),
+        STR("import"),
+        STR("let"),
+        STR("loop"),
+        STR("namespace"),
+        STR("package"),
+        STR("return"),
+        STR("var"),
+        STR("void"),
+        STR("while"),
+    };
+
+    if (word.len < 2 || word.len > 9)
+        return false;
+    for (size_t i = 0; i < ELEMENTS_OF(reserved); i++)
+        if (str_eq(word, reserved[i]))
+            return true;
+    return false;
+}
+
+static CelToken lex_word(CelLexer *lexer) {
+    uint32_t end = skip_class(lexer, lexer->at, LETTER | DIGIT);
+    Str word = str_of(lexer->source.ptr + lexer->at, end - lexer->at);
+    CelTokenKind kind = CEL_TOKEN_IDENT;
+
+    if (str_eq(word, STR("in")))
+        kind = CEL_TOKEN_IN;
+    else if (str_eq(word, STR("true")))
+        kind = CEL_TOKEN_TRUE;
+    else if (str_eq(word, STR("false")))
+        kind = CEL_TOKEN_FALSE;
+    else if (str_eq(word, STR("null")))
+        kind = CEL_TOKEN_NULL;
+    else if (word.len == 2 && (byte_at(lexer, end) == '"' || byte_at(lexer, end) == '\'') &&
+             str_eq_nocase(word, STR("rb"))) {
+        CelToken token;
+
+        cel_mistake_add(lexer->mistakes,
+            lexer->at,
+            end,
+            "write br\"…\"",
+            "the r of raw bytes stands behind the b");
+        lexer->at++;
+        token = lex_text(lexer, 1); /* as bytes; nobody will use its value */
+        return token;
+    }
+    return token_to(lexer, kind, end);
+}
+
+/* --- operators ----------------------------------------------------------- */
+
+/* Longest first. With a hint: not of this language, but what somebody means by it is. */
+static const struct {
+    const char text[4];
+    uint8_t kind;
+    const char *hint;
+} operators[] = {
+    {"!==", CEL_TOKEN_NOT_EQUAL, "write '!='"},
+    {"===", CEL_TOKEN_EQUAL, "write '=='"},
+    {"!=", CEL_TOKEN_NOT_EQUAL, NULL},
+    {"==", CEL_TOKEN_EQUAL, NULL},
+    {"=~", CEL_TOKEN_EQUAL, "a pattern is matched by text.matches(\"…\")"},
+    {"=>", CEL_TOKEN_GREATER_EQUAL, "write '>='"},
+    {"=<", CEL_TOKEN_LESS_EQUAL, "write '<='"},
+    {"=", CEL_TOKEN_EQUAL, "to compare two values write '=='"},
+    {"!", CEL_TOKEN_NOT, NULL},
+    {"<>", CEL_TOKEN_NOT_EQUAL, "write '!='"},
+    {"<=", CEL_TOKEN_LESS_EQUAL, NULL},
+    {"<", CEL_TOKEN_LESS, NULL},
+    {">=", CEL_TOKEN_GREATER_EQUAL, NULL},
+    {">", CEL_TOKEN_GREATER, NULL},
+    {"&&", CEL_TOKEN_AND, NULL},
+    {"&", CEL_TOKEN_AND, "a logical 'and' is written '&&'"},
+    {"||", CEL_TOKEN_OR, NULL},
+    {"|", CEL_TOKEN_OR, "a logical 'or' is written '||'"},
+    {"(", CEL_TOKEN_LPAREN, NULL},
+    {")", CEL_TOKEN_RPAREN, NULL},
+    {"[", CEL_TOKEN_LBRACKET, NULL},
+    {"]", CEL_TOKEN_RBRACKET, NULL},
+    {"{", CEL_TOKEN_LBRACE, NULL},
+    {"}", CEL_TOKEN_RBRACE, NULL},
+    {".", CEL_TOKEN_DOT, NULL},
+    {",", CEL_TOKEN_COMMA, NULL},
+    {":", CEL_TOKEN_COLON, NULL},
+    {"??", CEL_TOKEN_OR, "a value for what is absent is written a.?b.orValue(…)"},
+    {"?", CEL_TOKEN_QUESTION, NULL},
+    {"+", CEL_TOKEN_PLUS, NULL},
+    {"-", CEL_TOKEN_MINUS, NULL},
+    {"**", CEL_TOKEN_STAR, "there is no operator for powers"},
+    {"*", CEL_TOKEN_STAR, NULL},
+    {"/", CEL_TOKEN_SLASH, NULL},
+    {"%", CEL_TOKEN_PERCENT, NULL},
+};
+
+/* False: nothing of the sort. */
+static bool lex_operator(CelLexer *lexer, CelToken *ret) {
+    Str rest = str_skip(lexer->source, lexer->at);
+
+    for (size_t i = 0; i < ELEMENTS_OF(operators); i++) {
+        Str text;
+
+        if (rest.ptr[0] != operators[i].text[0])
+            continue;
+        text = str_from_c(operators[i].text);
+        if (!str_has_prefix(rest, text))
+            continue;
+        *ret = token_to(lexer, (CelTokenKind)operators[i].kind, lexer->at + (uint32_t)text.len);
+        if (operators[i].hint)
+            cel_mistake_add(lexer->mistakes,
+                ret->from,
+                ret->to,
+                operators[i].hint,
+                "there is no operator '%s'",
+                operators[i].text);
+        return true;
+    }
+    return false;
+}
+
+/* “abc”: what a word processor makes of quotes. Taken as text, with all that is in it. */
+static bool lex_curly(CelLexer *lexer, CelToken *ret) {
+    Str rest = str_skip(lexer->source, lexer->at);
+    uint32_t c = 0, end = 0;
+    bool is_double;
+
+    (void)utf8_decode(rest, &c);
+    is_double = c == 0x201c || c == 0x201d;
+    if (!is_double && c != 0x2018 && c != 0x2019)
+        return false;
+    for (size_t at = 3; at + 3 <= rest.len && rest.ptr[at] != '\n' && end == 0; at++)
+        if (memcmp(rest.ptr + at, is_double ? "\xe2\x80\x9d" : "\xe2\x80\x99", 3) == 0)
+            end = (uint32_t)at + 3;
+    cel_mistake_add(lexer->mistakes,
+        lexer->at,
+        lexer->at + 3,
+        "text is written in straight quotes, \"…\" or '…'",
+        "these are not the quotes of an expression");
+    *ret = token_to(lexer, CEL_TOKEN_BROKEN, lexer->at + (end > 0 ? end : 3));
+    return true;
+}
+
+/* Something that is in no expression outside of text: says so, and goes on behind it. */
+static void skip_foreign(CelLexer *lexer) {
+    uint32_t c = 0, from = lexer->at;
+    size_t len = utf8_decode(str_skip(lexer->source, from), &c);
+    const char *hint = NULL;
+
+    lexer->at += len > 0 ? (uint32_t)len : 1;
+    if (c == 0xa0 || c == 0x200b || c == 0xfeff)
+        hint = "it looks like a space or like nothing, but is not";
+    else if (c == ';')
+        hint = "an expression is not ended by anything";
+    if (c == 0)
+        cel_mistake_add(lexer->mistakes, from, lexer->at, NULL, "there is a NUL byte in the text");
+    else if (c < 0x80)
+        cel_mistake_add(lexer->mistakes, from, lexer->at, hint, "'%c' means nothing here", (char)c);
+    else
+        cel_mistake_add(lexer->mistakes,
+            from,
+            lexer->at,
+            hint,
+            "U+%04X means nothing outside of quotes",
+            (unsigned)c);
+}
+
+CelToken cel_lex_next(CelLexer *lexer) {
+    for (;;) {
+        CelToken token;
+        uint32_t letters;
+
+        skip_blank(lexer);
+        if (lexer->at >= lexer->source.len)
+            return token_to(lexer, CEL_TOKEN_END, lexer->at);
+        letters = quote_offset(lexer, lexer->at);
+        if (letters != UINT32_MAX)
+            return lex_text(lexer, letters);
+        if (is_class(lexer, lexer->at, LETTER))
+            return lex_word(lexer);
+        if (is_class(lexer, lexer->at, DIGIT) ||
+            (byte_at(lexer, lexer->at) == '.' && is_class(lexer, lexer->at + 1, DIGIT)))
+            return lex_number(lexer);
+        if (byte_at(lexer, lexer->at) == '`')
+            return lex_quoted(lexer);
+        if (lex_operator(lexer, &token) || lex_curly(lexer, &token))
+            return token;
+        skip_foreign(lexer);
+    }
+}
+
+Str cel_token_text(const CelLexer *lexer, CelToken token) {
+    Str text = str_of(lexer->source.ptr + token.from, token.to - token.from);
+
+    return token.kind == CEL_TOKEN_QUOTED && text.len >= 2 ? str_of(text.ptr + 1, text.len - 2)
+                                                           : text;
+}

@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Lex: text to tokens, one at a time.
+ *
+ * A token is a kind and two offsets; nothing is copied and nothing is allocated. What a
+ * literal means is read later (literal.h), when it is known where it stands: the minus of
+ * -9223372036854775808 is a token of its own.
+ *
+ * The lexer knows what people write by habit from other languages: '=' for '==', '&' for
+ * '&&'. It says so and gives the token that was meant, so that the parser can go on.
+ */
+
+#include <stdint.h>
+
+#include "base/str.h"
+#include "cel/mistake.h"
+
+typedef enum CelTokenKind {
+    CEL_TOKEN_END,
+    CEL_TOKEN_IDENT,
+    CEL_TOKEN_QUOTED, /* `a-b`; only after a dot or as a field */
+    CEL_TOKEN_INT,
+    CEL_TOKEN_UINT,
+    CEL_TOKEN_DOUBLE,
+    CEL_TOKEN_STRING,
+    CEL_TOKEN_BYTES,
+    CEL_TOKEN_TRUE,
+    CEL_TOKEN_FALSE,
+    CEL_TOKEN_NULL,
+    CEL_TOKEN_BROKEN, /* a literal that is not one; said already */
+    CEL_TOKEN_LPAREN,
+    CEL_TOKEN_RPAREN,
+    CEL_TOKEN_LBRACKET,
+    CEL_TOKEN_RBRACKET,
+    CEL_TOKEN_LBRACE,
+    CEL_TOKEN_RBRACE,
+    CEL_TOKEN_DOT,
+    CEL_TOKEN_COMMA,
+    CEL_TOKEN_COLON,
+    CEL_TOKEN_QUESTION,
+    CEL_TOKEN_NOT,
+    /* Operators with two sides, from here on. */
+    CEL_TOKEN_OR,
+    CEL_TOKEN_AND,
+    CEL_TOKEN_LESS,
+    CEL_TOKEN_LESS_EQUAL,
+    CEL_TOKEN_GREATER,
+    CEL_TOKEN_GREATER_EQUAL,
+    CEL_TOKEN_EQUAL,
+    CEL_TOKEN_NOT_EQUAL,
+    CEL_TOKEN_IN,
+    CEL_TOKEN_PLUS,
+    CEL_TOKEN_MINUS,
+    CEL_TOKEN_STAR,
+    CEL_TOKEN_SLASH,
+    CEL_TOKEN_PERCENT,
+    CEL_N_TOKENS,
+} CelTokenKind;
+
+typedef struct CelToken {
+    CelTokenKind kind;
+    uint32_t from, to; /* offsets in the source */
+} CelToken;
+
+typedef struct CelLexer {
+    Str source; /* valid UTF-8 */
+    uint32_t at;
+    CelMistakes *mistakes;
+} CelLexer;
+
+CelToken cel_lex_next(CelLexer *lexer);
+
+/* As it was written; of a QUOTED what is between the quotes. */
+Str cel_token_text(const CelLexer *lexer, CelToken token);
+
+/* A word that cannot be a variable or function: "for". */
+bool cel_word_is_reserved(Str word);
+
+/* The parts of a literal of text, for who reads it. */
+typedef struct CelQuote {
+    bool is_bytes, is_raw, is_triple;
+    uint32_t prefix; /* bytes before the content: b, r and the quotes */
+} CelQuote;
+
+/* @text is a STRING or BYTES token. */
+CelQuote cel_quote_of(Str text);

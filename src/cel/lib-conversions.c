@@ -1,0 +1,205 @@
+/*
+ * Conversions: a type's name, called. Those from and to times are in lib-time.c.
+ *
+ * What does not fit is an error, never the nearest value: uint(-1), int(1e99),
+ * double("1e400"), string(b"\xff"). Only fractions are cut: int(-1.9) is -1.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/double.h"
+#include "base/utf8.h"
+#include "cel/library.h"
+#include "cel/number.h"
+#include "cel/operators.h"
+
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+FUNCTION(same) {
+    (void)run;
+    (void)prepared;
+    return args[0];
+}
+
+/* From numbers. */
+
+FUNCTION(int_from_uint) {
+    (void)prepared;
+    return args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run);
+}
+
+FUNCTION(int_from_double) {
+    int64_t i;
+
+    (void)prepared;
+    return cel_number_int_of(args[0].d, &i) ? cel_int(i) : cel_overflow_int(run);
+}
+
+FUNCTION(uint_from_int) {
+    (void)prepared;
+    return args[0].i >= 0 ? cel_uint((uint64_t)args[0].i) : cel_overflow_uint(run);
+}
+
+FUNCTION(uint_from_double) {
+    uint64_t u;
+
+    (void)prepared;
+    return cel_number_uint_of(args[0].d, &u) ? cel_uint(u) : cel_overflow_uint(run);
+}
+
+FUNCTION(double_from_int) {
+    (void)run;
+    (void)prepared;
+    return cel_double((double)args[0].i);
+}
+
+FUNCTION(double_from_uint) {
+    (void)run;
+    (void)prepared;
+    return cel_double((double)args[0].u);
+}
+
+FUNCTION(string_from_bool) {
+    (void)run;
+    (void)prepared;
+    return cel_string(args[0].boolean ? STR("true") : STR("false"));
+}
+
+FUNCTION(string_from_int) {
+    char text[24];
+
+    (void)prepared;
+    return cel_make_string(
+        run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRId64, args[0].i)));
+}
+
+FUNCTION(string_from_uint) {
+    char text[24];
+
+    (void)prepared;
+    return cel_make_string(
+        run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, args[0].u)));
+}
+
+FUNCTION(string_from_double) {
+    char text[DOUBLE_TEXT_MAX];
+
+    (void)prepared;
+    return cel_make_string(run, str_of(text, double_print(args[0].d, text)));
+}
+
+/* From text. */
+
+/* conversions/bool/…: these, in these spellings, and no others. */
+static bool read_bool(Str text, bool *ret) {
+    static const char *const words[2][6] = {
+        {"false", "False", "FALSE", "f", "F", "0"},
+        {"true", "True", "TRUE", "t", "T", "1"},
+    };
+
+    for (size_t yes = 0; yes < 2; yes++) {
+        for (size_t i = 0; i < ELEMENTS_OF(words[yes]); i++) {
+            if (str_is(text, words[yes][i])) {
+                *ret = yes;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+FUNCTION(bool_from_string) {
+    bool b;
+
+    (void)prepared;
+    if (!read_bool(cel_str(args[0]), &b))
+        return cel_fail(run, "type conversion error from 'string' to 'bool'");
+    return cel_bool(b);
+}
+
+FUNCTION(int_from_string) {
+    int64_t i;
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    if (!cel_number_int(cel_str(args[0]), &i))
+        return cel_fail(run, "type conversion error from 'string' to 'int'");
+    return cel_int(i);
+}
+
+FUNCTION(uint_from_string) {
+    uint64_t u;
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    if (!cel_number_uint(cel_str(args[0]), &u))
+        return cel_fail(run, "type conversion error from 'string' to 'uint'");
+    return cel_uint(u);
+}
+
+FUNCTION(double_from_string) {
+    double d;
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, args[0].len))
+        return cel_exhausted(run);
+    if (!cel_number_double(cel_str(args[0]), &d))
+        return cel_fail(run, "type conversion error from 'string' to 'double'");
+    return cel_double(d);
+}
+
+/* A string and its bytes are the same bytes: nothing is copied. */
+FUNCTION(bytes_from_string) {
+    (void)run;
+    (void)prepared;
+    return cel_bytes(cel_str(args[0]));
+}
+
+FUNCTION(string_from_bytes) {
+    Str bytes = cel_str(args[0]);
+
+    (void)prepared;
+    if (!cel_charge_bytes(run, bytes.len))
+        return cel_exhausted(run);
+    if (utf8_valid_length(bytes) != bytes.len)
+        return cel_fail(run, "invalid UTF-8 in bytes, cannot convert to string");
+    return cel_string(bytes);
+}
+
+static const CelOverloadSpec overloads[] = {
+    {"bool", "(bool) -> bool", same},
+    {"bool", "(string) -> bool", bool_from_string},
+    {"int", "(int) -> int", same},
+    {"int", "(uint) -> int", int_from_uint},
+    {"int", "(double) -> int", int_from_double},
+    {"int", "(string) -> int", int_from_string, .cost = CEL_COST_BYTES},
+    {"uint", "(uint) -> uint", same},
+    {"uint", "(int) -> uint", uint_from_int},
+    {"uint", "(double) -> uint", uint_from_double},
+    {"uint", "(string) -> uint", uint_from_string, .cost = CEL_COST_BYTES},
+    {"double", "(double) -> double", same},
+    {"double", "(int) -> double", double_from_int},
+    {"double", "(uint) -> double", double_from_uint},
+    {"double", "(string) -> double", double_from_string, .cost = CEL_COST_BYTES},
+    {"string", "(string) -> string", same, .result_size = CEL_SIZE_FIRST},
+    {"string", "(bool) -> string", string_from_bool},
+    {"string", "(int) -> string", string_from_int},
+    {"string", "(uint) -> string", string_from_uint},
+    {"string", "(double) -> string", string_from_double},
+    {"string",
+        "(bytes) -> string",
+        string_from_bytes,
+        .cost = CEL_COST_BYTES,
+        .result_size = CEL_SIZE_FIRST},
+    {"bytes", "(bytes) -> bytes", same, .result_size = CEL_SIZE_FIRST},
+    {"bytes",
+        "(string) -> bytes",
+        bytes_from_string,
+        .cost = CEL_COST_BYTES,
+        .result_size = CEL_SIZE_FIRST},
+    {"dyn", "(A) -> dyn", same, .result_size = CEL_SIZE_FIRST},
+};
+
+CEL_LIBRARY(cel_conversions_library, "conversions", overloads);

@@ -1,0 +1,205 @@
+/*
+ * The operators, under the names that the parser gives them.
+ *
+ * A type checker that is certain of the kinds takes the machine's instruction (.op); what
+ * stands here is for dyn, where the kinds are known when the value is. Both do what
+ * operators.h says.
+ *
+ * Arithmetic never mixes int, uint and double; comparisons do (1 < 1.5).
+ */
+#include "cel/library.h"
+#include "cel/opcode.h"
+#include "cel/operators.h"
+
+#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
+#define UNARY(op)                                                                                  \
+    FUNCTION(op) {                                                                                 \
+        (void)prepared;                                                                            \
+        return cel_op_##op(run, args[0]);                                                          \
+    }
+#define BINARY(op)                                                                                 \
+    FUNCTION(op) {                                                                                 \
+        (void)prepared;                                                                            \
+        return cel_op_##op(run, args[0], args[1]);                                                 \
+    }
+
+BINARY(add_int)
+BINARY(sub_int)
+BINARY(mul_int)
+BINARY(div_int)
+BINARY(mod_int)
+UNARY(neg_int)
+BINARY(add_uint)
+BINARY(sub_uint)
+BINARY(mul_uint)
+BINARY(div_uint)
+BINARY(mod_uint)
+BINARY(add_double)
+BINARY(sub_double)
+BINARY(mul_double)
+BINARY(div_double)
+UNARY(neg_double)
+BINARY(eq)
+BINARY(ne)
+UNARY(not )
+BINARY(index_list)
+BINARY(index_map)
+BINARY(in_list)
+BINARY(in_map)
+
+/* Joining. */
+
+static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
+    size_t len = (size_t)a.len + b.len;
+    char *text;
+
+    if (a.len == 0 || b.len == 0)
+        return a.len == 0 ? b : a;
+    if (len > UINT32_MAX)
+        return cel_no_memory(run);
+    if (!cel_charge_bytes(run, len))
+        return cel_exhausted(run);
+    text = cel_alloc(run, len);
+    if (!text)
+        return cel_no_memory(run);
+    memcpy(text, a.text, a.len);
+    memcpy(text + a.len, b.text, b.len);
+    return (CelValue){.kind = a.kind, .len = (uint32_t)len, .text = text};
+}
+
+FUNCTION(add_text) {
+    (void)prepared;
+    return join_text(run, args[0], args[1]);
+}
+
+static void copy_items(CelRun *run, const CelList *list, CelValue *out) {
+    for (uint32_t i = 0; i < list->n; i++)
+        out[i] = cel_list_at(list, i, run);
+}
+
+/* The charge is cel_list_end()'s; it comes before the copying so that no list is copied
+ * which could not be paid. */
+FUNCTION(add_list) {
+    const CelList *a = args[0].list, *b = args[1].list;
+    size_t n = (size_t)a->n + b->n;
+    CelValue *items;
+
+    (void)prepared;
+    if (a->n == 0 || b->n == 0)
+        return a->n == 0 ? args[1] : args[0];
+    if ((uint64_t)run->fuel < n)
+        return cel_exhausted(run);
+    items = cel_list_begin(run, n);
+    if (!items)
+        return cel_no_memory(run);
+    copy_items(run, a, items);
+    copy_items(run, b, items + a->n);
+    if (run->limit) /* a host could not fetch one */
+        return (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    return cel_list_end(run, items, n);
+}
+
+/* Order. NaN is UNORDERED: all four are false (trap: `a < b` is not `!(a >= b)`). */
+
+static CelOrder order(CelRun *run, const CelValue *args) {
+    uint32_t len = args[0].len < args[1].len ? args[0].len : args[1].len;
+
+    if ((args[0].kind == CEL_STRING || args[0].kind == CEL_BYTES) && len > CEL_FREE_BYTES &&
+        !cel_charge_bytes(run, len))
+        (void)cel_exhausted(run);
+    return cel_compare(args[0], args[1]);
+}
+
+static CelValue answer(CelRun *run, bool yes) {
+    return !run->limit ? cel_bool(yes) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+}
+
+FUNCTION(less) {
+    CelOrder found = order(run, args);
+
+    (void)prepared;
+    return answer(run, found == CEL_LESS);
+}
+
+FUNCTION(less_or_same) {
+    CelOrder found = order(run, args);
+
+    (void)prepared;
+    return answer(run, found == CEL_LESS || found == CEL_SAME);
+}
+
+FUNCTION(greater) {
+    CelOrder found = order(run, args);
+
+    (void)prepared;
+    return answer(run, found == CEL_GREATER);
+}
+
+FUNCTION(greater_or_same) {
+    CelOrder found = order(run, args);
+
+    (void)prepared;
+    return answer(run, found == CEL_GREATER || found == CEL_SAME);
+}
+
+/* A duration is ordered as the int that it is. */
+#define ORDER(operator, fn, OP)                                                                    \
+    {operator, "(bool, bool) -> bool", fn}, {operator, "(int, int) -> bool", fn, .op = OP##_INT},  \
+        {operator, "(int, uint) -> bool", fn}, {operator, "(int, double) -> bool", fn},            \
+        {operator, "(uint, uint) -> bool", fn}, {operator, "(uint, int) -> bool", fn},             \
+        {operator, "(uint, double) -> bool", fn},                                                  \
+        {operator, "(double, double) -> bool", fn, .op = OP##_DOUBLE},                             \
+        {operator, "(double, int) -> bool", fn}, {operator, "(double, uint) -> bool", fn},         \
+        {operator, "(string, string) -> bool", fn, .cost = CEL_COST_BOTH},                         \
+        {operator, "(bytes, bytes) -> bool", fn, .cost = CEL_COST_BOTH},                           \
+        {operator, "(timestamp, timestamp) -> bool", fn}, {                                        \
+        operator, "(duration, duration) -> bool", fn, .op = OP##_INT                               \
+    }
+
+static const CelOverloadSpec overloads[] = {
+    {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
+    {"_+_", "(uint, uint) -> uint", add_uint, .op = OP_ADD_UINT},
+    {"_+_", "(double, double) -> double", add_double, .op = OP_ADD_DOUBLE},
+    {"_+_",
+        "(string, string) -> string",
+        add_text,
+        .cost = CEL_COST_BOTH,
+        .result_size = CEL_SIZE_SUM},
+    {"_+_",
+        "(bytes, bytes) -> bytes",
+        add_text,
+        .cost = CEL_COST_BOTH,
+        .result_size = CEL_SIZE_SUM},
+    {"_+_",
+        "(list(A), list(A)) -> list(A)",
+        add_list,
+        .cost = CEL_COST_BOTH,
+        .result_size = CEL_SIZE_SUM},
+    {"_-_", "(int, int) -> int", sub_int, .op = OP_SUB_INT},
+    {"_-_", "(uint, uint) -> uint", sub_uint, .op = OP_SUB_UINT},
+    {"_-_", "(double, double) -> double", sub_double, .op = OP_SUB_DOUBLE},
+    {"_*_", "(int, int) -> int", mul_int, .op = OP_MUL_INT},
+    {"_*_", "(uint, uint) -> uint", mul_uint, .op = OP_MUL_UINT},
+    {"_*_", "(double, double) -> double", mul_double, .op = OP_MUL_DOUBLE},
+    {"_/_", "(int, int) -> int", div_int, .op = OP_DIV_INT},
+    {"_/_", "(uint, uint) -> uint", div_uint, .op = OP_DIV_UINT},
+    {"_/_", "(double, double) -> double", div_double, .op = OP_DIV_DOUBLE},
+    {"_%_", "(int, int) -> int", mod_int, .op = OP_MOD_INT},
+    {"_%_", "(uint, uint) -> uint", mod_uint, .op = OP_MOD_UINT},
+    {"-_", "(int) -> int", neg_int, .op = OP_NEG_INT},
+    {"-_", "(double) -> double", neg_double, .op = OP_NEG_DOUBLE},
+    {"!_", "(bool) -> bool", not, .op = OP_NOT},
+    {"_==_", "(A, A) -> bool", eq, .op = OP_EQ, .cost = CEL_COST_BOTH},
+    {"_!=_", "(A, A) -> bool", ne, .op = OP_NE, .cost = CEL_COST_BOTH},
+    ORDER("_<_", less, OP_LT),
+    ORDER("_<=_", less_or_same, OP_LE),
+    ORDER("_>_", greater, OP_GT),
+    ORDER("_>=_", greater_or_same, OP_GE),
+    {"_[_]", "(list(A), int) -> A", index_list, .op = OP_INDEX_LIST, .any_kinds = true},
+    {"_[_]", "(map(A, B), A) -> B", index_map, .op = OP_INDEX_MAP},
+    {"@in", "(A, list(A)) -> bool", in_list, .op = OP_IN_LIST, .cost = CEL_COST_BOTH},
+    {"@in", "(A, map(A, B)) -> bool", in_map, .op = OP_IN_MAP},
+};
+
+CEL_LIBRARY(cel_operators_library, "operators", overloads);

@@ -1,0 +1,889 @@
+/*
+ * The machine: a loop over instructions with a stack of values.
+ *
+ * Instructions whose kinds are certain do not look at them. An instruction that fails leaves
+ * the loop for unwind(), which finds who waits for an error of that place (code.h), and the
+ * loop goes on there; so the usual case pays nothing for errors.
+ *
+ * A part that several places need runs like a subroutine; its value, or its error, is
+ * remembered with the number of the turn of the loop it was computed in. Turns are numbered through
+ * the whole run, so no two are taken for the same.
+ *
+ * Loops lie in a table of the code: since a graph has no cycles, none can be inside
+ * itself. Which of them a LOCAL means is decided by its level: levels[] has the innermost
+ * one of each.
+ */
+#include "cel/machine.h"
+
+#include <stdalign.h>
+
+#include "cel/limits.h"
+#include "cel/operators.h"
+#include "cel/select.h"
+#include "cel/set.h"
+#include "cel/tree.h"
+#include "cel/type.h"
+
+#define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */
+#define BUILDER_FIRST 8    /* elements */
+#define TURN_ALWAYS 1      /* of what reads no loop's variable */
+#define NAMES_MAX 300      /* bytes of the kinds in "no such overload: …" */
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Not wiped on every run: all that is read was written before. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define UNINITIALISED __attribute__((uninitialized))
+#endif
+#endif
+#ifndef UNINITIALISED
+#define UNINITIALISED
+#endif
+
+typedef struct Loop {
+    CelValue locals[2];
+    uint64_t turn;
+    CelValue range;
+    uint32_t i, n;
+    uint8_t level;
+    bool is_pairs;
+    bool is_decided;       /* all(): one was false; exists(): one was true */
+    uint32_t cost;         /* of a turn */
+    const CelError *error; /* all(), exists(): the first one */
+    union {
+        CelValue *items;   /* what map() and filter() build */
+        CelEntry *entries; /* what transformMap() builds */
+    };
+    uint32_t n_built, room;
+    struct Loop *below; /* the one that ran when this one began */
+    struct Loop *outer; /* the one of the same level that this one hides */
+} Loop;
+
+typedef struct Memo {
+    CelValue value; /* or an error */
+    uint64_t turn;  /* 0: nothing yet */
+} Memo;
+
+/* A part that is being computed, and how to go on with who asked. */
+typedef struct Call {
+    uint32_t shared;
+    uint32_t n_loops;
+    uint64_t turn;
+    const CelInstruction *back;
+    CelValue *base;
+} Call;
+
+typedef struct Machine {
+    const CelCode *code;
+    CelRun *run;
+    CelValue *base;      /* of the stack of the part that runs */
+    uint32_t base_loops; /* loops that were open when it began */
+    uint32_t n_loops;    /* open now */
+    Loop *loop;          /* the innermost */
+    Loop *levels[CEL_LOOPS_MAX];
+    Loop *loops;
+    Memo *memos;
+    Call *calls;
+    uint32_t n_calls;
+    uint64_t turn; /* the last one given out */
+} Machine;
+
+/* --- errors ---------------------------------------------------------------------------- */
+
+static uint32_t pc_of(const Machine *m, const CelInstruction *at) {
+    return (uint32_t)(at - m->code->instructions);
+}
+
+/* An error that was just made learns where. */
+static CelValue place_error(const Machine *m, const CelInstruction *at, CelValue v) {
+    CelRun *run = m->run;
+    CelError *placed;
+
+    if (v.error == &run->over) {
+        run->over.at = m->code->positions[pc_of(m, at)];
+        return v;
+    }
+    placed = cel_alloc(run, sizeof(*placed));
+    if (!placed)
+        return cel_no_memory(run);
+    *placed = *v.error;
+    placed->at = m->code->positions[pc_of(m, at)];
+    v.error = placed;
+    return v;
+}
+
+static CelValue no_overload(const Machine *m, const CelInstruction *at) {
+    return place_error(m, at, cel_no_overload(m->run));
+}
+
+static const CelHandler *find_handler(const CelCode *code, uint32_t pc) {
+    for (uint32_t i = 0; i < code->n_handlers; i++) {
+        if (pc >= code->handlers[i].from && pc < code->handlers[i].to)
+            return &code->handlers[i];
+    }
+    return NULL;
+}
+
+/* Everything that has no value now because of @error, up to the one that absorbs it. */
+static void trace_error(const Machine *m, uint32_t pc, const CelHandler *handler, CelValue error) {
+    uint32_t last = handler ? handler->owner : CEL_NO_OWNER;
+
+    if (!m->run->trace || !m->code->owner_of)
+        return;
+    for (uint32_t i = m->code->owner_of[pc]; i != last && i != CEL_NO_OWNER;
+         i = m->code->owners[i].parent)
+        m->run->trace->seen(m->run->trace, m->code->owners[i].node, error);
+}
+
+static void close_loops(Machine *m, uint32_t n) {
+    for (; m->n_loops > n; m->n_loops--) {
+        m->levels[m->loop->level] = m->loop->outer;
+        m->loop = m->loop->below;
+    }
+}
+
+/* Back to who asked for this part; the part remembers its error. */
+static uint32_t leave_part(Machine *m, CelValue error) {
+    const Call *call = &m->calls[--m->n_calls];
+
+    close_loops(m, m->base_loops);
+    m->memos[call->shared] = (Memo){error, call->turn};
+    m->base = call->base;
+    m->base_loops = call->n_loops;
+    return pc_of(m, call->back) - 1;
+}
+
+/* Where to go on after an error at @at: the stack is cut to what is below the handler's
+ * operand, and the error on top of it. NULL: nobody absorbs it. */
+static const CelInstruction *unwind(
+    Machine *m, const CelInstruction *at, CelValue error, CelValue **sp) {
+    uint32_t pc = pc_of(m, at);
+
+    for (;;) {
+        const CelHandler *handler = error.error->is_limit ? NULL : find_handler(m->code, pc);
+
+        trace_error(m, pc, handler, error);
+        if (handler) {
+            close_loops(m, m->base_loops + handler->n_loops);
+            *sp = m->base + handler->height;
+            *(*sp)++ = error;
+            return &m->code->instructions[handler->target];
+        }
+        if (m->n_calls == 0)
+            return NULL;
+        pc = leave_part(m, error);
+    }
+}
+
+/* --- values from outside --------------------------------------------------------------- */
+
+static CelValue not_as_declared(const Machine *m, uint8_t declared, CelValue v) {
+    static const CelType *const types[CEL_N_KINDS] = {
+        [CEL_NULL] = &cel_null_type,
+        [CEL_BOOL] = &cel_bool_type,
+        [CEL_INT] = &cel_int_type,
+        [CEL_UINT] = &cel_uint_type,
+        [CEL_DOUBLE] = &cel_double_type,
+        [CEL_STRING] = &cel_string_type,
+        [CEL_BYTES] = &cel_bytes_type,
+        [CEL_DURATION] = &cel_duration_type,
+        [CEL_TIMESTAMP] = &cel_timestamp_type,
+        [CEL_TYPE] = &cel_type_type,
+        [CEL_LIST] = &cel_list_type,
+        [CEL_MAP] = &cel_map_type,
+        [CEL_OPTIONAL] = &cel_optional_type,
+        [CEL_QUANTITY] = &cel_quantity_type,
+        [CEL_SEMVER] = &cel_semver_type,
+        [CEL_IP] = &cel_ip_type,
+        [CEL_CIDR] = &cel_cidr_type,
+        [CEL_URL] = &cel_url_type,
+        [CEL_FORMAT] = &cel_format_type,
+    };
+    Str want = types[declared] ? types[declared]->name : STR("record");
+    Str have = cel_type_of(v)->name;
+
+    return cel_fail(
+        m->run, "declared as %.*s, but the value is of type %.*s", STR_FMT(want), STR_FMT(have));
+}
+
+static CelValue no_value(const Machine *m, uint32_t slot) {
+    Str name = STR("?");
+
+    for (uint32_t i = 0; i < m->code->n_names; i++) {
+        if (m->code->names[i].slot == slot)
+            name = m->code->names[i].name;
+    }
+    return cel_fail(m->run, "no value for variable '%.*s'", STR_FMT(name));
+}
+
+/* --- calls ----------------------------------------------------------------------------- */
+
+static bool fits(const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    if (callee->n_args != n_args)
+        return false;
+    for (uint32_t i = 0; i < n_args; i++) {
+        if (callee->kinds[i] != CEL_ABSENT && callee->kinds[i] != args[i].kind)
+            return false;
+    }
+    return true;
+}
+
+static void print_kind(CelValue v, Buf *out) {
+    buf_append(out, cel_type_of(v)->name);
+}
+
+static void print_kinds(const CelValue *args, uint32_t n, Buf *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        buf_append(out, i > 0 ? STR(", ") : STR_NULL);
+        print_kind(args[i], out);
+    }
+}
+
+/* !int, int + string, list[string], string.startsWith(int), size(int) */
+static void print_call(const CelCallee *callee, const CelValue *args, uint32_t n_args, Buf *out) {
+    const char *sign = cel_operator_text(str_from_c(callee->name));
+
+    if (sign && n_args == 1) {
+        buf_append(out, str_from_c(sign));
+        print_kind(args[0], out);
+    } else if (sign && n_args == 2) {
+        print_kind(args[0], out);
+        if (sign[0] == '[')
+            buf_append_char(out, '[');
+        else
+            buf_printf(out, " %s ", sign);
+        print_kind(args[1], out);
+        buf_append(out, sign[0] == '[' ? STR("]") : STR_NULL);
+    } else {
+        uint32_t first = callee->is_receiver && n_args > 0;
+
+        print_kinds(args, first, out);
+        buf_printf(out, "%s%s(", first ? "." : "", callee->name);
+        print_kinds(args + first, n_args - first, out);
+        buf_append_char(out, ')');
+    }
+}
+
+static __attribute__((noinline)) CelValue no_such_overload(
+    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(NAMES_MAX);
+
+    print_call(callee, args, n_args, &out);
+    return cel_fail(run, "no such overload: %.*s", STR_FMT(buf_str(&out)));
+}
+
+static CelValue call_checked(
+    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
+    if (!fits(callee, args, n_args) || !callee->fn)
+        return no_such_overload(run, callee, args, n_args);
+    return callee->fn(run, args, callee->prepared);
+}
+
+static CelValue dispatch(
+    CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args) {
+    for (uint32_t i = 0; i < callees->n_candidates; i++) {
+        if (fits(&callees[i], args, n_args) && callees[i].fn)
+            return callees[i].fn(run, args, callees[i].prepared);
+    }
+    return no_such_overload(run, callees, args, n_args);
+}
+
+/* --- building -------------------------------------------------------------------------- */
+
+/* CEL_ABSENT among the elements: an optional that held nothing. */
+static CelValue make_list(CelRun *run, const CelValue *from, uint32_t n) {
+    CelValue *items = cel_list_begin(run, n);
+    uint32_t n_items = 0;
+
+    if (!items)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < n; i++) {
+        if (from[i].kind != CEL_ABSENT)
+            items[n_items++] = from[i];
+    }
+    return cel_list_end(run, items, n_items);
+}
+
+static CelValue make_map(CelRun *run, const CelValue *from, uint32_t n) {
+    CelEntry *entries = cel_map_begin(run, n / 2);
+    uint32_t n_entries = 0;
+
+    if (!entries)
+        return cel_no_memory(run);
+    for (uint32_t i = 0; i < n; i += 2) {
+        if (from[i + 1].kind != CEL_ABSENT)
+            entries[n_entries++] = (CelEntry){from[i], from[i + 1]};
+    }
+    return cel_map_end(run, entries, n_entries);
+}
+
+static CelValue opt_element(CelRun *run, CelValue v) {
+    if (v.kind != CEL_OPTIONAL)
+        return cel_no_overload(run);
+    return v.inner ? *v.inner : cel_absent();
+}
+
+static CelValue opt_get(CelRun *run, CelValue v) {
+    if (v.kind != CEL_OPTIONAL)
+        return cel_no_overload(run);
+    return v.inner ? *v.inner : cel_fail(run, "optional.none() dereference");
+}
+
+static CelValue opt_has(CelRun *run, CelValue v) {
+    return v.kind == CEL_OPTIONAL ? cel_bool(v.inner != NULL) : cel_no_overload(run);
+}
+
+/* Room for one more element of @size bytes in what a loop builds. */
+static bool grow(CelRun *run, Loop *loop, size_t size) {
+    uint32_t room = loop->room ? loop->room * 2 : BUILDER_FIRST;
+    void *items;
+
+    if (loop->n_built < loop->room)
+        return true;
+    if (loop->n_built >= UINT32_MAX / 2)
+        return false;
+    items = cel_alloc(run, room * size);
+    if (!items)
+        return false;
+    if (loop->n_built > 0)
+        memcpy(items, loop->items, loop->n_built * size);
+    loop->items = items;
+    loop->room = room;
+    return true;
+}
+
+static CelValue add_item(CelRun *run, Loop *loop, CelValue v) {
+    if (!grow(run, loop, sizeof(CelValue)))
+        return cel_no_memory(run);
+    loop->items[loop->n_built++] = v;
+    return cel_null();
+}
+
+static CelValue add_entry(CelRun *run, Loop *loop, CelValue key, CelValue v) {
+    if (!grow(run, loop, sizeof(CelEntry)))
+        return cel_no_memory(run);
+    loop->entries[loop->n_built++] = (CelEntry){key, v};
+    return cel_null();
+}
+
+/* transformMapEntry(): all entries of the map that the body gave. */
+static CelValue add_entries(CelRun *run, Loop *loop, CelValue v) {
+    if (v.kind != CEL_MAP)
+        return cel_no_overload(run);
+    if (!cel_charge(run, v.map->n))
+        return cel_exhausted(run);
+    for (uint32_t i = 0; i < v.map->n; i++) {
+        CelEntry entry = cel_map_at(v.map, i, run);
+        CelValue r;
+
+        if (entry.value.kind == CEL_ERROR)
+            return entry.value;
+        r = add_entry(run, loop, entry.key, entry.value);
+        if (r.kind == CEL_ERROR)
+            return r;
+    }
+    return cel_null();
+}
+
+/* --- loops ----------------------------------------------------------------------------- */
+
+static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
+    const CelLoopCode *code = &m->code->loops[number];
+    Loop *loop = &m->loops[number];
+
+    if (range.kind != CEL_LIST && range.kind != CEL_MAP) {
+        Str name = cel_type_of(range)->name;
+
+        return cel_fail(
+            m->run, "no such overload: %.*s is neither a list nor a map", STR_FMT(name));
+    }
+    *loop = (Loop){
+        .range = range,
+        .n = range.kind == CEL_LIST ? range.list->n : range.map->n,
+        .level = code->level,
+        .is_pairs = code->is_pairs,
+        .cost = code->cost,
+        .below = m->loop,
+        .outer = m->levels[code->level],
+    };
+    m->levels[code->level] = loop;
+    m->loop = loop;
+    m->n_loops++;
+    return cel_null();
+}
+
+/* The next element into the loop's variables: a list's element, with its index before it
+ * if there are two; a map's key, and its value. */
+static CelValue load_locals(Machine *m, Loop *loop) {
+    CelRun *run = m->run;
+
+    if (!cel_charge(run, loop->cost))
+        return cel_exhausted(run);
+    if (loop->range.kind == CEL_LIST) {
+        loop->locals[loop->is_pairs] = cel_list_at(loop->range.list, loop->i, run);
+        if (loop->is_pairs)
+            loop->locals[0] = cel_int(loop->i);
+    } else {
+        CelEntry entry = cel_map_at(loop->range.map, loop->i, run);
+
+        loop->locals[0] = entry.key;
+        loop->locals[1] = entry.value;
+    }
+    loop->turn = ++m->turn;
+    loop->i++;
+    if (loop->locals[0].kind == CEL_ERROR)
+        return loop->locals[0];
+    return loop->is_pairs && loop->locals[1].kind == CEL_ERROR ? loop->locals[1] : cel_null();
+}
+
+/* all() that saw a false, exists() that saw a true, does not care about errors. */
+static CelValue loop_verdict(const Loop *loop, bool is_all) {
+    if (!loop->is_decided && loop->error)
+        return (CelValue){.kind = CEL_ERROR, .error = loop->error};
+    return cel_bool(loop->is_decided != is_all);
+}
+
+/* --- the loop -------------------------------------------------------------------------- */
+
+#if defined(__GNUC__) && !defined(CEL_SWITCH)
+#define ON(name) on_##name
+#define GO                                                                                         \
+    do {                                                                                           \
+        at = pc++;                                                                                 \
+        goto *labels[at->op];                                                                      \
+    } while (0)
+#define LABEL_VALUE(name) &&on_##name
+#define LABEL_FLOW(name) &&on_##name
+#define LABEL_NODE(name) &&on_NONE
+#else
+#define ON(name) case OP_##name
+#define GO goto next_instruction
+#endif
+
+#define TOP sp[-1]
+
+/* The result of an operation that may have failed is on top. */
+#define CHECKED                                                                                    \
+    do {                                                                                           \
+        if (UNLIKELY(TOP.kind == CEL_ERROR))                                                       \
+            goto failed;                                                                           \
+        GO;                                                                                        \
+    } while (0)
+
+#define UNARY(name, result)                                                                        \
+    ON(name) : TOP = (result);                                                                     \
+    CHECKED
+
+#define BINARY(name, op)                                                                           \
+    ON(name) : sp--;                                                                               \
+    TOP = op(run, TOP, sp[0]);                                                                     \
+    CHECKED
+
+/* A value that the host gave: of the declared kind, or the run goes no further with it. */
+#define FETCHED(declared)                                                                          \
+    do {                                                                                           \
+        if (UNLIKELY(TOP.kind != (declared) && (declared) != CEL_ABSENT)) {                        \
+            if (TOP.kind != CEL_ERROR)                                                             \
+                TOP = not_as_declared(m, (declared), TOP);                                         \
+            goto failed;                                                                           \
+        }                                                                                          \
+        CHECKED;                                                                                   \
+    } while (0)
+
+static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
+#ifdef LABEL_VALUE
+    static const void *const labels[OP_N] = {
+#define X(name, text, class, arguments, immediate) [OP_##name] = LABEL_##class(name),
+        CEL_OPCODES(X)
+#undef X
+    };
+#endif
+    CelRun *run = m->run;
+    const CelCode *code = m->code;
+    const CelInstruction *const instructions = code->instructions;
+    const CelValue *const constants = code->constants;
+    const CelInstruction *pc = &instructions[code->entry], *at;
+    CelValue v;
+
+#ifdef LABEL_VALUE
+    GO;
+#else
+next_instruction:
+    at = pc++;
+    switch ((CelOp)at->op) {
+#endif
+
+    ON(CONSTANT) : *sp++ = constants[at->b];
+    GO;
+
+    ON(VARIABLE) : *sp++ = variables[at->b];
+    if (UNLIKELY(TOP.kind == CEL_ABSENT)) {
+        TOP = no_value(m, at->b);
+        goto failed;
+    }
+    FETCHED(at->a);
+
+    ON(LOCAL) : *sp++ = m->levels[at->b >> 1]->locals[at->b & 1];
+    FETCHED(at->a);
+
+    ON(FAIL) : *sp++ = cel_fail(run, "%.*s", STR_FMT(cel_str(constants[at->b])));
+    goto failed;
+
+    ON(VARIABLE_FIELD) : v = variables[at->a];
+    if (LIKELY(v.kind == CEL_RECORD && at->b >> 8 < v.record->type->n_fields)) {
+        *sp++ = v.record->type->get(v.record, at->b >> 8, run);
+        if (UNLIKELY(TOP.kind == CEL_ABSENT))
+            TOP = cel_no_such_field(run, v.record, at->b >> 8);
+    } else {
+        *sp++ = v.kind == CEL_ABSENT ? no_value(m, at->a) : cel_field(run, v, at->b >> 8);
+    }
+    FETCHED((uint8_t)at->b);
+
+    ON(TEST_VARIABLE_FIELD) : v = variables[at->a];
+    *sp++ = v.kind == CEL_ABSENT ? no_value(m, at->a) : cel_test_field(run, v, at->b >> 8);
+    CHECKED;
+
+    ON(FIELD) : TOP = cel_field(run, TOP, at->b);
+    FETCHED(at->a);
+
+    ON(SELECT) : TOP = cel_select(run, TOP, constants[at->b]);
+    FETCHED(at->a);
+
+    ON(INDEX_LIST) : sp--;
+    TOP = cel_op_index_list(run, TOP, sp[0]);
+    FETCHED(at->a);
+
+    ON(INDEX_MAP) : sp--;
+    TOP = cel_op_index_map(run, TOP, sp[0]);
+    FETCHED(at->a);
+
+    ON(OPT_GET) : TOP = opt_get(run, TOP);
+    FETCHED(at->a);
+
+    ON(EXPECT) : FETCHED(at->a);
+
+    UNARY(TEST_FIELD, cel_test_field(run, TOP, at->b));
+    UNARY(OPT_FIELD, cel_opt_field(run, TOP, at->b));
+    UNARY(TEST_SELECT, cel_test_select(run, TOP, constants[at->b]));
+    UNARY(OPT_SELECT, cel_opt_select(run, TOP, constants[at->b]));
+    UNARY(OPT_HAS, opt_has(run, TOP));
+    UNARY(OPT_OF, cel_make_optional(run, TOP));
+    UNARY(OPT_ELEMENT, opt_element(run, TOP));
+    BINARY(OPT_INDEX, cel_op_opt_index);
+
+    BINARY(ADD_INT, cel_op_add_int);
+    BINARY(SUB_INT, cel_op_sub_int);
+    BINARY(MUL_INT, cel_op_mul_int);
+    BINARY(DIV_INT, cel_op_div_int);
+    BINARY(MOD_INT, cel_op_mod_int);
+    UNARY(NEG_INT, cel_op_neg_int(run, TOP));
+    BINARY(ADD_UINT, cel_op_add_uint);
+    BINARY(SUB_UINT, cel_op_sub_uint);
+    BINARY(MUL_UINT, cel_op_mul_uint);
+    BINARY(DIV_UINT, cel_op_div_uint);
+    BINARY(MOD_UINT, cel_op_mod_uint);
+    BINARY(ADD_DOUBLE, cel_op_add_double);
+    BINARY(SUB_DOUBLE, cel_op_sub_double);
+    BINARY(MUL_DOUBLE, cel_op_mul_double);
+    BINARY(DIV_DOUBLE, cel_op_div_double);
+    UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP));
+
+    BINARY(EQ, cel_op_eq);
+    BINARY(NE, cel_op_ne);
+    BINARY(EQ_INT, cel_op_eq_int);
+    BINARY(NE_INT, cel_op_ne_int);
+    BINARY(EQ_STRING, cel_op_eq_string);
+    BINARY(NE_STRING, cel_op_ne_string);
+    BINARY(LT_INT, cel_op_lt_int);
+    BINARY(LE_INT, cel_op_le_int);
+    BINARY(GT_INT, cel_op_gt_int);
+    BINARY(GE_INT, cel_op_ge_int);
+    BINARY(LT_DOUBLE, cel_op_lt_double);
+    BINARY(LE_DOUBLE, cel_op_le_double);
+    BINARY(GT_DOUBLE, cel_op_gt_double);
+    BINARY(GE_DOUBLE, cel_op_ge_double);
+    UNARY(NOT, cel_op_not(run, TOP));
+    BINARY(IN_LIST, cel_op_in_list);
+    BINARY(IN_MAP, cel_op_in_map);
+    UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run));
+
+    ON(CALL) : sp -= at->a;
+    sp[0] = code->callees[at->b].fn
+                ? code->callees[at->b].fn(run, sp, code->callees[at->b].prepared)
+                : cel_no_overload(run);
+    sp++;
+    CHECKED;
+
+    ON(CALL_CHECKED) : sp -= at->a;
+    sp[0] = call_checked(run, &code->callees[at->b], sp, at->a);
+    sp++;
+    CHECKED;
+
+    ON(DISPATCH) : sp -= at->a;
+    sp[0] = dispatch(run, &code->callees[at->b], sp, at->a);
+    sp++;
+    CHECKED;
+
+    ON(LIST) : sp -= at->b;
+    sp[0] = make_list(run, sp, at->b);
+    sp++;
+    CHECKED;
+
+    ON(MAP) : sp -= at->b;
+    sp[0] = make_map(run, sp, at->b);
+    sp++;
+    CHECKED;
+
+    ON(JUMP) : pc = &instructions[at->b];
+    GO;
+
+    ON(JUMP_UNLESS) : v = *--sp;
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto not_a_bool;
+    if (!v.boolean)
+        pc = &instructions[at->b];
+    GO;
+
+    /* What is not a bool is an error, and waits like one for the other side. */
+    ON(AND_LEFT) : if (LIKELY(TOP.kind == CEL_BOOL)) {
+        if (!TOP.boolean)
+            pc = &instructions[at->b];
+    }
+    else if (TOP.kind != CEL_ERROR) {
+        TOP = no_overload(m, at);
+    }
+    GO;
+
+    ON(OR_LEFT) : if (LIKELY(TOP.kind == CEL_BOOL)) {
+        if (TOP.boolean)
+            pc = &instructions[at->b];
+    }
+    else if (TOP.kind != CEL_ERROR) {
+        TOP = no_overload(m, at);
+    }
+    GO;
+
+    /* The left side was true (or false, for ||) or is an error: then only a false (a true) on
+     * the right saves it, and of two errors the left one is told. */
+    ON(AND_RIGHT) : v = *--sp;
+    if (LIKELY(v.kind == CEL_BOOL) && (TOP.kind == CEL_BOOL || !v.boolean)) {
+        TOP = v;
+        GO;
+    }
+    goto join;
+
+    ON(OR_RIGHT) : v = *--sp;
+    if (LIKELY(v.kind == CEL_BOOL) && (TOP.kind == CEL_BOOL || v.boolean)) {
+        TOP = v;
+        GO;
+    }
+join:
+    if (TOP.kind != CEL_ERROR)
+        TOP = v.kind == CEL_ERROR ? v : no_overload(m, at);
+    goto failed_before;
+
+    ON(RECALL) : {
+        const CelShared *shared = &code->shared[at->b];
+        uint64_t turn =
+            shared->level == CEL_SHARED_ALWAYS ? TURN_ALWAYS : m->levels[shared->level]->turn;
+
+        if (m->memos[at->b].turn == turn) {
+            *sp++ = m->memos[at->b].value;
+            if (UNLIKELY(run->trace != NULL))
+                run->trace->again(run->trace, shared->node, TOP);
+            if (UNLIKELY(TOP.kind == CEL_ERROR))
+                goto failed_before;
+            GO;
+        }
+        if (UNLIKELY(!cel_charge(run, shared->n_instructions))) {
+            *sp++ = cel_exhausted(run);
+            goto failed;
+        }
+        m->calls[m->n_calls++] = (Call){at->b, m->base_loops, turn, pc, m->base};
+        m->base = sp;
+        m->base_loops = m->n_loops;
+        pc = &instructions[shared->entry];
+        GO;
+    }
+
+    ON(KEEP) : {
+        const Call *call = &m->calls[--m->n_calls];
+
+        m->memos[call->shared] = (Memo){TOP, call->turn};
+        m->base = call->base;
+        m->base_loops = call->n_loops;
+        pc = call->back;
+        GO;
+    }
+
+    ON(LOOP) : TOP = open_loop(m, at->b, TOP);
+    if (UNLIKELY(TOP.kind == CEL_ERROR))
+        goto failed;
+    sp--;
+    GO;
+
+    ON(NEXT) : if (m->loop->i == m->loop->n) {
+        pc = &instructions[at->b];
+        GO;
+    }
+    v = load_locals(m, m->loop);
+    if (UNLIKELY(v.kind == CEL_ERROR))
+        goto step_failed;
+    GO;
+
+    ON(SKIP_UNLESS) : v = *--sp;
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto not_a_bool;
+    if (!v.boolean)
+        pc = &instructions[at->b];
+    GO;
+
+    ON(ALL_STEP) : v = *--sp;
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto absorb;
+    if (!v.boolean)
+        m->loop->is_decided = true;
+    else
+        pc = &instructions[at->b];
+    GO;
+
+    ON(EXISTS_STEP) : v = *--sp;
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto absorb;
+    if (v.boolean)
+        m->loop->is_decided = true;
+    else
+        pc = &instructions[at->b];
+    GO;
+
+absorb:
+    if (v.kind != CEL_ERROR)
+        v = no_overload(m, at);
+    if (!m->loop->error)
+        m->loop->error = v.error;
+    pc = &instructions[at->b];
+    GO;
+
+    ON(COUNT_STEP) : v = *--sp;
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto not_a_bool;
+    m->loop->n_built += v.boolean;
+    pc = &instructions[at->b];
+    GO;
+
+    ON(FILTER_STEP) : v = *--sp;
+    pc = &instructions[at->b];
+    if (UNLIKELY(v.kind != CEL_BOOL))
+        goto not_a_bool;
+    if (!v.boolean)
+        GO;
+    v = add_item(run, m->loop, m->loop->locals[0]);
+    if (UNLIKELY(v.kind == CEL_ERROR))
+        goto step_failed;
+    GO;
+
+    ON(LIST_STEP) : v = add_item(run, m->loop, *--sp);
+    pc = &instructions[at->b];
+    if (UNLIKELY(v.kind == CEL_ERROR))
+        goto step_failed;
+    GO;
+
+    ON(MAP_STEP) : v = add_entry(run, m->loop, m->loop->locals[0], *--sp);
+    pc = &instructions[at->b];
+    if (UNLIKELY(v.kind == CEL_ERROR))
+        goto step_failed;
+    GO;
+
+    ON(ENTRY_STEP) : v = add_entries(run, m->loop, *--sp);
+    pc = &instructions[at->b];
+    if (UNLIKELY(v.kind == CEL_ERROR))
+        goto step_failed;
+    GO;
+
+    ON(ALL_END) : *sp++ = loop_verdict(m->loop, true);
+    close_loops(m, m->n_loops - 1);
+    if (UNLIKELY(TOP.kind == CEL_ERROR))
+        goto failed_before;
+    GO;
+
+    ON(EXISTS_END) : *sp++ = loop_verdict(m->loop, false);
+    close_loops(m, m->n_loops - 1);
+    if (UNLIKELY(TOP.kind == CEL_ERROR))
+        goto failed_before;
+    GO;
+
+    ON(COUNT_END) : *sp++ = cel_bool(m->loop->n_built == 1);
+    close_loops(m, m->n_loops - 1);
+    GO;
+
+    ON(LIST_END) : *sp++ = cel_list_end(run, m->loop->items, m->loop->n_built);
+    close_loops(m, m->n_loops - 1);
+    CHECKED;
+
+    ON(MAP_END) : *sp++ = cel_map_end(run, m->loop->entries, m->loop->n_built);
+    close_loops(m, m->n_loops - 1);
+    CHECKED;
+
+    ON(TRACE) : if (run->trace) run->trace->seen(run->trace, at->b, TOP);
+    GO;
+
+    ON(RETURN) : v = TOP;
+    return UNLIKELY(run->limit != NULL) ? (CelValue){.kind = CEL_ERROR, .error = run->limit} : v;
+
+    ON(NONE) : *sp++ = cel_fail(run, "no such instruction");
+    goto failed;
+
+#ifndef LABEL_VALUE
+default:
+    *sp++ = cel_fail(run, "no such instruction");
+    goto failed;
+}
+#endif
+
+not_a_bool : v = cel_no_overload(run);
+step_failed : *sp++ = v;
+failed : /* an error that was just made, on top */
+         TOP = place_error(m, at, TOP);
+failed_before : /* one that knows its place */
+                v = TOP;
+pc = unwind(m, at, v, &sp);
+if (!pc)
+    return v;
+GO;
+}
+
+/* --- a run ----------------------------------------------------------------------------- */
+
+static size_t room_needed(const CelCode *code) {
+    return code->height_max * sizeof(CelValue) + code->n_loops * sizeof(Loop) +
+           code->n_shared * (sizeof(Memo) + sizeof(Call));
+}
+
+/* The stack, and behind it what loops and shared parts need. */
+static CelValue *divide_room(Machine *m, void *room) {
+    CelValue *stack = room;
+
+    m->base = stack;
+    m->loops = (void *)(stack + m->code->height_max);
+    m->memos = (void *)(m->loops + m->code->n_loops);
+    m->calls = (void *)(m->memos + m->code->n_shared);
+    for (uint32_t i = 0; i < m->code->n_shared; i++)
+        m->memos[i].turn = 0;
+    return stack;
+}
+
+CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
+    alignas(max_align_t) UNINITIALISED unsigned char small[ROOM_ON_STACK];
+    Machine m = {.code = code, .run = run, .turn = TURN_ALWAYS};
+    void *room = small;
+
+    if (!cel_charge(run, code->n_instructions))
+        return cel_exhausted(run);
+    if (room_needed(code) > sizeof(small))
+        room = cel_alloc(run, room_needed(code));
+    if (!room)
+        return cel_no_memory(run);
+    return execute(&m, divide_room(&m, room), variables);
+}

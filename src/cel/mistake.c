@@ -1,0 +1,66 @@
+#include "cel/mistake.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cel/parse.h"
+
+void cel_mistake_add(
+    CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint, const char *text, ...) {
+    char message[256];
+    va_list arguments;
+    int len;
+
+    if (mistakes->is_quiet || mistakes->last == from + 1)
+        return;
+    mistakes->last = from + 1;
+    mistakes->n++;
+    va_start(arguments, text);
+    len = vsnprintf(message, sizeof(message), text, arguments);
+    va_end(arguments);
+    if (len < 0)
+        len = 0;
+    diag_add(mistakes->diags,
+        DIAG_ERROR,
+        cel_place(mistakes->file, mistakes->source, from, to),
+        mistakes->source,
+        str_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1),
+        str_from_c(hint));
+}
+
+static bool is_before(Place a, Place b) {
+    return a.line < b.line || (a.line == b.line && a.column < b.column);
+}
+
+/* There are DIAG_MAX at most, and they are nearly sorted. */
+void cel_mistakes_sort(DiagList *diags, size_t first) {
+    for (size_t i = first + 1; i < diags->diags.n; i++) {
+        Diag diag = diags->diags.items[i];
+        size_t at = i;
+
+        for (; at > first && is_before(diag.place, diags->diags.items[at - 1].place); at--)
+            diags->diags.items[at] = diags->diags.items[at - 1];
+        diags->diags.items[at] = diag;
+    }
+}
+
+Place cel_place(Str file, Str source, uint32_t at, uint32_t to) {
+    size_t start = at < source.len ? at : source.len, line = 1, line_start = 0, end;
+
+    for (size_t i = 0; i < start; i++)
+        if (source.ptr[i] == '\n') {
+            line++;
+            line_start = i + 1;
+        }
+    end = start + str_find(str_skip(source, start), '\n'); /* wraps when there is none */
+    if (end < start || end > source.len)
+        end = source.len;
+    if (to < end)
+        end = to;
+    return (Place){
+        .file = file,
+        .line = line,
+        .column = start - line_start + 1,
+        .width = end > start ? end - start : 1,
+    };
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+/*
+ * Mistakes: what is wrong with an expression's text, and where.
+ *
+ * One mistake, one message: a second one at the same place is what followed from the
+ * first, and is dropped; so is what is found while the parser has not yet found its way
+ * back (is_quiet).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/str.h"
+
+typedef struct CelMistakes {
+    Str file, source;
+    DiagList *diags;
+    uint32_t n;    /* how many were added */
+    uint32_t last; /* where the last one was, plus 1 */
+    bool is_quiet; /* nothing is added */
+} CelMistakes;
+
+/* [@from, @to) is wrong. @hint may be NULL; @text is printf's. */
+void cel_mistake_add(CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint,
+    const char *text, ...) __attribute__((format(printf, 5, 6)));
+
+/* By place, from the diag @first on: what was found late (a bracket that is never closed)
+ * may stand early. */
+void cel_mistakes_sort(DiagList *diags, size_t first);

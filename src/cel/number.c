@@ -1,0 +1,102 @@
+#include "cel/number.h"
+
+#include "base/double.h"
+
+#define NUMBER_TEXT_MAX 4096 /* bytes of a number with "_" in it, or of none at all */
+
+static bool read_digits(Str text, uint64_t *ret) {
+    uint64_t value = 0;
+
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (c < '0' || c > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(c - '0'), &value))
+            return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool cel_number_int(Str text, int64_t *ret) {
+    bool is_negative = str_has_prefix(text, STR("-"));
+    uint64_t value;
+
+    if (is_negative || str_has_prefix(text, STR("+")))
+        text = str_skip(text, 1);
+    if (!read_digits(text, &value) || value > (uint64_t)INT64_MAX + is_negative)
+        return false;
+    *ret = is_negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool cel_number_uint(Str text, uint64_t *ret) {
+    return read_digits(text, ret);
+}
+
+/* [+-]inf, [+-]infinity, nan (a sign makes no sense of it). */
+static bool read_word(Str text, double *ret) {
+    bool is_negative = str_has_prefix(text, STR("-"));
+    Str word = is_negative || str_has_prefix(text, STR("+")) ? str_skip(text, 1) : text;
+
+    if (str_eq_nocase(word, STR("inf")) || str_eq_nocase(word, STR("infinity"))) {
+        *ret = is_negative ? -__builtin_inf() : __builtin_inf();
+        return true;
+    }
+    if (!str_eq_nocase(text, STR("nan")))
+        return false;
+    *ret = __builtin_nan("");
+    return true;
+}
+
+static bool is_digit(char c, bool is_hex) {
+    c = (char)(c | 0x20);
+    return (c >= '0' && c <= '9') || (is_hex && c >= 'a' && c <= 'f');
+}
+
+/* "_" stands between digits, or between 0x and the first. Copies the rest to @out. */
+static bool drop_separators(Str text, char *out, Str *ret) {
+    size_t start = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
+    bool is_hex =
+        text.len > start + 1 && text.ptr[start] == '0' && (text.ptr[start + 1] | 0x20) == 'x';
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != '_') {
+            out[n++] = text.ptr[i];
+            continue;
+        }
+        if (i == 0 || i + 1 == text.len || !is_digit(text.ptr[i + 1], is_hex))
+            return false;
+        if (!is_digit(text.ptr[i - 1], is_hex) && !(is_hex && i == start + 2))
+            return false;
+    }
+    *ret = str_of(out, n);
+    return true;
+}
+
+bool cel_number_double(Str text, double *ret) {
+    char plain[NUMBER_TEXT_MAX];
+
+    if (str_find(text, '_') == SIZE_MAX)
+        return double_parse(text, ret, NULL) || read_word(text, ret);
+    if (text.len > sizeof(plain) || !drop_separators(text, plain, &text))
+        return false;
+    return double_parse(text, ret, NULL);
+}
+
+bool cel_number_int_of(double d, int64_t *ret) {
+    if (!(d > -0x1p63 && d < 0x1p63)) /* NaN too */
+        return false;
+    *ret = (int64_t)d;
+    return true;
+}
+
+bool cel_number_uint_of(double d, uint64_t *ret) {
+    if (!(d >= 0 && d < 0x1p64))
+        return false;
+    *ret = (uint64_t)d;
+    return true;
+}

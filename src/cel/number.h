@@ -1,0 +1,27 @@
+#pragma once
+
+/*
+ * Number: texts and numbers of other kinds as CEL's conversions read them.
+ *
+ * Each is false, with @ret untouched, when there is no such number.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* int("-5"): digits with a sign or without. */
+bool cel_number_int(Str text, int64_t *ret);
+
+/* uint("5"): digits only. */
+bool cel_number_uint(Str text, uint64_t *ret);
+
+/* double("1.5"): decimal, hexadecimal with a p exponent, inf, infinity and nan in any case;
+ * "_" between digits. Too large is no number; too small is 0. */
+bool cel_number_double(Str text, double *ret);
+
+/* int(1.9) is 1: cut, not rounded. Both limits of int64 are refused, because a double next
+ * to them may have been meant for a number beyond (conversions/int/double_int_…_range). */
+bool cel_number_int_of(double d, int64_t *ret);
+bool cel_number_uint_of(double d, uint64_t *ret);

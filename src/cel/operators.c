@@ -1,0 +1,112 @@
+#include "cel/operators.h"
+
+#include <inttypes.h>
+
+#include "cel/type.h"
+
+CelValue cel_overflow_int(CelRun *run) {
+    return cel_fail(run, "integer overflow");
+}
+
+CelValue cel_overflow_uint(CelRun *run) {
+    return cel_fail(run, "unsigned integer overflow");
+}
+
+CelValue cel_division_by_zero(CelRun *run) {
+    return cel_fail(run, "division by zero");
+}
+
+CelValue cel_modulus_by_zero(CelRun *run) {
+    return cel_fail(run, "modulus by zero");
+}
+
+/* Indices. */
+
+/* Where in a list @index points: a number of any kind, if it is a whole one. CEL_ABSENT: out
+ * of bounds. An error: no index at all. */
+static CelValue index_place(CelRun *run, const CelList *list, CelValue index) {
+    CelValue key = cel_map_key(index);
+
+    if (!cel_is_number(index)) {
+        Str name = cel_type_of(index)->name;
+
+        return cel_fail(run, "unsupported index type '%.*s' in list", STR_FMT(name));
+    }
+    if (key.kind == CEL_ABSENT)
+        return cel_fail(run, "unsupported index value %g in list", index.d);
+    return key.kind == CEL_INT && (uint64_t)key.i < list->n ? key : cel_absent();
+}
+
+static CelValue out_of_bounds(CelRun *run, CelValue index) {
+    if (index.kind == CEL_INT)
+        return cel_fail(run, "index out of bounds: %" PRId64, index.i);
+    if (index.kind == CEL_UINT)
+        return cel_fail(run, "index out of bounds: %" PRIu64, index.u);
+    return cel_fail(run, "index out of bounds: %.0f", index.d);
+}
+
+CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index) {
+    CelValue place = index_place(run, list, index);
+
+    if (place.kind == CEL_ERROR)
+        return place;
+    if (place.kind == CEL_ABSENT)
+        return out_of_bounds(run, index);
+    return cel_list_at(list, (uint32_t)place.i, run);
+}
+
+static CelValue optional_of(CelRun *run, CelValue v) {
+    if (v.kind == CEL_ERROR)
+        return v;
+    return v.kind != CEL_ABSENT ? cel_make_optional(run, v) : cel_none();
+}
+
+CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
+    CelValue place;
+
+    while (a.kind == CEL_OPTIONAL && a.inner)
+        a = *a.inner;
+    switch (a.kind) {
+    case CEL_OPTIONAL:
+        return a;
+    case CEL_MAP:
+        return optional_of(run, cel_map_find(a.map, index, run));
+    case CEL_LIST:
+        place = index_place(run, a.list, index);
+        if (place.kind == CEL_INT)
+            place = cel_list_at(a.list, (uint32_t)place.i, run);
+        return optional_of(run, place);
+    default:
+        return cel_no_overload(run);
+    }
+}
+
+CelValue cel_index(CelRun *run, CelValue a, CelValue index) {
+    switch (a.kind) {
+    case CEL_LIST:
+        return cel_op_index_list(run, a, index);
+    case CEL_MAP:
+        return cel_op_index_map(run, a, index);
+    case CEL_OPTIONAL: /* optional access spreads: optional.of([1])[5] is none, no error */
+        return cel_index_optional(run, a, index);
+    default:
+        return cel_no_overload(run);
+    }
+}
+
+CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b) {
+    for (uint32_t i = 0; i < b.list->n; i++) {
+        if (!cel_charge(run, 1))
+            return cel_exhausted(run);
+
+        CelValue item = cel_list_at(b.list, i, run);
+
+        if (item.kind == CEL_ERROR)
+            return item;
+        if (cel_equal(a, item, run))
+            return cel_bool(true);
+        if (run->limit)
+            return (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    }
+    return cel_bool(false);
+}

@@ -1,0 +1,252 @@
+#pragma once
+
+/*
+ * Operators: what each typed operation does, once.
+ *
+ * The machine's instructions and the functions behind the operators' names (lib-operators.c)
+ * are both made of these. The kinds of the arguments are certain here, except where it says
+ * otherwise. Each returns a value or an error.
+ *
+ * Overflow is an error for + - * and unary minus, and for the two quotients that have no
+ * result (INT64_MIN / -1, anything by 0); doubles go on to infinities and NaN.
+ */
+
+#include "cel/run.h"
+#include "cel/value.h"
+
+/* Out of line: what goes wrong, and what is rare. */
+CelValue cel_overflow_int(CelRun *run);
+CelValue cel_overflow_uint(CelRun *run);
+CelValue cel_division_by_zero(CelRun *run);
+CelValue cel_modulus_by_zero(CelRun *run);
+
+/* An index that is not an int within bounds: 1u and 1.0 are as good as 1
+ * (lists/index/zero_based_double); all else is an error. */
+CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index);
+
+/* a[i] and a[?i] of whatever kinds: lists, maps, and optionals of them (then the result
+ * is an optional as well). */
+CelValue cel_index(CelRun *run, CelValue a, CelValue index);
+CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
+
+/* Parts of values. */
+
+/* @index: of any kind. */
+static inline CelValue cel_op_index_list(CelRun *run, CelValue a, CelValue index) {
+    if (index.kind == CEL_INT && (uint64_t)index.i < a.list->n)
+        return cel_list_at(a.list, (uint32_t)index.i, run);
+    return cel_index_list_odd(run, a.list, index);
+}
+
+/* @key: of any kind. */
+static inline CelValue cel_op_index_map(CelRun *run, CelValue a, CelValue key) {
+    CelValue found = cel_map_find(a.map, key, run);
+
+    return found.kind != CEL_ABSENT ? found : cel_no_such_key(run, key);
+}
+
+/* Of any kinds. */
+static inline CelValue cel_op_opt_index(CelRun *run, CelValue a, CelValue index) {
+    return cel_index_optional(run, a, index);
+}
+
+/* Optionals: @a is one. */
+
+static inline CelValue cel_op_opt_has(CelRun *run, CelValue a) {
+    (void)run;
+    return cel_bool(a.inner != NULL);
+}
+
+static inline CelValue cel_op_opt_get(CelRun *run, CelValue a) {
+    return a.inner ? *a.inner : cel_fail(run, "optional.none() dereference");
+}
+
+static inline CelValue cel_op_opt_of(CelRun *run, CelValue a) {
+    return cel_make_optional(run, a);
+}
+
+/* Numbers. */
+
+static inline CelValue cel_op_add_int(CelRun *run, CelValue a, CelValue b) {
+    int64_t sum;
+
+    return !__builtin_add_overflow(a.i, b.i, &sum) ? cel_int(sum) : cel_overflow_int(run);
+}
+
+static inline CelValue cel_op_sub_int(CelRun *run, CelValue a, CelValue b) {
+    int64_t difference;
+
+    return !__builtin_sub_overflow(a.i, b.i, &difference) ? cel_int(difference)
+                                                          : cel_overflow_int(run);
+}
+
+static inline CelValue cel_op_mul_int(CelRun *run, CelValue a, CelValue b) {
+    int64_t product;
+
+    return !__builtin_mul_overflow(a.i, b.i, &product) ? cel_int(product) : cel_overflow_int(run);
+}
+
+static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
+    if (b.i == 0)
+        return cel_division_by_zero(run);
+    if (b.i == -1 && a.i == INT64_MIN)
+        return cel_overflow_int(run);
+    return cel_int(a.i / b.i);
+}
+
+/* integer_math/int64_math/int64_minus_mod…: INT64_MIN % -1 would be 0, and is an error. */
+static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
+    if (b.i == 0)
+        return cel_modulus_by_zero(run);
+    if (b.i == -1 && a.i == INT64_MIN)
+        return cel_overflow_int(run);
+    return cel_int(a.i % b.i);
+}
+
+static inline CelValue cel_op_neg_int(CelRun *run, CelValue a) {
+    return a.i != INT64_MIN ? cel_int(-a.i) : cel_overflow_int(run);
+}
+
+static inline CelValue cel_op_add_uint(CelRun *run, CelValue a, CelValue b) {
+    uint64_t sum;
+
+    return !__builtin_add_overflow(a.u, b.u, &sum) ? cel_uint(sum) : cel_overflow_uint(run);
+}
+
+static inline CelValue cel_op_sub_uint(CelRun *run, CelValue a, CelValue b) {
+    return a.u >= b.u ? cel_uint(a.u - b.u) : cel_overflow_uint(run);
+}
+
+static inline CelValue cel_op_mul_uint(CelRun *run, CelValue a, CelValue b) {
+    uint64_t product;
+
+    return !__builtin_mul_overflow(a.u, b.u, &product) ? cel_uint(product) : cel_overflow_uint(run);
+}
+
+static inline CelValue cel_op_div_uint(CelRun *run, CelValue a, CelValue b) {
+    return b.u != 0 ? cel_uint(a.u / b.u) : cel_division_by_zero(run);
+}
+
+static inline CelValue cel_op_mod_uint(CelRun *run, CelValue a, CelValue b) {
+    return b.u != 0 ? cel_uint(a.u % b.u) : cel_modulus_by_zero(run);
+}
+
+static inline CelValue cel_op_add_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_double(a.d + b.d);
+}
+
+static inline CelValue cel_op_sub_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_double(a.d - b.d);
+}
+
+static inline CelValue cel_op_mul_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_double(a.d * b.d);
+}
+
+static inline CelValue cel_op_div_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_double(a.d / b.d); /* IEEE: by 0 is an infinity or NaN */
+}
+
+static inline CelValue cel_op_neg_double(CelRun *run, CelValue a) {
+    (void)run;
+    return cel_double(-a.d);
+}
+
+/* Comparisons. */
+
+/* Of any kinds. A comparison that ran dry says so instead of false. */
+static inline CelValue cel_op_eq(CelRun *run, CelValue a, CelValue b) {
+    bool equal = cel_equal(a, b, run);
+
+    return !run->limit ? cel_bool(equal) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+}
+
+static inline CelValue cel_op_ne(CelRun *run, CelValue a, CelValue b) {
+    bool equal = cel_equal(a, b, run);
+
+    return !run->limit ? cel_bool(!equal) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+}
+
+static inline CelValue cel_op_eq_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i == b.i);
+}
+
+static inline CelValue cel_op_ne_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i != b.i);
+}
+
+static inline CelValue cel_op_eq_string(CelRun *run, CelValue a, CelValue b) {
+    if (a.len != b.len)
+        return cel_bool(false);
+    if (a.len > CEL_FREE_BYTES && !cel_charge_bytes(run, a.len))
+        return cel_exhausted(run);
+    return cel_bool(str_eq(cel_str(a), cel_str(b)));
+}
+
+static inline CelValue cel_op_ne_string(CelRun *run, CelValue a, CelValue b) {
+    CelValue equal = cel_op_eq_string(run, a, b);
+
+    return equal.kind == CEL_BOOL ? cel_bool(!equal.boolean) : equal;
+}
+
+static inline CelValue cel_op_lt_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i < b.i);
+}
+
+static inline CelValue cel_op_le_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i <= b.i);
+}
+
+static inline CelValue cel_op_gt_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i > b.i);
+}
+
+static inline CelValue cel_op_ge_int(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.i >= b.i);
+}
+
+/* With NaN all four are false (trap: none is another one's negation). */
+static inline CelValue cel_op_lt_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.d < b.d);
+}
+
+static inline CelValue cel_op_le_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.d <= b.d);
+}
+
+static inline CelValue cel_op_gt_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.d > b.d);
+}
+
+static inline CelValue cel_op_ge_double(CelRun *run, CelValue a, CelValue b) {
+    (void)run;
+    return cel_bool(a.d >= b.d);
+}
+
+static inline CelValue cel_op_not(CelRun *run, CelValue a) {
+    (void)run;
+    return cel_bool(!a.boolean);
+}
+
+/* @a: of any kind; @b: the list. */
+CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b);
+
+/* @a: of any kind; @b: the map. */
+static inline CelValue cel_op_in_map(CelRun *run, CelValue a, CelValue b) {
+    CelValue found = cel_map_find(b.map, a, run);
+
+    return found.kind != CEL_ERROR ? cel_bool(found.kind != CEL_ABSENT) : found;
+}

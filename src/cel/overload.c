@@ -1,0 +1,192 @@
+/*
+ * Calls. Every overload of the function that has the right shape is tried with the types of the
+ * arguments; all that fit are kept, for with dyn among the arguments only the run can tell.
+ * The result has the type they agree on, or dyn.
+ */
+
+#include "cel/checker.h"
+
+typedef struct Call {
+    uint32_t node;
+    uint32_t args[CEL_ARGS_MAX];
+    const CelType *types[CEL_ARGS_MAX];
+    size_t n_args; /* may be more than there is room for: then nothing fits */
+    bool is_receiver;
+    bool has_error; /* an argument was refused already */
+    bool is_closed; /* no type of an argument has variables */
+} Call;
+
+/* The arguments: all children, without a receiver that is a name space. */
+static void read_call(CelChecker *checker, uint32_t node, Call *ret) {
+    const CelNode *written = &checker->tree->nodes[node];
+    size_t first = checker->notes[node].is_namespaced ? 1 : 0;
+
+    *ret = (Call){.node = node,
+        .n_args = written->n_children - first,
+        .is_receiver = written->is_receiver && first == 0,
+        .is_closed = true};
+    if (ret->n_args > CEL_ARGS_MAX)
+        return;
+    cel_tree_children(checker->tree, node, checker->children);
+    for (size_t i = 0; i < ret->n_args; i++) {
+        uint32_t child = checker->children[first + i];
+
+        ret->args[i] = child;
+        ret->types[i] = checker->notes[child].type;
+        ret->has_error |= ret->types[i]->kind == CEL_T_ERROR;
+        ret->is_closed &= !ret->types[i]->is_open;
+    }
+}
+
+static bool is_solid(const CelType *type) {
+    return type->kind > CEL_T_NULL && type->kind != CEL_T_PARAM;
+}
+
+/* What can be refused without looking inside: most of the overloads of an operator. */
+static bool could_fit(const Call *call, const CelOverload *overload) {
+    if (overload->is_receiver != call->is_receiver || overload->n_args != call->n_args)
+        return false;
+    for (size_t i = 0; i < call->n_args; i++)
+        if (call->types[i]->kind != overload->args[i]->kind && is_solid(call->types[i]) &&
+            is_solid(overload->args[i]))
+            return false;
+    return true;
+}
+
+/* The result's type when @overload takes the arguments; NULL: it does not. */
+static const CelType *try_overload(
+    CelChecker *checker, const Call *call, const CelOverload *overload) {
+    const CelType *args[CEL_ARGS_MAX], *result = overload->result;
+    bool was_loose = checker->unify.is_loose;
+
+    if (!could_fit(call, overload))
+        return NULL;
+    if (checker->options->no_check)
+        return &cel_dyn_type;
+    if (overload->n_params == 0) {
+        if (!cel_unify_fits_all(&checker->unify, call->types, overload->args, call->n_args))
+            return NULL;
+    } else {
+        cel_unify_instantiate(&checker->unify, overload, args, &result);
+        if (!cel_unify_fits_all(&checker->unify, call->types, args, call->n_args))
+            return NULL;
+    }
+    /* What was learned inside of x == null stays there. */
+    if (call->is_closed && !overload->result->is_open)
+        checker->unify.is_loose = was_loose;
+    return cel_unify_resolve(&checker->unify, result, false);
+}
+
+/* Keeps @overloads[@i] in the note. They mostly stand next to each other in the function's own
+ * array; when not, they are copied. False: no memory. */
+static bool keep(CelChecker *checker, CelNote *note, const CelOverload *const *overloads,
+    size_t n_overloads, size_t i, const CelOverload ***copy) {
+    if (note->n_overloads == 0)
+        note->overloads = overloads + i;
+    if (!*copy && note->overloads + note->n_overloads != overloads + i) {
+        *copy = ARENA_RAW(checker->arena, const CelOverload *, n_overloads);
+        if (!*copy)
+            return false;
+        for (size_t k = 0; k < note->n_overloads; k++)
+            (*copy)[k] = note->overloads[k];
+        note->overloads = *copy;
+    }
+    if (*copy)
+        (*copy)[note->n_overloads] = overloads[i];
+    note->n_overloads++;
+    return true;
+}
+
+static const CelType *agree(const Call *call, const CelType *a, const CelType *b) {
+    if (!a || cel_type_equal(a, b))
+        return b;
+    /* An argument that was refused fits everywhere: whatever came of it would mislead. */
+    return call->has_error ? &cel_error_type : &cel_dyn_type;
+}
+
+/* A variable that stayed free although dyn was given for it is not free to become anything: the
+ * value is there, and is what it is. dyn(x).value() is dyn, and not what its user would like. */
+static const CelType *settle_result(CelChecker *checker, const Call *call, const CelType *result) {
+    if (!result || !result->is_open)
+        return result;
+    for (size_t i = 0; i < call->n_args; i++) {
+        const CelType *type = cel_unify_resolve(&checker->unify, call->types[i], false);
+
+        if (cel_type_contains(type, CEL_T_DYN))
+            return cel_unify_resolve(&checker->unify, result, true);
+    }
+    return result;
+}
+
+/* Fills the note of @call with what fits of @overloads. */
+static void choose(
+    CelChecker *checker, const Call *call, const CelOverload *const *overloads, size_t n) {
+    CelNote *note = &checker->notes[call->node];
+    const CelOverload **copy = NULL;
+    const CelType *result = NULL;
+
+    note->n_overloads = 0;
+    for (size_t i = 0; i < n && call->n_args <= CEL_ARGS_MAX; i++) {
+        const CelType *its = try_overload(checker, call, overloads[i]);
+
+        if (!its)
+            continue;
+        if (!keep(checker, note, overloads, n, i, &copy)) {
+            checker->unify.no_memory = true;
+            return;
+        }
+        result = result && result->kind == CEL_T_DYN ? result : agree(call, result, its);
+    }
+    note->type = settle_result(checker, call, result);
+}
+
+/* maths.sqrt(2): one mistake, said where the name starts; what would be its function is not
+ * asked for. */
+static bool is_said_already(const CelChecker *checker, const Call *call) {
+    const CelNode *nodes = checker->tree->nodes;
+    uint32_t receiver = call->args[0];
+
+    return call->is_receiver && call->n_args <= CEL_ARGS_MAX &&
+           call->types[0]->kind == CEL_T_ERROR &&
+           nodes[receiver + 1 - nodes[receiver].size].call == call->node;
+}
+
+void cel_check_call(CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+    CelNote *note = &checker->notes[node];
+    const CelOverload *const *overloads = note->overloads;
+    size_t n = note->n_overloads; /* of a function in a name space, found already */
+    Call call;
+
+    read_call(checker, node, &call);
+    if (written->is_operator)
+        n = cel_env_overloads(checker->env, written->name, &overloads);
+    else if (!note->is_namespaced)
+        n = cel_resolve_function(checker, written->name, written->is_absolute, &overloads);
+    choose(checker, &call, overloads, n);
+    if (note->type)
+        return;
+    note->type = checker->options->no_check ? &cel_dyn_type : &cel_error_type;
+    if (checker->options->no_check)
+        return;
+    if (n == 0 && !is_said_already(checker, &call))
+        cel_suggest_function(checker, node);
+    else if (n > 0)
+        cel_report_mismatch(checker, node, overloads, n, call.args, call.n_args);
+}
+
+bool cel_call_is_exact(CelChecker *checker, uint32_t node) {
+    const CelNote *note = &checker->notes[node];
+    Call call;
+
+    if (note->n_overloads != 1)
+        return false;
+    read_call(checker, node, &call);
+    for (size_t i = 0; i < call.n_args; i++) {
+        uint8_t wanted = note->overloads[0]->args[i]->value_kind;
+
+        if (wanted != CEL_ABSENT && wanted != call.types[i]->value_kind)
+            return false;
+    }
+    return !checker->unify.is_loose;
+}

@@ -1,0 +1,295 @@
+/*
+ * The parser: a loop with two states, "an operand must come" and "an operator may come".
+ *
+ * An operand becomes a node at once. An operator waits on the stack of what is open until
+ * one comes that binds less tightly; then both of its sides are the last finished parts of
+ * the tree, and its node is added behind them. A bracket waits for its closing one. So the
+ * tree comes out in post-order, and nothing calls itself.
+ *
+ * operand.c reads operands, reduce.c has what waiting things become, recover.c what is
+ * said about mistakes.
+ */
+
+#include "cel/parse.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "cel/limits.h"
+#include "cel/parser.h"
+
+void cel_parser_advance(CelParser *parser) {
+    parser->previous = parser->token;
+    parser->token = cel_lex_next(&parser->lexer);
+}
+
+bool cel_parser_take(CelParser *parser, CelTokenKind kind) {
+    if (parser->token.kind != kind)
+        return false;
+    cel_parser_advance(parser);
+    return true;
+}
+
+/* --- behind an operand --------------------------------------------------- */
+
+static void read_binary(CelParser *parser) {
+    cel_parser_settle(parser);
+    cel_parser_reduce(parser, cel_precedence(parser->token.kind));
+    (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
+}
+
+static void read_question(CelParser *parser) {
+    cel_parser_settle(parser);
+    cel_parser_reduce(parser, 1);
+    if (cel_parser_top(parser)->kind == CEL_OPEN_THEN)
+        cel_parser_blame_choice(parser);
+    (void)cel_parser_open(parser, CEL_OPEN_THEN, /* takes_last= */ true);
+}
+
+static void read_colon(CelParser *parser) {
+    CelOpen *top;
+
+    cel_parser_reduce(parser, 0);
+    top = cel_parser_top(parser);
+    if (top->kind == CEL_OPEN_THEN) {
+        top->kind = CEL_OPEN_ELSE;
+    } else if (top->kind == CEL_OPEN_MAP && !top->has_key) {
+        top->has_key = true;
+        top->n++;
+    } else {
+        cel_parser_blame_colon(parser);
+        return;
+    }
+    cel_parser_settle(parser);
+    cel_parser_advance(parser);
+    parser->needs_operand = true;
+}
+
+/* .b, .?b, .`b` and .b( */
+static void read_selector(CelParser *parser) {
+    CelNodeKind kind = CEL_NODE_SELECT;
+    CelToken name;
+    CelNode *node;
+
+    cel_parser_advance(parser);
+    if (cel_parser_take(parser, CEL_TOKEN_QUESTION))
+        kind = CEL_NODE_OPT_SELECT;
+    name = parser->token;
+    if (name.kind != CEL_TOKEN_IDENT && name.kind != CEL_TOKEN_QUOTED) {
+        cel_parser_blame_selector(parser);
+        return;
+    }
+    cel_parser_advance(parser);
+    if (parser->token.kind == CEL_TOKEN_LPAREN && name.kind == CEL_TOKEN_IDENT &&
+        kind == CEL_NODE_SELECT) {
+        CelOpen *open = cel_parser_open(parser, CEL_OPEN_CALL, /* takes_last= */ true);
+
+        open->name = name;
+        open->is_receiver = true;
+        return;
+    }
+    node = cel_builder_last(&parser->builder);
+    node = cel_builder_add(&parser->builder,
+        kind,
+        cel_builder_next(&parser->builder) - node->size,
+        1,
+        (CelSpan){.from = node->from, .to = name.to, .at = name.from});
+    node->name = cel_token_text(&parser->lexer, name);
+    cel_parser_got_operand(
+        parser, parser->is_name && kind == CEL_NODE_SELECT && name.kind == CEL_TOKEN_IDENT);
+}
+
+static void read_index(CelParser *parser) {
+    CelOpen *open = cel_parser_open(parser, CEL_OPEN_INDEX, /* takes_last= */ true);
+
+    open->is_optional = cel_parser_take(parser, CEL_TOKEN_QUESTION);
+}
+
+/* The name of a type, of which the nodes of a name with dots are left over. */
+static Str join_name(CelParser *parser, uint32_t first) {
+    const CelNode *nodes = parser->builder.nodes.items;
+    uint32_t n = cel_builder_next(&parser->builder);
+    size_t len = n - first - 1, at = 0;
+    char *name;
+
+    for (uint32_t i = first; i < n; i++)
+        len += nodes[i].name.len;
+    if (nodes[n - 1].to - nodes[first].at == len) /* no spaces in it: as it was written */
+        return str_of(nodes[first].name.ptr, len);
+    name = arena_alloc(parser->builder.arena, len);
+    if (!name) {
+        cel_builder_fail(&parser->builder, error_origin(-ENOMEM));
+        return STR_NULL;
+    }
+    for (uint32_t i = first; i < n; i++) {
+        if (i > first)
+            name[at++] = '.';
+        memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
+        at += nodes[i].name.len;
+    }
+    return str_of(name, len);
+}
+
+/* T{ */
+static void read_struct(CelParser *parser) {
+    const CelNode *last = cel_builder_last(&parser->builder);
+    uint32_t first = cel_builder_next(&parser->builder) - last->size, from = last->from;
+    bool is_absolute = parser->builder.nodes.items[first].is_absolute;
+    Str name = join_name(parser, first);
+    CelOpen *open;
+
+    cel_builder_drop(&parser->builder, first);
+    open = cel_parser_open(parser, CEL_OPEN_STRUCT, /* takes_last= */ false);
+    open->from = from;
+    open->type_name = name;
+    open->is_absolute = is_absolute;
+}
+
+static void read_comma(CelParser *parser) {
+    CelOpen *open = cel_parser_reduce_all(parser);
+
+    if (open->kind == CEL_OPEN_TEXT || open->kind == CEL_OPEN_GROUP ||
+        open->kind == CEL_OPEN_INDEX) {
+        cel_parser_blame_comma(parser);
+        return;
+    }
+    cel_parser_finish_element(parser, open);
+    open->has_comma = true;
+    cel_parser_settle(parser);
+    cel_parser_advance(parser);
+    parser->needs_operand = true;
+}
+
+static void read_closing(CelParser *parser) {
+    static const CelTokenKind closing[] = {
+        [CEL_OPEN_TEXT] = CEL_TOKEN_END,
+        [CEL_OPEN_GROUP] = CEL_TOKEN_RPAREN,
+        [CEL_OPEN_CALL] = CEL_TOKEN_RPAREN,
+        [CEL_OPEN_INDEX] = CEL_TOKEN_RBRACKET,
+        [CEL_OPEN_LIST] = CEL_TOKEN_RBRACKET,
+        [CEL_OPEN_MAP] = CEL_TOKEN_RBRACE,
+        [CEL_OPEN_STRUCT] = CEL_TOKEN_RBRACE,
+    };
+    CelOpen *open = cel_parser_reduce_all(parser);
+
+    if (closing[open->kind] != parser->token.kind) {
+        cel_parser_blame_closing(parser);
+        return;
+    }
+    cel_parser_finish_element(parser, open);
+    cel_parser_close(parser);
+}
+
+static void read_end(CelParser *parser) {
+    if (cel_parser_reduce_all(parser)->kind != CEL_OPEN_TEXT)
+        cel_parser_blame_open(parser);
+    parser->is_done = true;
+}
+
+static void read_operator(CelParser *parser) {
+    switch (parser->token.kind) {
+    case CEL_TOKEN_END:
+        read_end(parser);
+        break;
+    case CEL_TOKEN_DOT:
+        read_selector(parser);
+        break;
+    case CEL_TOKEN_LBRACKET:
+        read_index(parser);
+        break;
+    case CEL_TOKEN_LBRACE:
+        if (parser->is_name)
+            read_struct(parser);
+        else
+            cel_parser_blame_operator(parser);
+        break;
+    case CEL_TOKEN_QUESTION:
+        read_question(parser);
+        break;
+    case CEL_TOKEN_COLON:
+        read_colon(parser);
+        break;
+    case CEL_TOKEN_COMMA:
+        read_comma(parser);
+        break;
+    case CEL_TOKEN_RPAREN:
+    case CEL_TOKEN_RBRACKET:
+    case CEL_TOKEN_RBRACE:
+        read_closing(parser);
+        break;
+    default:
+        if (cel_precedence(parser->token.kind) > 0)
+            read_binary(parser);
+        else
+            cel_parser_blame_operator(parser);
+    }
+}
+
+/* --- the whole ----------------------------------------------------------- */
+
+/* Whether the text can be looked at at all. */
+static bool check_source(CelMistakes *mistakes) {
+    size_t valid;
+
+    if (mistakes->source.len > CEL_SOURCE_MAX) {
+        cel_mistake_add(mistakes,
+            CEL_SOURCE_MAX,
+            CEL_SOURCE_MAX + 1,
+            NULL,
+            "the expression is too long: %zu bytes, and %d are allowed",
+            mistakes->source.len,
+            CEL_SOURCE_MAX);
+        return false;
+    }
+    valid = utf8_valid_length(mistakes->source);
+    if (valid < mistakes->source.len)
+        cel_mistake_add(mistakes,
+            (uint32_t)valid,
+            (uint32_t)valid + 1,
+            "the text must be UTF-8",
+            "byte 0x%02x is not part of a character",
+            (unsigned char)mistakes->source.ptr[valid]);
+    return valid == mistakes->source.len;
+}
+
+static int parse_text(CelParser *parser, Arena *arena) {
+    int r = cel_builder_init(&parser->builder, &parser->lexer, arena);
+
+    if (r < 0)
+        return error_trace(r);
+    if (!VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
+        return error_origin(-ENOMEM);
+    parser->needs_operand = true;
+    parser->token = cel_lex_next(&parser->lexer);
+    while (!parser->is_done && !parser->builder.is_stopped) {
+        if (parser->needs_operand)
+            cel_parser_read_operand(parser);
+        else
+            read_operator(parser);
+    }
+    return error_trace(parser->builder.error);
+}
+
+int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
+    CelTree **ret) {
+    CelParser parser = {
+        .options = options,
+        .mistakes = {.file = file, .source = source, .diags = diags},
+        .lexer = {.source = source},
+    };
+    size_t first = diags->diags.n;
+    int r;
+
+    parser.lexer.mistakes = &parser.mistakes;
+    if (!check_source(&parser.mistakes))
+        return CEL_PARSE_REFUSED;
+    r = parse_text(&parser, arena);
+    if (r < 0)
+        return error_trace(r);
+    cel_mistakes_sort(diags, first);
+    if (parser.mistakes.n > 0)
+        return CEL_PARSE_REFUSED;
+    *ret = cel_builder_finish(&parser.builder, file);
+    return *ret ? 0 : error_origin(-ENOMEM);
+}

@@ -1,0 +1,99 @@
+#include "cel/program.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/limits.h"
+#include "cel/parse.h"
+
+#define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
+
+/* Types are written for the arena of the check; the program's own is a copy. Recursive: types
+ * are at most CEL_TYPE_DEPTH_MAX deep. */
+static const CelType *copy_type(const CelType *type, Arena *arena) {
+    const CelType **params;
+    CelType *copy;
+
+    if (type->n_params == 0)
+        return type;
+    copy = ARENA_NEW(arena, CelType);
+    params = ARENA_ARRAY(arena, const CelType *, type->n_params);
+    if (!copy || !params)
+        return NULL;
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        params[i] = copy_type(type->params[i], arena);
+        if (!params[i])
+            return NULL;
+    }
+    *copy = *type;
+    copy->params = params;
+    return copy;
+}
+
+int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,
+    Arena *arena, DiagList *diags, CelChecked **ret) {
+    CelParseOptions parse = {.no_macros = options->no_macros};
+    CelTree *tree;
+    int r;
+
+    r = cel_parse(file, source, &parse, arena, diags, &tree);
+    if (r == CEL_PARSE_REFUSED)
+        return CEL_COMPILE_REFUSED;
+    if (r != 0)
+        return error_fold(r);
+    r = cel_check(env, tree, options, arena, diags, ret);
+    if (r == CEL_CHECK_REFUSED)
+        return CEL_COMPILE_REFUSED;
+    return error_fold(r);
+}
+
+static int compile_code(const CelChecked *checked, const CelOptions *options, Arena *scratch,
+    Arena *arena, DiagList *diags, CelCode **ret) {
+    CelGraph *graph = cel_graph_new(scratch, arena);
+    CelEmitOptions emit = {.scratch = scratch};
+    uint32_t root;
+    int r;
+
+    if (!graph)
+        return error_origin(-ENOMEM);
+    r = cel_lower(graph, checked, options, diags, &root);
+    if (r == CEL_LOWER_REFUSED)
+        return CEL_COMPILE_REFUSED;
+    if (r != 0)
+        return error_fold(r);
+    return error_fold(cel_emit(graph, root, &emit, arena, ret));
+}
+
+int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *options, Arena *arena,
+    DiagList *diags, CelProgram **ret) {
+    static const CelOptions plain = {0};
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
+    CelProgram *program = ARENA_NEW(arena, CelProgram);
+    CelChecked *checked;
+    CelCode *code;
+    int r;
+
+    if (!scratch || !program)
+        return error_origin(-ENOMEM);
+    if (!options)
+        options = &plain;
+    r = cel_compile_tree(env, file, source, options, scratch, diags, &checked);
+    if (r != 0)
+        return error_trace(r);
+    r = cel_cost_estimate(checked, scratch, &program->cost);
+    if (r < 0)
+        return error_trace(r);
+    if (options->cost_limit > 0 && program->cost.max > options->cost_limit) {
+        cel_cost_refuse(checked, program->cost, options->cost_limit, diags);
+        return CEL_COMPILE_REFUSED;
+    }
+    r = compile_code(checked, options, scratch, arena, diags, &code);
+    if (r != 0)
+        return error_trace(r);
+    program->code = code;
+    program->type = copy_type(cel_checked_type(checked), arena);
+    if (!program->type)
+        return error_origin(-ENOMEM);
+    *ret = program;
+    return 0;
+}

@@ -1,0 +1,539 @@
+/*
+ * Recover: what is said about a mistake, and how the parser gets on behind it.
+ *
+ * A missing operand is replaced by a broken one, a missing operator by one that nobody
+ * will ever see; so brackets go on being matched, and the next mistake is found where it
+ * is. What is found before the parser has settled (an operator or comma that fits, at
+ * the depth of the mistake or further out) most likely follows from the first one, and is not
+ * reported.
+ */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "cel/parser.h"
+
+#define BLAME(parser, ...)                                                                         \
+    do {                                                                                           \
+        cel_mistake_add(&(parser)->mistakes, __VA_ARGS__);                                         \
+        hush(parser);                                                                              \
+    } while (0)
+
+static void hush(CelParser *parser) {
+    if (parser->mistakes.is_quiet)
+        return;
+    parser->mistakes.is_quiet = true;
+    parser->quiet_depth = parser->depth;
+}
+
+/* The lexer has just refused something between the last token and the next. */
+static bool is_blamed_already(const CelParser *parser) {
+    return parser->mistakes.last > parser->previous.to &&
+           parser->mistakes.last <= parser->token.from;
+}
+
+void cel_parser_settle(CelParser *parser) {
+    if (parser->depth <= parser->quiet_depth)
+        parser->mistakes.is_quiet = false;
+}
+
+/* --- words --------------------------------------------------------------- */
+
+typedef struct Found {
+    char text[48];
+} Found;
+
+/* The next token as messages call it. */
+static Found found(const CelParser *parser) {
+    Str text = cel_token_text(&parser->lexer, parser->token);
+    Found found = {0};
+
+    if (parser->token.kind == CEL_TOKEN_END)
+        (void)snprintf(found.text, sizeof(found.text), "the end of the expression");
+    else if (parser->token.kind == CEL_TOKEN_STRING)
+        (void)snprintf(found.text, sizeof(found.text), "text in quotes");
+    else if (parser->token.kind == CEL_TOKEN_BYTES)
+        (void)snprintf(found.text, sizeof(found.text), "bytes in quotes");
+    else
+        (void)snprintf(found.text,
+            sizeof(found.text),
+            "'%.*s'%s",
+            text.len > 32 ? 32 : (int)text.len,
+            text.ptr,
+            text.len > 32 ? " …" : "");
+    return found;
+}
+
+/* The end of an expression is directly behind its last token, not behind the spaces and
+ * comments that may follow. */
+static CelSpan found_span(const CelParser *parser) {
+    if (parser->token.kind != CEL_TOKEN_END)
+        return (CelSpan){.from = parser->token.from, .to = parser->token.to};
+    return (CelSpan){.from = parser->previous.to, .to = parser->previous.to + 1};
+}
+
+static void add_broken(CelParser *parser) {
+    CelSpan span = found_span(parser);
+
+    span.at = span.from;
+    cel_builder_add_broken(&parser->builder, span);
+    parser->needs_operand = false;
+    parser->is_name = false;
+}
+
+static char opening_text(const CelParser *parser, const CelOpen *open) {
+    return parser->lexer.source.ptr[open->token.from];
+}
+
+static char closing_text(const CelParser *parser, const CelOpen *open) {
+    char c = opening_text(parser, open);
+
+    return c == '(' ? ')' : c == '[' ? ']' : '}';
+}
+
+/* --- operands ------------------------------------------------------------ */
+
+static void blame_empty(CelParser *parser, const CelOpen *top) {
+    CelSpan at = found_span(parser);
+    Found what = found(parser);
+
+    switch (top->kind) {
+    case CEL_OPEN_TEXT:
+        if (parser->token.kind == CEL_TOKEN_END)
+            BLAME(parser, at.from, at.to, NULL, "the expression is empty");
+        else if (parser->token.kind == CEL_TOKEN_RPAREN ||
+                 parser->token.kind == CEL_TOKEN_RBRACKET || parser->token.kind == CEL_TOKEN_RBRACE)
+            BLAME(parser, at.from, at.to, NULL, "%s closes nothing", what.text);
+        else
+            BLAME(parser, at.from, at.to, NULL, "an expression cannot start with %s", what.text);
+        return;
+    case CEL_OPEN_CALL:
+        BLAME(parser,
+            at.from,
+            at.to,
+            parser->token.kind == CEL_TOKEN_RPAREN ? "a call has no comma behind its last argument"
+                                                   : NULL,
+            "an argument is missing before %s",
+            what.text);
+        return;
+    case CEL_OPEN_LIST:
+        BLAME(parser, at.from, at.to, NULL, "an element is missing before %s", what.text);
+        return;
+    case CEL_OPEN_MAP:
+        BLAME(parser,
+            at.from,
+            at.to,
+            NULL,
+            "%s is missing before %s",
+            top->has_key ? "a value" : "a key",
+            what.text);
+        return;
+    case CEL_OPEN_INDEX:
+        BLAME(parser, at.from, at.to, NULL, "there is no index between the brackets");
+        return;
+    default:
+        BLAME(parser, at.from, at.to, NULL, "there is nothing between the brackets");
+    }
+}
+
+void cel_parser_blame_operand(CelParser *parser) {
+    const CelOpen *top = cel_parser_top(parser);
+    CelSpan at = found_span(parser);
+
+    if (is_blamed_already(parser))
+        hush(parser);
+    if (parser->token.kind == CEL_TOKEN_PLUS) {
+        BLAME(parser, at.from, at.to, NULL, "there is no '+' before a value, only between two");
+        cel_parser_advance(parser);
+        return;
+    }
+    if (parser->token.kind == CEL_TOKEN_QUOTED) {
+        BLAME(parser,
+            at.from,
+            at.to,
+            NULL,
+            "a name in back quotes can only stand behind a dot, or as a field");
+        add_broken(parser);
+        cel_parser_advance(parser);
+        return;
+    }
+    /* Behind a bracket or comma the end is not the mistake: the open bracket is. */
+    if (parser->token.kind == CEL_TOKEN_END && top->kind != CEL_OPEN_TEXT &&
+        top->kind < CEL_OPEN_THEN) {
+        add_broken(parser);
+        return;
+    }
+    if (top->kind >= CEL_OPEN_THEN) {
+        CelToken sign = top->kind == CEL_OPEN_ELSE ? parser->previous : top->token;
+        Str text = cel_token_text(&parser->lexer, sign);
+
+        BLAME(parser,
+            at.from,
+            at.to,
+            NULL,
+            "a value must follow '%.*s', but here is %s",
+            STR_FMT(text),
+            found(parser).text);
+    } else {
+        blame_empty(parser, top);
+    }
+    add_broken(parser);
+}
+
+void cel_parser_blame_reserved(CelParser *parser) {
+    static const struct {
+        Str word;
+        const char *hint;
+    } hints[] = {
+        {STR("if"), "a choice is written: condition ? value : other"},
+        {STR("else"), "a choice is written: condition ? value : other"},
+        {STR("for"), "loops are list.all(x, …), exists, map and filter"},
+        {STR("while"), "loops are list.all(x, …), exists, map and filter"},
+        {STR("loop"), "loops are list.all(x, …), exists, map and filter"},
+        {STR("let"), "a name for a value: cel.bind(name, value, expression)"},
+        {STR("var"), "a name for a value: cel.bind(name, value, expression)"},
+        {STR("const"), "a name for a value: cel.bind(name, value, expression)"},
+        {STR("return"), "the value of the expression is its result"},
+    };
+    Str word = cel_token_text(&parser->lexer, parser->token);
+    const char *hint = NULL;
+
+    for (size_t i = 0; i < ELEMENTS_OF(hints); i++)
+        if (str_eq(word, hints[i].word))
+            hint = hints[i].hint;
+    BLAME(parser,
+        parser->token.from,
+        parser->token.to,
+        hint,
+        "'%.*s' is a reserved word and cannot be a name",
+        STR_FMT(word));
+    add_broken(parser);
+    cel_parser_advance(parser);
+}
+
+void cel_parser_blame_sign(CelParser *parser) {
+    BLAME(parser,
+        parser->token.from,
+        parser->token.to,
+        "put brackets around what the first one is for",
+        "'!' and '-' cannot follow each other");
+}
+
+/* --- operators ----------------------------------------------------------- */
+
+/* Words that other languages have for operators. */
+static const struct {
+    Str word;
+    CelTokenKind kind;
+    const char *hint;
+} words[] = {
+    {STR("and"), CEL_TOKEN_AND, "write '&&'"},
+    {STR("or"), CEL_TOKEN_OR, "write '||'"},
+    {STR("is"), CEL_TOKEN_EQUAL, "write '=='"},
+    {STR("eq"), CEL_TOKEN_EQUAL, "write '=='"},
+    {STR("ne"), CEL_TOKEN_NOT_EQUAL, "write '!='"},
+    {STR("mod"), CEL_TOKEN_PERCENT, "write '%'"},
+    {STR("div"), CEL_TOKEN_SLASH, "write '/'"},
+    {STR("not"), CEL_TOKEN_IN, "write !(a in b)"},
+    {STR("contains"), CEL_TOKEN_EQUAL, "it is a method: a.contains(b)"},
+    {STR("matches"), CEL_TOKEN_EQUAL, "it is a method: a.matches(b)"},
+    {STR("startsWith"), CEL_TOKEN_EQUAL, "it is a method: a.startsWith(b)"},
+    {STR("endsWith"), CEL_TOKEN_EQUAL, "it is a method: a.endsWith(b)"},
+};
+
+/* Goes on as if the operator @kind stood before the next token. */
+static void pretend_operator(CelParser *parser, CelTokenKind kind) {
+    CelToken next = parser->token, previous = parser->previous;
+    uint32_t at = parser->lexer.at;
+
+    cel_parser_reduce(parser, cel_precedence(kind));
+    parser->token.kind = kind;
+    (void)cel_parser_open(parser, CEL_OPEN_BINARY, /* takes_last= */ true);
+    parser->token = next;
+    parser->previous = previous;
+    parser->lexer.at = at;
+}
+
+/* a and b: taken for what it means. False: no such word. */
+static bool blame_word(CelParser *parser) {
+    Str word = cel_token_text(&parser->lexer, parser->token);
+
+    for (size_t i = 0; parser->token.kind == CEL_TOKEN_IDENT && i < ELEMENTS_OF(words); i++) {
+        if (!str_eq_nocase(word, words[i].word))
+            continue;
+        BLAME(parser,
+            parser->token.from,
+            parser->token.to,
+            words[i].hint,
+            "'%.*s' is not an operator",
+            STR_FMT(word));
+        pretend_operator(parser, words[i].kind);
+        cel_parser_advance(parser);
+        if (words[i].kind == CEL_TOKEN_IN && parser->token.kind == CEL_TOKEN_IN)
+            cel_parser_advance(parser);
+        cel_parser_settle(parser);
+        return true;
+    }
+    return false;
+}
+
+static const CelOpen *open_bracket(const CelParser *parser) {
+    size_t i = parser->opens.n - 1;
+
+    while (parser->opens.items[i].kind >= CEL_OPEN_THEN)
+        i--;
+    return &parser->opens.items[i];
+}
+
+static bool has_elements(const CelParser *parser) {
+    CelOpenKind kind = open_bracket(parser)->kind;
+
+    return kind == CEL_OPEN_CALL || kind >= CEL_OPEN_LIST;
+}
+
+/* {key value}: goes on with the value. False: this is not the place of a key. */
+static bool blame_key(CelParser *parser) {
+    const CelOpen *bracket = open_bracket(parser);
+    CelOpen *open;
+
+    if (bracket->kind != CEL_OPEN_MAP || bracket->has_key)
+        return false;
+    open = cel_parser_reduce_all(parser);
+    cel_parser_blame_no_colon(parser, open);
+    open->has_key = true;
+    open->n++;
+    parser->needs_operand = true;
+    return true;
+}
+
+static bool is_not(const CelParser *parser) {
+    return parser->previous.kind == CEL_TOKEN_IDENT &&
+           str_eq_nocase(cel_token_text(&parser->lexer, parser->previous), STR("not"));
+}
+
+static const char *operator_hint(const CelParser *parser, CelNodeKind last) {
+    CelTokenKind next = parser->token.kind;
+
+    if (next == CEL_TOKEN_LPAREN && last == CEL_NODE_OPT_SELECT)
+        return "a method of an optional value: a.?b.optMap(x, x.method())";
+    if (next == CEL_TOKEN_LPAREN && parser->previous.kind == CEL_TOKEN_QUOTED)
+        return "a name in back quotes is a field and cannot be called";
+    if (next == CEL_TOKEN_STRING && parser->previous.kind == CEL_TOKEN_STRING)
+        return "texts are joined with '+'; a quote inside of text is written \\\" or \\'";
+    if (next == CEL_TOKEN_DOUBLE && parser->lexer.source.ptr[parser->token.from] == '.')
+        return "an element of a list is list[0]";
+    if (next == CEL_TOKEN_NOT)
+        return "'!' stands before a value: !(a in b)";
+    return NULL;
+}
+
+void cel_parser_blame_operator(CelParser *parser) {
+    CelNodeKind last = (CelNodeKind)cel_builder_last(&parser->builder)->kind;
+
+    if (is_blamed_already(parser))
+        hush(parser);
+    if (is_not(parser))
+        BLAME(parser,
+            parser->previous.from,
+            parser->previous.to,
+            "write '!'",
+            "'%.*s' is not an operator",
+            STR_FMT(cel_token_text(&parser->lexer, parser->previous)));
+    else if (blame_word(parser) || blame_key(parser))
+        return;
+    else if (parser->token.kind == CEL_TOKEN_LPAREN)
+        BLAME(parser,
+            parser->token.from,
+            parser->token.to,
+            operator_hint(parser, last),
+            "what stands before this bracket cannot be called");
+    else
+        BLAME(parser,
+            parser->token.from,
+            parser->token.to,
+            operator_hint(parser, last),
+            "an operator%s is missing before %s",
+            has_elements(parser) ? " or a comma" : "",
+            found(parser).text);
+    if (parser->token.kind == CEL_TOKEN_QUOTED || parser->token.kind == CEL_TOKEN_NOT)
+        cel_parser_advance(parser);
+    else
+        pretend_operator(parser, CEL_TOKEN_STAR);
+}
+
+void cel_parser_blame_selector(CelParser *parser) {
+    CelTokenKind kind = parser->token.kind;
+    CelSpan at = found_span(parser);
+    bool is_word = kind == CEL_TOKEN_IN || kind == CEL_TOKEN_TRUE || kind == CEL_TOKEN_FALSE ||
+                   kind == CEL_TOKEN_NULL;
+    bool is_number = !parser->needs_operand &&
+                     cel_builder_last(&parser->builder)->literal.kind == CEL_INT &&
+                     parser->previous.kind == CEL_TOKEN_DOT;
+
+    BLAME(parser,
+        at.from,
+        at.to,
+        is_word                      ? "a field with this name is selected by a[\"…\"] or a.`…`"
+        : kind == CEL_TOKEN_STRING   ? "a key in quotes is selected by a[\"key\"]"
+        : kind == CEL_TOKEN_LBRACKET ? "an element is selected by a[0], without the dot"
+        : is_number                  ? "a number with a point has digits behind it: 1.0"
+                                     : NULL,
+        "a name must follow '%s', but here is %s",
+        parser->previous.kind == CEL_TOKEN_QUESTION ? ".?" : ".",
+        found(parser).text);
+    if (is_word || kind == CEL_TOKEN_STRING)
+        cel_parser_advance(parser);
+}
+
+/* --- fields, keys, elements ---------------------------------------------- */
+
+void cel_parser_blame_field(CelParser *parser) {
+    CelOpen *top = cel_parser_top(parser);
+    CelSpan at = found_span(parser);
+
+    top->has_key = true;
+    if (parser->token.kind == CEL_TOKEN_END) { /* the open bracket is the mistake */
+        add_broken(parser);
+        return;
+    }
+    BLAME(parser,
+        at.from,
+        at.to,
+        parser->token.kind == CEL_TOKEN_STRING ? "the name of a field has no quotes" : NULL,
+        "the name of a field must stand here, not %s",
+        found(parser).text);
+    if (parser->token.kind == CEL_TOKEN_COMMA || parser->token.kind == CEL_TOKEN_RBRACE) {
+        add_broken(parser);
+        return;
+    }
+    top->name = parser->token;
+    cel_parser_advance(parser);
+    if (parser->token.kind == CEL_TOKEN_COLON)
+        cel_parser_advance(parser);
+}
+
+void cel_parser_blame_colon(CelParser *parser) {
+    const CelOpen *top = cel_parser_top(parser);
+
+    BLAME(parser,
+        parser->token.from,
+        parser->token.to,
+        top->kind == CEL_OPEN_LIST    ? "a map is written in curly brackets: {key: value}"
+        : top->kind == CEL_OPEN_CALL  ? "arguments have no names"
+        : top->kind == CEL_OPEN_INDEX ? "a part of a list is list.slice(from, to)"
+        : top->kind == CEL_OPEN_MAP || top->kind == CEL_OPEN_STRUCT
+            ? "entries are separated by commas"
+            : NULL,
+        "there is no '?' that this ':' belongs to");
+    pretend_operator(parser, CEL_TOKEN_OR);
+    cel_parser_advance(parser);
+}
+
+void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
+    CelSpan at = found_span(parser);
+
+    if (open->kind == CEL_OPEN_THEN) {
+        bool is_selection = open->token.to < parser->lexer.source.len &&
+                            parser->lexer.source.ptr[open->token.to] == '.';
+
+        BLAME(parser,
+            open->token.from,
+            open->token.to,
+            is_selection ? "an optional selection is written a.?b"
+                         : "a choice is written: condition ? value : other",
+            "this '?' has no ':'");
+    } else if (parser->token.kind != CEL_TOKEN_END && !open->is_blamed) {
+        open->is_blamed = true; /* {a, b} is one mistake */
+        BLAME(parser,
+            at.from,
+            at.to,
+            parser->token.kind == CEL_TOKEN_COMMA ? "a list is written in square brackets" : NULL,
+            "a ':' and a value must follow the %s, but here is %s",
+            open->kind == CEL_OPEN_MAP ? "key" : "field's name",
+            found(parser).text);
+    }
+}
+
+void cel_parser_blame_comma(CelParser *parser) {
+    const CelOpen *top = cel_parser_top(parser);
+
+    BLAME(parser,
+        parser->token.from,
+        parser->token.to,
+        top->kind == CEL_OPEN_INDEX ? NULL : "a list is written in square brackets: [a, b]",
+        "there can be no comma here");
+    pretend_operator(parser, CEL_TOKEN_OR);
+    cel_parser_advance(parser);
+}
+
+void cel_parser_blame_choice(CelParser *parser) {
+    BLAME(parser,
+        parser->token.from,
+        parser->token.to,
+        "a ? (b ? c : d) : e",
+        "a conditional between '?' and ':' must stand in brackets");
+}
+
+/* --- brackets ------------------------------------------------------------ */
+
+/* Whether some bracket that is open is closed by the next token. */
+static bool has_opening(const CelParser *parser) {
+    char closing = parser->lexer.source.ptr[parser->token.from];
+
+    for (size_t i = 1; i < parser->opens.n; i++)
+        if (parser->opens.items[i].kind < CEL_OPEN_THEN &&
+            closing_text(parser, &parser->opens.items[i]) == closing)
+            return true;
+    return false;
+}
+
+/* (a], with or without a '[' further out. Without, it is skipped, and its bracket is still
+ * open, but nothing more is said about it. */
+void cel_parser_blame_closing(CelParser *parser) {
+    CelOpen *open = cel_parser_top(parser);
+    CelToken token = parser->token;
+
+    if (open->kind == CEL_OPEN_TEXT) {
+        BLAME(parser, token.from, token.to, NULL, "%s closes nothing", found(parser).text);
+    } else if (has_opening(parser)) {
+        if (!open->is_blamed)
+            BLAME(parser,
+                open->token.from,
+                open->token.to,
+                NULL,
+                "this '%c' is not closed before %s",
+                opening_text(parser, open),
+                found(parser).text);
+        cel_parser_finish_element(parser, open);
+        cel_parser_close(parser);
+        /* The bracket that closed is still to close what it is for. */
+        parser->lexer.at = token.to;
+        parser->token = token;
+        return;
+    } else if (!open->is_blamed) {
+        BLAME(parser,
+            token.from,
+            token.to,
+            NULL,
+            "'%c' is closed by '%c', not by %s",
+            opening_text(parser, open),
+            closing_text(parser, open),
+            found(parser).text);
+        open->is_blamed = true;
+    }
+    cel_parser_advance(parser);
+}
+
+void cel_parser_blame_open(CelParser *parser) {
+    const CelOpen *open = cel_parser_top(parser);
+
+    if (open->is_blamed || (parser->mistakes.is_quiet && parser->depth <= parser->quiet_depth))
+        return;
+    parser->mistakes.is_quiet = false;
+    BLAME(parser,
+        open->token.from,
+        open->token.to,
+        NULL,
+        "this '%c' is never closed",
+        opening_text(parser, open));
+}

@@ -1,0 +1,266 @@
+/*
+ * What a run makes: strings, lists, maps and errors, all in its arena.
+ *
+ * A refused allocation and a charge that cannot be paid end the run. Their error is kept in
+ * the run itself, because it has to be told when there is no memory left to tell it with.
+ */
+#include "cel/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#define MAP_INDEX_MIN 9     /* from as many entries on a map has an index */
+#define ERROR_TEXT_MAX 1024 /* bytes of an error's text; what is longer is cut */
+#define ERROR_VALUE_MAX 200 /* bytes of a value in it */
+
+static CelValue error_value(const CelError *error) {
+    return (CelValue){.kind = CEL_ERROR, .error = error};
+}
+
+static CelValue end_run(CelRun *run, Str text, Str hint) {
+    if (!run->limit) { /* the first reason is the reason */
+        run->over = (CelError){.text = text, .hint = hint, .is_limit = true};
+        run->limit = &run->over;
+    }
+    return error_value(run->limit);
+}
+
+CelValue cel_exhausted(CelRun *run) {
+    return end_run(run,
+        STR("out of fuel: the expression does more work than one evaluation may"),
+        STR("look at fewer elements, or put the cheap conditions first"));
+}
+
+CelValue cel_no_memory(CelRun *run) {
+    return end_run(run,
+        STR("out of memory: the expression builds more than one evaluation may"),
+        STR("build smaller strings, lists and maps"));
+}
+
+void *cel_alloc(CelRun *run, size_t size) {
+    return arena_alloc(run->arena, size);
+}
+
+/* @text outlives the run or lies in its arena. */
+static CelValue fail(CelRun *run, Str text, Str hint) {
+    CelError *error = cel_alloc(run, sizeof(*error));
+
+    if (!error)
+        return cel_no_memory(run);
+    *error = (CelError){.text = text, .hint = hint};
+    return error_value(error);
+}
+
+/* Most texts have nothing to fill in and are used as they are: an absorbed error should be
+ * cheap. */
+CelValue cel_fail(CelRun *run, const char *format, ...) {
+    char text[ERROR_TEXT_MAX];
+    va_list args;
+    int n;
+
+    if (!strchr(format, '%'))
+        return fail(run, str_from_c(format), STR_NULL);
+    va_start(args, format);
+    n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (n < 0)
+        return cel_no_memory(run);
+    if ((size_t)n >= sizeof(text)) /* cut: not in the middle of a character */
+        n = (int)utf8_valid_length(str_of(text, sizeof(text) - 1));
+    return cel_fail_hint(run, str_of(text, (size_t)n), STR_NULL);
+}
+
+CelValue cel_fail_hint(CelRun *run, Str text, Str hint) {
+    Str copy = arena_copy(run->arena, text), hint_copy = STR_NULL;
+
+    if (!copy.ptr)
+        return cel_no_memory(run);
+    if (hint.len > 0) {
+        hint_copy = arena_copy(run->arena, hint);
+        if (!hint_copy.ptr)
+            return cel_no_memory(run);
+    }
+    return fail(run, copy, hint_copy);
+}
+
+CelValue cel_no_overload(CelRun *run) {
+    return fail(run, STR("no such overload"), STR_NULL);
+}
+
+/* An error about a value, which is printed after @what as long as it is short. */
+static CelValue fail_value(CelRun *run, Str what, CelValue v, Str hint) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
+    Str text;
+
+    buf_append(&out, what);
+    cel_value_print(v, run, ERROR_VALUE_MAX, &out);
+    text = arena_copy(run->arena, buf_str(&out));
+    return text.ptr ? fail(run, text, hint) : cel_no_memory(run);
+}
+
+/* An absent key is the most usual error of all, and mostly absorbed: no printf. */
+CelValue cel_no_such_key(CelRun *run, CelValue key) {
+    static const char what[] = "no such key: ";
+    const size_t n_what = sizeof(what) - 1;
+    Str hint = STR("consider optional access (a[?key], a.?field) or has()");
+    char *text;
+
+    if (key.kind != CEL_STRING || key.len > ERROR_VALUE_MAX)
+        return fail_value(run, STR("no such key: "), key, hint);
+    text = cel_alloc(run, n_what + key.len);
+    if (!text)
+        return cel_no_memory(run);
+    memcpy(text, what, n_what);
+    if (key.len > 0)
+        memcpy(text + n_what, key.text, key.len);
+    return fail(run, str_of(text, n_what + key.len), hint);
+}
+
+/* Text. */
+
+static CelValue make_text(CelRun *run, CelKind kind, Str text) {
+    char *copy;
+
+    if (text.len > UINT32_MAX)
+        return cel_no_memory(run);
+    if (!cel_charge_bytes(run, text.len))
+        return cel_exhausted(run);
+    copy = cel_alloc(run, text.len);
+    if (!copy)
+        return cel_no_memory(run);
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    return (CelValue){.kind = (uint8_t)kind, .len = (uint32_t)text.len, .text = copy};
+}
+
+CelValue cel_make_string(CelRun *run, Str text) {
+    return make_text(run, CEL_STRING, text);
+}
+
+CelValue cel_make_bytes(CelRun *run, Str bytes) {
+    return make_text(run, CEL_BYTES, bytes);
+}
+
+/* Containers. */
+
+static CelValue too_deep(CelRun *run) {
+    return cel_fail(run, "lists and maps inside each other deeper than %d", CEL_VALUE_DEPTH_MAX);
+}
+
+CelValue cel_make_optional(CelRun *run, CelValue v) {
+    uint32_t depth = cel_depth(v) + 1;
+    CelValue *inner;
+
+    if (depth > CEL_VALUE_DEPTH_MAX)
+        return too_deep(run);
+    inner = cel_alloc(run, sizeof(*inner));
+    if (!inner)
+        return cel_no_memory(run);
+    *inner = v;
+    return (CelValue){.kind = CEL_OPTIONAL, .len = depth, .inner = inner};
+}
+
+CelValue *cel_list_begin(CelRun *run, size_t n) {
+    return n <= UINT32_MAX ? cel_alloc(run, n * sizeof(CelValue)) : NULL;
+}
+
+CelValue cel_list_end(CelRun *run, const CelValue *items, size_t n) {
+    CelList *list;
+    uint32_t depth = 0;
+
+    if (!cel_charge(run, n + 1))
+        return cel_exhausted(run);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t inside = cel_depth(items[i]);
+
+        if (inside > depth)
+            depth = inside;
+    }
+    if (depth >= CEL_VALUE_DEPTH_MAX)
+        return too_deep(run);
+    list = cel_alloc(run, sizeof(*list));
+    if (!list)
+        return cel_no_memory(run);
+    *list = (CelList){.n = (uint32_t)n, .depth = depth + 1, .items = items};
+    return cel_list(list);
+}
+
+CelEntry *cel_map_begin(CelRun *run, size_t n) {
+    return n < UINT32_MAX / 4 ? cel_alloc(run, n * sizeof(CelEntry)) : NULL;
+}
+
+static bool is_key_kind(CelValue key) {
+    return key.kind == CEL_STRING || key.kind == CEL_INT || key.kind == CEL_UINT ||
+           key.kind == CEL_BOOL;
+}
+
+/* The number of the first entry whose key was there before, or @n. For the few entries that
+ * need no index: hashing them would take longer. */
+static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (cel_key_equal(entries[i].key, entries[j].key))
+                return i;
+        }
+    }
+    return n;
+}
+
+static CelValue make_index(CelRun *run, CelMap *map, uint32_t *ret_repeated) {
+    uint32_t n_index = 32, *index;
+
+    if (map->n < MAP_INDEX_MIN) {
+        *ret_repeated = find_repeated(map->entries, map->n);
+        return cel_null();
+    }
+    while (n_index < map->n * 2)
+        n_index *= 2;
+    index = ARENA_ARRAY(run->arena, uint32_t, n_index);
+    if (!index)
+        return cel_no_memory(run);
+    *ret_repeated = cel_map_fill_index(map->entries, map->n, index, n_index);
+    map->index = index;
+    map->n_index = n_index;
+    return cel_null();
+}
+
+/* Checks the keys and works out the depth. */
+static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, uint32_t *depth) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t inside = cel_depth(entries[i].value);
+
+        /* fields/map_fields/map_key_float, map_key_null: errors */
+        if (!is_key_kind(entries[i].key))
+            return cel_fail(run, "unsupported key type");
+        if (entries[i].key.kind == CEL_STRING && !cel_charge(run, entries[i].key.len / 8))
+            return cel_exhausted(run);
+        if (inside > *depth)
+            *depth = inside;
+    }
+    return *depth < CEL_VALUE_DEPTH_MAX ? cel_null() : too_deep(run);
+}
+
+CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
+    uint32_t depth = 0, repeated = 0;
+    CelMap *map;
+    CelValue r;
+
+    if (!cel_charge(run, n + 1))
+        return cel_exhausted(run);
+    r = look_at_entries(run, entries, n, &depth);
+    if (r.kind == CEL_ERROR)
+        return r;
+    map = cel_alloc(run, sizeof(*map));
+    if (!map)
+        return cel_no_memory(run);
+    *map = (CelMap){.n = (uint32_t)n, .depth = depth + 1, .entries = entries};
+    r = make_index(run, map, &repeated);
+    if (r.kind == CEL_ERROR)
+        return r;
+    if (repeated < n)
+        return fail_value(run, STR("repeated key: "), entries[repeated].key, STR_NULL);
+    return cel_map(map);
+}

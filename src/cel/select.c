@@ -1,0 +1,92 @@
+#include "cel/select.h"
+
+#include "cel/type.h"
+
+static CelValue no_fields(CelRun *run, CelValue v) {
+    Str name = cel_type_of(v)->name;
+
+    return cel_fail(run, "no such overload: %.*s has no fields to select", STR_FMT(name));
+}
+
+/* The part, CEL_ABSENT, or an error. A record that has no such field at all (only unchecked
+ * expressions and dyn can ask) is like one where it is not set. What has no parts at all
+ * is the same to has() and .? (so says cel-go: has(dyn(1).a) is false), but for lists. */
+static CelValue part(CelRun *run, CelValue v, CelValue key) {
+    uint32_t field;
+
+    if (v.kind == CEL_MAP)
+        return cel_map_find(v.map, key, run);
+    if (v.kind == CEL_LIST)
+        return no_fields(run, v);
+    if (v.kind != CEL_RECORD)
+        return cel_absent();
+    field = cel_record_find(v.record->type, cel_str(key));
+    return field != UINT32_MAX ? v.record->type->get(v.record, field, run) : cel_absent();
+}
+
+static CelValue wrap(CelRun *run, CelValue v) {
+    if (v.kind == CEL_ABSENT)
+        return cel_none();
+    return v.kind == CEL_ERROR ? v : cel_make_optional(run, v);
+}
+
+static CelValue test(CelValue v) {
+    return v.kind == CEL_ERROR ? v : cel_bool(v.kind != CEL_ABSENT);
+}
+
+CelValue cel_select(CelRun *run, CelValue v, CelValue key) {
+    CelValue found;
+
+    if (v.kind == CEL_OPTIONAL)
+        return cel_opt_select(run, v, key);
+    found = part(run, v, key);
+    if (found.kind != CEL_ABSENT)
+        return found;
+    return v.kind == CEL_MAP || v.kind == CEL_RECORD ? cel_no_such_key(run, key)
+                                                     : no_fields(run, v);
+}
+
+CelValue cel_test_select(CelRun *run, CelValue v, CelValue key) {
+    if (v.kind == CEL_OPTIONAL)
+        return v.inner ? test(part(run, *v.inner, key)) : cel_bool(false);
+    return test(part(run, v, key));
+}
+
+CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key) {
+    if (v.kind == CEL_OPTIONAL)
+        return v.inner ? wrap(run, part(run, *v.inner, key)) : v;
+    return wrap(run, part(run, v, key));
+}
+
+/* The number was found in the declared type; a host that gives a record of another one gets
+ * no further than this. */
+static CelValue field_part(CelRun *run, CelValue v, uint32_t field) {
+    if (v.kind != CEL_RECORD || field >= v.record->type->n_fields)
+        return no_fields(run, v);
+    return v.record->type->get(v.record, field, run);
+}
+
+CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field) {
+    return cel_no_such_key(run, cel_string(record->type->fields[field].name));
+}
+
+CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
+    CelValue found;
+
+    if (v.kind == CEL_OPTIONAL)
+        return cel_opt_field(run, v, field);
+    found = field_part(run, v, field);
+    return found.kind != CEL_ABSENT ? found : cel_no_such_field(run, v.record, field);
+}
+
+CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field) {
+    if (v.kind == CEL_OPTIONAL)
+        return v.inner ? test(field_part(run, *v.inner, field)) : cel_bool(false);
+    return test(field_part(run, v, field));
+}
+
+CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field) {
+    if (v.kind == CEL_OPTIONAL)
+        return v.inner ? wrap(run, field_part(run, *v.inner, field)) : v;
+    return wrap(run, field_part(run, v, field));
+}

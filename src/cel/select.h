@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+ * Select: a.b, has(a.b) and a.?b, of whatever kind a is.
+ *
+ * Maps and records have parts. An optional passes the question on to what it holds, and
+ * then the answer is an optional as well. Nothing else has any. Each returns a value or
+ * an error.
+ */
+
+#include "cel/run.h"
+#include "cel/value.h"
+
+/* @key is a string. */
+CelValue cel_select(CelRun *run, CelValue v, CelValue key);
+CelValue cel_test_select(CelRun *run, CelValue v, CelValue key);
+CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key);
+
+/* The same by the number of a record's field; @v may be a record or an optional of one. */
+CelValue cel_field(CelRun *run, CelValue v, uint32_t field);
+CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field);
+CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field);
+
+/* The error when @field of @record is not set. */
+CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field);

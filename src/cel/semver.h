@@ -1,0 +1,34 @@
+#pragma once
+
+/*
+ * Semver: a version by semver.org's rules (2.0.0), "1.2.3-rc.1+build.5".
+ *
+ * As strict as Kubernetes is: three numbers without leading zeros, each within 64 bits;
+ * identifiers of letters, digits and hyphens, none of them empty; numeric ones of a
+ * pre-release also without leading zeros and within 64 bits. Build metadata counts neither for
+ * order nor for equality.
+ *
+ * Normalised, a text may also begin with one "v", have leading zeros in its three numbers
+ * ("01.02.03"), and leave out the last one or two of them ("1.2"), but then have nothing
+ * behind.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef struct CelSemver {
+    uint64_t numbers[3]; /* major, minor, patch */
+    Str pre;             /* "rc.1"; empty: a release. Into the text it was read from */
+    Str build;           /* "build.5" */
+} CelSemver;
+
+/* False when @text is none; then @ret_why (may be NULL) says why, in a static text. */
+bool cel_semver_parse(Str text, bool normalise, CelSemver *ret, const char **ret_why);
+
+/* Below, at or above 0: -1, 0, 1. */
+int cel_semver_cmp(const CelSemver *a, const CelSemver *b);
+
+void cel_semver_print(const CelSemver *version, Buf *out);

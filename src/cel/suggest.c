@@ -1,0 +1,234 @@
+/*
+ * A name that is not declared is a typing error, a function without its brackets, a function called
+ * the other way round, or something this language does not have. Each gets its own hint.
+ */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cel/checker.h"
+#include "cel/parse.h"
+
+#define FIELDS_SHOWN 12 /* a record with more is not listed */
+#define SOURCE_SHOWN 40 /* bytes of the source quoted in a hint */
+
+void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
+    const CelTree *tree = checker->tree;
+
+    diag_add(checker->diags,
+        DIAG_ERROR,
+        cel_place(tree->file, tree->source, from, to),
+        tree->source,
+        text,
+        hint);
+}
+
+void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hint) {
+    const CelNode *written = &checker->tree->nodes[node];
+    const char *symbol = written->is_operator ? cel_operator_text(written->name) : NULL;
+    size_t width = symbol ? strlen(symbol) : written->name.len;
+    uint32_t to = written->at + (uint32_t)width;
+
+    if (width == 0 || to > checker->tree->source.len)
+        to = written->at + 1;
+    cel_checker_report(checker, written->at, to, text, hint);
+}
+
+void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hint) {
+    const CelNode *written = &checker->tree->nodes[node];
+
+    cel_checker_report(checker, written->from, written->to, text, hint);
+}
+
+const CelType *cel_checker_type(CelChecker *checker, uint32_t node) {
+    return cel_unify_resolve(&checker->unify, checker->notes[node].type, false);
+}
+
+Str cel_checker_type_text(CelChecker *checker, const CelType *type) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(4096);
+    Str copy;
+
+    if (type->kind == CEL_T_ERROR)
+        return STR("?");
+    cel_type_print(cel_unify_resolve(&checker->unify, type, true), false, &out);
+    copy = arena_copy(checker->arena, buf_str(&out));
+    return copy.ptr ? copy : STR("?");
+}
+
+Str cel_checker_source(const CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+    size_t len = written->to - written->from;
+
+    if (len > SOURCE_SHOWN)
+        return STR("…");
+    return str_take(str_skip(checker->tree->source, written->from), len);
+}
+
+Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(4096);
+    char *room = buf_reserve(&out, 2048);
+    Str copy = STR_NULL;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = room ? vsnprintf(room, 2048, format, args) : -1;
+    va_end(args);
+    if (n >= 0)
+        copy = arena_copy(checker->arena, str_of(room, n < 2048 ? (size_t)n : 2047));
+    return copy.ptr ? copy : STR("?");
+}
+
+static Str did_you_mean(CelChecker *checker, Str name) {
+    return name.len > 0 ? cel_checker_printf(checker, "did you mean '%.*s'?", STR_FMT(name))
+                        : STR_NULL;
+}
+
+static Str undeclared(CelChecker *checker, Str name) {
+    Str container = cel_env_container(checker->env);
+
+    if (container.len == 0)
+        return cel_checker_printf(checker, "undeclared reference to '%.*s'", STR_FMT(name));
+    return cel_checker_printf(checker,
+        "undeclared reference to '%.*s' (in container '%.*s')",
+        STR_FMT(name),
+        STR_FMT(container));
+}
+
+static bool has_style(const CelOverload *const *overloads, size_t n, bool is_receiver) {
+    for (size_t i = 0; i < n; i++)
+        if (overloads[i]->is_receiver == is_receiver)
+            return true;
+    return false;
+}
+
+static bool is_function(const CelChecker *checker, Str name, bool is_receiver) {
+    const CelOverload *const *overloads;
+    size_t n = cel_env_overloads(checker->env, name, &overloads);
+
+    return has_style(overloads, n, is_receiver);
+}
+
+/* More than anybody reads: what is not shown is not worth a search among all names. */
+static bool is_enough(const CelChecker *checker) {
+    return checker->diags->n_errors >= DIAG_MAX;
+}
+
+void cel_suggest_function(CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+    Str nearest = STR_NULL;
+
+    if (!is_enough(checker))
+        nearest = cel_env_nearest_function(checker->env, written->name, written->is_receiver);
+    if (nearest.len == 0 && !is_enough(checker))
+        nearest = cel_env_nearest_function(checker->env, written->name, !written->is_receiver);
+    cel_checker_report_at(
+        checker, node, undeclared(checker, written->name), did_you_mean(checker, nearest));
+}
+
+/* The variable of an open macro, or the declared one, that is most like @name. */
+static Str nearest_variable(CelChecker *checker, Str name) {
+    for (size_t i = checker->scope.n; i-- > 0;) {
+        Str local = checker->tree->nodes[checker->scope.items[i]].name;
+
+        if (str_nearest(name, &local, 1).len > 0)
+            return local;
+    }
+    return cel_env_nearest_variable(checker->env, name);
+}
+
+/* math.sqroot(2): the functions whose name starts with "math." are meant. */
+static Str nearest_in_namespace(CelChecker *checker, uint32_t node, Str dotted) {
+    uint32_t call = checker->tree->nodes[node].call;
+
+    if (call == 0)
+        return STR_NULL;
+    dotted = cel_checker_printf(
+        checker, "%.*s.%.*s", STR_FMT(dotted), STR_FMT(checker->tree->nodes[call].name));
+    return cel_env_nearest_function(checker->env, dotted, false);
+}
+
+void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
+    Str name = checker->tree->nodes[node].name, hint = STR_NULL;
+
+    if (is_enough(checker)) {
+        cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
+        return;
+    }
+    hint = did_you_mean(checker, nearest_in_namespace(checker, node, dotted));
+    if (hint.len == 0 && (is_function(checker, name, false) || is_function(checker, name, true)))
+        hint = cel_checker_printf(
+            checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));
+    if (hint.len == 0)
+        hint = did_you_mean(checker, nearest_variable(checker, name));
+    cel_checker_report_at(checker, node, undeclared(checker, name), hint);
+}
+
+/* "its fields are a, b, c", unless there are many. */
+static Str list_fields(CelChecker *checker, const CelRecordType *record) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(4096);
+    Str copy;
+
+    if (record->n_fields == 0 || record->n_fields > FIELDS_SHOWN)
+        return STR_NULL;
+    for (uint32_t i = 0; i < record->n_fields; i++)
+        buf_printf(&out, "%s%.*s", i > 0 ? ", " : "it has ", STR_FMT(record->fields[i].name));
+    copy = arena_copy(checker->arena, buf_str(&out));
+    return copy.ptr ? copy : STR_NULL;
+}
+
+static Str nearest_field(const CelRecordType *record, Str name) {
+    Str best = STR_NULL;
+
+    for (uint32_t i = 0; i < record->n_fields; i++) {
+        Str both[] = {best, str_nearest(name, &record->fields[i].name, 1)};
+
+        if (both[1].len > 0)
+            best = best.len > 0 ? str_nearest(name, both, 2) : both[1];
+    }
+    return best;
+}
+
+void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record) {
+    Str name = checker->tree->nodes[node].name, hint;
+    Str nearest = nearest_field(record, name), fields = list_fields(checker, record);
+
+    if (nearest.len > 0 && fields.len > 0)
+        hint = cel_checker_printf(
+            checker, "did you mean '%.*s'? %.*s", STR_FMT(nearest), STR_FMT(fields));
+    else
+        hint = nearest.len > 0 ? did_you_mean(checker, nearest) : fields;
+    cel_checker_report_at(checker,
+        node,
+        cel_checker_printf(
+            checker, "undefined field '%.*s' of %.*s", STR_FMT(name), STR_FMT(record->name)),
+        hint);
+}
+
+void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type) {
+    Str name = checker->tree->nodes[node].name, hint = STR_NULL;
+
+    if (is_function(checker, name, true))
+        hint = cel_checker_printf(
+            checker, "'%.*s' is a function: .%.*s()", STR_FMT(name), STR_FMT(name));
+    else if (type->kind == CEL_T_LIST)
+        hint = STR("a list has elements: x[0], x.map(e, …), x.exists(e, …)");
+    cel_checker_report_at(checker,
+        node,
+        cel_checker_printf(checker,
+            "type '%.*s' does not support field selection",
+            STR_FMT(cel_checker_type_text(checker, type))),
+        hint);
+}
+
+void cel_suggest_type(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint) {
+    cel_checker_report_all(checker,
+        node,
+        cel_checker_printf(checker,
+            "expected type '%.*s' but found '%.*s'",
+            STR_FMT(cel_checker_type_text(checker, want)),
+            STR_FMT(cel_checker_type_text(checker, found))),
+        hint);
+}

@@ -1,0 +1,244 @@
+#include "cel/test-fixture.h"
+
+static uint32_t lower_in(Fixture *f, CelGraph **graph, const char *source) {
+    *graph = cel_graph_new(f->arena, f->arena);
+    assert_non_null(*graph);
+    return fixture_lower(f, *graph, source);
+}
+
+static void test_equal_parts_are_one_node(void **state) {
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"n + 1", "n + 1", true},
+        {"n + 1", "n+1", true},
+        {"n + 1", "1 + n", false},
+        {"m.a", "m['a']", true},
+        {"m.?a", "m[?'a']", true},
+        {"l.map(x, x + 1)", "l.map(y, y + 1)", true},
+        {"l.map(x, x + 1)", "l.map(x, x + 2)", false},
+        {"l.all(x, x > 0)", "l.exists(x, x > 0)", false},
+        {"cel.bind(a, n * 2, a + a)", "n * 2 + n * 2", true},
+        {"d == 0.0", "d == -0.0", false},
+        {"d == 1", "d == 1u", false},
+        {"d == 'a'", "d == b'a'", false},
+        {"s in ['a', 'b']", "s in ['a', 'b']", true},
+        {"s in ['a', 'b']", "s in ['a', 'c']", false},
+    };
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelGraph *graph;
+        uint32_t a = lower_in(&f, &graph, cases[i].a), b = fixture_lower(&f, graph, cases[i].b);
+
+        assert_case(cases[i].b, (a == b) == cases[i].same);
+    }
+    fixture_done(&f);
+}
+
+static void test_groups_and_levels(void **state) {
+    static const struct {
+        const char *source;
+        uint8_t groups;
+    } cases[] = {
+        {"1 + 2", 0},
+        {"n + 1", 1},
+        {"s == 'a' || n > 1", 3},
+        {"l.all(x, x > n)", 1},
+        {"[1, 2].exists(x, x > 1)", 0},
+        {"[1, 2].exists(x, s == 'a')", 2},
+        {"node.cpu > n && d == 1", 13},
+        {"cel.bind(a, s, 1)", 0},
+    };
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelGraph *graph;
+        uint32_t root = lower_in(&f, &graph, cases[i].source);
+
+        assert_case(cases[i].source, cel_graph_node(graph, root)->groups == cases[i].groups);
+        assert_case(cases[i].source, cel_graph_node(graph, root)->levels == 0);
+    }
+    fixture_done(&f);
+}
+
+/* The inner loop reads the outer's variable, and not its own. */
+static void test_levels_inside(void **state) {
+    Fixture f;
+    CelGraph *graph;
+    const CelGraphNode *outer, *inner;
+    uint32_t root;
+
+    (void)state;
+    fixture_init(&f);
+    root = lower_in(&f, &graph, "l.all(x, l.exists(y, y > x))");
+    outer = cel_graph_node(graph, root);
+    assert_int_equal(outer->op, OP_ALL);
+    inner = cel_graph_node(graph, outer->args[1]);
+    assert_int_equal(inner->op, OP_EXISTS);
+    assert_int_equal(inner->levels, 1);
+    assert_int_equal(cel_graph_node(graph, inner->args[1])->levels, 3);
+    fixture_done(&f);
+}
+
+static void test_folding(void **state) {
+    static const struct {
+        const char *source;
+        uint16_t op;
+    } cases[] = {
+        {"1 + 2 * 3", OP_CONSTANT},
+        {"'a' + 'b' == 'ab'", OP_CONSTANT},
+        {"size([1, 2, 3])", OP_CONSTANT},
+        {"{'a': 1}.a", OP_CONSTANT},
+        {"[1, 2][0] == 1 ? 'x' : s", OP_CONSTANT},
+        {"quantity('1Gi')", OP_CONSTANT},
+        {"optional.none()", OP_CONSTANT},
+        {"false && n / 0 == 1", OP_CONSTANT},
+        {"n / 0 == 1 && false", OP_CONSTANT},
+        {"n / 0 == 1 || true", OP_CONSTANT},
+        {"true && n > 1", OP_GT_INT},
+        {"n > 1 || false", OP_GT_INT},
+        /* An error is not folded, nor is what would hide one. */
+        {"1 / 0", OP_DIV_INT},
+        {"[1, 2][5]", OP_INDEX_LIST},
+        {"true && d", OP_AND}, /* d may be no bool */
+        {"d || false", OP_OR},
+        {"1 / 0 > 0 && n > 1", OP_AND},
+        {"1 / 0 > 0 ? 1 : 1", OP_CONDITIONAL},
+        {"{'a': 1, 'a': 2}", OP_MAP},
+    };
+    CelGraph *graph;
+    uint32_t root;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        root = lower_in(&f, &graph, cases[i].source);
+        assert_case(cases[i].source, cel_graph_node(graph, root)->op == cases[i].op);
+    }
+    f.options.no_fold = true;
+    root = lower_in(&f, &graph, "1 + 2");
+    assert_int_equal(cel_graph_node(graph, root)->op, OP_ADD_INT);
+    fixture_done(&f);
+}
+
+static void test_operations(void **state) {
+    static const struct {
+        const char *source;
+        bool no_check;
+        uint16_t op;
+    } cases[] = {
+        {"n + 1", false, OP_ADD_INT},
+        {"n == 1", false, OP_EQ_INT},
+        {"s == 'a'", false, OP_EQ_STRING},
+        {"s != 'a'", false, OP_NE_STRING},
+        {"d == 1", false, OP_EQ},
+        {"n == 1", true, OP_EQ},
+        {"s in ['a']", false, OP_IN_SET},
+        {"d in ['a', 1.5]", true, OP_IN_LIST},
+        {"n in l", false, OP_IN_LIST},
+        {"s in m", false, OP_IN_MAP},
+        {"node.cpu", false, OP_FIELD},
+        {"has(node.cpu)", false, OP_TEST_FIELD},
+        {"node.?cpu", false, OP_OPT_FIELD},
+        {"m.a", false, OP_SELECT},
+        {"has(m.a)", false, OP_TEST_SELECT},
+        {"l[n]", false, OP_INDEX_LIST},
+        {"m[s]", false, OP_INDEX_MAP},
+        {"s.startsWith('a')", false, OP_CALL},
+        {"s.startsWith(d)", false, OP_CALL_CHECKED},
+        {"d + d", false, OP_DISPATCH},
+        {"n + 1", true, OP_CALL_CHECKED}, /* the other side is surely an int */
+        {"nowhere", true, OP_FAIL},
+    };
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelGraph *graph;
+        uint32_t root;
+
+        f.options.no_check = cases[i].no_check;
+        f.options.mixed_literals = true;
+        root = lower_in(&f, &graph, cases[i].source);
+        assert_case(cases[i].source, cel_graph_node(graph, root)->op == cases[i].op);
+    }
+    fixture_done(&f);
+}
+
+static void test_bad_literals(void **state) {
+    static const char *const sources[] = {
+        "timestamp('x')", "duration('x')", "s.matches('[')", "n > 0 || quantity('x').sign() == 1"};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
+        CelGraph *graph = cel_graph_new(f.arena, f.arena);
+        CelChecked *checked = fixture_check(&f, sources[i]);
+        size_t before = f.diags.n_errors;
+        uint32_t root;
+
+        f.options.lazy_literals = false;
+        assert_case(sources[i],
+            cel_lower(graph, checked, &f.options, &f.diags, &root) == CEL_LOWER_REFUSED);
+        assert_case(sources[i], f.diags.n_errors == before + 1);
+        f.options.lazy_literals = true;
+        assert_case(sources[i], cel_lower(graph, checked, &f.options, &f.diags, &root) == 0);
+    }
+    fixture_done(&f);
+}
+
+static void test_each_part_apart(void **state) {
+    CelChecked *checked;
+    CelGraph *graph;
+    uint32_t nodes[16];
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    checked = fixture_check(&f, "n + 1 == n + 1");
+    graph = cel_graph_new(f.arena, f.arena);
+    assert_int_equal(checked->tree->n_nodes, 7);
+    assert_int_equal(cel_lower_each(graph, checked, &f.options, &f.diags, nodes), 0);
+    for (uint32_t i = 0; i < 7; i++)
+        assert_int_equal(nodes[i], i);
+    fixture_done(&f);
+}
+
+static void test_print(void **state) {
+    Buf out = BUF_INIT(1 << 16);
+    CelGraph *graph;
+    uint32_t root;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    root = lower_in(&f, &graph, "l.exists(x, x > n) && m.a == 'b'");
+    cel_graph_print(graph, root, &out);
+    assert_text("print", buf_str(&out), "");
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_parts_are_one_node),
+        cmocka_unit_test(test_groups_and_levels),
+        cmocka_unit_test(test_levels_inside),
+        cmocka_unit_test(test_folding),
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_bad_literals),
+        cmocka_unit_test(test_each_part_apart),
+        cmocka_unit_test(test_print),
+    };
+
+    return cmocka_run_group_tests_name("cel/graph", tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+/* Values in tests: short ways to write them, and a look at what came out. */
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "cel/run.h"
+#include "cel/value.h"
+
+#define TEST_BUDGET ((size_t)1024 * 1024)
+#define S(literal) cel_string(STR(literal))
+#define B(literal) cel_bytes(STR(literal))
+
+/* As cel_value_print() writes it; errors as "error: …". */
+static inline void assert_value(CelRun *run, const char *name, CelValue got, const char *want) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEST_BUDGET);
+
+    cel_value_print(got, run, 0, &out);
+    assert_text(name, buf_str(&out), want);
+}

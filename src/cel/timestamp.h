@@ -1,0 +1,47 @@
+#pragma once
+
+/*
+ * Timestamp: an instant from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z, as
+ * seconds since 1970 and nanoseconds (0 to 999,999,999).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Reads RFC 3339. False, with nothing returned, when it is something else or out of range. */
+bool cel_timestamp_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos);
+
+/* As string(timestamp) gives it, always in UTC: "2009-02-13T23:31:30.5Z". */
+void cel_timestamp_print(int64_t sec, uint32_t nanos, Buf *out);
+
+bool cel_timestamp_is_valid(int64_t sec);
+
+/* Moves the instant by @ns; false, with nothing changed, when that leaves the range. */
+bool cel_timestamp_add(int64_t *sec, uint32_t *nanos, int64_t ns);
+bool cel_timestamp_subtract(int64_t *sec, uint32_t *nanos, int64_t ns);
+
+/* How long after the second instant the first one is. False: more than a duration holds (292
+ * years). */
+bool cel_timestamp_difference(
+    int64_t sec, uint32_t nanos, int64_t other_sec, uint32_t other_nanos, int64_t *ret_ns);
+
+/* What an expression can ask of an instant. */
+typedef enum CelTimePart {
+    CEL_FULL_YEAR,
+    CEL_MONTH,        /* 0 is January */
+    CEL_DAY_OF_YEAR,  /* 0 is January 1st */
+    CEL_DAY_OF_MONTH, /* 0 is the 1st */
+    CEL_DATE,         /* 1 is the 1st */
+    CEL_DAY_OF_WEEK,  /* 0 is Sunday */
+    CEL_HOURS,
+    CEL_MINUTES,
+    CEL_SECONDS,
+    CEL_MILLISECONDS, /* of the second */
+} CelTimePart;
+
+/* @local_sec: seconds since 1970 plus the zone's offset; may lie outside of the range by
+ * as much. */
+int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part);

@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * Trace: what one run computed, in the order it did.
+ *
+ * The log is in post-order, like a tree (tree.h): what a value was computed from stands
+ * before it, and each entry knows how many entries its part has. A body that ran often is
+ * kept for the first turns of its loop only; the others are counted.
+ */
+
+#include "base/vec.h"
+#include "cel/graph.h"
+#include "cel/machine.h"
+
+#define CEL_TRACE_TURNS 16          /* of one loop that are kept */
+#define CEL_TRACE_ENTRIES_MAX 20000 /* of a log; later ones are dropped */
+
+typedef struct CelSeen {
+    uint32_t node;
+    uint32_t size;    /* entries of this part, itself included */
+    uint32_t skipped; /* of a loop: turns that were not kept */
+    bool is_again;    /* known from before; what it was computed from stands there */
+    CelValue value;
+} CelSeen;
+
+typedef struct CelTraceLog {
+    CelTrace trace; /* for CelRun.trace */
+    const CelGraph *graph;
+    Arena *arena;
+    VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
+    uint32_t *loop_of; /* by node: the loop that runs it on every turn, + 1 */
+    uint32_t *skipped; /* by node: turns of that loop that were not kept */
+    bool is_cut;       /* over the ceiling, or out of memory */
+} CelTraceLog;
+
+/* 0 or -ENOMEM. The graph must not grow after this. */
+int cel_trace_log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) MUST_CHECK;
+
+/* The numbers of the entries that entry @i was computed from, in order, into @ret (with room
+ * for @max); how many there are. */
+size_t cel_trace_parts(const CelTraceLog *log, uint32_t i, uint32_t *ret, size_t max);

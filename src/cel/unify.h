@@ -1,0 +1,61 @@
+#pragma once
+
+/*
+ * Unify: whether one type fits where another is wanted, and what that says about type variables.
+ *
+ * Every use of a declaration with type parameters gets variables of its own; fitting types
+ * together binds them. The rules are cel-go's, with its gradual leniency: dyn fits
+ * everywhere and null fits what an API object can leave out. What is tried and fails is
+ * undone.
+ *
+ * Failures that are nobody's mistake (no memory, types too large) do not end a call in
+ * the middle: they are kept here, and whoever drives the check looks once a node.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "cel/env.h"
+#include "cel/type.h"
+
+typedef struct CelUnify {
+    Arena *arena;
+    VEC(const CelType *) bound; /* by the number of the variable; NULL: free */
+    VEC(struct CelUndo {
+        uint32_t variable;
+        const CelType *before;
+    }) trail;
+    uint32_t steps;
+    bool no_memory;
+    bool is_too_large; /* deeper, heavier or longer to compare than limits.h allows */
+    /* Two types met of which neither is the more general: a timestamp and a null. What was said
+     * about kinds then may be wrong at run time. */
+    bool is_loose;
+} CelUnify;
+
+/* A variable nothing is known about. */
+const CelType *cel_unify_fresh(CelUnify *unify);
+
+/* Whether a value of type @from fits where @to is wanted. */
+bool cel_unify_fits(CelUnify *unify, const CelType *from, const CelType *to);
+
+/* The same for @n at once: all or nothing. */
+bool cel_unify_fits_all(
+    CelUnify *unify, const CelType *const *from, const CelType *const *to, size_t n);
+
+/* The more general of two types that fit together. */
+const CelType *cel_unify_general(CelUnify *unify, const CelType *a, const CelType *b);
+
+/* @type with what is known of its variables; the others stay, or become dyn. */
+const CelType *cel_unify_resolve(CelUnify *unify, const CelType *type, bool free_is_dyn);
+
+/* The types of @overload with variables of this use; @args has room for CEL_ARGS_MAX. */
+void cel_unify_instantiate(
+    CelUnify *unify, const CelOverload *overload, const CelType **args, const CelType **ret_result);
+
+/* Types around others that never fail: dyn when they cannot be made. */
+const CelType *cel_unify_list(CelUnify *unify, const CelType *element);
+const CelType *cel_unify_map(CelUnify *unify, const CelType *key, const CelType *value);
+const CelType *cel_unify_optional(CelUnify *unify, const CelType *inner);

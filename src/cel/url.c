@@ -1,0 +1,507 @@
+/*
+ * A URL is first cut into its parts, which are slices of the text, and each part is checked
+ * by the rules of its place; only then, and only for url(), the parts are brought to one
+ * spelling: bytes that a place does not allow as %XX, all others plain.
+ *
+ * url() cuts twice, as Kubernetes does: once as a request's URI, which has to be absolute
+ * and knows no fragment, and once in general, with the fragment taken off before.
+ */
+#include "cel/url.h"
+
+#include "base/utf8.h"
+#include "cel/ip.h"
+
+#define QUOTE_MAX 1024 /* bytes of a text that a message repeats */
+#define IPV6_MAX 64    /* bytes of an address in text */
+
+/* --- which byte may stand where --------------------------------------------- */
+
+typedef enum Place {
+    IN_PATH = 1,
+    IN_HOST = 2,
+    IN_USER = 4,
+    IN_FRAGMENT = 8,
+    IN_QUERY = 16,
+    IN_ZONE = 32, /* of an IPv6 address; plain bytes as in a host */
+} Place;
+
+static bool is_alphanumeric(unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Whether @c stands for itself in that place. */
+static bool is_plain(unsigned char c, Place place) {
+    static const struct {
+        const char *bytes;
+        unsigned places;
+    } marks[] = {
+        {"-_.~", IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE},
+        {"$&+,;=", IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_ZONE},
+        {":", IN_PATH | IN_HOST | IN_FRAGMENT | IN_ZONE},
+        {"/@", IN_PATH | IN_FRAGMENT},
+        {"?", IN_FRAGMENT},
+        {"!()*", IN_HOST | IN_FRAGMENT | IN_ZONE},
+        {"'[]<>\"", IN_HOST | IN_ZONE},
+    };
+
+    if (is_alphanumeric(c))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(marks); i++)
+        if (c != '\0' && strchr(marks[i].bytes, c))
+            return (marks[i].places & (unsigned)place) != 0;
+    return false;
+}
+
+static int hex_value(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The byte that the "%XX" at @i stands for, or -1. */
+static int escape_at(Str text, size_t i) {
+    int high, low;
+
+    if (i + 2 >= text.len)
+        return -1;
+    high = hex_value(text.ptr[i + 1]);
+    low = hex_value(text.ptr[i + 2]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+static bool fail(
+    CelUrlFault *fault, const char *before, const char *part, size_t n, const char *after) {
+    *fault = (CelUrlFault){.before = before, .part = str_of(part, n), .after = after};
+    return false;
+}
+
+/* An escape that its place allows: in a host only bytes beyond ASCII and "%25", in a zone
+ * also what could stand there plain, or a space. */
+static bool is_good_escape(int byte, Place place) {
+    if (byte < 0)
+        return false;
+    if (place == IN_HOST)
+        return byte >= 0x80 || byte == '%';
+    if (place == IN_ZONE)
+        return byte == '%' || byte == ' ' || is_plain((unsigned char)byte, IN_HOST);
+    return true;
+}
+
+static bool check_escapes(Str text, Place place, CelUrlFault *fault) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c == '%') {
+            if (!is_good_escape(escape_at(text, i), place)) {
+                size_t n = text.len - i < 3 ? text.len - i : 3;
+
+                return fail(fault, "invalid URL escape ", text.ptr + i, n, NULL);
+            }
+            i += 2;
+        } else if ((place == IN_HOST || place == IN_ZONE) && c < 0x80 && !is_plain(c, place)) {
+            return fail(fault, "invalid character ", text.ptr + i, 1, " in host name");
+        }
+    }
+    return true;
+}
+
+/* --- cutting ---------------------------------------------------------------- */
+
+typedef struct Parts {
+    Str scheme, opaque, user, host, path, query; /* as written */
+    bool has_user;
+    bool has_authority; /* "//", even with nothing behind */
+    bool has_query;     /* "?", even with nothing behind */
+} Parts;
+
+static bool cut_scheme(Str *rest, Str *ret_scheme, CelUrlFault *fault) {
+    *ret_scheme = STR_NULL;
+    for (size_t i = 0; i < rest->len; i++) {
+        char c = rest->ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+        if (c == ':' && i == 0)
+            return fail(fault, "missing protocol scheme", NULL, 0, NULL);
+        if (c == ':') {
+            *ret_scheme = str_take(*rest, i);
+            *rest = str_skip(*rest, i + 1);
+            return true;
+        }
+        if (!is_letter && (i == 0 || !((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.')))
+            return true;
+    }
+    return true;
+}
+
+/* Empty, or ":" and digits or none. */
+static bool is_port(Str text) {
+    if (text.len == 0)
+        return true;
+    for (size_t i = 1; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.ptr[0] == ':';
+}
+
+static bool check_port(Str text, CelUrlFault *fault) {
+    return is_port(text) || fail(fault, "invalid port ", text.ptr, text.len, " after host");
+}
+
+/* An IPv6 address, also one with an IPv4 address as its end: that end is judged by itself, and
+ * two groups put in its place. */
+static bool is_ipv6(Str text) {
+    size_t colon = str_find_last(text, ':');
+    char copy[IPV6_MAX];
+    CelIp ip;
+
+    if (colon == SIZE_MAX || text.len + 4 > sizeof(copy))
+        return false;
+    if (str_find(text, '.') == SIZE_MAX)
+        return cel_ip_parse(text, &ip, NULL);
+    if (!cel_ip_parse(str_skip(text, colon + 1), &ip, NULL))
+        return false;
+    memcpy(copy, text.ptr, colon + 1);
+    memcpy(copy + colon + 1, "1:1", 3);
+    return cel_ip_parse(str_of(copy, colon + 4), &ip, NULL);
+}
+
+/* Offset of "%25", or SIZE_MAX. */
+static size_t find_zone(Str text) {
+    for (size_t i = 0; i + 2 < text.len; i++)
+        if (memcmp(text.ptr + i, "%25", 3) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* "[fe80::1%25eth0]:80" */
+static bool check_ip_literal(Str host, CelUrlFault *fault) {
+    size_t close = str_find_last(host, ']'), zone_at;
+    Str inside, zone = STR_NULL;
+
+    if (close == SIZE_MAX)
+        return fail(fault, "missing ']' in host", NULL, 0, NULL);
+    if (!check_port(str_skip(host, close + 1), fault))
+        return false;
+    inside = str_take(str_skip(host, 1), close - 1);
+    zone_at = find_zone(inside);
+    if (zone_at != SIZE_MAX) {
+        zone = str_skip(inside, zone_at);
+        inside = str_take(inside, zone_at);
+    }
+    if (!check_escapes(inside, IN_HOST, fault) || !check_escapes(zone, IN_ZONE, fault))
+        return false;
+    if (str_find(inside, ':') == SIZE_MAX)
+        return fail(fault, "invalid IP-literal", NULL, 0, NULL);
+    if (!is_ipv6(inside) || zone.len == 3) /* "%25" and nothing behind */
+        return fail(fault, "invalid host: no IPv6 address", NULL, 0, NULL);
+    return true;
+}
+
+/* Several colons are for lists of hosts, which databases have and http has not. */
+static bool check_host(Str scheme, Str host, CelUrlFault *fault) {
+    size_t bracket = str_find_last(host, '['), colon = str_find(host, ':');
+    bool is_http = str_eq_nocase(scheme, STR("http")) || str_eq_nocase(scheme, STR("https"));
+
+    if (bracket == 0)
+        return check_ip_literal(host, fault);
+    if (bracket != SIZE_MAX)
+        return fail(fault, "invalid IP-literal", NULL, 0, NULL);
+    if (colon != SIZE_MAX && !is_http)
+        colon = str_find_last(host, ':');
+    if (colon != SIZE_MAX && !check_port(str_skip(host, colon), fault))
+        return false;
+    return check_escapes(host, IN_HOST, fault);
+}
+
+static bool check_user(Str user, CelUrlFault *fault) {
+    size_t colon = str_find(user, ':');
+
+    for (size_t i = 0; i < user.len; i++) {
+        char c = user.ptr[i];
+
+        if (!is_alphanumeric((unsigned char)c) && (c == '\0' || !strchr("-._:~!$&'()*+,;=%@", c)))
+            return fail(fault, "net/url: invalid userinfo", NULL, 0, NULL);
+    }
+    return check_escapes(str_take(user, colon), IN_USER, fault) &&
+           (colon == SIZE_MAX || check_escapes(str_skip(user, colon + 1), IN_USER, fault));
+}
+
+static bool cut_authority(Str *rest, Parts *parts, CelUrlFault *fault) {
+    Str authority = str_skip(*rest, 2);
+    size_t slash = str_find(authority, '/'), at;
+
+    *rest = slash == SIZE_MAX ? STR_NULL : str_skip(authority, slash);
+    authority = str_take(authority, slash);
+    at = str_find_last(authority, '@');
+    parts->has_authority = true;
+    parts->has_user = at != SIZE_MAX;
+    parts->user = parts->has_user ? str_take(authority, at) : STR_NULL;
+    parts->host = parts->has_user ? str_skip(authority, at + 1) : authority;
+    return check_host(parts->scheme, parts->host, fault) &&
+           (!parts->has_user || check_user(parts->user, fault));
+}
+
+static bool check_controls(Str text, CelUrlFault *fault) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f)
+            return fail(fault, "net/url: invalid control character in URL", NULL, 0, NULL);
+    return true;
+}
+
+/* A relative path is refused here as well: what url() cuts in general was a request's URI
+ * before. */
+static bool cut(Str text, bool is_request, Parts *ret, CelUrlFault *fault) {
+    Str rest = text;
+    size_t question;
+
+    *ret = (Parts){0};
+    if (!check_controls(text, fault))
+        return false;
+    if (text.len == 0)
+        return fail(fault, "empty url", NULL, 0, NULL);
+    if (str_is(text, "*")) {
+        ret->path = text;
+        return true;
+    }
+    if (!cut_scheme(&rest, &ret->scheme, fault))
+        return false;
+    question = str_find(rest, '?');
+    ret->has_query = question != SIZE_MAX;
+    ret->query = ret->has_query ? str_skip(rest, question + 1) : STR_NULL;
+    rest = str_take(rest, question);
+    if (!str_has_prefix(rest, STR("/"))) {
+        ret->opaque = rest;
+        return ret->scheme.len > 0 || fail(fault, "invalid URI for request", NULL, 0, NULL);
+    }
+    if (str_has_prefix(rest, STR("//")) &&
+        (ret->scheme.len > 0 || (!is_request && !str_has_prefix(rest, STR("///")))) &&
+        !cut_authority(&rest, ret, fault))
+        return false;
+    ret->path = rest;
+    return check_escapes(rest, IN_PATH, fault);
+}
+
+bool cel_url_check(Str text, CelUrlFault *ret_fault) {
+    CelUrlFault fault;
+    Parts parts;
+
+    return cut(text, true, &parts, ret_fault ? ret_fault : &fault);
+}
+
+/* --- one spelling ----------------------------------------------------------- */
+
+/* Appends @text with its escapes undone; they are known to be good. */
+static void unescape(Str text, bool is_query, Buf *out) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (c == '%') {
+            buf_append_char(out, (char)escape_at(text, i));
+            i += 2;
+        } else {
+            buf_append_char(out, is_query && c == '+' ? ' ' : c);
+        }
+    }
+}
+
+static void escape(Str text, Place place, Buf *out) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (is_plain(c, place))
+            buf_append_char(out, (char)c);
+        else
+            buf_printf(out, "%%%02X", (unsigned)c);
+    }
+}
+
+/* Undoes the escapes of @text and makes those that the place needs. */
+static void respell(Str text, Place place, Buf *out) {
+    _cleanup_(buf_done) Buf plain = BUF_INIT(text.len);
+
+    unescape(text, false, &plain);
+    if (buf_error(&plain))
+        out->error = buf_error(&plain);
+    escape(buf_str(&plain), place, out);
+}
+
+/* Paths and fragments keep the writer's choice of escapes when that is a possible one. */
+static void respell_unless_fine(Str text, Place place, Buf *out) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (!is_plain((unsigned char)c, place) && (c == '\0' || !strchr("!$&'()*+,;=:@[]%", c))) {
+            respell(text, place, out);
+            return;
+        }
+    }
+    buf_append(out, text);
+}
+
+/* The name and the password apart: the colon between them stays. */
+static void respell_user(Str user, Buf *out) {
+    size_t colon = str_find(user, ':');
+
+    respell(str_take(user, colon), IN_USER, out);
+    if (colon != SIZE_MAX) {
+        buf_append_char(out, ':');
+        respell(str_skip(user, colon + 1), IN_USER, out);
+    }
+    buf_append_char(out, '@');
+}
+
+static void append_lower(Str text, Buf *out) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        buf_append_char(out, (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c));
+    }
+}
+
+/* The whole again, from its parts and the path as it was spelled. */
+static void print_whole(const Parts *parts, Str path, Str fragment, Buf *out) {
+    append_lower(parts->scheme, out);
+    if (parts->scheme.len > 0)
+        buf_append_char(out, ':');
+    buf_append(out, parts->opaque);
+    if (parts->has_authority && (parts->host.len > 0 || path.len > 0 || parts->has_user) &&
+        (parts->scheme.len > 0 || parts->host.len > 0 || parts->has_user))
+        buf_append(out, STR("//"));
+    if (parts->has_user)
+        respell_user(parts->user, out);
+    respell(parts->host, IN_HOST, out);
+    buf_append(out, path);
+    if (parts->has_query)
+        buf_append_char(out, '?');
+    buf_append(out, parts->query);
+    if (fragment.len > 0) {
+        buf_append_char(out, '#');
+        respell_unless_fine(fragment, IN_FRAGMENT, out);
+    }
+}
+
+/* A string of the language is UTF-8: other bytes become U+FFFD. */
+static void append_valid(Str bytes, Buf *out) {
+    while (bytes.len > 0) {
+        size_t n = utf8_valid_length(bytes);
+
+        buf_append(out, str_take(bytes, n));
+        if (n < bytes.len)
+            buf_append(out, STR("\xef\xbf\xbd"));
+        bytes = str_skip(bytes, n < bytes.len ? n + 1 : n);
+    }
+}
+
+bool cel_url_unescape_query(Str text, Buf *out) {
+    _cleanup_(buf_done) Buf plain = BUF_INIT(text.len);
+    CelUrlFault fault;
+
+    if (!check_escapes(text, IN_QUERY, &fault))
+        return false;
+    unescape(text, true, &plain);
+    if (buf_error(&plain))
+        out->error = buf_error(&plain);
+    append_valid(buf_str(&plain), out);
+    return true;
+}
+
+/* --- a URL ------------------------------------------------------------------ */
+
+/* The text of a scratch buffer, copied; the buffer is empty again. */
+static Str keep(Buf *buf, Arena *arena) {
+    Str copy = buf_error(buf) ? STR_NULL : arena_copy(arena, buf_str(buf));
+
+    buf_reset(buf);
+    return copy;
+}
+
+static void split_host(CelUrl *url) {
+    size_t colon = str_find_last(url->host, ':');
+
+    url->hostname = url->host;
+    if (colon != SIZE_MAX && is_port(str_skip(url->host, colon))) {
+        url->hostname = str_take(url->host, colon);
+        url->port = str_skip(url->host, colon + 1);
+    }
+    if (str_has_prefix(url->hostname, STR("[")) && str_has_suffix(url->hostname, STR("]")))
+        url->hostname = str_take(str_skip(url->hostname, 1), url->hostname.len - 2);
+}
+
+static const CelUrl *build(const Parts *parts, Str fragment, size_t size, Arena *arena) {
+    _cleanup_(buf_done) Buf buf = BUF_INIT(size * 3 + 16), plain = BUF_INIT(size);
+    CelUrl *url = ARENA_NEW(arena, CelUrl);
+
+    if (!url)
+        return NULL;
+    append_lower(parts->scheme, &buf);
+    url->scheme = keep(&buf, arena);
+    unescape(parts->host, false, &plain);
+    append_valid(buf_str(&plain), &buf);
+    url->host = keep(&buf, arena);
+    respell_unless_fine(parts->path, IN_PATH, &buf);
+    url->path = keep(&buf, arena);
+    buf_append(&buf, parts->query);
+    url->query = keep(&buf, arena);
+    print_whole(parts, url->path, fragment, &buf);
+    url->text = keep(&buf, arena);
+    split_host(url);
+    if (buf_error(&plain) || !url->scheme.ptr || !url->host.ptr || !url->path.ptr ||
+        !url->query.ptr || !url->text.ptr)
+        return NULL;
+    return url;
+}
+
+const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
+    size_t hash = str_find(text, '#');
+    Str fragment = hash == SIZE_MAX ? STR_NULL : str_skip(text, hash + 1);
+    Parts parts;
+
+    if (!cel_url_check(text, ret_fault) || !cut(str_take(text, hash), false, &parts, ret_fault) ||
+        !check_escapes(fragment, IN_FRAGMENT, ret_fault))
+        return NULL;
+    *ret_fault = (CelUrlFault){0};
+    return build(&parts, fragment, text.len, arena);
+}
+
+/* --- why not ---------------------------------------------------------------- */
+
+/* As Go quotes: what is no UTF-8, which a part cut inside a code point is not, byte by byte. */
+static void print_quoted(Str text, Buf *out) {
+    static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
+
+    buf_append_char(out, '"');
+    while (text.len > 0) {
+        uint32_t c;
+        size_t n = utf8_decode(text, &c);
+
+        if (n == 0 || c < ' ' || c == 0x7f) {
+            c = (unsigned char)text.ptr[0];
+            if (c >= '\a' && c <= '\r')
+                buf_printf(out, "\\%c", letters[c - '\a']);
+            else
+                buf_printf(out, "\\x%02x", (unsigned)c);
+        } else {
+            if (c == '"' || c == '\\')
+                buf_append_char(out, '\\');
+            buf_append(out, str_take(text, n));
+        }
+        text = str_skip(text, n > 0 ? n : 1);
+    }
+    buf_append_char(out, '"');
+}
+
+void cel_url_fault_print(Str text, const CelUrlFault *fault, Buf *out) {
+    size_t n = text.len < QUOTE_MAX ? text.len : QUOTE_MAX;
+
+    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+        n--; /* not inside a code point */
+    buf_append(out, STR("parse "));
+    print_quoted(str_take(text, n), out);
+    buf_append(out, n < text.len ? STR("…: ") : STR(": "));
+    buf_append(out, str_from_c(fault->before));
+    if (fault->part.ptr)
+        print_quoted(str_take(fault->part, QUOTE_MAX), out);
+    if (fault->after)
+        buf_append(out, str_from_c(fault->after));
+}

@@ -1,0 +1,359 @@
+/*
+ * What two values have in common: equality, order, keys.
+ *
+ * Numbers of different kinds are compared, never converted for good. An int and a uint are
+ * compared exactly. An integer and a double are not: out of the integer's range the double
+ * decides, inside of it the integer is read as a double first, with what that loses.
+ * The suite pins it (comparisons/…: not_lt_dyn_int_big_lossy_double), and a "better" answer
+ * would be another language.
+ *
+ * As keys of maps numbers are exact: 1, 1u and 1.0 are one key and 1.5 is none.
+ */
+#include "cel/value.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "cel/run.h"
+#include "cel/type.h"
+
+#define TWO_63 0x1p63
+#define TWO_64 0x1p64
+
+static CelOrder order_int(int64_t a, int64_t b) {
+    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
+}
+
+static CelOrder order_uint(uint64_t a, uint64_t b) {
+    return a < b ? CEL_LESS : a > b ? CEL_GREATER : CEL_SAME;
+}
+
+static CelOrder order_double(double a, double b) {
+    return a < b ? CEL_LESS : a > b ? CEL_GREATER : a == b ? CEL_SAME : CEL_UNORDERED;
+}
+
+static CelOrder order_int_uint(int64_t a, uint64_t b) {
+    return a < 0 ? CEL_LESS : order_uint((uint64_t)a, b);
+}
+
+static CelOrder order_int_double(int64_t a, double b) {
+    if (b < -TWO_63)
+        return CEL_GREATER;
+    if (b > TWO_63)
+        return CEL_LESS;
+    return order_double((double)a, b);
+}
+
+static CelOrder order_uint_double(uint64_t a, double b) {
+    if (b < 0)
+        return CEL_GREATER;
+    if (b > TWO_64)
+        return CEL_LESS;
+    return order_double((double)a, b);
+}
+
+static CelOrder reversed(CelOrder order) {
+    return order == CEL_LESS ? CEL_GREATER : order == CEL_GREATER ? CEL_LESS : order;
+}
+
+/* Both are numbers. */
+static CelOrder order_numbers(CelValue a, CelValue b) {
+    if (a.kind > b.kind)
+        return reversed(order_numbers(b, a)); /* once: the kinds are in order then */
+    if (a.kind == CEL_INT)
+        return b.kind == CEL_INT    ? order_int(a.i, b.i)
+               : b.kind == CEL_UINT ? order_int_uint(a.i, b.u)
+                                    : order_int_double(a.i, b.d);
+    if (a.kind == CEL_UINT)
+        return b.kind == CEL_UINT ? order_uint(a.u, b.u) : order_uint_double(a.u, b.d);
+    return order_double(a.d, b.d);
+}
+
+static CelOrder order_text(Str a, Str b) {
+    return (CelOrder)order_int(str_cmp(a, b), 0);
+}
+
+CelOrder cel_compare(CelValue a, CelValue b) {
+    if (cel_is_number(a) && cel_is_number(b))
+        return order_numbers(a, b);
+    if (a.kind != b.kind)
+        return CEL_NO_ORDER;
+    switch (a.kind) {
+    case CEL_BOOL:
+        return order_int(a.boolean, b.boolean);
+    case CEL_DURATION:
+        return order_int(a.i, b.i);
+    case CEL_TIMESTAMP:
+        return a.i != b.i ? order_int(a.i, b.i) : order_uint(a.len, b.len);
+    case CEL_STRING: /* bytes of UTF-8 sort as their code points do */
+    case CEL_BYTES:
+        return order_text(cel_str(a), cel_str(b));
+    default:
+        return CEL_NO_ORDER;
+    }
+}
+
+/* Maps. */
+
+static CelValue whole_key(double d) {
+    if (!(d >= -TWO_63 && d < TWO_64) || d != trunc(d))
+        return cel_absent();
+    return d < TWO_63 ? cel_int((int64_t)d) : cel_uint((uint64_t)d);
+}
+
+CelValue cel_map_key(CelValue key) {
+    switch (key.kind) {
+    case CEL_STRING:
+    case CEL_INT:
+    case CEL_BOOL:
+        return key;
+    case CEL_UINT:
+        return key.u <= INT64_MAX ? cel_int((int64_t)key.u) : key;
+    case CEL_DOUBLE:
+        return whole_key(key.d);
+    default:
+        return cel_absent();
+    }
+}
+
+/* Both as cel_map_key() gives them. */
+static bool key_equal(CelValue a, CelValue b) {
+    if (a.kind != b.kind)
+        return false;
+    if (a.kind == CEL_STRING)
+        return str_eq(cel_str(a), cel_str(b));
+    return a.kind == CEL_BOOL ? a.boolean == b.boolean : a.u == b.u;
+}
+
+bool cel_key_equal(CelValue a, CelValue b) {
+    CelValue key = cel_map_key(a);
+
+    return key.kind != CEL_ABSENT && key_equal(key, cel_map_key(b));
+}
+
+static uint64_t key_hash(CelValue key) {
+    if (key.kind == CEL_STRING)
+        return hash_str(cel_str(key));
+    if (key.kind == CEL_BOOL)
+        return key.boolean;
+    return hash_str(str_of((const char *)&key.u, sizeof(key.u)));
+}
+
+/* The place in the index where @key is, or the free one where it would be. */
+static uint32_t index_place(
+    const CelEntry *entries, const uint32_t *index, uint32_t n_index, CelValue key) {
+    uint32_t mask = n_index - 1;
+    uint32_t place = (uint32_t)key_hash(key) & mask;
+
+    while (index[place] != 0 && !key_equal(cel_map_key(entries[index[place] - 1].key), key))
+        place = (place + 1) & mask;
+    return place;
+}
+
+uint32_t cel_map_fill_index(
+    const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = index_place(entries, index, n_index, cel_map_key(entries[i].key));
+
+        if (index[place] != 0)
+            return i;
+        index[place] = i + 1;
+    }
+    return n;
+}
+
+/* Labels and their like: nearly all keys are strings. */
+static CelValue find_string(const CelMap *map, CelValue key) {
+    for (uint32_t i = 0; i < map->n; i++) {
+        const CelValue *other = &map->entries[i].key;
+
+        if (other->kind == CEL_STRING && str_eq(cel_str(*other), cel_str(key)))
+            return map->entries[i].value;
+    }
+    return cel_absent();
+}
+
+static CelValue find_in_order(const CelMap *map, CelValue key) {
+    if (key.kind == CEL_STRING)
+        return find_string(map, key);
+    for (uint32_t i = 0; i < map->n; i++) {
+        if (key_equal(cel_map_key(map->entries[i].key), key))
+            return map->entries[i].value;
+    }
+    return cel_absent();
+}
+
+CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run) {
+    key = cel_map_key(key);
+    if (key.kind == CEL_ABSENT)
+        return key;
+    if (!map->entries)
+        return map->n ? map->find(map, key, run) : cel_absent();
+    if (key.kind == CEL_STRING && key.len > CEL_FREE_BYTES && !cel_charge_bytes(run, key.len))
+        return cel_exhausted(run);
+    if (!map->index)
+        return find_in_order(map, key);
+
+    uint32_t place = index_place(map->entries, map->index, map->n_index, key);
+
+    return map->index[place] == 0 ? cel_absent() : map->entries[map->index[place] - 1].value;
+}
+
+/* Equality. Recursive, as deep as values are: the depth is counted, and at
+ * CEL_VALUE_DEPTH_MAX (which only a host's records could pass) the run is over. */
+
+static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth);
+
+static bool equal_lists(const CelList *a, const CelList *b, CelRun *run, uint32_t depth) {
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!equal_at(cel_list_at(a, i, run), cel_list_at(b, i, run), run, depth))
+            return false;
+    }
+    return true;
+}
+
+/* In any order: with as many entries it is enough that each of @a is in @b. */
+static bool equal_maps(const CelMap *a, const CelMap *b, CelRun *run, uint32_t depth) {
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        CelEntry entry = cel_map_at(a, i, run);
+        CelValue other = cel_map_find(b, entry.key, run);
+
+        if (other.kind == CEL_ABSENT || !equal_at(entry.value, other, run, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool equal_records(const CelRecord *a, const CelRecord *b, CelRun *run, uint32_t depth) {
+    if (a == b)
+        return true;
+    if (a->type != b->type)
+        return false;
+    for (uint32_t i = 0; i < a->type->n_fields; i++) {
+        CelValue in_a = a->type->get(a, i, run), in_b = b->type->get(b, i, run);
+
+        if (in_a.kind == CEL_ABSENT && in_b.kind == CEL_ABSENT)
+            continue;
+        if (!equal_at(in_a, in_b, run, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool equal_optionals(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
+    if (!a.inner || !b.inner)
+        return !a.inner && !b.inner;
+    return equal_at(*a.inner, *b.inner, run, depth);
+}
+
+static bool equal_text(CelValue a, CelValue b, CelRun *run) {
+    if (a.len != b.len)
+        return false;
+    if (a.len > CEL_FREE_BYTES && !cel_charge_bytes(run, a.len)) {
+        (void)cel_exhausted(run);
+        return false;
+    }
+    return str_eq(cel_str(a), cel_str(b));
+}
+
+static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
+    if (depth > CEL_VALUE_DEPTH_MAX || !cel_charge(run, 1)) {
+        (void)cel_exhausted(run);
+        return false;
+    }
+    switch (a.kind) {
+    case CEL_LIST:
+        return equal_lists(a.list, b.list, run, depth + 1);
+    case CEL_MAP:
+        return equal_maps(a.map, b.map, run, depth + 1);
+    case CEL_RECORD:
+        return equal_records(a.record, b.record, run, depth + 1);
+    case CEL_OPTIONAL:
+        return equal_optionals(a, b, run, depth + 1);
+    default:
+        return cel_opaque_of_kind(a.kind)->equal(a.opaque, b.opaque);
+    }
+}
+
+static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
+    if (depth > 0 && !cel_charge(run, 1)) {
+        (void)cel_exhausted(run);
+        return false;
+    }
+    if (cel_is_number(a) && cel_is_number(b))
+        return order_numbers(a, b) == CEL_SAME;
+    if (a.kind != b.kind)
+        return false;
+    switch (a.kind) {
+    case CEL_ABSENT:
+    case CEL_ERROR:
+        return false;
+    case CEL_NULL:
+        return true;
+    case CEL_BOOL:
+        return a.boolean == b.boolean;
+    case CEL_STRING:
+    case CEL_BYTES:
+        return equal_text(a, b, run);
+    case CEL_DURATION:
+        return a.i == b.i;
+    case CEL_TIMESTAMP:
+        return a.i == b.i && a.len == b.len;
+    case CEL_TYPE:
+        return cel_type_equal(a.type, b.type);
+    default:
+        return equal_parts(a, b, run, depth);
+    }
+}
+
+bool cel_equal(CelValue a, CelValue b, CelRun *run) {
+    return equal_at(a, b, run, 0);
+}
+
+/* What each kind is. */
+
+const CelOpaque *cel_opaque_of_kind(CelKind kind) {
+    static const CelOpaque *const opaques[CEL_N_KINDS] = {
+        [CEL_QUANTITY] = &cel_quantity_opaque,
+        [CEL_SEMVER] = &cel_semver_opaque,
+        [CEL_IP] = &cel_ip_opaque,
+        [CEL_CIDR] = &cel_cidr_opaque,
+        [CEL_URL] = &cel_url_opaque,
+        [CEL_FORMAT] = &cel_format_opaque,
+    };
+
+    return opaques[kind];
+}
+
+const CelType *cel_type_of(CelValue v) {
+    static const CelType *const types[CEL_N_KINDS] = {
+        [CEL_ABSENT] = &cel_error_type,
+        [CEL_ERROR] = &cel_error_type,
+        [CEL_NULL] = &cel_null_type,
+        [CEL_BOOL] = &cel_bool_type,
+        [CEL_INT] = &cel_int_type,
+        [CEL_UINT] = &cel_uint_type,
+        [CEL_DOUBLE] = &cel_double_type,
+        [CEL_STRING] = &cel_string_type,
+        [CEL_BYTES] = &cel_bytes_type,
+        [CEL_DURATION] = &cel_duration_type,
+        [CEL_TIMESTAMP] = &cel_timestamp_type,
+        [CEL_TYPE] = &cel_type_type,
+        [CEL_LIST] = &cel_list_type,
+        [CEL_MAP] = &cel_map_type,
+        [CEL_RECORD] = &cel_dyn_type,
+        [CEL_OPTIONAL] = &cel_optional_type,
+        [CEL_QUANTITY] = &cel_quantity_type,
+        [CEL_SEMVER] = &cel_semver_type,
+        [CEL_IP] = &cel_ip_type,
+        [CEL_CIDR] = &cel_cidr_type,
+        [CEL_URL] = &cel_url_type,
+        [CEL_FORMAT] = &cel_format_type,
+    };
+
+    return types[v.kind];
+}

@@ -1,0 +1,263 @@
+/*
+ * A pattern and a text from the input (a NUL between them): all ways to match must agree with
+ * each other and with a matcher that is slow and obviously right.
+ *
+ * That one walks the tree and backtracks: it tries what has priority first and takes it back
+ * when the rest does not fit. It knows nothing of instructions, states or letters. It
+ * recurses, and gives up, without a verdict, after a number of steps or at a depth.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regex/program.h"
+#include "regex/tree.h"
+
+#define PATTERN_MAX 200
+#define TEXT_MAX 100
+#define MAX_INSTRUCTIONS 2000
+#define STEPS_MAX 50000
+#define DEPTH_MAX 1500
+#define GROUPS_MAX 32
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is left to match after a node. */
+typedef struct Rest {
+    enum { REST_SEQUENCE, REST_GROUP, REST_LOOP } kind;
+    uint32_t node;  /* SEQUENCE: the next, or REGEX_NONE; GROUP, LOOP: the node itself */
+    uint32_t round; /* LOOP: how many are done */
+    size_t from;    /* LOOP: where the last one began */
+    const struct Rest *then;
+} Rest;
+
+typedef struct Slow {
+    const RegexTree *tree;
+    Str text;
+    size_t opened[GROUPS_MAX]; /* where a group that is being matched began */
+    RegexSpan spans[GROUPS_MAX];
+    size_t end;
+    unsigned steps, depth;
+    bool gave_up;
+} Slow;
+
+static bool match(Slow *s, uint32_t number, size_t at, const Rest *rest);
+static bool resume(Slow *s, size_t at, const Rest *rest);
+
+/* @done rounds of a repetition are over: another one, or on with the rest. */
+static bool repeat(Slow *s, uint32_t number, uint32_t done, size_t at, const Rest *then) {
+    const RegexNode *node = &s->tree->nodes.items[number];
+    Rest again = {.kind = REST_LOOP, .node = number, .round = done + 1, .from = at, .then = then};
+
+    if (done < node->min)
+        return match(s, node->child, at, &again);
+    if (done >= node->max)
+        return resume(s, at, then);
+    if (node->is_lazy)
+        return resume(s, at, then) || match(s, node->child, at, &again);
+    return match(s, node->child, at, &again) || resume(s, at, then);
+}
+
+static bool end_round(Slow *s, size_t at, const Rest *rest) {
+    const RegexNode *node = &s->tree->nodes.items[rest->node];
+
+    /* More rounds of nothing take nothing, too. The first round of an endless loop may be empty
+     * and is then the last; a later one may not: the loop ends before it. */
+    if (node->max == REGEX_UNBOUNDED && rest->round >= node->min && at == rest->from)
+        return rest->round == (node->min > 0 ? node->min : 1) && resume(s, at, rest->then);
+    return repeat(s, rest->node, rest->round, at, rest->then);
+}
+
+static bool end_group(Slow *s, size_t at, const Rest *rest) {
+    uint32_t group = s->tree->nodes.items[rest->node].group;
+    RegexSpan before = s->spans[group];
+
+    s->spans[group] = (RegexSpan){s->opened[group], at};
+    if (resume(s, at, rest->then))
+        return true;
+    s->spans[group] = before;
+    return false;
+}
+
+static bool resume(Slow *s, size_t at, const Rest *rest) {
+    if (!rest) {
+        s->end = at;
+        return true;
+    }
+    if (rest->kind == REST_LOOP)
+        return end_round(s, at, rest);
+    if (rest->kind == REST_GROUP)
+        return end_group(s, at, rest);
+    if (rest->node == REGEX_NONE)
+        return resume(s, at, rest->then);
+    return match(s,
+        rest->node,
+        at,
+        &(Rest){.kind = REST_SEQUENCE,
+            .node = s->tree->nodes.items[rest->node].next,
+            .then = rest->then});
+}
+
+static bool match_class(Slow *s, const RegexNode *node, size_t at, const Rest *rest) {
+    uint32_t c;
+    size_t n;
+
+    if (at == s->text.len)
+        return false;
+    n = regex_decode(s->text, at, &c);
+    for (uint32_t i = 0; i < node->n_ranges; i++)
+        if (c >= node->ranges[i].lo && c <= node->ranges[i].hi)
+            return resume(s, at + n, rest);
+    return false;
+}
+
+static bool match_group(Slow *s, uint32_t number, size_t at, const Rest *rest) {
+    const RegexNode *node = &s->tree->nodes.items[number];
+    size_t before = s->opened[node->group];
+
+    s->opened[node->group] = at;
+    if (match(s, node->child, at, &(Rest){.kind = REST_GROUP, .node = number, .then = rest}))
+        return true;
+    s->opened[node->group] = before;
+    return false;
+}
+
+static bool match_choice(Slow *s, const RegexNode *node, size_t at, const Rest *rest) {
+    for (uint32_t i = node->child; i != REGEX_NONE; i = s->tree->nodes.items[i].next)
+        if (match(s, i, at, rest))
+            return true;
+    return false;
+}
+
+static bool match_node(Slow *s, uint32_t number, size_t at, const Rest *rest) {
+    const RegexNode *node = &s->tree->nodes.items[number];
+
+    switch ((RegexNodeKind)node->kind) {
+    case REGEX_NODE_EMPTY:
+        return resume(s, at, rest);
+    case REGEX_NODE_CLASS:
+        return match_class(s, node, at, rest);
+    case REGEX_NODE_ASSERT:
+        return regex_holds((RegexAssert)node->assert, regex_edge_at(s->text, at)) &&
+               resume(s, at, rest);
+    case REGEX_NODE_GROUP:
+        return match_group(s, number, at, rest);
+    case REGEX_NODE_REPEAT:
+        return repeat(s, number, 0, at, rest);
+    case REGEX_NODE_SEQUENCE:
+        return match(s,
+            node->child,
+            at,
+            &(Rest){.kind = REST_SEQUENCE,
+                .node = s->tree->nodes.items[node->child].next,
+                .then = rest});
+    case REGEX_NODE_CHOICE:
+        return match_choice(s, node, at, rest);
+    }
+    return false;
+}
+
+static bool match(Slow *s, uint32_t number, size_t at, const Rest *rest) {
+    bool found;
+
+    if (s->gave_up || ++s->steps > STEPS_MAX || s->depth > DEPTH_MAX) {
+        s->gave_up = true;
+        return false;
+    }
+    s->depth++;
+    found = match_node(s, number, at, rest);
+    s->depth--;
+    return found;
+}
+
+/* The leftmost match; false: none, or it gave up. */
+static bool find_slowly(Slow *s) {
+    size_t at = 0;
+    uint32_t c;
+
+    while (!s->gave_up) {
+        for (size_t i = 0; i < GROUPS_MAX; i++)
+            s->spans[i] = (RegexSpan){SIZE_MAX, SIZE_MAX};
+        if (match(s, s->tree->root, at, NULL)) {
+            s->spans[0] = (RegexSpan){at, s->end};
+            return true;
+        }
+        if (at == s->text.len)
+            return false;
+        at += regex_decode(s->text, at, &c);
+    }
+    return false;
+}
+
+static void check_against_slow(Str pattern, Str text, int found, const RegexSpan *spans, size_t n) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 26);
+    RegexTree tree;
+    RegexError error;
+    Slow slow = {.text = text, .tree = &tree};
+    bool slowly;
+
+    assert(arena && regex_parse(pattern, arena, &tree, &error) == 0);
+    slowly = find_slowly(&slow);
+    if (slow.gave_up)
+        return;
+    assert(slowly == (found == 1));
+    assert(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
+}
+
+/* Every match lies behind the one before it. */
+static void check_scan(const Regex *regex, Str text) {
+    _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, 1);
+    uint64_t work = UINT64_MAX;
+    size_t end = 0;
+    RegexSpan span;
+    int r;
+
+    assert(scan);
+    while ((r = regex_scan_next(scan, &work, &span)) == 1) {
+        assert(span.from >= end && span.to >= span.from && span.to <= text.len);
+        end = span.to;
+    }
+    assert(r == 0);
+}
+
+/* One pool for all inputs: regexes come and go, and it has hardly any room. */
+static RegexPool *shared_pool(void) {
+    static RegexPool *pool;
+
+    if (!pool)
+        pool = regex_pool_new(16000);
+    assert(pool);
+    return pool;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 26);
+    Str input = str_of((const char *)data, size), pattern, text;
+    size_t split = str_find(input, '\0'), n;
+    RegexSpan spans[GROUPS_MAX];
+    RegexError error = {0};
+    const Regex *regex;
+    int found;
+
+    pattern = str_take(input, split);
+    text = split == SIZE_MAX ? STR_NULL : str_skip(input, split + 1);
+    if (pattern.len > PATTERN_MAX || text.len > TEXT_MAX)
+        return 0;
+    assert(arena);
+    regex = regex_compile(pattern, MAX_INSTRUCTIONS, arena, &error);
+    if (!regex) {
+        assert(error.text.len > 0 && error.offset <= pattern.len);
+        return 0;
+    }
+    n = regex_n_groups(regex) + 1;
+    n = n < GROUPS_MAX ? n : 1;
+    found = regex_find(regex, text, 0, spans, n);
+    assert(found >= 0 && regex_size(regex) <= MAX_INSTRUCTIONS);
+    assert(regex_matches(regex, text, NULL) == found);
+    assert(regex_matches(regex, text, shared_pool()) == found);
+    check_scan(regex, text);
+    if (n > 1 || regex_n_groups(regex) == 0)
+        check_against_slow(pattern, text, found, spans, n);
+    return 0;
+}

@@ -1,0 +1,360 @@
+/*
+ * The leaves of a pattern: characters, escapes and brackets, each brought to a class of code
+ * points.
+ *
+ * Under (?i) a class is folded before it is negated: [^k] then leaves out K and the
+ * Kelvin sign too.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "regex/parser.h"
+#include "regex/unicode.h"
+
+typedef struct NamedClass {
+    const char *name;
+    size_t n;
+    RegexRange ranges[4];
+} NamedClass;
+
+/* ASCII only, all of them. */
+static const NamedClass posix_classes[] = {
+    {"alnum", 3, {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+    {"alpha", 2, {{'A', 'Z'}, {'a', 'z'}}},
+    {"ascii", 1, {{0, 0x7F}}},
+    {"blank", 2, {{'\t', '\t'}, {' ', ' '}}},
+    {"cntrl", 2, {{0, 0x1F}, {0x7F, 0x7F}}},
+    {"digit", 1, {{'0', '9'}}},
+    {"graph", 1, {{'!', '~'}}},
+    {"lower", 1, {{'a', 'z'}}},
+    {"print", 1, {{' ', '~'}}},
+    {"punct", 4, {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+    {"space", 2, {{'\t', '\r'}, {' ', ' '}}},
+    {"upper", 1, {{'A', 'Z'}}},
+    {"word", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+    {"xdigit", 3, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+};
+
+/* \d \s \w; the capital letter is what is not in it. \v is no part of \s (RE2). */
+static const NamedClass perl_classes[] = {
+    {"d", 1, {{'0', '9'}}},
+    {"s", 3, {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}}},
+    {"w", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+};
+
+/* A node of a finished class. */
+static int make_leaf(RegexParser *parser, RegexClass *class, uint32_t *ret) {
+    RegexNode node = {.kind = REGEX_NODE_CLASS};
+
+    regex_class_sort(class);
+    parser->n_ranges += class->ranges.n;
+    if (class->failed && class->ranges.n < REGEX_CLASS_MAX)
+        return error_origin(-ENOMEM);
+    if (class->failed || parser->n_ranges > REGEX_RANGES_MAX)
+        return regex_parser_refuse_size(parser);
+    node.ranges = class->ranges.items;
+    node.n_ranges = (uint32_t) class->ranges.n;
+    return regex_parser_add(parser, node, ret);
+}
+
+int regex_leaf_char(RegexParser *parser, uint32_t c, uint32_t *ret) {
+    RegexClass class = {.arena = parser->arena};
+
+    regex_class_add(&class, c, c);
+    if (parser->flags & REGEX_FOLD)
+        regex_class_fold(&class);
+    return make_leaf(parser, &class, ret);
+}
+
+int regex_leaf_dot(RegexParser *parser, uint32_t *ret) {
+    RegexClass class = {.arena = parser->arena};
+
+    if (parser->flags & REGEX_DOT_ALL) {
+        regex_class_add(&class, 0, REGEX_CODE_POINT_MAX);
+    } else {
+        regex_class_add(&class, 0, '\n' - 1);
+        regex_class_add(&class, '\n' + 1, REGEX_CODE_POINT_MAX);
+    }
+    return make_leaf(parser, &class, ret);
+}
+
+/* Adds @part, which is used up, or all that is not in it. */
+static void add_part(RegexParser *parser, RegexClass *class, RegexClass *part, bool is_negated) {
+    if (parser->flags & REGEX_FOLD)
+        regex_class_fold(part);
+    if (is_negated)
+        regex_class_negate(part);
+    regex_class_add_all(class, part->ranges.items, part->ranges.n);
+    class->failed |= part->failed;
+}
+
+static void add_named(
+    RegexParser *parser, RegexClass *class, const NamedClass *named, bool is_negated) {
+    RegexClass part = {.arena = parser->arena};
+
+    regex_class_add_all(&part, named->ranges, named->n);
+    add_part(parser, class, &part, is_negated);
+}
+
+/* \d and its like. Whether there was one; then it is taken. */
+static bool take_perl_class(RegexParser *parser, RegexClass *class) {
+    Str rest = regex_parser_rest(parser);
+
+    if (rest.len < 2 || rest.ptr[0] != '\\')
+        return false;
+    for (size_t i = 0; i < ELEMENTS_OF(perl_classes); i++) {
+        char name = perl_classes[i].name[0];
+        char capital = (char)(name - 'a' + 'A');
+
+        if (rest.ptr[1] != name && rest.ptr[1] != capital)
+            continue;
+        add_named(parser, class, &perl_classes[i], rest.ptr[1] == capital);
+        parser->at += 2;
+        return true;
+    }
+    return false;
+}
+
+/* \pN, \p{Name}, \P{Name}, \p{^Name}, at the \. */
+static int take_unicode_class(RegexParser *parser, RegexClass *class) {
+    RegexClass part = {.arena = parser->arena};
+    size_t from = parser->at, length;
+    bool is_negated = parser->pattern.ptr[from + 1] == 'P';
+    Str name = STR_NULL;
+    uint32_t c;
+
+    parser->at += 2;
+    if (regex_parser_sees(parser, '{')) {
+        length = str_find(regex_parser_rest(parser), '}');
+        if (length == SIZE_MAX)
+            return regex_parser_refuse(
+                parser, "invalid character class range", from, parser->pattern.len);
+        name = str_of(parser->pattern.ptr + parser->at + 1, length - 1);
+        parser->at += length + 1;
+    } else if (parser->at < parser->pattern.len) {
+        if (regex_parser_take(parser, &c) != 0)
+            return REGEX_MALFORMED;
+        name = str_of(parser->pattern.ptr + from + 2, parser->at - from - 2);
+    }
+    if (name.len > 0 && name.ptr[0] == '^') {
+        is_negated = !is_negated;
+        name = str_skip(name, 1);
+    }
+    if (!regex_unicode_add(&part, name))
+        return regex_parser_refuse(parser, "invalid character class range", from, parser->at);
+    add_part(parser, class, &part, is_negated);
+    return 0;
+}
+
+static bool sees_unicode_class(const RegexParser *parser) {
+    Str rest = regex_parser_rest(parser);
+
+    return rest.len > 1 && rest.ptr[0] == '\\' && (rest.ptr[1] == 'p' || rest.ptr[1] == 'P');
+}
+
+static int hex_digit(uint32_t c) {
+    if (c >= '0' && c <= '9')
+        return (int)(c - '0');
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+        return (int)((c | 0x20) - 'a' + 10);
+    return -1;
+}
+
+/* The digits of \x{…} after its {. False: not a number, or too large. */
+static bool take_hex_braces(RegexParser *parser, uint32_t *ret) {
+    uint32_t value = 0, n = 0, c = 0;
+
+    while (parser->at < parser->pattern.len && regex_parser_take(parser, &c) == 0) {
+        if (c == '}') {
+            *ret = value;
+            return n > 0;
+        }
+        if (hex_digit(c) < 0)
+            return false;
+        value = value * 16 + (uint32_t)hex_digit(c);
+        if (value > REGEX_CODE_POINT_MAX)
+            return false;
+        n++;
+    }
+    return false;
+}
+
+/* After \x: two digits, or any number of them in braces. */
+static bool take_hex(RegexParser *parser, uint32_t *ret) {
+    uint32_t first, second;
+
+    if (parser->at == parser->pattern.len || regex_parser_take(parser, &first) != 0)
+        return false;
+    if (first == '{')
+        return take_hex_braces(parser, ret);
+    if (parser->at == parser->pattern.len || regex_parser_take(parser, &second) != 0)
+        return false;
+    if (hex_digit(first) < 0 || hex_digit(second) < 0)
+        return false;
+    *ret = (uint32_t)(hex_digit(first) * 16 + hex_digit(second));
+    return true;
+}
+
+/* The rest of up to three octal digits, of which @first was the first. A single one that is
+ * not 0 would be a back-reference: refused. */
+static bool take_octal(RegexParser *parser, uint32_t first, uint32_t *ret) {
+    uint32_t value = first - '0';
+    int n = 1;
+
+    for (; n < 3 && parser->at < parser->pattern.len; n++) {
+        char c = parser->pattern.ptr[parser->at];
+
+        if (c < '0' || c > '7')
+            break;
+        value = value * 8 + (uint32_t)(c - '0');
+        parser->at++;
+    }
+    *ret = value;
+    return n > 1 || first == '0';
+}
+
+static bool is_word_char(uint32_t c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* What the character after a \ stands for; @ret may need more of the pattern. */
+static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
+    static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
+    const char *letter = c > 0 && c < 0x80 ? strchr(letters, (int)c) : NULL;
+
+    if (letter) {
+        *ret = (uint32_t)meanings[letter - letters];
+        return true;
+    }
+    if (c >= '0' && c <= '7')
+        return take_octal(parser, c, ret);
+    if (c == 'x')
+        return take_hex(parser, ret);
+    *ret = c;
+    return c < 0x80 && !is_word_char(c); /* \. is a dot; \q is refused */
+}
+
+/* A single character written with a \. */
+static int take_escape(RegexParser *parser, uint32_t *ret) {
+    size_t from = parser->at++;
+    uint32_t c;
+
+    if (parser->at == parser->pattern.len)
+        return regex_parser_refuse(
+            parser, "trailing backslash at end of expression", parser->at, parser->at);
+    *parser->error = (RegexError){0};
+    if (regex_parser_take(parser, &c) == 0 && take_escaped(parser, c, ret))
+        return 0;
+    if (parser->error->text.len > 0)
+        return REGEX_MALFORMED; /* not UTF-8: that is said */
+    return regex_parser_refuse(parser, "invalid escape sequence", from, parser->at);
+}
+
+int regex_leaf_escape(RegexParser *parser, uint32_t *ret) {
+    RegexClass class = {.arena = parser->arena};
+    uint32_t c;
+    int r;
+
+    if (sees_unicode_class(parser)) {
+        r = take_unicode_class(parser, &class);
+        return r != 0 ? r : make_leaf(parser, &class, ret);
+    }
+    if (take_perl_class(parser, &class))
+        return make_leaf(parser, &class, ret);
+    r = take_escape(parser, &c);
+    return r != 0 ? r : regex_leaf_char(parser, c, ret);
+}
+
+/* [:name:] or [:^name:] in a bracket. 0 when it was taken; -EAGAIN: there is none here and
+ * the [ is a character. */
+static int take_posix_class(RegexParser *parser, RegexClass *class) {
+    Str rest = regex_parser_rest(parser), name;
+    const char *end;
+    bool is_negated;
+
+    if (rest.len < 3 || rest.ptr[0] != '[' || rest.ptr[1] != ':')
+        return -EAGAIN;
+    end = memmem(rest.ptr + 2, rest.len - 2, ":]", 2);
+    if (!end)
+        return -EAGAIN;
+    name = str_of(rest.ptr + 2, (size_t)(end - rest.ptr) - 2);
+    is_negated = name.len > 0 && name.ptr[0] == '^';
+    name = str_skip(name, is_negated);
+    for (size_t i = 0; i < ELEMENTS_OF(posix_classes); i++) {
+        if (!str_is(name, posix_classes[i].name))
+            continue;
+        add_named(parser, class, &posix_classes[i], is_negated);
+        parser->at += (size_t)(end - rest.ptr) + 2;
+        return 0;
+    }
+    return regex_parser_refuse(parser,
+        "invalid character class range",
+        parser->at,
+        parser->at + (size_t)(end - rest.ptr) + 2);
+}
+
+/* One end of a range in the bracket that begins at @bracket. */
+static int take_class_char(RegexParser *parser, size_t bracket, uint32_t *ret) {
+    if (parser->at == parser->pattern.len)
+        return regex_parser_refuse(parser, "missing closing ]", bracket, parser->pattern.len);
+    if (regex_parser_sees(parser, '\\'))
+        return take_escape(parser, ret);
+    return regex_parser_take(parser, ret);
+}
+
+/* a or a-z. A - before the ] is a character. */
+static int take_range(RegexParser *parser, RegexClass *class, size_t bracket) {
+    size_t from = parser->at;
+    uint32_t lo, hi;
+    Str rest;
+    int r = take_class_char(parser, bracket, &lo);
+
+    if (r != 0)
+        return r;
+    hi = lo;
+    rest = regex_parser_rest(parser);
+    if (rest.len >= 2 && rest.ptr[0] == '-' && rest.ptr[1] != ']') {
+        parser->at++;
+        r = take_class_char(parser, bracket, &hi);
+        if (r != 0)
+            return r;
+        if (hi < lo)
+            return regex_parser_refuse(parser, "invalid character class range", from, parser->at);
+    }
+    regex_class_add(class, lo, hi);
+    return 0;
+}
+
+static int take_bracket_item(RegexParser *parser, RegexClass *class, size_t bracket) {
+    int r = take_posix_class(parser, class);
+
+    if (r != -EAGAIN)
+        return r;
+    if (sees_unicode_class(parser))
+        return take_unicode_class(parser, class);
+    if (take_perl_class(parser, class))
+        return 0;
+    return take_range(parser, class, bracket);
+}
+
+int regex_leaf_bracket(RegexParser *parser, uint32_t *ret) {
+    RegexClass class = {.arena = parser->arena};
+    size_t bracket = parser->at++;
+    bool is_negated = regex_parser_sees(parser, '^');
+    int r;
+
+    parser->at += is_negated;
+    do { /* a ] that comes first is a character */
+        r = take_bracket_item(parser, &class, bracket);
+        if (r != 0)
+            return r;
+    } while (!regex_parser_sees(parser, ']'));
+    parser->at++;
+    if (parser->flags & REGEX_FOLD)
+        regex_class_fold(&class);
+    if (is_negated)
+        regex_class_negate(&class);
+    return make_leaf(parser, &class, ret);
+}

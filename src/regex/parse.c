@@ -1,0 +1,521 @@
+/*
+ * From a pattern to its tree, left to right, in one loop.
+ *
+ * Every open parenthesis is a frame: the sequence being collected and the alternatives
+ * finished so far. A repetition takes the last of the sequence. So nothing is ever
+ * looked at twice, and depth is a longer stack of frames, not recursion.
+ *
+ * What is taken and what is refused, and in which words, follows Go's regexp: the same
+ * expression must mean the same here and in a ValidatingAdmissionPolicy.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "regex/parser.h"
+
+/* An open group, or the whole pattern. */
+typedef struct Frame {
+    uint32_t first, last;               /* the sequence; REGEX_NONE: nothing yet */
+    uint32_t first_choice, last_choice; /* alternatives before the last | */
+    uint32_t group;                     /* 0: does not capture */
+    uint8_t flags;                      /* what holds again after it */
+    size_t from;                        /* where it begins, for errors */
+} Frame;
+
+typedef struct Parse {
+    RegexParser parser;
+    VEC(Frame) frames;
+    size_t repeat_from; /* where the repetition just before begins; SIZE_MAX: none */
+} Parse;
+
+int regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to) {
+    *parser->error = (RegexError){
+        .text = str_from_c(text),
+        .part = str_of(parser->pattern.ptr + from, to - from),
+        .offset = from,
+    };
+    return REGEX_MALFORMED;
+}
+
+int regex_parser_refuse_size(RegexParser *parser) {
+    return regex_parser_refuse(parser, "expression too large", 0, parser->pattern.len);
+}
+
+int regex_parser_take(RegexParser *parser, uint32_t *ret) {
+    size_t n = utf8_decode(regex_parser_rest(parser), ret);
+
+    if (n == 0)
+        return regex_parser_refuse(parser, "invalid UTF-8", parser->at, parser->pattern.len);
+    parser->at += n;
+    return 0;
+}
+
+int regex_parser_add(RegexParser *parser, RegexNode node, uint32_t *ret) {
+    RegexNode *at;
+
+    if (parser->tree->nodes.n >= REGEX_NODES_MAX)
+        return regex_parser_refuse_size(parser);
+    at = VEC_PUSH(&parser->tree->nodes, parser->arena);
+    if (!at)
+        return error_origin(-ENOMEM);
+    *at = node;
+    at->next = REGEX_NONE;
+    if (node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
+        node.kind == REGEX_NODE_ASSERT) {
+        at->child = REGEX_NONE;
+        at->height = at->copies = 1;
+    }
+    *ret = (uint32_t)(parser->tree->nodes.n - 1);
+    return 0;
+}
+
+static RegexNode *node_at(Parse *p, uint32_t number) {
+    return &p->parser.tree->nodes.items[number];
+}
+
+static Frame *top(Parse *p) {
+    return &p->frames.items[p->frames.n - 1];
+}
+
+static int refuse_depth(Parse *p) {
+    return regex_parser_refuse(&p->parser, "expression nests too deeply", 0, p->parser.pattern.len);
+}
+
+static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
+    Frame *frame;
+
+    if (p->frames.n >= REGEX_NODES_MAX)
+        return refuse_depth(p);
+    frame = VEC_PUSH(&p->frames, p->parser.arena);
+    if (!frame)
+        return error_origin(-ENOMEM);
+    *frame = (Frame){
+        .first = REGEX_NONE,
+        .last = REGEX_NONE,
+        .first_choice = REGEX_NONE,
+        .last_choice = REGEX_NONE,
+        .group = group,
+        .flags = flags,
+        .from = from,
+    };
+    return 0;
+}
+
+/* Adds @node to a chain of siblings. */
+static void chain(Parse *p, uint32_t *first, uint32_t *last, uint32_t node) {
+    if (*last == REGEX_NONE)
+        *first = node;
+    else
+        node_at(p, *last)->next = node;
+    *last = node;
+}
+
+static void append(Parse *p, uint32_t node) {
+    chain(p, &top(p)->first, &top(p)->last, node);
+}
+
+/* A node over the chain that begins with @first: the only one itself, when it is alone. */
+static int make_parent(Parse *p, RegexNodeKind kind, uint32_t first, uint32_t *ret) {
+    RegexNode node = {.kind = (uint8_t)kind, .child = first, .height = 1, .copies = 1};
+
+    if (node_at(p, first)->next == REGEX_NONE && kind != REGEX_NODE_GROUP) {
+        *ret = first;
+        return 0;
+    }
+    node.is_nullable = kind != REGEX_NODE_CHOICE;
+    for (uint32_t i = first; i != REGEX_NONE; i = node_at(p, i)->next) {
+        const RegexNode *child = node_at(p, i);
+
+        if (child->height + 1 > node.height)
+            node.height = (uint16_t)(child->height + 1);
+        if (child->copies > node.copies)
+            node.copies = child->copies;
+        if (kind == REGEX_NODE_CHOICE ? child->is_nullable : !child->is_nullable)
+            node.is_nullable = kind == REGEX_NODE_CHOICE;
+    }
+    if (node.height > REGEX_HEIGHT_MAX)
+        return refuse_depth(p);
+    if (kind == REGEX_NODE_GROUP)
+        node.group = top(p)->group;
+    return regex_parser_add(&p->parser, node, ret);
+}
+
+/* The sequence collected so far is one alternative. */
+static int end_choice(Parse *p) {
+    Frame *frame = top(p);
+    uint32_t sequence;
+    int r;
+
+    if (frame->first == REGEX_NONE)
+        r = regex_parser_add(
+            &p->parser, (RegexNode){.kind = REGEX_NODE_EMPTY, .is_nullable = true}, &sequence);
+    else
+        r = make_parent(p, REGEX_NODE_SEQUENCE, frame->first, &sequence);
+    if (r != 0)
+        return r;
+    chain(p, &frame->first_choice, &frame->last_choice, sequence);
+    frame->first = frame->last = REGEX_NONE;
+    return 0;
+}
+
+/* Closes the innermost frame; what it holds becomes one node. */
+static int close_frame(Parse *p, uint32_t *ret) {
+    uint32_t node;
+    int r = end_choice(p);
+
+    if (r == 0)
+        r = make_parent(p, REGEX_NODE_CHOICE, top(p)->first_choice, &node);
+    if (r == 0 && top(p)->group > 0)
+        r = make_parent(p, REGEX_NODE_GROUP, node, &node);
+    if (r != 0)
+        return r;
+    p->parser.flags = top(p)->flags;
+    p->frames.n--;
+    *ret = node;
+    return 0;
+}
+
+static int parse_close(Parse *p) {
+    RegexParser *parser = &p->parser;
+    uint32_t node;
+    int r;
+
+    if (p->frames.n == 1) {
+        r = regex_parser_refuse(parser, "unexpected )", parser->at, parser->pattern.len);
+        parser->error->part = parser->pattern; /* as Go shows it */
+        return r;
+    }
+    parser->at++;
+    r = close_frame(p, &node);
+    if (r == 0)
+        append(p, node);
+    return r;
+}
+
+static int open_group(Parse *p, size_t from, Str name) {
+    Str *slot = VEC_PUSH(&p->parser.tree->names, p->parser.arena);
+
+    if (!slot)
+        return error_origin(-ENOMEM);
+    *slot = name;
+    return open_frame(p, (uint32_t)p->parser.tree->names.n, p->parser.flags, from);
+}
+
+static bool is_group_name(Str name) {
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z'))
+            return false;
+    }
+    return name.len > 0;
+}
+
+/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. */
+static int parse_named_group(Parse *p, size_t skip) {
+    RegexParser *parser = &p->parser;
+    size_t from = parser->at, length = str_find(regex_parser_rest(parser), '>');
+    Str name;
+
+    if (length == SIZE_MAX)
+        return regex_parser_refuse(parser, "invalid named capture", from, parser->pattern.len);
+    name = str_of(parser->pattern.ptr + from + skip, length - skip);
+    if (!is_group_name(name))
+        return regex_parser_refuse(parser, "invalid named capture", from, from + length + 1);
+    parser->at = from + length + 1;
+    return open_group(p, from, name);
+}
+
+static uint8_t flag_of(uint32_t c) {
+    return c == 'i'   ? REGEX_FOLD
+           : c == 'm' ? REGEX_MULTI_LINE
+           : c == 's' ? REGEX_DOT_ALL
+           : c == 'U' ? REGEX_LAZY
+                      : 0;
+}
+
+/* (?flags) and (?flags:, at the ( ; the flags may be none, and some after a - taken away. */
+static int parse_flags(Parse *p) {
+    RegexParser *parser = &p->parser;
+    size_t from = parser->at;
+    uint8_t flags = parser->flags;
+    bool minus = false, saw_flag = false;
+    uint32_t c;
+    int r;
+
+    parser->at += 2;
+    while (parser->at < parser->pattern.len) {
+        r = regex_parser_take(parser, &c);
+        if (r != 0)
+            return r;
+        if (flag_of(c)) {
+            flags = (uint8_t)(minus ? flags & ~flag_of(c) : flags | flag_of(c));
+            saw_flag = true;
+        } else if (c == '-' && !minus) {
+            minus = true;
+            saw_flag = false;
+        } else if ((c == ':' || c == ')') && (!minus || saw_flag)) {
+            r = c == ':' ? open_frame(p, 0, parser->flags, from) : 0;
+            parser->flags = flags;
+            return r;
+        } else
+            break;
+    }
+    return regex_parser_refuse(parser, "invalid or unsupported Perl syntax", from, parser->at);
+}
+
+static int parse_open(Parse *p) {
+    RegexParser *parser = &p->parser;
+    Str rest = regex_parser_rest(parser);
+
+    if (rest.len > 4 && memcmp(rest.ptr, "(?P<", 4) == 0)
+        return parse_named_group(p, 4);
+    if (rest.len > 3 && memcmp(rest.ptr, "(?<", 3) == 0)
+        return parse_named_group(p, 3);
+    if (rest.len > 1 && rest.ptr[1] == '?')
+        return parse_flags(p);
+    parser->at++;
+    return open_group(p, parser->at - 1, STR_NULL);
+}
+
+/* A decimal number without leading zeros. False: none. What is too large is cut to something
+ * that is still too large. */
+static bool take_count(Str text, size_t *at, uint32_t *ret) {
+    size_t from = *at;
+    uint32_t n = 0;
+
+    while (*at < text.len && text.ptr[*at] >= '0' && text.ptr[*at] <= '9') {
+        if (n <= REGEX_REPEAT_MAX)
+            n = n * 10 + (uint32_t)(text.ptr[*at] - '0');
+        (*at)++;
+    }
+    *ret = n;
+    return *at > from && (text.ptr[from] != '0' || *at == from + 1);
+}
+
+/* {n}, {n,}, {n,m} at the {. Its length; 0: it is none and the { is an ordinary character. */
+static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
+    size_t at = 1;
+
+    if (!take_count(text, &at, ret_min))
+        return 0;
+    *ret_max = *ret_min;
+    if (at < text.len && text.ptr[at] == ',') {
+        at++;
+        *ret_max = REGEX_UNBOUNDED;
+        if (at < text.len && text.ptr[at] != '}' && !take_count(text, &at, ret_max))
+            return 0;
+    }
+    return at < text.len && text.ptr[at] == '}' ? at + 1 : 0;
+}
+
+/* The last of the sequence is repeated: its node moves away and its place becomes the
+ * repetition. */
+static int wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t from) {
+    RegexParser *parser = &p->parser;
+    uint32_t place = top(p)->last, child;
+    uint32_t times = max == REGEX_UNBOUNDED ? min : max;
+    RegexNode moved = *node_at(p, place);
+    uint32_t copies = max == 0 ? 1 : moved.copies * (times > 0 ? times : 1);
+    int r = regex_parser_add(parser, moved, &child);
+
+    if (r != 0)
+        return r;
+    if (copies > REGEX_REPEAT_MAX)
+        return regex_parser_refuse(parser, "invalid repeat count", from, parser->at);
+    if (moved.height >= REGEX_HEIGHT_MAX)
+        return refuse_depth(p);
+    *node_at(p, place) = (RegexNode){
+        .kind = REGEX_NODE_REPEAT,
+        .is_lazy = is_lazy,
+        .is_nullable = min == 0 || moved.is_nullable,
+        .height = (uint16_t)(moved.height + 1),
+        .copies = (uint16_t)copies,
+        .next = REGEX_NONE,
+        .child = child,
+        .min = min,
+        .max = max,
+    };
+    return 0;
+}
+
+/* The repetition of @length bytes here, and the ? that may follow. */
+static int parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
+    RegexParser *parser = &p->parser;
+    size_t from = parser->at;
+    bool is_lazy = parser->flags & REGEX_LAZY;
+
+    parser->at += length;
+    if (min > REGEX_REPEAT_MAX || (max != REGEX_UNBOUNDED && (max > REGEX_REPEAT_MAX || min > max)))
+        return regex_parser_refuse(parser, "invalid repeat count", from, parser->at);
+    if (regex_parser_sees(parser, '?')) {
+        is_lazy = !is_lazy;
+        parser->at++;
+    }
+    if (p->repeat_from != SIZE_MAX)
+        return regex_parser_refuse(
+            parser, "invalid nested repetition operator", p->repeat_from, parser->at);
+    if (top(p)->last == REGEX_NONE)
+        return regex_parser_refuse(
+            parser, "missing argument to repetition operator", from, parser->at);
+    p->repeat_from = from;
+    return wrap_last(p, min, max, is_lazy, from);
+}
+
+static int add_assert(Parse *p, RegexAssert assert, size_t length) {
+    uint32_t node;
+    RegexNode new = {.kind = REGEX_NODE_ASSERT, .assert = (uint8_t)assert, .is_nullable = true};
+    int r = regex_parser_add(&p->parser, new, &node);
+
+    if (r != 0)
+        return r;
+    p->parser.at += length;
+    append(p, node);
+    return 0;
+}
+
+/* \Q…\E: what is between means itself. */
+static int parse_quoted(Parse *p) {
+    RegexParser *parser = &p->parser;
+    size_t end;
+
+    parser->at += 2;
+    end = parser->at;
+    while (end < parser->pattern.len &&
+           memcmp(parser->pattern.ptr + end, "\\E", parser->pattern.len - end < 2 ? 1 : 2) != 0)
+        end++;
+    if (parser->pattern.len - end == 1) /* a lone \ at the end is quoted, too */
+        end++;
+    while (parser->at < end) {
+        uint32_t c, node;
+        int r = regex_parser_take(parser, &c);
+
+        if (r == 0)
+            r = regex_leaf_char(parser, c, &node);
+        if (r != 0)
+            return r;
+        append(p, node);
+    }
+    if (end < parser->pattern.len)
+        parser->at = end + 2;
+    return 0;
+}
+
+static int parse_backslash(Parse *p) {
+    RegexParser *parser = &p->parser;
+    Str rest = regex_parser_rest(parser);
+    uint32_t node;
+    int r;
+
+    switch (rest.len > 1 ? rest.ptr[1] : '\0') {
+    case 'A':
+        return add_assert(p, REGEX_BEGIN_TEXT, 2);
+    case 'z':
+        return add_assert(p, REGEX_END_TEXT, 2);
+    case 'b':
+        return add_assert(p, REGEX_WORD_EDGE, 2);
+    case 'B':
+        return add_assert(p, REGEX_NO_WORD_EDGE, 2);
+    case 'Q':
+        return parse_quoted(p);
+    default:
+        r = regex_leaf_escape(parser, &node);
+        if (r == 0)
+            append(p, node);
+        return r;
+    }
+}
+
+static int parse_bar(Parse *p) {
+    p->parser.at++;
+    return end_choice(p);
+}
+
+static int parse_leaf(Parse *p) {
+    RegexParser *parser = &p->parser;
+    uint32_t c, node;
+    int r;
+
+    if (regex_parser_sees(parser, '[')) {
+        r = regex_leaf_bracket(parser, &node);
+    } else if (regex_parser_sees(parser, '.')) {
+        parser->at++;
+        r = regex_leaf_dot(parser, &node);
+    } else {
+        r = regex_parser_take(parser, &c);
+        if (r == 0)
+            r = regex_leaf_char(parser, c, &node);
+    }
+    if (r == 0)
+        append(p, node);
+    return r;
+}
+
+/* One element of the pattern that is not a repetition. */
+static int parse_element(Parse *p) {
+    bool is_multi_line = p->parser.flags & REGEX_MULTI_LINE;
+
+    switch (p->parser.pattern.ptr[p->parser.at]) {
+    case '(':
+        return parse_open(p);
+    case ')':
+        return parse_close(p);
+    case '|':
+        return parse_bar(p);
+    case '^':
+        return add_assert(p, is_multi_line ? REGEX_BEGIN_LINE : REGEX_BEGIN_TEXT, 1);
+    case '$':
+        return add_assert(p, is_multi_line ? REGEX_END_LINE : REGEX_END_TEXT, 1);
+    case '\\':
+        return parse_backslash(p);
+    default:
+        return parse_leaf(p);
+    }
+}
+
+static int parse_one(Parse *p) {
+    uint32_t min = 0, max = REGEX_UNBOUNDED;
+    size_t length;
+    int r;
+
+    switch (p->parser.pattern.ptr[p->parser.at]) {
+    case '*':
+        return parse_repeat(p, 0, REGEX_UNBOUNDED, 1);
+    case '+':
+        return parse_repeat(p, 1, REGEX_UNBOUNDED, 1);
+    case '?':
+        return parse_repeat(p, 0, 1, 1);
+    case '{':
+        length = read_counts(regex_parser_rest(&p->parser), &min, &max);
+        if (length > 0)
+            return parse_repeat(p, min, max, length);
+        break;
+    default:
+        break;
+    }
+    r = parse_element(p);
+    p->repeat_from = SIZE_MAX;
+    return r;
+}
+
+int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error) {
+    Parse p = {
+        .parser = {.pattern = pattern, .arena = arena, .tree = ret, .error = ret_error},
+        .repeat_from = SIZE_MAX,
+    };
+    int r = open_frame(&p, 0, 0, 0);
+
+    *ret = (RegexTree){0};
+    while (r == 0 && p.parser.at < pattern.len)
+        r = parse_one(&p);
+    if (r == 0 && p.frames.n > 1) {
+        r = regex_parser_refuse(&p.parser, "missing closing )", top(&p)->from, pattern.len);
+        ret_error->part = pattern; /* as Go shows it */
+    }
+    if (r == 0)
+        r = close_frame(&p, &ret->root);
+    return r < 0 ? error_trace(r) : r;
+}

@@ -1,0 +1,224 @@
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "regex/regex.h"
+
+#define SIZE_LIMIT 2000
+
+static const Regex *compile(Arena *arena, const char *pattern) {
+    RegexError error;
+    const Regex *regex = regex_compile(str_from_c(pattern), SIZE_LIMIT, arena, &error);
+
+    assert_case(pattern, regex != NULL);
+    return regex;
+}
+
+static void test_groups(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    const Regex *regex = compile(arena, "(?P<year>\\d+)-(\\d+)(?:-(?<day>\\d+))?");
+    RegexSpan spans[6];
+
+    (void)state;
+    assert_int_equal(regex_n_groups(regex), 3);
+    assert_text("year", regex_group_name(regex, 1), "year");
+    assert_text("none", regex_group_name(regex, 2), "");
+    assert_text("day", regex_group_name(regex, 3), "day");
+    assert_text("over", regex_group_name(regex, 4), "");
+    assert_text("whole", regex_group_name(regex, 0), "");
+    assert_int_equal(regex_find(regex, STR("on 2026-11"), 0, spans, 6), 1);
+    assert_int_equal(spans[0].from, 3);
+    assert_int_equal(spans[2].to, 10);
+    assert_true(spans[3].from == SIZE_MAX); /* took no part */
+    assert_true(spans[5].from == SIZE_MAX); /* does not exist */
+    assert_int_equal(regex_find(regex, STR("on 2026-11"), 0, spans, 1), 1);
+    assert_int_equal(regex_find(regex, STR("on 2026-11"), 0, NULL, 0), 1);
+}
+
+/* From the middle: what is before still counts for anchors and words. */
+static void test_from(void **state) {
+    static const struct {
+        const char *pattern, *text;
+        size_t from;
+        int want;
+    } cases[] = {
+        {"^a", "aa", 1, 0},
+        {"(?m)^a", "a\na", 1, 1},
+        {"\\ba", "aa", 1, 0},
+        {"\\Ba", "aa", 1, 1},
+        {"a", "ba", 2, 0},
+        {"", "ba", 2, 1},
+        {"$", "ba", 0, 1},
+        {"ab", "abab", 1, 1},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        RegexSpan span;
+
+        assert_case(cases[i].pattern,
+            regex_find(compile(arena, cases[i].pattern),
+                str_from_c(cases[i].text),
+                cases[i].from,
+                &span,
+                1) == cases[i].want);
+        if (cases[i].want)
+            assert_case(cases[i].pattern, span.from >= cases[i].from);
+    }
+}
+
+/* The pattern is not needed once it is compiled, and the text may have no bytes at all. */
+static void test_borrowing(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    char pattern[] = "(?P<n>abc)?";
+    const Regex *regex = compile(arena, pattern);
+    RegexSpan span;
+
+    (void)state;
+    memset(pattern, 'x', sizeof(pattern));
+    assert_text("name", regex_group_name(regex, 1), "n");
+    assert_int_equal(regex_matches(regex, STR_NULL, NULL), 1);
+    assert_int_equal(regex_find(regex, STR_NULL, 0, &span, 1), 1);
+    assert_int_equal(regex_matches(compile(arena, "abc"), STR_NULL, NULL), 0);
+}
+
+static void test_size(void **state) {
+    static const struct {
+        const char *pattern;
+        size_t want;
+    } cases[] = {
+        {"", 1},
+        {"abc", 4},
+        {"\\pL{100}", 101}, /* a class is one instruction, however large */
+        {"a|b", 4},
+        {"a*", 3},
+        {"(a)", 4},
+        {"a{3}", 4},
+        {"a{0}", 1},
+        {"a{1,3}", 6},
+        {"a{2,}", 4},
+        {"(?:){1000}", 1},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        assert_case(
+            cases[i].pattern, regex_size(compile(arena, cases[i].pattern)) == cases[i].want);
+}
+
+static void test_too_large(void **state) {
+    static const char *const patterns[] = {"(?:abcde){500}",
+        "((a{10}){10}){10}((a{10}){10}){10}((a{10}){10}){10}",
+        "(?:(?:|){40}|a){25}"};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
+    RegexError error;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(patterns); i++) {
+        assert_null(regex_compile(str_from_c(patterns[i]), SIZE_LIMIT, arena, &error));
+        assert_text(patterns[i], error.text, "expression too large");
+    }
+    assert_non_null(regex_compile(STR("abc"), 4, arena, &error));
+    assert_null(regex_compile(STR("abc"), 3, arena, &error));
+    assert_null(regex_compile(STR(""), 0, arena, &error));
+}
+
+/* Emptiness, repeated: no instructions, but time. */
+static void test_repeated_nothing(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
+    _cleanup_(buf_done) Buf pattern = BUF_INIT(1 << 20);
+    RegexError error;
+
+    (void)state;
+    buf_append(&pattern, STR("(?:"));
+    for (int i = 0; i < 60000; i++)
+        buf_append(&pattern, STR("(?:)"));
+    buf_append(&pattern, STR("){1000}"));
+    assert_null(regex_compile(buf_str(&pattern), SIZE_LIMIT, arena, &error));
+    assert_text("size", error.text, "expression too large");
+}
+
+static void test_no_memory(void **state) {
+    RegexError error = {0};
+    const Regex *regex = NULL;
+
+    (void)state;
+    for (size_t budget = 0; !regex; budget += 50) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+
+        assert_true(budget < 100000);
+        regex = regex_compile(STR("(a|\\pL{2,5}?|[^b]\\p{Greek})"), SIZE_LIMIT, arena, &error);
+        if (!regex)
+            assert_text("memory", error.text, "out of memory");
+    }
+}
+
+/* What a search takes is counted, bounded and always the same. */
+static void test_work(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    const Regex *regex = compile(arena, "(x+x+)+y");
+    char text[2000];
+    uint64_t used = 0;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    for (int i = 0; i < 2; i++) {
+        _cleanup_(regex_scan_freep) RegexScan *scan =
+            regex_scan_new(regex, str_of(text, sizeof(text)), 1);
+        uint64_t work = 1000000;
+        RegexSpan span;
+
+        assert_non_null(scan);
+        assert_int_equal(regex_scan_next(scan, &work, &span), 0);
+        assert_true(1000000 - work < sizeof(text) * 4 * regex_size(regex));
+        assert_true(used == 0 || used == 1000000 - work);
+        used = 1000000 - work;
+    }
+    for (uint64_t work = 0; work < used; work += 97) {
+        _cleanup_(regex_scan_freep) RegexScan *scan =
+            regex_scan_new(regex, str_of(text, sizeof(text)), 1);
+        uint64_t left = work;
+        RegexSpan span;
+
+        assert_non_null(scan);
+        assert_int_equal(regex_scan_next(scan, &left, &span), REGEX_TIRED);
+        assert_int_equal(left, 0);
+    }
+}
+
+/* Patterns that explode elsewhere. */
+static void test_linear(void **state) {
+    static const char *const patterns[] = {
+        "(a*)*b", "(a|a)*b", "(a|aa)+$b", "(a?){200}a{200}b", "(.*)(.*)(.*)(.*)(.*)b", "^(a+)+$b"};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
+    _cleanup_(regex_pool_freep) RegexPool *pool = regex_pool_new(1 << 20);
+    static char text[20000];
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i < ELEMENTS_OF(patterns); i++) {
+        const Regex *regex = compile(arena, patterns[i]);
+
+        assert_case(patterns[i], regex_matches(regex, str_of(text, sizeof(text)), pool) == 0);
+        assert_case(patterns[i], regex_matches(regex, str_of(text, 2000), NULL) == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_from),
+        cmocka_unit_test(test_borrowing),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_repeated_nothing),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_linear),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/*
+ * Names of properties are compared as Go does it: the first letter big, the others small,
+ * what separates words left out. (Go 1.26 thereby no longer finds scripts of two words, such
+ * as Old_Italic, though it documents them; here they are found.)
+ */
+
+#include "regex/unicode.h"
+
+#include <string.h>
+
+#define NAME_MAX_LENGTH 40 /* the longest in the table has 21 */
+
+/* The name as the table has it; false when it cannot be one. */
+static bool canonicalise(Str name, char out[NAME_MAX_LENGTH + 1]) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (c == '_' || c == '-' || c == ' ')
+            continue;
+        if (n == 0 && c >= 'a' && c <= 'z')
+            c = (char)(c - 'a' + 'A');
+        else if (n > 0 && c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        if (n == NAME_MAX_LENGTH)
+            return false;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return n > 0;
+}
+
+static const char *resolve_alias(const char *name) {
+    for (size_t i = 0; i < regex_n_unicode_aliases; i++)
+        if (strcmp(regex_unicode_aliases[i].alias, name) == 0)
+            return regex_unicode_aliases[i].name;
+    return name;
+}
+
+/* Whether the category @part belongs to the one that @whole names: itself; by its first letter;
+ * Lc is the letters that have case. */
+static bool is_part_of(const char *part, const char *whole) {
+    if (strcmp(part, whole) == 0)
+        return true;
+    if (whole[1] == '\0' && strchr("CLMNPSZ", whole[0])) /* not Y: Yi is a script */
+        return part[0] == whole[0] && part[1] != '\0' && part[2] == '\0';
+    return strcmp(whole, "Lc") == 0 &&
+           (strcmp(part, "Lu") == 0 || strcmp(part, "Ll") == 0 || strcmp(part, "Lt") == 0);
+}
+
+static bool add_tables(RegexClass *class, const char *name) {
+    bool found = false;
+
+    for (size_t i = 0; i < regex_n_unicode_tables; i++) {
+        const RegexUnicodeTable *table = &regex_unicode_tables[i];
+
+        if (!is_part_of(table->name, name))
+            continue;
+        regex_class_add_all(class, table->ranges, table->n);
+        found = true;
+    }
+    return found;
+}
+
+static void add_assigned(RegexClass *class) {
+    RegexClass assigned = {.arena = class->arena};
+
+    (void)add_tables(&assigned, "Cn"); /* is in the table */
+    regex_class_negate(&assigned);
+    regex_class_add_all(class, assigned.ranges.items, assigned.ranges.n);
+    class->failed |= assigned.failed;
+}
+
+bool regex_unicode_add(RegexClass *class, Str name) {
+    char canonical[NAME_MAX_LENGTH + 1];
+
+    if (!canonicalise(name, canonical))
+        return false;
+    if (strcmp(canonical, "Any") == 0)
+        regex_class_add(class, 0, REGEX_CODE_POINT_MAX);
+    else if (strcmp(canonical, "Assigned") == 0)
+        add_assigned(class);
+    else if (strcmp(canonical, "Ascii") == 0)
+        regex_class_add(class, 0, 0x7F);
+    else
+        return add_tables(class, canonical) || add_tables(class, resolve_alias(canonical));
+    return true;
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * Unicode: which code points have a property, and which differ only in case.
+ *
+ * The facts are those of Go's package unicode (tools/unicode-table.go writes the table).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "regex/class.h"
+
+/* A general category of two letters, or a script. */
+typedef struct RegexUnicodeTable {
+    const char *name; /* as regex_unicode_add() compares: "Lu", "Olditalic" */
+    const RegexRange *ranges;
+    size_t n;
+} RegexUnicodeTable;
+
+typedef struct RegexUnicodeAlias {
+    const char *alias, *name;
+} RegexUnicodeAlias;
+
+/* Every @step-th code point from @lo to @hi: the next one of those that differ only in case
+ * is @delta further; the last one leads back to the first. */
+typedef struct RegexFold {
+    uint32_t lo, hi;
+    int32_t delta;
+    uint32_t step; /* 1 or 2 */
+} RegexFold;
+
+extern const RegexUnicodeTable regex_unicode_tables[];
+extern const size_t regex_n_unicode_tables;
+extern const RegexUnicodeAlias regex_unicode_aliases[];
+extern const size_t regex_n_unicode_aliases;
+extern const RegexFold regex_folds[]; /* in order of lo */
+extern const size_t regex_n_folds;
+
+/* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII.
+ * Case, spaces, - and _ in the name do not matter. False when there is none of that
+ * name. */
+bool regex_unicode_add(RegexClass *class, Str name) MUST_CHECK;

@@ -1,0 +1,176 @@
+"""berth eval, as a person types it and as a program feeds it."""
+
+import json
+import subprocess
+
+import pytest
+
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+NODE = """\
+metadata:
+  name: node-a
+  labels: {zone: a, "example.com/pool": workspace}
+status:
+  allocatable: {cpu: "8", memory: 32Gi}
+"""
+
+
+@pytest.fixture
+def berth_eval(berth_path):
+    def call(*args, stdin=""):
+        return subprocess.run([berth_path, "eval", *args], input=stdin, capture_output=True, text=True, check=False)
+
+    return call
+
+
+@pytest.mark.parametrize("expression, value", [
+    ("1 + 2", "3"),
+    ("'a' + \"b\"", '"ab"'),
+    ("1.0", "1.0"),
+    ("7u", "7u"),
+    ("b'a\\xff'", 'b"a\\xff"'),
+    ("[1, 2].map(x, x * 2)", "[2, 4]"),
+    ("{'a': [true, false]}", '{"a": [true, false]}'),
+    ("duration('90m')", 'duration("5400s")'),
+    ("timestamp('2026-01-02T03:04:05Z')", 'timestamp("2026-01-02T03:04:05Z")'),
+    ("timestamp('2026-07-01T00:00:00Z').getHours('Europe/Berlin')", "2"),
+    ("optional.of(1)", "optional.of(1)"),
+    ("optional.none()", "optional.none()"),
+    ("quantity('1024Mi')", 'quantity("1Gi")'),
+    ("type(1)", "int"),
+    ("null", "null"),
+    ("'pod-17'.matches('^pod-[0-9]+$')", "true"),
+])
+def test_value(berth_eval, expression, value):
+    result = berth_eval(expression)
+    assert (result.returncode, result.stdout, result.stderr) == (FINE, value + "\n", "")
+
+
+def test_check_error_points_at_the_place(berth_eval):
+    result = berth_eval("1 + 'a'")
+    assert result.returncode == FAILED and result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("expression:1:3: error: ")
+    assert lines[1] == "  1 | 1 + 'a'"
+    assert lines[2].startswith("    |   ^")
+
+
+def test_every_mistake_is_reported(berth_eval):
+    result = berth_eval("nod.x && labls == 1 && f(2)")
+    assert result.returncode == FAILED
+    assert result.stderr.count(": error: ") == 3
+
+
+def test_run_error_points_at_the_place_and_hints(berth_eval):
+    result = berth_eval("--var", 'labels={"a":"b"}', "labels['zone'] == 'a'")
+    assert result.returncode == FAILED and result.stdout == ""
+    assert result.stderr.startswith("expression:1:7: error: no such key: ")
+    assert "[?" in result.stderr and "orValue" in result.stderr
+
+
+def test_variables_and_data(berth_eval, tmp_path):
+    (tmp_path / "node.yaml").write_text(NODE)
+    (tmp_path / "node.json").write_text(json.dumps({"metadata": {"labels": {"zone": "a"}}, "n": 3, "d": 3.0}))
+    assert berth_eval("--data", str(tmp_path / "node.yaml"), "metadata.labels.zone").stdout == '"a"\n'
+    assert berth_eval("--data", str(tmp_path / "node.json"), "type(n) == int && type(d) == double").stdout == "true\n"
+    assert berth_eval("--data", "-", "a.b", stdin='{"a": {"b": [null]}}').stdout == "[null]\n"
+    assert berth_eval("--var", "x=1", "--var", "y=[2]", "y + [x]").stdout == "[2, 1]\n"
+
+
+def test_wrong_variables_and_data(berth_eval, tmp_path):
+    result = berth_eval("--var", "x=abc", "x")
+    assert result.returncode == USAGE and 'x="…"' in result.stderr
+    assert berth_eval("--var", "x", "x").returncode == USAGE
+    assert berth_eval("--data", "/nowhere", "x").returncode == UNREACHABLE
+    (tmp_path / "list.json").write_text("[1]")
+    result = berth_eval("--data", str(tmp_path / "list.json"), "x")
+    assert result.returncode == FAILED and "object" in result.stderr
+    (tmp_path / "twice.json").write_text('{"a": 1, "a": 2}')
+    assert berth_eval("--data", str(tmp_path / "twice.json"), "a").returncode == FAILED
+
+
+def test_expression_in_a_file(berth_eval, tmp_path):
+    (tmp_path / "rule.cel").write_text("// a comment\n1 +\n  'a'\n")
+    result = berth_eval("--file", str(tmp_path / "rule.cel"))
+    assert result.returncode == FAILED
+    assert f"{tmp_path}/rule.cel:2:3: error: " in result.stderr
+
+
+def test_kubernetes_dialect_is_stricter_than_plain(berth_eval):
+    assert berth_eval("[1, 'a']").returncode == FAILED
+    assert berth_eval("--plain", "[1, 'a']").stdout == '[1, "a"]\n'
+    assert berth_eval("true || timestamp('soon') > timestamp('later')").returncode == FAILED
+    assert berth_eval("--plain", "true || timestamp('soon') > timestamp('later')").stdout == "true\n"
+
+
+def test_explain_shows_parts(berth_eval):
+    result = berth_eval("--explain", "--var", "x=3", "x > 2 && x * 2 == 7")
+    assert result.returncode == FINE, result.stderr
+    for part in ("x > 2", "x * 2", "6", "true", "false"):
+        assert part in result.stdout
+
+
+@pytest.mark.parametrize("what, part", [("tree", "x"), ("graph", "variable"), ("code", "return")])
+def test_dump(berth_eval, what, part):
+    result = berth_eval("--dump", what, "--var", "x=3", "x + 1 > 2")
+    assert result.returncode == FINE and part in result.stdout
+
+
+def test_cost(berth_eval):
+    result = berth_eval("--cost", "[1, 2].all(x, x > 0)")
+    assert result.returncode == FINE and result.stdout.startswith("cost: ") and result.stdout.endswith("\ntrue\n")
+
+
+def test_json(berth_eval):
+    result = berth_eval("-o", "json", "{'a': 1u}")
+    assert json.loads(result.stdout) == {
+        "type": "map", "value": [[{"type": "string", "value": "a"}, {"type": "uint", "value": "1"}]]}
+
+
+def test_usage(berth_eval):
+    assert berth_eval().returncode == USAGE
+    assert berth_eval("1", "2").returncode == USAGE
+    assert berth_eval("--dump", "soup", "1").returncode == USAGE
+    assert berth_eval("-o", "xml", "1").returncode == USAGE
+
+
+def test_batch_answers_each_line_whatever_it_is(berth_eval):
+    lines = [
+        {"id": "a", "expr": "x + 1", "type_env": [{"name": "x", "kind": "var", "type": "int"}],
+         "bindings": {"x": {"type": "int", "value": "41"}}},
+        {"id": "b", "expr": "1 +"},
+        {"id": "c", "expr": "[1, 'a']", "check_only": True},
+        {"id": "d", "expr": "1 / 0"},
+        {"id": "e", "expr": "y", "container": "x", "bindings": {"x.y": {"type": "double", "value": "-0.0"}}},
+    ]
+    result = berth_eval("--batch", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    assert result.returncode == FINE and result.stderr == ""
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [a["id"] for a in answers] == ["a", "b", "c", "d", "e"]
+    assert answers[0] == {"id": "a", "value": {"type": "int", "value": "42"}, "deduced_type": "int"}
+    assert "error" in answers[1] and "error" in answers[3]
+    assert answers[2] == {"id": "c", "deduced_type": "list(dyn)"}
+    assert answers[4]["value"] == {"type": "double", "value": "-0.0"}
+
+
+def test_batch_goes_on_after_a_line_that_is_no_record(berth_eval):
+    result = berth_eval("--batch", stdin='nonsense\n{"id": "a", "expr": "1", "bindings": {"x": {"type": "int"}}}\n'
+                                         '{"id": "b", "expr": "2"}\n')
+    assert result.returncode == FAILED
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert ["error" in a for a in answers] == [True, True, False]
+
+
+def test_an_expression_cannot_run_away(berth_eval):
+    """Fuel and memory end it with an error that || does not absorb."""
+    loops = "[1,2,3,4,5,6,7,8,9,10]"
+    nested = f"{loops}.all(a, {loops}.all(b, {loops}.all(c, {loops}.all(d, {loops}.all(e, {loops}.all(f, {loops}.all(g, a + b + c + d + e + f + g > 0)))))))"
+    for expression in (nested, f"{nested} || yes"):
+        result = berth_eval("--var", "yes=true", expression)
+        assert result.returncode == FAILED and "fuel" in result.stderr
+    doubling = "'0123456789abcdef'"
+    for i in range(30):
+        doubling = f"cel.bind(s{i}, {doubling}, s{i} + s{i})"
+    result = berth_eval(doubling)
+    assert result.returncode == FAILED and result.stderr.count("error") >= 1
