@@ -52,7 +52,7 @@ void regex_class_sort(RegexClass *class) {
     RegexRange *items = class->ranges.items;
     size_t n = 0;
 
-    if (is_in_order(class))
+    if (class->ranges.n < 2 || is_in_order(class))
         return;
     qsort(items, class->ranges.n, sizeof(items[0]), compare_ranges);
     for (size_t i = 1; i < class->ranges.n; i++) {

@@ -116,7 +116,7 @@ static int find_set(Emitter *e, uint32_t number, uint32_t *ret) {
 
 static int emit_class(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
-    uint32_t set;
+    uint32_t set = 0;
     int r;
 
     if (node->n_ranges == 1 && node->ranges[0].lo == node->ranges[0].hi)

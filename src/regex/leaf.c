@@ -239,7 +239,7 @@ static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
 /* A single character written with a \. */
 static int take_escape(RegexParser *parser, uint32_t *ret) {
     size_t from = parser->at++;
-    uint32_t c;
+    uint32_t c = 0;
 
     if (parser->at == parser->pattern.len)
         return regex_parser_refuse(
@@ -254,7 +254,7 @@ static int take_escape(RegexParser *parser, uint32_t *ret) {
 
 int regex_leaf_escape(RegexParser *parser, uint32_t *ret) {
     RegexClass class = {.arena = parser->arena};
-    uint32_t c;
+    uint32_t c = 0;
     int r;
 
     if (sees_unicode_class(parser)) {
@@ -307,7 +307,7 @@ static int take_class_char(RegexParser *parser, size_t bracket, uint32_t *ret) {
 /* a or a-z. A - before the ] is a character. */
 static int take_range(RegexParser *parser, RegexClass *class, size_t bracket) {
     size_t from = parser->at;
-    uint32_t lo, hi;
+    uint32_t lo = 0, hi;
     Str rest;
     int r = take_class_char(parser, bracket, &lo);
 

@@ -146,7 +146,7 @@ static int make_parent(Parse *p, RegexNodeKind kind, uint32_t first, uint32_t *r
 /* The sequence collected so far is one alternative. */
 static int end_choice(Parse *p) {
     Frame *frame = top(p);
-    uint32_t sequence;
+    uint32_t sequence = 0;
     int r;
 
     if (frame->first == REGEX_NONE)
@@ -163,7 +163,7 @@ static int end_choice(Parse *p) {
 
 /* Closes the innermost frame; what it holds becomes one node. */
 static int close_frame(Parse *p, uint32_t *ret) {
-    uint32_t node;
+    uint32_t node = 0;
     int r = end_choice(p);
 
     if (r == 0)
@@ -180,7 +180,7 @@ static int close_frame(Parse *p, uint32_t *ret) {
 
 static int parse_close(Parse *p) {
     RegexParser *parser = &p->parser;
-    uint32_t node;
+    uint32_t node = 0;
     int r;
 
     if (p->frames.n == 1) {
@@ -366,7 +366,7 @@ static int parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
 }
 
 static int add_assert(Parse *p, RegexAssert assert, size_t length) {
-    uint32_t node;
+    uint32_t node = 0;
     RegexNode new = {.kind = REGEX_NODE_ASSERT, .assert = (uint8_t)assert, .is_nullable = true};
     int r = regex_parser_add(&p->parser, new, &node);
 
@@ -377,20 +377,17 @@ static int add_assert(Parse *p, RegexAssert assert, size_t length) {
     return 0;
 }
 
-/* \Q…\E: what is between means itself. */
+/* \Q…\E: what is between means itself. Without an \E it goes to the end. */
 static int parse_quoted(Parse *p) {
     RegexParser *parser = &p->parser;
+    const char *close;
     size_t end;
 
     parser->at += 2;
-    end = parser->at;
-    while (end < parser->pattern.len &&
-           memcmp(parser->pattern.ptr + end, "\\E", parser->pattern.len - end < 2 ? 1 : 2) != 0)
-        end++;
-    if (parser->pattern.len - end == 1) /* a lone \ at the end is quoted, too */
-        end++;
+    close = memmem(parser->pattern.ptr + parser->at, parser->pattern.len - parser->at, "\\E", 2);
+    end = close ? (size_t)(close - parser->pattern.ptr) : parser->pattern.len;
     while (parser->at < end) {
-        uint32_t c, node;
+        uint32_t c = 0, node = 0;
         int r = regex_parser_take(parser, &c);
 
         if (r == 0)
@@ -399,7 +396,7 @@ static int parse_quoted(Parse *p) {
             return r;
         append(p, node);
     }
-    if (end < parser->pattern.len)
+    if (close)
         parser->at = end + 2;
     return 0;
 }
@@ -407,7 +404,7 @@ static int parse_quoted(Parse *p) {
 static int parse_backslash(Parse *p) {
     RegexParser *parser = &p->parser;
     Str rest = regex_parser_rest(parser);
-    uint32_t node;
+    uint32_t node = 0;
     int r;
 
     switch (rest.len > 1 ? rest.ptr[1] : '\0') {
@@ -436,7 +433,7 @@ static int parse_bar(Parse *p) {
 
 static int parse_leaf(Parse *p) {
     RegexParser *parser = &p->parser;
-    uint32_t c, node;
+    uint32_t c = 0, node = 0;
     int r;
 
     if (regex_parser_sees(parser, '[')) {

@@ -176,7 +176,7 @@ int regex_simulate(RegexSimulation *s, Str text, size_t from, uint64_t *work, si
     s->is_done = false;
     while (true) {
         uint32_t c = 0;
-        size_t after = at;
+        size_t after;
 
         if (s->now.n == 0) {
             size_t begins_at = has_matched ? SIZE_MAX : find_begin(s, at);
