@@ -41,10 +41,11 @@ def install(folder):
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(HERE / name, folder)
-    result = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=folder,
-                            capture_output=True, text=True, timeout=120)
+    command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
-        pytest.skip(f"npm could not fetch @bufbuild/cel: {result.stderr.strip()[-300:]}")
+        reason = "; ".join(result.stderr.splitlines()[:2])
+        pytest.skip(f"npm could not fetch what package.json names: {reason}")
     done.write_text(wanted, encoding="utf-8")
 
 
@@ -65,7 +66,7 @@ def answers(command, records):
     result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == 0, result.stderr[-2000:]
     found = {answer["id"]: answer for answer in map(json.loads, result.stdout.splitlines())}
-    assert len(found) == len(records), f"{command[0]} answered {len(found)} of {len(records)} records"
+    assert len(found) == len(records), f"{command[0]} did not answer all of {len(records)} records"
     return found
 
 
@@ -84,7 +85,7 @@ def differences(ours, theirs, records):
     """Each in the smallest part of its expression that still differs."""
     a, b = answers(ours, records), answers(theirs, records)
     bad = [r["id"] for r in records if not compare.same_answer(a[r["id"]], b[r["id"]])]
-    parts = {name: gen.record(name.removeprefix("generated/"))[1] for name in bad}
+    parts = {name: gen.parts(name.removeprefix("generated/")) for name in bad}
     flat = [part for each in parts.values() for part in each]
     a, b = answers(ours, flat), answers(theirs, flat)
     for each in parts.values():
@@ -95,7 +96,8 @@ def differences(ours, theirs, records):
 
 def test_same_as_the_other(berth_path, other):
     explained = compare.Explained()
-    found = list(differences([berth_path, "eval", "--batch"], other, list(gen.records(SEED, COUNT))))
+    records = list(gen.records(SEED, COUNT))
+    found = list(differences([berth_path, "eval", "--batch"], other, records))
     unexplained = [d for d in found if not explained.find(d.record, d.ours, d.theirs)]
 
     for name, n in explained.used.items():
@@ -110,7 +112,8 @@ def test_unchecked_is_the_same(berth_path):
     unchecked = [dict(record, disable_check=True) for record in checked]
     command = [berth_path, "eval", "--batch"]
     a, b = answers(command, checked), answers(command, unchecked)
-    different = [Difference(r, a[r["id"]], b[r["id"]]) for r in checked if not compare.same_answer(a[r["id"]], b[r["id"]])]
+    different = [Difference(r, a[r["id"]], b[r["id"]]) for r in checked
+                 if not compare.same_answer(a[r["id"]], b[r["id"]])]
 
     assert not different, f"{len(different)} differ when unchecked (\"theirs\")\n" + "\n".join(
         str(d) for d in sorted(different, key=lambda d: len(d.record["expr"]))[:SHOWN])

@@ -15,8 +15,6 @@
 #include "cel/checker.h"
 #include "cel/limits.h"
 
-#define MACRO_CHILDREN_MAX 5 /* range, two binders, predicate, body */
-
 static bool is_macro(const CelNode *node) {
     return node->kind >= CEL_NODE_ALL;
 }
@@ -90,7 +88,7 @@ static void check_select(CelChecker *checker, uint32_t i) {
 
 /* --- Operators that are not calls --- */
 
-static void want_bool(CelChecker *checker, uint32_t node, Str hint) {
+void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
     const CelType *found = checker->notes[node].type;
 
     if (!cel_unify_fits(&checker->unify, found, &cel_bool_type))
@@ -98,8 +96,8 @@ static void want_bool(CelChecker *checker, uint32_t node, Str hint) {
 }
 
 static void check_logic(CelChecker *checker, uint32_t i) {
-    want_bool(checker, before(checker->tree, i - 1), STR_NULL);
-    want_bool(checker, i - 1, STR_NULL);
+    cel_want_bool(checker, before(checker->tree, i - 1), STR_NULL);
+    cel_want_bool(checker, i - 1, STR_NULL);
     checker->notes[i].type = &cel_bool_type;
 }
 
@@ -110,7 +108,7 @@ static void check_conditional(CelChecker *checker, uint32_t i) {
     const CelType *branches[] = {checker->notes[then].type, checker->notes[otherwise].type};
     const CelType *both = cel_unify_fresh(&checker->unify);
 
-    want_bool(checker, condition, STR_NULL);
+    cel_want_bool(checker, condition, STR_NULL);
     if (cel_unify_fits_all(&checker->unify, branches, (const CelType *[]){both, both}, 2)) {
         checker->notes[i].type = cel_unify_resolve(&checker->unify, both, false);
         return;
@@ -207,145 +205,6 @@ static void check_struct(CelChecker *checker, uint32_t i) {
             STR("records cannot be made in an expression; a map is written {'key': value}"));
 }
 
-/* --- Macros --- */
-
-/* What one element of a loop's range is: the type of variable @number (0 or 1) of @n. */
-static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned number, unsigned n) {
-    const CelType *type = cel_checker_type(checker, range);
-
-    switch (type->kind) {
-    case CEL_T_LIST:
-        return number == 0 && n == 2 ? &cel_int_type : cel_type_param(type, 0);
-    case CEL_T_MAP:
-        return cel_type_param(type, number);
-    case CEL_T_PARAM:
-        (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
-        return &cel_dyn_type;
-    case CEL_T_DYN:
-        return &cel_dyn_type;
-    case CEL_T_ERROR:
-        return &cel_error_type;
-    default:
-        break;
-    }
-    if (number == 0)
-        cel_checker_report_all(checker,
-            range,
-            cel_checker_printf(checker,
-                "expression of type '%.*s' cannot be the range of a macro",
-                STR_FMT(cel_checker_type_text(checker, type))),
-            type->kind == CEL_T_OPTIONAL ? STR("it is optional: .orValue([]), or optMap(x, …)")
-                                         : STR("it must be a list or a map"));
-    return &cel_error_type;
-}
-
-/* What optMap's variable is: the value inside. */
-static const CelType *inside_of(CelChecker *checker, uint32_t node) {
-    const CelType *type = cel_checker_type(checker, node);
-    const CelType *inner = cel_unify_fresh(&checker->unify);
-    const CelType *wanted = cel_unify_optional(&checker->unify, inner);
-
-    if (cel_unify_fits(&checker->unify, type, wanted))
-        return cel_unify_resolve(&checker->unify, inner, type->kind == CEL_T_DYN);
-    cel_suggest_type(checker, node, wanted, type, STR("optional.of(…) makes one"));
-    return &cel_error_type;
-}
-
-static void check_binder(CelChecker *checker, uint32_t i) {
-    const CelNode *nodes = checker->tree->nodes;
-    const CelNode *macro = &nodes[checker->notes[i].binder];
-    unsigned number = nodes[i - 1].kind == CEL_NODE_BINDER ? 1 : 0;
-    uint32_t range = i - 1 - number;
-    uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
-    CelNote *note = &checker->notes[i];
-
-    if (!open) {
-        checker->unify.no_memory = true;
-        return;
-    }
-    *open = i;
-    if (checker->options->no_check)
-        note->type = &cel_dyn_type;
-    else if (macro->kind == CEL_NODE_BIND)
-        note->type = checker->notes[range].type;
-    else if (macro->kind == CEL_NODE_OPT_MAP || macro->kind == CEL_NODE_OPT_FLAT_MAP)
-        note->type = inside_of(checker, range);
-    else
-        note->type = element_of(checker, range, number, macro->n_binders);
-}
-
-/* transformMapEntry: its body is a map, and so is the result. */
-static const CelType *check_entries(CelChecker *checker, uint32_t body) {
-    const CelType *found = checker->notes[body].type;
-    const CelType *key = cel_unify_fresh(&checker->unify),
-                  *value = cel_unify_fresh(&checker->unify);
-    const CelType *wanted = cel_unify_map(&checker->unify, key, value);
-
-    if (!cel_unify_fits(&checker->unify, found, wanted))
-        cel_suggest_type(checker, body, wanted, found, STR("write {key: value}"));
-    return cel_unify_resolve(&checker->unify, wanted, cel_type_contains(found, CEL_T_DYN));
-}
-
-/* As one side of a conditional, with optional.none() as the other. */
-static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
-    const CelType *found = checker->notes[body].type;
-    const CelType *none = cel_unify_optional(&checker->unify, cel_unify_fresh(&checker->unify));
-    const CelType *both = cel_unify_fresh(&checker->unify);
-
-    if (!cel_unify_fits_all(
-            &checker->unify, (const CelType *[]){found, none}, (const CelType *[]){both, both}, 2))
-        cel_suggest_type(checker, body, none, found, STR("optMap() takes any value"));
-    return cel_unify_resolve(&checker->unify, both, false);
-}
-
-static const CelType *macro_result(CelChecker *checker, const CelNode *macro, uint32_t *children) {
-    uint32_t range = children[0], body = children[macro->n_children - 1];
-    const CelType *type = checker->notes[body].type;
-    CelUnify *unify = &checker->unify;
-
-    switch ((CelNodeKind)macro->kind) {
-    case CEL_NODE_FILTER:
-        /* Of a map: its keys. */
-        return cel_unify_list(unify, checker->notes[children[1]].type);
-    case CEL_NODE_MAP_LIST:
-        return cel_unify_list(unify, type);
-    case CEL_NODE_TRANSFORM_MAP: {
-        const CelType *from = cel_checker_type(checker, range);
-        const CelType *key = checker->notes[children[1]].type;
-
-        return from->kind == CEL_T_ERROR ? from : cel_unify_map(unify, key, type);
-    }
-    case CEL_NODE_TRANSFORM_ENTRY:
-        return check_entries(checker, body);
-    case CEL_NODE_OPT_MAP:
-        return cel_unify_optional(unify, type);
-    case CEL_NODE_OPT_FLAT_MAP:
-        return check_flat_map(checker, body);
-    case CEL_NODE_BIND:
-        return type;
-    default:
-        return &cel_bool_type;
-    }
-}
-
-static void check_macro(CelChecker *checker, uint32_t i) {
-    const CelNode *macro = &checker->tree->nodes[i];
-    uint32_t children[MACRO_CHILDREN_MAX];
-
-    checker->scope.n -= macro->n_binders;
-    if (checker->options->no_check) {
-        checker->notes[i].type = &cel_dyn_type;
-        return;
-    }
-    cel_tree_children(checker->tree, i, children);
-    if (macro->has_predicate)
-        want_bool(checker, children[macro->n_children - 2], STR("it says which elements to take"));
-    if (macro->kind <= CEL_NODE_FILTER)
-        want_bool(checker, children[macro->n_children - 1], STR("it is asked of every element"));
-    checker->notes[i].type =
-        cel_unify_resolve(&checker->unify, macro_result(checker, macro, children), false);
-}
-
 /* --- The walk --- */
 
 static void check_typed(CelChecker *checker, uint32_t i) {
@@ -390,45 +249,36 @@ static void check_node(CelChecker *checker, uint32_t i) {
     else if (written->kind == CEL_NODE_CALL)
         cel_check_call(checker, i);
     else if (written->kind == CEL_NODE_BINDER)
-        check_binder(checker, i);
+        cel_check_binder(checker, i);
     else if (written->kind == CEL_NODE_STRUCT)
         check_struct(checker, i);
     else if (is_macro(written))
-        check_macro(checker, i);
+        cel_check_macro(checker, i);
     else if (checker->options->no_check)
         checker->notes[i].type = &cel_dyn_type;
     else
         check_typed(checker, i);
 }
 
-/* Tells every BINDER whose it is: it is met before its macro. */
-static void own_binders(CelChecker *checker, uint32_t i) {
-    const CelNode *macro = &checker->tree->nodes[i];
-    uint32_t children[MACRO_CHILDREN_MAX];
-
-    cel_tree_children(checker->tree, i, children);
-    for (unsigned k = 0; k < macro->n_binders; k++)
-        checker->notes[children[1 + k]].binder = i;
-}
-
-static int prepare(CelChecker *checker) {
+/* False: no memory. */
+static bool prepare(CelChecker *checker) {
     const CelTree *tree = checker->tree;
     uint32_t most = 1;
 
     checker->notes = ARENA_ARRAY(checker->arena, CelNote, tree->n_nodes);
     if (!checker->notes)
-        return error_origin(-ENOMEM);
+        return false;
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         checker->notes[i].field = UINT32_MAX;
         if (tree->nodes[i].n_children > most)
             most = tree->nodes[i].n_children;
         if (is_macro(&tree->nodes[i]))
-            own_binders(checker, i);
+            cel_own_binders(checker, i);
     }
     checker->children = ARENA_ARRAY(checker->arena, uint32_t, most);
     checker->name =
         ARENA_RAW(checker->arena, char, cel_env_container(checker->env).len + tree->source.len + 2);
-    return checker->children && checker->name ? 0 : error_origin(-ENOMEM);
+    return checker->children && checker->name;
 }
 
 /* --- When all is known --- */
@@ -559,10 +409,10 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
         .unify = {.arena = arena}};
     size_t n_errors = diags->n_errors;
     CelChecked *checked = ARENA_NEW(arena, CelChecked);
-    int r = checked ? prepare(&checker) : error_origin(-ENOMEM);
+    int r;
 
-    if (r < 0)
-        return error_trace(r);
+    if (!checked || !prepare(&checker))
+        return error_origin(-ENOMEM);
     r = check_all(&checker);
     if (r < 0)
         return error_trace(r);

@@ -42,6 +42,17 @@ Str cel_checker_source(const CelChecker *checker, uint32_t node);
 Str cel_checker_printf(CelChecker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* check.c: "expected type 'bool'", unless it is one. */
+void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
+
+/* comprehension.c: macros with variables. */
+
+/* Before the walk: tells the BINDERs of macro @node whose they are. They are met before it. */
+void cel_own_binders(CelChecker *checker, uint32_t node);
+
+void cel_check_binder(CelChecker *checker, uint32_t node); /* opens the scope */
+void cel_check_macro(CelChecker *checker, uint32_t node);  /* closes it */
+
 /* resolve.c: names. */
 
 /* An IDENT: what it and the SELECTs after it stand for. */
@@ -59,7 +70,7 @@ const CelVariable *cel_resolve_variable(CelChecker *checker, Str name, bool is_a
 void cel_check_call(CelChecker *checker, uint32_t node);
 
 /* After the walk: whether the one overload of a CALL gets the kinds of values it wants. */
-bool cel_call_is_exact(CelChecker *checker, uint32_t node);
+bool cel_call_is_exact(const CelChecker *checker, uint32_t node);
 
 /* mismatch.c: a call for which no overload fits; its @n_args arguments are the nodes @args (none
  * are given when there are more than CEL_ARGS_MAX). */

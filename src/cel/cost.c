@@ -11,239 +11,48 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "cel/cost-part.h"
 #include "cel/parse.h"
-
-typedef CelCostRange Range;
-
-/* What is known of one node. */
-typedef struct Part {
-    Range cost;
-    Range size;    /* of its value: bytes or elements; 1 for what has none */
-    Range key;     /* of a map's keys */
-    Range element; /* of a list's elements or a map's values */
-} Part;
 
 typedef struct Estimate {
     const CelChecked *checked;
     const CelNode *nodes;
-    Part *parts; /* one a node */
+    CelCostPart *parts; /* one a node */
 } Estimate;
 
 #define NAME_COST 1
 #define LIST_COST 10
 #define MAP_COST 30
 
-/* --- Numbers that stop at the end --- */
-
-static uint64_t add(uint64_t a, uint64_t b) {
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b) {
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static Range exactly(uint64_t n) {
-    return (Range){n, n};
-}
-
-static Range sum(Range a, Range b) {
-    return (Range){add(a.min, b.min), add(a.max, b.max)};
-}
-
-static Range product(Range a, Range b) {
-    return (Range){multiply(a.min, b.min), multiply(a.max, b.max)};
-}
-
-static Range either(Range a, Range b) {
-    return (Range){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
-}
-
-/* A part of @a, rounded up. */
-static Range divided(Range a, uint64_t by) {
-    return (Range){a.min / by + (a.min % by != 0), a.max / by + (a.max % by != 0)};
-}
-
 /* --- Sizes --- */
 
-/* Recursion: none; an optional is as large as what it holds. */
-static Range size_of_type(const CelType *type) {
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    switch (type->kind) {
-    case CEL_T_NULL:
-    case CEL_T_BOOL:
-    case CEL_T_INT:
-    case CEL_T_UINT:
-    case CEL_T_DOUBLE:
-    case CEL_T_DURATION:
-    case CEL_T_TIMESTAMP:
-    case CEL_T_TYPE:
-    case CEL_T_OPAQUE:
-        return exactly(1);
-    default:
-        return (Range){0, CEL_COST_SIZE_UNKNOWN};
-    }
-}
-
-/* A part of which only the type is known. */
-static Part part_of_type(const CelType *type) {
-    Part part = {.size = size_of_type(type)};
-
-    while (type->kind == CEL_T_OPTIONAL)
-        type = cel_type_param(type, 0);
-    part.key = type->kind == CEL_T_MAP ? size_of_type(cel_type_param(type, 0)) : exactly(1);
-    part.element = type->kind == CEL_T_LIST || type->kind == CEL_T_MAP
-                       ? size_of_type(cel_type_param(type, type->kind == CEL_T_MAP))
-                       : size_of_type(&cel_dyn_type);
-    return part;
-}
-
-static Part part_declared(const CelType *type, uint32_t max_size) {
-    Part part = part_of_type(type);
+static CelCostPart part_declared(const CelType *type, uint32_t max_size) {
+    CelCostPart part = cel_cost_of_type(type);
 
     if (max_size > 0 && part.size.min != part.size.max)
         part.size.max = max_size;
     return part;
 }
 
-static Part part_literal(const CelNode *node) {
+static CelCostPart part_literal(const CelNode *node) {
     CelValue value = node->literal;
     bool is_text = value.kind == CEL_STRING || value.kind == CEL_BYTES;
 
-    return (Part){.size = exactly(is_text ? value.len : 1), .element = exactly(1)};
+    return (CelCostPart){.size = cost_exactly(is_text ? value.len : 1), .element = cost_exactly(1)};
 }
 
 static const CelType *type_at(const Estimate *estimate, uint32_t i) {
     return estimate->checked->notes[i].type;
 }
 
-/* The size of what is inside of @part, whose type is @inner, as a part of its own. */
-static Part part_inside(Range size, const CelType *inner) {
-    Part part = part_of_type(inner);
-
-    part.size = size;
-    return part;
-}
-
 /* --- Calls --- */
-
-static bool is_text(const CelType *type) {
-    return type->kind == CEL_T_STRING || type->kind == CEL_T_BYTES;
-}
-
-/* Looking at all of a value: 0.1 a byte, 1 an element. */
-static Range look_at(const CelType *type, Range size) {
-    return is_text(type) ? divided(size, 10) : size;
-}
-
-/* 1 for an element, and what its text takes. */
-static Range look_at_elements(const CelType *type, Part part) {
-    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
-
-    if (is_text(type))
-        return divided(part.size, 10);
-    return product(part.size, has_text ? sum(exactly(1), divided(part.element, 10)) : exactly(1));
-}
-
-/* All bytes of a text, or of a list of texts. */
-static Range bytes_of(const CelType *type, Part part) {
-    bool has_text = type->kind == CEL_T_LIST && is_text(cel_type_param(type, 0));
-
-    return has_text ? product(part.size, part.element) : part.size;
-}
-
-/* Two values beside each other: at most as far as the shorter reaches. */
-static Range compare_both(Range a, Range b) {
-    uint64_t most = a.max < b.max ? a.max : b.max;
-
-    return divided((Range){most > 0, most}, 10);
-}
-
-static Range call_cost(const CelOverload *overload, const CelType **types, const Part *args) {
-    uint8_t n = overload->n_args;
-
-    /* x in list: all of the list, which is the second argument. */
-    if (str_is(overload->name, "@in") && overload->args[1]->kind == CEL_T_LIST)
-        return args[1].size;
-    switch ((CelCost)overload->spec->cost) {
-    case CEL_COST_BYTES:
-        return n > 0 ? divided(bytes_of(types[0], args[0]), 10) : exactly(1);
-    case CEL_COST_BOTH:
-        if (n < 2)
-            return exactly(1);
-        return overload->result->kind == CEL_T_BOOL ? compare_both(args[0].size, args[1].size)
-                                                    : divided(sum(args[0].size, args[1].size), 10);
-    case CEL_COST_PRODUCT:
-        if (n < 2)
-            return n > 0 ? args[0].size : exactly(1);
-        return product(look_at(types[0], args[0].size), look_at(types[1], args[1].size));
-    case CEL_COST_REGEX:
-        if (n < 2)
-            return exactly(1);
-        return product(divided(sum(args[0].size, exactly(1)), 10), divided(args[1].size, 4));
-    case CEL_COST_ELEMENTS:
-        return n > 0 ? look_at_elements(types[0], args[0]) : exactly(1);
-    case CEL_COST_SQUARE:
-        return n > 0 ? product(args[0].size, args[0].size) : exactly(1);
-    case CEL_COST_CALL:
-    default:
-        return exactly(1);
-    }
-}
-
-/* join, replace: every piece of the first can become as large as the others are. */
-static Part part_product(const Part *args, size_t n, const CelType *result) {
-    uint64_t most = args[0].element.max;
-    Part part = part_of_type(result);
-
-    for (size_t i = 1; i < n; i++)
-        most = add(most, args[i].size.max);
-    part.size = (Range){0, multiply(args[0].size.max, most > 0 ? most : 1)};
-    return part;
-}
-
-static Part part_called(const CelOverload *overload, const CelType *result, const Part *args) {
-    Part part = part_of_type(result);
-    uint8_t n = overload->n_args;
-
-    if (n == 2 && (str_is(overload->name, "_[_]") || str_is(overload->name, "_[?_]")))
-        return part_inside(args[0].element, result);
-    if (n == 0 || part.size.min == part.size.max)
-        return part;
-    switch ((CelResultSize)overload->spec->result_size) {
-    case CEL_SIZE_FIRST:
-        part = args[0];
-        part.size.min = 0;
-        return part;
-    case CEL_SIZE_SUM:
-        part = args[0];
-        if (n > 1) {
-            part.size = sum(args[0].size, args[1].size);
-            part.element = either(args[0].element, args[1].element);
-        }
-        return part;
-    case CEL_SIZE_PRODUCT:
-        return part_product(args, n, result);
-    case CEL_SIZE_TWICE:
-        part.size = sum(product(args[0].size, (Range){1, 2}), exactly(2));
-        return part;
-    case CEL_SIZE_TYPE:
-    default:
-        return part;
-    }
-}
 
 /* With several overloads in question, whatever any of them could cost. */
 static void estimate_call(Estimate *estimate, uint32_t i) {
     const CelNote *note = &estimate->checked->notes[i];
-    const CelType *types[CEL_ARGS_MAX];
-    Part args[CEL_ARGS_MAX], *part = &estimate->parts[i];
-    Range own = {UINT64_MAX, 0}, arguments = {0};
+    const CelType *types[CEL_ARGS_MAX] = {NULL};
+    CelCostPart args[CEL_ARGS_MAX] = {0}, *part = &estimate->parts[i];
+    CelCostRange own = {UINT64_MAX, 0}, arguments = {0};
     uint32_t child = i - 1;
     size_t n = estimate->nodes[i].n_children;
 
@@ -252,24 +61,24 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
 
         if (k < note->is_namespaced)
             break;
-        arguments = sum(arguments, estimate->parts[child].cost);
+        arguments = cost_sum(arguments, estimate->parts[child].cost);
         if (at < CEL_ARGS_MAX) {
             args[at] = estimate->parts[child];
             types[at] = type_at(estimate, child);
         }
     }
-    *part = part_of_type(note->type);
+    *part = cel_cost_of_type(note->type);
     for (size_t k = 0; k < note->n_overloads; k++) {
         const CelOverload *overload = note->overloads[k];
-        Part called = part_called(overload, note->type, args);
+        CelCostPart called = cel_cost_of_result(overload, note->type, args);
 
-        own = either(own, call_cost(overload, types, args));
+        own = cost_either(own, cel_cost_of_call(overload, types, args));
         *part = k == 0 ? called
-                       : (Part){.size = either(part->size, called.size),
-                             .key = either(part->key, called.key),
-                             .element = either(part->element, called.element)};
+                       : (CelCostPart){.size = cost_either(part->size, called.size),
+                             .key = cost_either(part->key, called.key),
+                             .element = cost_either(part->element, called.element)};
     }
-    part->cost = sum(arguments, note->n_overloads > 0 ? own : exactly(1));
+    part->cost = cost_sum(arguments, note->n_overloads > 0 ? own : cost_exactly(1));
 }
 
 /* --- Loops --- */
@@ -294,16 +103,16 @@ static const LoopCost loop_costs[CEL_N_NODES] = {
 };
 
 /* The range of one turn of loop @i; @children as cel_tree_children() gives them. */
-static Range cost_of_turn(const Estimate *estimate, uint32_t i, const uint32_t *children) {
+static CelCostRange cost_of_turn(const Estimate *estimate, uint32_t i, const uint32_t *children) {
     const CelNode *macro = &estimate->nodes[i];
     const LoopCost *loop = &loop_costs[macro->kind];
-    Range body = estimate->parts[children[macro->n_children - 1]].cost;
-    Range turn = {
-        add(loop->each_min, loop->can_skip ? 0 : body.min), add(loop->each_max, body.max)};
+    CelCostRange body = estimate->parts[children[macro->n_children - 1]].cost;
+    CelCostRange turn = {cost_add(loop->each_min, loop->can_skip ? 0 : body.min),
+        cost_add(loop->each_max, body.max)};
 
     if (macro->has_predicate) {
         turn.min = 1; /* what was collected so far, as it is */
-        turn = sum(turn, estimate->parts[children[macro->n_children - 2]].cost);
+        turn = cost_sum(turn, estimate->parts[children[macro->n_children - 2]].cost);
     }
     return turn;
 }
@@ -311,29 +120,29 @@ static Range cost_of_turn(const Estimate *estimate, uint32_t i, const uint32_t *
 static void estimate_loop(Estimate *estimate, uint32_t i, const uint32_t *children) {
     const CelNode *macro = &estimate->nodes[i];
     const LoopCost *loop = &loop_costs[macro->kind];
-    const Part *range = &estimate->parts[children[0]];
-    const Part *body = &estimate->parts[children[macro->n_children - 1]];
-    Part *part = &estimate->parts[i];
+    const CelCostPart *range = &estimate->parts[children[0]];
+    const CelCostPart *body = &estimate->parts[children[macro->n_children - 1]];
+    CelCostPart *part = &estimate->parts[i];
     bool is_kept_whole = macro->kind != CEL_NODE_FILTER && !macro->has_predicate;
 
-    *part = part_of_type(type_at(estimate, i));
+    *part = cel_cost_of_type(type_at(estimate, i));
     if (part->size.min != part->size.max) {
-        part->size = (Range){is_kept_whole ? range->size.min : 0, range->size.max};
+        part->size = (CelCostRange){is_kept_whole ? range->size.min : 0, range->size.max};
         part->element = macro->kind == CEL_NODE_FILTER ? estimate->parts[children[1]].size
                         : macro->kind == CEL_NODE_TRANSFORM_ENTRY ? body->element
                                                                   : body->size;
     }
     /* transformMapEntry can make more than one entry of one. */
     if (macro->kind == CEL_NODE_TRANSFORM_ENTRY)
-        part->size = (Range){0, multiply(range->size.max, body->size.max)};
-    part->cost = sum(sum(range->cost, exactly(loop->init + loop->result)),
-        product(range->size, cost_of_turn(estimate, i, children)));
+        part->size = (CelCostRange){0, cost_multiply(range->size.max, body->size.max)};
+    part->cost = cost_sum(cost_sum(range->cost, cost_exactly(loop->init + loop->result)),
+        cost_product(range->size, cost_of_turn(estimate, i, children)));
 }
 
 static void estimate_macro(Estimate *estimate, uint32_t i) {
     uint32_t children[5]; /* range, two binders, predicate, body */
     const CelNode *macro = &estimate->nodes[i];
-    Part range, body, *part = &estimate->parts[i];
+    CelCostPart range, body, *part = &estimate->parts[i];
 
     cel_tree_children(estimate->checked->tree, i, children);
     range = estimate->parts[children[0]];
@@ -341,12 +150,12 @@ static void estimate_macro(Estimate *estimate, uint32_t i) {
     switch ((CelNodeKind)macro->kind) {
     case CEL_NODE_BIND:
         *part = body;
-        part->cost = sum(sum(range.cost, body.cost), exactly(LIST_COST));
+        part->cost = cost_sum(cost_sum(range.cost, body.cost), cost_exactly(LIST_COST));
         break;
     case CEL_NODE_OPT_MAP:
     case CEL_NODE_OPT_FLAT_MAP:
         *part = body;
-        part->cost = sum(range.cost, (Range){2, add(body.cost.max, 3)});
+        part->cost = cost_sum(range.cost, (CelCostRange){2, cost_add(body.cost.max, 3)});
         break;
     default:
         estimate_loop(estimate, i, children);
@@ -359,36 +168,36 @@ static void estimate_binder(Estimate *estimate, uint32_t i) {
     const CelNode *macro = &estimate->nodes[estimate->checked->notes[i].binder];
     unsigned number = estimate->nodes[i - 1].kind == CEL_NODE_BINDER ? 1 : 0;
     uint32_t range = i - 1 - number;
-    const Part *from = &estimate->parts[range];
+    const CelCostPart *from = &estimate->parts[range];
     const CelType *type = type_at(estimate, i), *from_type = type_at(estimate, range);
-    Part *part = &estimate->parts[i];
+    CelCostPart *part = &estimate->parts[i];
 
     if (macro->kind == CEL_NODE_BIND || macro->kind == CEL_NODE_OPT_MAP ||
         macro->kind == CEL_NODE_OPT_FLAT_MAP)
         *part = *from;
     else if (from_type->kind == CEL_T_LIST && number + 1 == macro->n_binders)
-        *part = part_inside(from->element, type);
+        *part = cel_cost_inside(from->element, type);
     else if (from_type->kind == CEL_T_MAP)
-        *part = part_inside(number == 0 ? from->key : from->element, type);
+        *part = cel_cost_inside(number == 0 ? from->key : from->element, type);
     else
-        *part = part_of_type(type);
-    part->cost = exactly(0);
+        *part = cel_cost_of_type(type);
+    part->cost = cost_exactly(0);
 }
 
 /* --- Everything else --- */
 
 static void estimate_name(Estimate *estimate, uint32_t i) {
     const CelNote *note = &estimate->checked->notes[i];
-    Part *part = &estimate->parts[i];
+    CelCostPart *part = &estimate->parts[i];
 
     if (note->ref == CEL_REF_SKIP) {
-        *part = (Part){0};
+        *part = (CelCostPart){0};
         return;
     }
     *part = note->ref == CEL_REF_LOCAL      ? estimate->parts[note->binder]
             : note->ref == CEL_REF_VARIABLE ? part_declared(note->type, note->variable->max_size)
-                                            : part_of_type(note->type);
-    part->cost = exactly(NAME_COST);
+                                            : cel_cost_of_type(note->type);
+    part->cost = cost_exactly(NAME_COST);
 }
 
 static const CelRecordType *record_at(const Estimate *estimate, uint32_t i) {
@@ -402,7 +211,7 @@ static const CelRecordType *record_at(const Estimate *estimate, uint32_t i) {
 static void estimate_select(Estimate *estimate, uint32_t i) {
     const CelNode *node = &estimate->nodes[i];
     const CelRecordType *record;
-    Part operand, *part = &estimate->parts[i];
+    CelCostPart operand, *part = &estimate->parts[i];
     uint32_t field;
 
     if (estimate->checked->notes[i].ref != CEL_REF_NONE) {
@@ -412,12 +221,12 @@ static void estimate_select(Estimate *estimate, uint32_t i) {
     operand = estimate->parts[i - 1];
     record = record_at(estimate, i - 1);
     field = record ? cel_record_find(record, node->name) : UINT32_MAX;
-    *part = part_of_type(type_at(estimate, i));
+    *part = cel_cost_of_type(type_at(estimate, i));
     if (node->kind != CEL_NODE_TEST && field != UINT32_MAX)
         *part = part_declared(type_at(estimate, i), record->fields[field].max_size);
     else if (node->kind != CEL_NODE_TEST && type_at(estimate, i - 1)->kind == CEL_T_MAP)
-        *part = part_inside(operand.element, type_at(estimate, i));
-    part->cost = sum(operand.cost, exactly(NAME_COST));
+        *part = cel_cost_inside(operand.element, type_at(estimate, i));
+    part->cost = cost_sum(operand.cost, cost_exactly(NAME_COST));
 }
 
 /* Lists and maps: as many as were written, each as large as the largest. */
@@ -425,37 +234,37 @@ static void estimate_literal(Estimate *estimate, uint32_t i) {
     const CelNode *node = &estimate->nodes[i];
     bool is_map = node->kind == CEL_NODE_MAP;
     uint32_t n = node->n_children, child = i - 1;
-    Range inside[2] = {{UINT64_MAX, 0}, {UINT64_MAX, 0}},
-          cost = exactly(is_map ? MAP_COST : LIST_COST);
-    Part *part = &estimate->parts[i];
+    CelCostRange inside[2] = {{UINT64_MAX, 0}, {UINT64_MAX, 0}},
+                 cost = cost_exactly(is_map ? MAP_COST : LIST_COST);
+    CelCostPart *part = &estimate->parts[i];
 
     for (uint32_t k = n; k-- > 0; child -= estimate->nodes[child].size) {
-        Range *which = &inside[is_map && k % 2 == 0];
+        CelCostRange *which = &inside[is_map && k % 2 == 0];
 
-        *which = either(*which, estimate->parts[child].size);
-        cost = sum(cost, estimate->parts[child].cost);
+        *which = cost_either(*which, estimate->parts[child].size);
+        cost = cost_sum(cost, estimate->parts[child].cost);
     }
-    *part = (Part){.cost = cost,
-        .size = exactly(is_map ? n / 2 : n),
-        .key = n > 0 && is_map ? inside[1] : exactly(0),
-        .element = n > 0 ? inside[0] : exactly(0)};
+    *part = (CelCostPart){.cost = cost,
+        .size = cost_exactly(is_map ? n / 2 : n),
+        .key = n > 0 && is_map ? inside[1] : cost_exactly(0),
+        .element = n > 0 ? inside[0] : cost_exactly(0)};
 }
 
 static void estimate_choice(Estimate *estimate, uint32_t i) {
     uint32_t right = i - 1, left = right - estimate->nodes[right].size;
-    Part *part = &estimate->parts[i], a = estimate->parts[left], b = estimate->parts[right];
+    CelCostPart *part = &estimate->parts[i], a = estimate->parts[left], b = estimate->parts[right];
 
     if (estimate->nodes[i].kind == CEL_NODE_CONDITIONAL) {
-        Range condition = estimate->parts[left - estimate->nodes[left].size].cost;
+        CelCostRange condition = estimate->parts[left - estimate->nodes[left].size].cost;
 
-        *part = (Part){.cost = sum(condition, either(a.cost, b.cost)),
-            .size = either(a.size, b.size),
-            .key = either(a.key, b.key),
-            .element = either(a.element, b.element)};
+        *part = (CelCostPart){.cost = cost_sum(condition, cost_either(a.cost, b.cost)),
+            .size = cost_either(a.size, b.size),
+            .key = cost_either(a.key, b.key),
+            .element = cost_either(a.element, b.element)};
         return;
     }
-    *part = part_of_type(&cel_bool_type);
-    part->cost = (Range){a.cost.min, add(a.cost.max, b.cost.max)};
+    *part = cel_cost_of_type(&cel_bool_type);
+    part->cost = (CelCostRange){a.cost.min, cost_add(a.cost.max, b.cost.max)};
 }
 
 static void estimate_node(Estimate *estimate, uint32_t i) {
@@ -499,7 +308,7 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
 
 static int estimate_all(Estimate *estimate, const CelChecked *checked, Arena *scratch) {
     *estimate = (Estimate){.checked = checked, .nodes = checked->tree->nodes};
-    estimate->parts = ARENA_ARRAY(scratch, Part, checked->tree->n_nodes);
+    estimate->parts = ARENA_ARRAY(scratch, CelCostPart, checked->tree->n_nodes);
     if (!estimate->parts)
         return error_origin(-ENOMEM);
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)

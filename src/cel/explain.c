@@ -325,7 +325,7 @@ static void make_lines(Explain *x, Item root) {
         Item item = x->stack.items[--x->stack.n];
 
         add_line(x, &item);
-        if (item.entry == NOT_SEEN)
+        if (item.entry == NOT_SEEN || seen_of(x, item.entry)->is_again)
             continue;
         find_parts(x, &item);
         for (size_t i = x->parts.n; i-- > 0;) {

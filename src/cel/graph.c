@@ -207,7 +207,8 @@ void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant) {
 /* --- for people ------------------------------------------------------------------------ */
 
 #define NAME_WIDTH 16
-#define OPERANDS_WIDTH 40
+#define TYPE_WIDTH 20
+#define OPERANDS_WIDTH 28
 #define VALUE_WIDTH 60 /* bytes of a constant that are shown */
 
 static void print_call(const CelGraphNode *node, Buf *out) {
@@ -256,11 +257,12 @@ static void pad(Buf *out, size_t from, size_t width) {
 static void print_bits(const char *what, uint8_t bits, Buf *out) {
     if (bits == 0)
         return;
-    buf_printf(out, "  %s", what);
+    buf_append(out, str_from_c(what));
     for (unsigned bit = 0; bit < 8; bit++) {
         if (bits & 1u << bit)
             buf_printf(out, " %u", bit);
     }
+    buf_append(out, STR("  "));
 }
 
 static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
@@ -277,10 +279,13 @@ static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
         buf_printf(out, "%s%%%u", out->len > from ? " " : "", node->args[i]);
     pad(out, from, OPERANDS_WIDTH);
     cel_type_print(node->type, false, out);
-    pad(out, from, OPERANDS_WIDTH + NAME_WIDTH);
-    buf_printf(out, "uses %u", node->uses);
+    pad(out, from, OPERANDS_WIDTH + TYPE_WIDTH);
     print_bits("groups", node->groups, out);
     print_bits("levels", node->levels, out);
+    if (node->uses > 1)
+        buf_printf(out, "uses %u", node->uses);
+    while (out->len > 0 && out->data[out->len - 1] == ' ')
+        out->len--;
     buf_append_char(out, '\n');
 }
 

@@ -92,5 +92,6 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
     return i > 0 && overload->spec->any_kinds ? CEL_ABSENT : overload->args[i]->value_kind;
 }
 
-/* What @root needs, one node a line: number, operation, arguments, type, groups, uses. */
+/* What @root needs, one node a line: number, operation, arguments, type, groups, levels, and
+ * its uses if there are several. */
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);

@@ -77,6 +77,9 @@ extern const CelLibrary cel_operators_library, cel_conversions_library, cel_stan
     cel_regex_library, cel_quantity_library, cel_semver_library, cel_net_library, cel_url_library,
     cel_formats_library;
 
+/* All of them, NULL behind the last. */
+extern const CelLibrary *const cel_libraries[];
+
 #define CEL_LIBRARY(variable, title, table)                                                        \
     const CelLibrary variable = {                                                                  \
         .name = (title),                                                                           \

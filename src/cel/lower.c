@@ -316,24 +316,27 @@ static uint32_t lower_operator(Lower *l, const Part *part, uint16_t op) {
     return add(l, part, &node);
 }
 
-/* Works on a constant argument in advance: a pattern is compiled once. */
-static void prepare(Lower *l, const Part *part, uint32_t number) {
+/* Works on a constant argument in advance: a pattern is compiled once. False: out of memory. */
+static bool prepare(Lower *l, const Part *part, uint32_t number) {
     const CelGraphNode *node = graph_node(l, number);
     const CelOverloadSpec *spec = node->overloads[0]->spec;
+    Arena *keep = cel_graph_keep(l->graph);
     Str error = STR_NULL;
     const void *prepared;
 
     if (node->n_overloads != 1 || !spec->prepare || node->prepared ||
         spec->prepare_arg >= node->n_args || !is_constant(l, node->args[spec->prepare_arg]))
-        return;
+        return true;
     if (sure_kind(l, node->args[spec->prepare_arg]) !=
         node->overloads[0]->args[spec->prepare_arg]->value_kind)
-        return;
-    prepared = spec->prepare(
-        graph_node(l, node->args[spec->prepare_arg])->constant, cel_graph_keep(l->graph), &error);
+        return true;
+    prepared = spec->prepare(graph_node(l, node->args[spec->prepare_arg])->constant, keep, &error);
+    if (!prepared && arena_has_failed(keep))
+        return false;
     if (!prepared && error.len > 0 && !l->options->lazy_literals)
         refuse(l, part, error, STR_NULL);
     cel_graph_prepare(l->graph, number, prepared);
+    return true;
 }
 
 static uint32_t add_call(Lower *l, const Part *part, uint16_t op,
@@ -344,9 +347,8 @@ static uint32_t add_call(Lower *l, const Part *part, uint16_t op,
     node.overloads = overloads;
     node.n_overloads = n_overloads;
     number = cel_graph_add(l->graph, &node);
-    if (number == CEL_NO_NODE)
+    if (number == CEL_NO_NODE || !prepare(l, part, number))
         return CEL_NO_NODE;
-    prepare(l, part, number);
     return l->is_refused ? number : fold(l, part, number);
 }
 

@@ -147,7 +147,7 @@ static bool is_said_already(const CelChecker *checker, const Call *call) {
     uint32_t receiver = call->args[0];
 
     return call->is_receiver && call->n_args <= CEL_ARGS_MAX &&
-           call->types[0]->kind == CEL_T_ERROR &&
+           checker->notes[receiver].type->kind == CEL_T_ERROR &&
            nodes[receiver + 1 - nodes[receiver].size].call == call->node;
 }
 
@@ -175,18 +175,19 @@ void cel_check_call(CelChecker *checker, uint32_t node) {
         cel_report_mismatch(checker, node, overloads, n, call.args, call.n_args);
 }
 
-bool cel_call_is_exact(CelChecker *checker, uint32_t node) {
+bool cel_call_is_exact(const CelChecker *checker, uint32_t node) {
     const CelNote *note = &checker->notes[node];
-    Call call;
+    const CelOverload *overload;
+    uint32_t child = node - 1;
 
-    if (note->n_overloads != 1)
+    if (note->n_overloads != 1 || checker->unify.is_loose)
         return false;
-    read_call(checker, node, &call);
-    for (size_t i = 0; i < call.n_args; i++) {
-        uint8_t wanted = note->overloads[0]->args[i]->value_kind;
+    overload = note->overloads[0];
+    for (size_t i = overload->n_args; i-- > 0; child -= checker->tree->nodes[child].size) {
+        uint8_t wanted = overload->args[i]->value_kind;
 
-        if (wanted != CEL_ABSENT && wanted != call.types[i]->value_kind)
+        if (wanted != CEL_ABSENT && wanted != checker->notes[child].type->value_kind)
             return false;
     }
-    return !checker->unify.is_loose;
+    return true;
 }

@@ -105,7 +105,8 @@ static CelValue fail_value(CelRun *run, Str what, CelValue v, Str hint) {
 CelValue cel_no_such_key(CelRun *run, CelValue key) {
     static const char what[] = "no such key: ";
     const size_t n_what = sizeof(what) - 1;
-    Str hint = STR("consider optional access (a[?key], a.?field) or has()");
+    Str hint =
+        STR("if it may be absent: a[?key].orValue(…), a.?field.orValue(…), or has(a.field) first");
     char *text;
 
     if (key.kind != CEL_STRING || key.len > ERROR_VALUE_MAX)

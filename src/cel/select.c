@@ -9,17 +9,15 @@ static CelValue no_fields(CelRun *run, CelValue v) {
 }
 
 /* The part, CEL_ABSENT, or an error. A record that has no such field at all (only unchecked
- * expressions and dyn can ask) is like one where it is not set. What has no parts at all
- * is the same to has() and .? (so says cel-go: has(dyn(1).a) is false), but for lists. */
+ * expressions and dyn can ask) is like one where it is not set. What can have no parts is an
+ * error to has() and .? too (optionals/optionals/map_present_key_invalid_field). */
 static CelValue part(CelRun *run, CelValue v, CelValue key) {
     uint32_t field;
 
     if (v.kind == CEL_MAP)
         return cel_map_find(v.map, key, run);
-    if (v.kind == CEL_LIST)
-        return no_fields(run, v);
     if (v.kind != CEL_RECORD)
-        return cel_absent();
+        return no_fields(run, v);
     field = cel_record_find(v.record->type, cel_str(key));
     return field != UINT32_MAX ? v.record->type->get(v.record, field, run) : cel_absent();
 }
@@ -40,10 +38,7 @@ CelValue cel_select(CelRun *run, CelValue v, CelValue key) {
     if (v.kind == CEL_OPTIONAL)
         return cel_opt_select(run, v, key);
     found = part(run, v, key);
-    if (found.kind != CEL_ABSENT)
-        return found;
-    return v.kind == CEL_MAP || v.kind == CEL_RECORD ? cel_no_such_key(run, key)
-                                                     : no_fields(run, v);
+    return found.kind != CEL_ABSENT ? found : cel_no_such_key(run, key);
 }
 
 CelValue cel_test_select(CelRun *run, CelValue v, CelValue key) {

@@ -178,8 +178,7 @@ static const CelType *read_opaque(Reader *reader, unsigned depth) {
     if (name.len == 0)
         return NULL;
     if (!take(reader, STR(")")) &&
-        (!take(reader, STR(",")) ||
-            !read_types(reader, depth, params, CEL_TYPE_PARAMS_MAX, &n)))
+        (!take(reader, STR(",")) || !read_types(reader, depth, params, CEL_TYPE_PARAMS_MAX, &n)))
         return NULL;
     return cel_opaque_of(reader->arena, name, params, n);
 }

@@ -150,7 +150,7 @@ static Str nearest_in_namespace(CelChecker *checker, uint32_t node, Str dotted) 
 }
 
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
-    Str name = checker->tree->nodes[node].name, hint = STR_NULL;
+    Str name = checker->tree->nodes[node].name, hint;
 
     if (is_enough(checker)) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);

@@ -6,26 +6,6 @@
 
 #define BUDGET ((size_t)4 * 1024 * 1024)
 
-static const CelLibrary *const libraries[] = {
-    &cel_operators_library,
-    &cel_conversions_library,
-    &cel_standard_library,
-    &cel_strings_library,
-    &cel_format_library,
-    &cel_lists_library,
-    &cel_sets_library,
-    &cel_optional_library,
-    &cel_math_library,
-    &cel_encoders_library,
-    &cel_time_library,
-    &cel_regex_library,
-    &cel_quantity_library,
-    &cel_semver_library,
-    &cel_net_library,
-    &cel_url_library,
-    &cel_formats_library,
-};
-
 /* Every overload of every library can be read, and is there to be found. */
 static void test_libraries(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -33,9 +13,9 @@ static void test_libraries(void **state) {
 
     (void)state;
     assert_non_null(env);
-    for (size_t i = 0; i < ELEMENTS_OF(libraries); i++)
-        for (size_t k = 0; k < libraries[i]->n_overloads; k++) {
-            const CelOverloadSpec *spec = &libraries[i]->overloads[k];
+    for (size_t i = 0; cel_libraries[i]; i++)
+        for (size_t k = 0; k < cel_libraries[i]->n_overloads; k++) {
+            const CelOverloadSpec *spec = &cel_libraries[i]->overloads[k];
             const CelOverload *const *overloads;
             size_t n = cel_env_overloads(env, str_from_c(spec->name), &overloads);
             CelOverload read = {0};

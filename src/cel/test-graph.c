@@ -174,8 +174,10 @@ static void test_operations(void **state) {
 }
 
 static void test_bad_literals(void **state) {
-    static const char *const sources[] = {
-        "timestamp('x')", "duration('x')", "s.matches('[')", "n > 0 || quantity('x').sign() == 1"};
+    static const char *const sources[] = {"timestamp('x')",
+        "duration('x')",
+        "s.matches('[')",
+        "n > 0 || duration('5') > duration('1s')"};
     Fixture f;
 
     (void)state;
@@ -213,18 +215,57 @@ static void test_each_part_apart(void **state) {
     fixture_done(&f);
 }
 
-static void test_print(void **state) {
+static void assert_graph(Fixture *f, const char *source, const char *want) {
     Buf out = BUF_INIT(1 << 16);
     CelGraph *graph;
-    uint32_t root;
+    uint32_t root = lower_in(f, &graph, source);
+
+    cel_graph_print(graph, root, &out);
+    assert_text(source, buf_str(&out), want);
+    buf_done(&out);
+}
+
+static void test_print(void **state) {
     Fixture f;
 
     (void)state;
     fixture_init(&f);
-    root = lower_in(&f, &graph, "l.exists(x, x > n) && m.a == 'b'");
-    cel_graph_print(graph, root, &out);
-    assert_text("print", buf_str(&out), "");
-    buf_done(&out);
+    assert_graph(&f,
+        "l.exists(x, x > n) && m.a == 'b'",
+        "%0   variable        l                           list(int)           groups 0\n"
+        "%1   local           first of level 0            int                 levels 0\n"
+        "%2   variable        n                           int                 groups 0\n"
+        "%3   gt-int          %1 %2                       bool                groups 0  levels 0\n"
+        "%4   exists          level 0 %0 %3               bool                groups 0\n"
+        "%5   variable        m                           map(string, dyn)    groups 0\n"
+        "%6   select          \"a\" %5                      dyn                 groups 0\n"
+        "%7   constant        \"b\"                         string\n"
+        "%8   eq              %6 %7                       bool                groups 0\n"
+        "%9   and             %4 %8                       bool                groups 0\n");
+    assert_graph(&f,
+        "[1 + 2, n].transformMap(i, v, s.size() > i + v)",
+        "%3   constant        3                           int\n"
+        "%4   variable        n                           int                 groups 0\n"
+        "%5   list            %3 %4                       list(int)           groups 0\n"
+        "%6   local           first of level 0            int                 levels 0\n"
+        "%7   local           second of level 0           int                 levels 0\n"
+        "%8   variable        s                           string              groups 1\n"
+        "%9   call            size %8                     int                 groups 1\n"
+        "%10  add-int         %6 %7                       int                 levels 0\n"
+        "%11  gt-int          %9 %10                      bool                groups 1  levels 0\n"
+        "%12  transform-map   level 0, pairs %5 %11       map(int, bool)      groups 0 1\n");
+    assert_graph(&f,
+        "node.?labels.zone.orValue(s) in ['a', 'b']",
+        "%0   variable        node                        Node                groups 3\n"
+        "%1   opt-field       .labels %0                  optional_type(map(string, string)) "
+        "groups 3\n"
+        "%2   select          \"zone\" %1                   optional_type(string) groups 3  uses "
+        "2\n"
+        "%3   variable        s                           string              groups 1\n"
+        "%4   opt-has         %2                          bool                groups 3\n"
+        "%5   opt-get         %2                          string              groups 3\n"
+        "%6   conditional     %4 %5 %3                    string              groups 1 3\n"
+        "%11  in-set          %6                          bool                groups 1 3\n");
     fixture_done(&f);
 }
 

@@ -15,10 +15,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "cel/explain.h"
 #include "cel/parse.h"
 #include "cel/program.h"
-#include "cel/trace.h"
 #include "cli/commands.h"
+#include "cli/eval-functions.h"
 #include "cli/eval-record.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
@@ -46,7 +47,7 @@ typedef struct Settings {
     const char *data;
     const char *variables[VARIABLES_MAX]; /* NAME=JSON */
     size_t n_variables;
-    bool batch, plain, explain, json, cost;
+    bool batch, plain, explain, json, cost, functions;
     Dump dump;
 } Settings;
 
@@ -67,6 +68,7 @@ static void print_help(FILE *out) {
         "  --cost                what it could cost at most, before its value\n"
         "  --dump tree|graph|code  what it is compiled to, instead of its value\n"
         "  -o text|json          how to print the value                       [text]\n"
+        "  --functions           every function there is, with its types\n"
         "  --batch               one JSON record a line, in the shape of the conformance\n"
         "                        vectors, from FILE or standard input; one line each\n",
         program_name,
@@ -323,22 +325,28 @@ static int explain(const Scene *scene, Str file, Str source, const CelOptions *o
     const CelValue *variables, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     CelRun run = scene_run(scene, scene->arena);
+    CelValue v;
     int r = cel_explain(scene->env,
         file,
         source,
         options,
         variables,
         &run,
-        diags,
         terminal_has_colour(stdout),
-        &out);
+        diags,
+        &out,
+        &v);
 
     print_diags(diags);
     if (r < 0)
         return out_of_memory();
     if (r > 0)
         return EXIT_FAILED;
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    if (!terminal_print(stdout, buf_str(&out)))
+        return EXIT_UNREACHABLE;
+    if (v.kind == CEL_ERROR)
+        print_error(file, source, v.error, scene->arena);
+    return v.kind == CEL_ERROR ? EXIT_FAILED : EXIT_FINE;
 }
 
 static int read_expression(const Settings *settings, Scene *scene, Str *ret) {
@@ -528,6 +536,9 @@ static int set_option(Settings *settings, int option) {
     case 'f':
         settings->file = optarg;
         return 0;
+    case 'F':
+        settings->functions = true;
+        return 0;
     case 'D':
         return set_dump(settings, optarg);
     case 'v':
@@ -544,6 +555,13 @@ static int set_option(Settings *settings, int option) {
         print_help(stderr);
         return EXIT_USAGE;
     }
+}
+
+static int list_functions(void) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
+
+    eval_functions_print(&out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
 static int run_command(const Settings *settings) {
@@ -571,6 +589,7 @@ int cmd_eval(int argc, char *argv[]) {
         {"plain", no_argument, NULL, 'p'},
         {"explain", no_argument, NULL, 'e'},
         {"cost", no_argument, NULL, 'c'},
+        {"functions", no_argument, NULL, 'F'},
         {"data", required_argument, NULL, 'd'},
         {"file", required_argument, NULL, 'f'},
         {"dump", required_argument, NULL, 'D'},
@@ -595,6 +614,8 @@ int cmd_eval(int argc, char *argv[]) {
         return r;
     if (optind < argc)
         return usage_error("it takes one expression; put it into quotes");
+    if (settings.functions)
+        return list_functions();
     if (!settings.batch && !settings.expression && !settings.file)
         return usage_error("an expression is needed");
     return run_command(&settings);

@@ -46,7 +46,9 @@ def same_answer(a, b):
 
 
 def show(answer):
-    return "error: " + answer["error"] if "error" in answer else json.dumps(answer["value"], ensure_ascii=False)
+    if "error" in answer:
+        return "error: " + answer["error"]
+    return json.dumps(answer["value"], ensure_ascii=False)
 
 
 def show_variables(record):
@@ -69,7 +71,7 @@ class Explained:
         texts = {"expr": record["expr"], "any": record["expr"] + " " + show_variables(record),
                  "ours": show(ours), "theirs": show(theirs)}
         for entry in self.entries:
-            if all(re.search(entry[field], text) for field, text in texts.items() if field in entry):
+            if all(re.search(entry[field], texts[field]) for field in texts if field in entry):
                 self.used[entry["name"]] += 1
                 return entry
         return None

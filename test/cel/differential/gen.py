@@ -47,7 +47,7 @@ TYPES = SCALARS + ["null_type"] + LISTS + MAPS
 #     <int>              an expression of that type
 #     <string .>         one without parts: a variable or a literal
 #     <dyn T|U>          one of a type that is chosen, as a dyn
-#     <over T|U> <var>   a range of one of the types, and the macro's variable, of its elements
+#     <over T|U> <var>   a list or map whose elements are looked at, and a macro's variable for them
 #     <key> <pattern>    a key of a map, a regular expression
 #     <one of: a, b>     one of these
 
@@ -59,7 +59,8 @@ def operators(types, names):
 
 CONDITIONALS = ["(<bool> ? <{0}> : <{0}>)"]
 ORDER = ["<", "<=", ">", ">="]
-ZONES = '<one of: , "UTC", "America/New_York", "Asia/Kolkata", "Australia/Sydney", "+05:30", "-08:00", "02:00">'
+ZONES = ('<one of: , "UTC", "America/New_York", "Asia/Kolkata", "Australia/Sydney", "+05:30", '
+         '"-08:00", "02:00">')
 GETTERS = ["getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear",
            "getHours", "getMinutes", "getSeconds", "getMilliseconds"]
 ALL_LISTS = "|".join(LISTS)
@@ -138,11 +139,11 @@ RULES = {
     "map": [["{{}}", "{{<key {0}>: <{1}>}}", "{{<key {0}>: <{1}>, <key {0}>: <{1}>}}"]],
     "map(string, int)": [["{<string .>: <int>}", "{<string .>: <int>, <key>: <int>}"]],
 }
-ELEMENTS = {type_: [f"<list({type_})>[<one of: 0, 1, 2, -1, dyn(1u), dyn(0.0), dyn(0.5)>]"]
+ELEMENTS = {type_: [f"<over list({type_})>[<one of: 0, 1, 2, -1, dyn(1u), dyn(0.0), dyn(0.5)>]"]
             for type_ in ("int", "string", "double")}
 for type_ in ("int", "string"):
-    ELEMENTS[type_] += [f"<map(string, {type_})>[<key>]", f"<map(string, {type_})>.a",
-                        f"<map(string, {type_})>.key"]
+    ELEMENTS[type_] += [f"<over map(string, {type_})>[<key>]", f"<over map(string, {type_})>.a",
+                        f"<over map(string, {type_})>.key"]
 
 
 def inside(type_):
@@ -321,8 +322,8 @@ class Expression:
         return text
 
     def range(self, type_, depth):
-        """A range for a macro, and the type of its elements. What is empty has elements of no
-        type yet, and a checker takes the first use for it: a dyn."""
+        """A list or map, and the type of its elements. What is empty has elements of no type yet,
+        and a checker takes the first use for it: make it a dyn."""
         text = self.make(type_, depth)
         return f"dyn({text})" if "[]" in text or "{}" in text else text, inside(type_)[0]
 

@@ -1,0 +1,66 @@
+#pragma once
+
+/* Cost-part: what is known of the cost and the size of one node. Of this folder's cost only. */
+
+#include <stdint.h>
+
+#include "cel/cost.h"
+
+/* What is known of one node. */
+typedef struct CelCostPart {
+    CelCostRange cost;
+    CelCostRange size;    /* of its value: bytes or elements; 1 for what has none */
+    CelCostRange key;     /* of a map's keys */
+    CelCostRange element; /* of a list's elements or a map's values */
+} CelCostPart;
+
+/* --- Numbers that stop at the end --- */
+
+static inline uint64_t cost_add(uint64_t a, uint64_t b) {
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t cost_multiply(uint64_t a, uint64_t b) {
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static inline CelCostRange cost_exactly(uint64_t n) {
+    return (CelCostRange){n, n};
+}
+
+static inline CelCostRange cost_sum(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){cost_add(a.min, b.min), cost_add(a.max, b.max)};
+}
+
+static inline CelCostRange cost_product(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){cost_multiply(a.min, b.min), cost_multiply(a.max, b.max)};
+}
+
+static inline CelCostRange cost_either(CelCostRange a, CelCostRange b) {
+    return (CelCostRange){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+}
+
+/* A part of @a, rounded up. */
+static inline CelCostRange cost_divided(CelCostRange a, uint64_t by) {
+    return (CelCostRange){a.min / by + (a.min % by != 0), a.max / by + (a.max % by != 0)};
+}
+
+/* --- cost-call.c --- */
+
+/* A part of which only the type is known; it costs nothing yet. */
+CelCostPart cel_cost_of_type(const CelType *type);
+
+/* What has @size and is of type @type, as a part of its own. */
+CelCostPart cel_cost_inside(CelCostRange size, const CelType *type);
+
+/* What calling @overload costs besides its arguments, which are @args of @types. */
+CelCostRange cel_cost_of_call(
+    const CelOverload *overload, const CelType *const *types, const CelCostPart *args);
+
+/* How large its result, of type @result, can be. */
+CelCostPart cel_cost_of_result(
+    const CelOverload *overload, const CelType *result, const CelCostPart *args);

@@ -1,0 +1,155 @@
+#include "cel/explain.h"
+
+#include "cel/test-fixture.h"
+
+static void assert_explain(Fixture *f, const char *source, const char *want) {
+    Buf out = BUF_INIT(1 << 20);
+    CelValue v;
+
+    f->run = CEL_RUN(f->arena);
+    assert_int_equal(cel_explain(f->env,
+                         STR("test"),
+                         str_from_c(source),
+                         &f->options,
+                         f->variables,
+                         &f->run,
+                         false,
+                         &f->diags,
+                         &out,
+                         &v),
+        0);
+    assert_text(source, buf_str(&out), want);
+    buf_done(&out);
+}
+
+static void fill(Fixture *f, TestNode *node) {
+    *node = (TestNode){
+        .head = {&f->node_type},
+        .fields = {cel_string(STR("node-1")), cel_int(4), cel_absent()},
+    };
+    f->variables[f->n] = cel_int(7);
+    f->variables[f->s] = cel_string(STR("abc"));
+    f->variables[f->node] = cel_record(&node->head);
+}
+
+static void test_parts(void **state) {
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
+    assert_explain(&f, "1 + 2", "1 + 2  3\n");
+    assert_explain(&f,
+        "node.cpu - 1 >= n && s == 'abc' && n > 0",
+        "node.cpu - 1 >= n && s == 'abc' && n > 0  false\n"
+        "├─ node.cpu - 1 >= n                      false\n"
+        "│  ├─ node.cpu - 1                        3\n"
+        "│  │  └─ node.cpu                         4\n"
+        "│  └─ n                                   7\n"
+        "├─ s == 'abc'                             not evaluated\n"
+        "└─ n > 0                                  not evaluated\n");
+    assert_explain(&f,
+        "n > 5 ? 'big' : s",
+        "n > 5 ? 'big' : s  \"big\"\n"
+        "├─ n > 5           true\n"
+        "│  └─ n            7\n"
+        "└─ s               not evaluated\n");
+    fixture_done(&f);
+}
+
+static void test_errors(void **state) {
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
+    assert_explain(&f,
+        "node.labels.zone == 'a' || n / 0 == 1 || n == 7",
+        "node.labels.zone == 'a' || n / 0 == 1 || n == 7  true\n"
+        "├─ node.labels.zone == 'a'                       error: no such key: labels\n"
+        "│  └─ node.labels.zone                           error: no such key: labels\n"
+        "│     └─ node.labels                             error: no such key: labels\n"
+        "├─ n / 0 == 1                                    error: division by zero\n"
+        "│  └─ n / 0                                      error: division by zero\n"
+        "│     └─ n                                       7\n"
+        "└─ n == 7                                        true\n"
+        "   └─ n                                          7\n");
+    fixture_done(&f);
+}
+
+static void test_loops(void **state) {
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
+    assert_explain(&f,
+        "[1, 2].exists(x, x + 1 == n || x == 2)",
+        "[1, 2].exists(x, x + 1 == n || x == 2)  true\n"
+        "├─ x = 1: x + 1 == n || x == 2          false\n"
+        "│  ├─ x + 1 == n                        false\n"
+        "│  │  ├─ x + 1                          2\n"
+        "│  │  └─ n                              7\n"
+        "│  └─ x == 2                            false\n"
+        "└─ x = 2: x + 1 == n || x == 2          true\n"
+        "   ├─ x + 1 == n                        false\n"
+        "   │  ├─ x + 1                          3\n"
+        "   │  └─ n                              7\n"
+        "   └─ x == 2                            true\n");
+    assert_explain(&f,
+        "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i))",
+        "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i…  [32]\n"
+        "└─ i = 0, v = 3: a * v + a + i                             32\n"
+        "   └─ a * v + a                                            32\n"
+        "      ├─ a * v                                             24\n"
+        "      │  └─ n + 1                                          8\n"
+        "      │     └─ n                                           7\n"
+        "      └─ n + 1                                             8\n");
+    fixture_done(&f);
+}
+
+static void test_many_turns(void **state) {
+    Buf source = BUF_INIT(1 << 16);
+    Buf out = BUF_INIT(1 << 20);
+    Fixture f;
+    size_t n_lines = 0;
+
+    (void)state;
+    fixture_init(&f);
+    buf_append(&source, STR("[0"));
+    for (int i = 1; i < 100; i++)
+        buf_printf(&source, ", %d", i);
+    buf_append(&source, STR("].all(x, [1, 2, 3].all(y, y > 0 && x < 90))"));
+    assert_int_equal(cel_explain(f.env,
+                         STR("test"),
+                         buf_str(&source),
+                         &f.options,
+                         f.variables,
+                         &f.run,
+                         true,
+                         &f.diags,
+                         &out,
+                         NULL),
+        0);
+    for (size_t i = 0; i < out.len; i++)
+        n_lines += out.data[i] == '\n';
+    assert_in_range(n_lines, 100, CEL_EXPLAIN_LINES_MAX + 1);
+    assert_non_null(memmem(out.data, out.len, "75 more turns", 13));
+    buf_done(&source);
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_many_turns),
+    };
+
+    return cmocka_run_group_tests_name("cel/explain", tests, NULL, NULL);
+}
