@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -10,24 +11,33 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def console_blocks():
-    text = (ROOT / "README.md").read_text()
-    for block in re.findall(r"```console\n\$ (.*?)```", text, re.S):
-        command, _, output = block.partition("\n")
-        yield command, output
+def console_commands(page):
+    """Each command of a page's console blocks, and what stands below it."""
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(), re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
 
 
-@pytest.mark.parametrize("command,output", list(console_blocks()))
-def test_readme_shows_real_output(berth_path, command, output):
-    words = command.split()
+@pytest.mark.parametrize("command,output", [*console_commands("README.md"), *console_commands("docs/cel.md")])
+def test_pages_show_real_output(berth_path, command, output):
+    words = shlex.split(command)
     assert words[0] == "build/berth"
-    done = subprocess.run([berth_path, *words[1:]], cwd=ROOT, capture_output=True, text=True,
-                          env={**os.environ, "NO_COLOR": "1"}, timeout=60)
+    done = subprocess.run([berth_path, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, env={**os.environ, "NO_COLOR": "1"}, timeout=60, check=False)
     assert done.stdout == output
 
 
-def test_readme_has_examples():
-    assert len(list(console_blocks())) >= 2
+def test_pages_have_examples():
+    assert len(list(console_commands("README.md"))) >= 2
+    assert len(list(console_commands("docs/cel.md"))) >= 4
+
+
+def test_every_function_is_documented(berth_path):
+    """docs/cel.md lists what `berth eval --functions` prints, and nothing else."""
+    done = subprocess.run([berth_path, "eval", "--functions"], capture_output=True, text=True, timeout=60, check=True)
+    page = (ROOT / "docs/cel.md").read_text()
+    assert re.search(r"```text\n(.*?)```", page, re.S)[1] == done.stdout
 
 
 def test_policy_in_the_readme_is_the_example():

@@ -82,16 +82,26 @@ static void whole_digits(uint64_t number, DoubleDigits *ret) {
     memcpy(ret->digits, text + at, sizeof(text) - at);
 }
 
+/* How many digits always survive. Below DBL_MIN a number has fewer bits the smaller it is,
+ * and n bits keep (n - 1) × log10(2) digits. */
+static int safe_digits(double d) {
+    int n;
+
+    if (d >= DBL_MIN)
+        return DIGITS_SAFE;
+    n = (ilogb(d) - ilogb(DBL_TRUE_MIN)) * 301 / 1000;
+    return n > 1 ? n : 1;
+}
+
 DoubleDigits double_digits(double d) {
     DoubleDigits ret = {.is_negative = signbit(d) != 0};
-    int n = DIGITS_SAFE;
+    int n;
 
     d = fabs(d);
     if (d < 0x1p53 && d == (double)(uint64_t)d) {
         whole_digits((uint64_t)d, &ret); /* no other number of fewer digits is as near */
     } else {
-        if (d < DBL_MIN)
-            n = 1; /* the smallest have fewer digits than are safe */
+        n = safe_digits(d);
         while (n < DIGITS_ENOUGH && !fits(d, n, &ret))
             n++;
         if (n == DIGITS_ENOUGH)

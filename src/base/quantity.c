@@ -139,16 +139,27 @@ static unsigned __int128 decimal_nano(const QuantityText *number, int32_t expone
     return nano < NANO_MAX ? nano : NANO_MAX;
 }
 
-/* The fraction times @unit, rounded up. From the last digit to the first: what a
- * digit's place is worth depends only on what stands behind it. */
+/* Digits of a fraction that are read at once: so many nines of the greatest binary unit
+ * fit into 128 bits. */
+#define CHUNK 9
+
+/* The fraction times @unit, rounded up. From the last digits to the first: what their
+ * place is worth depends only on what stands behind them. */
 static unsigned __int128 fraction_scale(Str fraction, unsigned __int128 unit) {
     unsigned __int128 scaled = 0;
     bool is_exact = true;
 
-    for (size_t i = fraction.len; i > 0; i--) {
-        scaled += (unsigned)(fraction.ptr[i - 1] - '0') * unit;
-        is_exact = is_exact && scaled % 10 == 0;
-        scaled /= 10;
+    for (size_t end = fraction.len, n; end > 0; end -= n) {
+        uint64_t digits = 0, power = 1;
+
+        n = (end - 1) % CHUNK + 1;
+        for (size_t i = end - n; i < end; i++) {
+            digits = digits * 10 + (unsigned)(fraction.ptr[i] - '0');
+            power *= 10;
+        }
+        scaled += digits * unit;
+        is_exact = is_exact && scaled % power == 0;
+        scaled /= power;
     }
     return scaled + (is_exact ? 0 : 1);
 }

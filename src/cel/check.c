@@ -260,9 +260,30 @@ static void check_node(CelChecker *checker, uint32_t i) {
         check_typed(checker, i);
 }
 
+/* The longest name that resolving can put together: a chain of selections with a function behind
+ * it. Not the source's length: macros write names that no text has. */
+static size_t longest_name(const CelTree *tree) {
+    size_t chain = 0, longest_chain = 0, longest = 0;
+
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const CelNode *node = &tree->nodes[i];
+
+        if (node->kind == CEL_NODE_SELECT)
+            chain += 1 + node->name.len;
+        else
+            chain = node->name.len;
+        if (chain > longest_chain)
+            longest_chain = chain;
+        if (node->name.len > longest)
+            longest = node->name.len;
+    }
+    return longest_chain + 1 + longest;
+}
+
 /* False: no memory. */
 static bool prepare(CelChecker *checker) {
     const CelTree *tree = checker->tree;
+    size_t container = cel_env_container(checker->env).len;
     uint32_t most = 1;
 
     checker->notes = ARENA_ARRAY(checker->arena, CelNote, tree->n_nodes);
@@ -276,8 +297,7 @@ static bool prepare(CelChecker *checker) {
             cel_own_binders(checker, i);
     }
     checker->children = ARENA_ARRAY(checker->arena, uint32_t, most);
-    checker->name =
-        ARENA_RAW(checker->arena, char, cel_env_container(checker->env).len + tree->source.len + 2);
+    checker->name = ARENA_RAW(checker->arena, char, container + 1 + longest_name(tree));
     return checker->children && checker->name;
 }
 
@@ -418,7 +438,8 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
         return error_trace(r);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;
-    *checked = (CelChecked){.env = env, .tree = tree, .notes = checker.notes};
+    *checked = (CelChecked){
+        .env = env, .tree = tree, .notes = checker.notes, .is_loose = checker.unify.is_loose};
     *ret = checked;
     return 0;
 }

@@ -61,6 +61,7 @@ typedef struct CelChecked {
     const CelEnv *env;
     const CelTree *tree;
     const CelNote *notes; /* one a node */
+    bool is_loose;        /* types inside lists, maps and optionals may be wrong (unify.h) */
 } CelChecked;
 
 #define CEL_CHECK_REFUSED 1 /* @diags says why */

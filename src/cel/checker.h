@@ -21,7 +21,7 @@ typedef struct CelChecker {
     CelUnify unify;
     VEC(uint32_t) scope; /* the BINDERs whose macro is open, innermost last */
     uint32_t *children;  /* room for the children of any node */
-    char *name;          /* room for any dotted name of the source, with the container before it */
+    char *name;          /* room for any dotted name, with the container before it */
 } CelChecker;
 
 /* An error at [@from, @to) of the source; @hint may be empty. */

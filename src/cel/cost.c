@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "cel/cost-part.h"
-#include "cel/parse.h"
+#include "cel/mistake.h"
 
 typedef struct Estimate {
     const CelChecked *checked;
@@ -378,10 +378,11 @@ void cel_cost_refuse(
         "the expression could cost %" PRIu64 ", more than the limit of %" PRIu64,
         cost.max,
         limit);
-    diag_add(diags,
-        DIAG_ERROR,
-        cel_place(tree->file, tree->source, tree->nodes[culprit].from, tree->nodes[culprit].to),
+    cel_report(diags,
+        tree->file,
         tree->source,
+        tree->nodes[culprit].from,
+        tree->nodes[culprit].to,
         text.ptr ? text : STR("the expression could cost too much"),
         hint);
 }

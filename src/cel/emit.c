@@ -17,9 +17,9 @@
 #include "base/vec.h"
 #include "cel/code.h"
 #include "cel/fold.h"
+#include "cel/share.h"
 
 #define SCRATCH_MAX ((size_t)64 * 1024 * 1024)
-#define NOT_SHARED UINT32_MAX
 
 /* A node that is being emitted. */
 typedef struct Work {
@@ -35,8 +35,7 @@ typedef struct Emit {
     const CelEmitOptions *options;
     Arena *arena, *scratch;
     uint32_t root;
-    uint32_t *uses;         /* by node; NULL: flat */
-    uint32_t *shared_of;    /* by node: which part, or NOT_SHARED */
+    CelShares shares;       /* what is recalled; empty: flat */
     uint32_t *constant_of;  /* by node: which constant + 1 */
     uint32_t *part_heights; /* by part: values it needs on the stack */
     VEC(Work) work;
@@ -80,67 +79,12 @@ static Work *top(Emit *e) {
     return &e->work.items[e->work.n - 1];
 }
 
-/* --- what is shared -------------------------------------------------------------------- */
-
-static bool is_leaf(const CelGraphNode *node) {
-    return node->op == OP_CONSTANT || node->op == OP_VARIABLE || node->op == OP_LOCAL ||
-           node->op == OP_FAIL;
-}
-
-/* Computing it again is no dearer than remembering it. */
-static bool is_cheap(const Emit *e, const CelGraphNode *node) {
-    if (is_leaf(node))
-        return true;
-    return (node->op == OP_FIELD || node->op == OP_TEST_FIELD) &&
-           is_leaf(node_of(e, node->args[0]));
-}
-
-/* Levels that change where the arguments of @node from @i on are computed. */
-static uint8_t levels_around(const CelGraphNode *node, uint32_t i) {
-    if (i > 0 && cel_op_is_loop(node->op))
-        return (uint8_t)(node->levels | 1u << (node->immediate & CEL_LOOP_LEVEL));
-    return node->levels;
-}
-
-/* From the root down: numbers only fall, so whoever uses a node was seen before it. An
- * argument that does not read all the loops its user reads counts twice: it stays the same
- * for several turns. */
-static void count_uses(Emit *e) {
-    e->uses[e->root] = 1;
-    for (uint32_t i = e->root + 1; i-- > 0;) {
-        const CelGraphNode *node = node_of(e, i);
-
-        for (uint32_t k = 0; e->uses[i] > 0 && k < node->n_args; k++) {
-            uint8_t levels = node_of(e, node->args[k])->levels;
-            bool is_steady = (levels_around(node, k) & ~levels) != 0 && !e->options->trace;
-
-            e->uses[node->args[k]] += is_steady ? 2 : 1;
-        }
-    }
-}
-
-/* OPT_ELEMENT may be no value, which cannot be remembered. */
-static bool is_shared(const Emit *e, uint32_t number) {
-    const CelGraphNode *node = node_of(e, number);
-
-    return e->uses[number] > 1 && !is_cheap(e, node) && node->op != OP_OPT_ELEMENT;
-}
-
 static uint8_t innermost_level(uint8_t levels) {
     uint8_t level = CEL_SHARED_ALWAYS;
 
     for (uint8_t l = 0; levels >> l; l++)
         level = l;
     return level;
-}
-
-static void find_shared(Emit *e) {
-    for (uint32_t i = 0; i <= e->root; i++) {
-        e->shared_of[i] = NOT_SHARED;
-        if (i < e->root && is_shared(e, i))
-            e->shared_of[i] = APPEND(
-                e, shared, (CelShared){.node = i, .level = innermost_level(node_of(e, i)->levels)});
-    }
 }
 
 /* --- instructions ---------------------------------------------------------------------- */
@@ -244,10 +188,10 @@ static void recall(Emit *e, uint32_t shared) {
 }
 
 static void visit(Emit *e, uint32_t number) {
-    uint32_t shared = e->shared_of ? e->shared_of[number] : NOT_SHARED;
+    uint32_t shared = e->shares.number ? e->shares.number[number] : CEL_NOT_SHARED;
     uint32_t owner = CEL_NO_OWNER, parent = e->work.n > 0 ? top(e)->owner : CEL_NO_OWNER;
 
-    if (shared != NOT_SHARED && number != e->part) {
+    if (shared != CEL_NOT_SHARED && number != e->part) {
         recall(e, shared);
         return;
     }
@@ -260,13 +204,19 @@ static uint8_t kind_of(const CelGraphNode *node) {
     return node->type->value_kind;
 }
 
-/* The result of a generic function (T) has the kind its type says, if the data were what they
- * were said to be. */
+/* Whether every overload returns the kind that the node's type says. That of a generic function
+ * (T) has it only if the data were what they were said to be. */
+static bool is_result_sure(const CelGraphNode *node) {
+    for (size_t i = 0; i < node->n_overloads; i++) {
+        if (node->overloads[i]->result->value_kind != kind_of(node))
+            return false;
+    }
+    return true;
+}
+
 static void emit_call(Emit *e, const CelGraphNode *node) {
     (void)emit(e, node->op, node->n_args, add_callees(e, node));
-    if (node->op == OP_DISPATCH || node->n_overloads != 1)
-        return;
-    if (kind_of(node) != CEL_ABSENT && node->overloads[0]->result->value_kind == CEL_ABSENT)
+    if (kind_of(node) != CEL_ABSENT && !is_result_sure(node))
         (void)emit(e, OP_EXPECT, kind_of(node), 0);
 }
 
@@ -500,13 +450,20 @@ static void thread_jumps(Emit *e) {
     }
 }
 
+/* The parts that are recalled, then the expression itself. */
 static int emit_all(Emit *e, uint32_t *ret_entry) {
-    for (uint32_t i = 0; i < e->shared.n && !e->is_full; i++) {
-        uint32_t entry = emit_part(e, e->shared.items[i].node, OP_KEEP);
+    for (uint32_t i = 0; i < e->shares.n && !e->is_full; i++) {
+        uint32_t node = e->shares.nodes[i], entry = emit_part(e, node, OP_KEEP);
 
         e->part_heights[i] = e->height_max;
-        e->shared.items[i].entry = entry;
-        e->shared.items[i].n_instructions = here(e) - entry;
+        (void)APPEND(e,
+            shared,
+            (CelShared){
+                .entry = entry,
+                .n_instructions = here(e) - entry,
+                .node = node,
+                .level = innermost_level(node_of(e, node)->levels),
+            });
     }
     *ret_entry = emit_part(e, e->root, OP_RETURN);
     if (e->is_full)
@@ -560,17 +517,14 @@ static int make_code(Emit *e, uint32_t entry, CelCode **ret) {
 }
 
 static int prepare_tables(Emit *e) {
-    size_t n = (size_t)e->root + 1;
+    int r;
 
-    e->uses = ARENA_ARRAY(e->scratch, uint32_t, n);
-    e->shared_of = ARENA_ARRAY(e->scratch, uint32_t, n);
-    e->constant_of = ARENA_ARRAY(e->scratch, uint32_t, n);
-    if (!e->uses || !e->shared_of || !e->constant_of)
-        return error_origin(-ENOMEM);
-    count_uses(e);
-    find_shared(e);
-    e->part_heights = ARENA_ARRAY(e->scratch, uint32_t, e->shared.n);
-    return e->part_heights && !e->is_full ? 0 : error_origin(-ENOMEM);
+    r = cel_find_shares(e->graph, e->root, e->options->trace, e->scratch, &e->shares);
+    if (r < 0)
+        return error_trace(r);
+    e->constant_of = ARENA_ARRAY(e->scratch, uint32_t, (size_t)e->root + 1);
+    e->part_heights = ARENA_ARRAY(e->scratch, uint32_t, e->shares.n);
+    return e->constant_of && e->part_heights ? 0 : error_origin(-ENOMEM);
 }
 
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,

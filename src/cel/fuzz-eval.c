@@ -169,9 +169,9 @@ static CelValue next_value(Reader *in, int depth) {
     case 5:
         return next_text(in);
     case 6:
-        return cel_duration(next_number(in) * 1000000);
+        return cel_duration(((int64_t)next_byte(in) - 100) * 1000000);
     case 7:
-        return cel_timestamp(next_number(in), 0);
+        return cel_timestamp(((int64_t)next_byte(in) - 100) * 1000000, 0);
     case 8:
         return next_list(in, depth, next_value);
     case 9:

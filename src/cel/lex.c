@@ -399,25 +399,27 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
     return false;
 }
 
-/* “abc”: what a word processor makes of quotes. Taken as text, with all that is in it. */
+/* “abc”: what a word processor makes of quotes. Taken as text, with all that is in it; without
+ * the closing one to the end of the line. */
 static bool lex_curly(CelLexer *lexer, CelToken *ret) {
-    Str rest = str_skip(lexer->source, lexer->at);
-    uint32_t c = 0, end = 0;
-    bool is_double;
+    Str rest = str_take(str_skip(lexer->source, lexer->at), line_end(lexer, lexer->at) - lexer->at);
+    uint32_t c = 0;
+    size_t end = 3;
+    const char *closing;
 
     (void)utf8_decode(rest, &c);
-    is_double = c == 0x201c || c == 0x201d;
-    if (!is_double && c != 0x2018 && c != 0x2019)
+    if (c != 0x201c && c != 0x201d && c != 0x2018 && c != 0x2019)
         return false;
-    for (size_t at = 3; at + 3 <= rest.len && rest.ptr[at] != '\n' && end == 0; at++)
-        if (memcmp(rest.ptr + at, is_double ? "\xe2\x80\x9d" : "\xe2\x80\x99", 3) == 0)
-            end = (uint32_t)at + 3;
+    closing = c >= 0x201c ? "\xe2\x80\x9d" : "\xe2\x80\x99";
+    while (end + 3 <= rest.len && memcmp(rest.ptr + end, closing, 3) != 0)
+        end++;
+    end = end + 3 <= rest.len ? end + 3 : rest.len;
     cel_mistake_add(lexer->mistakes,
         lexer->at,
         lexer->at + 3,
         "text is written in straight quotes, \"…\" or '…'",
         "these are not the quotes of an expression");
-    *ret = token_to(lexer, CEL_TOKEN_BROKEN, lexer->at + (end > 0 ? end : 3));
+    *ret = token_to(lexer, CEL_TOKEN_BROKEN, lexer->at + (uint32_t)end);
     return true;
 }
 

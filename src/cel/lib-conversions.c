@@ -85,6 +85,8 @@ FUNCTION(string_from_double) {
     char text[DOUBLE_TEXT_MAX];
 
     (void)prepared;
+    if (!cel_charge(run, CEL_DOUBLE_FUEL))
+        return cel_exhausted(run);
     return cel_make_string(run, str_of(text, double_print(args[0].d, text)));
 }
 

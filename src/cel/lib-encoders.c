@@ -13,7 +13,7 @@ static CelValue decode(CelRun *run, const CelValue *args, const void *prepared) 
     _cleanup_(buf_done) Buf bytes = BUF_INIT(text.len);
 
     (void)prepared;
-    if (!cel_charge_bytes(run, text.len))
+    if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
     if (!base64_decode_loose(text, &bytes))
         return cel_fail(run, "illegal base64 data");
@@ -27,7 +27,7 @@ static CelValue encode(CelRun *run, const CelValue *args, const void *prepared) 
     _cleanup_(buf_done) Buf text = BUF_INIT(bytes.len / 3 * 4 + 4);
 
     (void)prepared;
-    if (!cel_charge_bytes(run, bytes.len))
+    if (!cel_charge_bytes(run, 2 * bytes.len))
         return cel_exhausted(run);
     base64_encode(bytes, &text);
     if (buf_error(&text))

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/double.h"
 #include "base/utf8.h"
@@ -26,6 +27,8 @@
 
 /* The longest number: 309 digits, a point, the precision, a sign, an exponent. */
 #define NUMBER_MAX (CEL_PRECISION_MAX + 320)
+
+#define TIME_FUEL 4 /* to print a timestamp or a duration */
 
 /* Numbers. */
 
@@ -87,20 +90,18 @@ static void append_shortest(double d, Buf *out) {
     }
 }
 
-/* %f and %e, exactly, with halves to even. A long double holds every int and uint as it is. */
+/* %f and %e, exactly, with halves to even. An int or uint is a double first, as in cel-go. */
 static void append_precise(CelValue v, const CelFormatPiece *piece, Buf *out) {
-    long double number = v.kind == CEL_INT    ? (long double)v.i
-                         : v.kind == CEL_UINT ? (long double)v.u
-                                              : (long double)v.d;
+    double number = v.kind == CEL_INT ? (double)v.i : v.kind == CEL_UINT ? (double)v.u : v.d;
     char text[NUMBER_MAX];
     int n;
 
     if (v.kind == CEL_DOUBLE && append_special(v.d, out))
         return;
     if (piece->clause == 'f')
-        n = snprintf(text, sizeof(text), "%.*Lf", (int)piece->precision, number);
+        n = snprintf(text, sizeof(text), "%.*f", (int)piece->precision, number);
     else
-        n = snprintf(text, sizeof(text), "%.*Le", (int)piece->precision, number);
+        n = snprintf(text, sizeof(text), "%.*e", (int)piece->precision, number);
     if (n > 0)
         buf_append(out, str_take(str_of(text, (size_t)n), sizeof(text) - 1));
 }
@@ -224,10 +225,24 @@ static CelValue append_map(CelRun *run, const CelMap *map, Buf *out) {
     return cel_null();
 }
 
-static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
-    size_t len = v.kind == CEL_STRING || v.kind == CEL_BYTES ? v.len : 0;
+/* What printing @v costs, its parts not included. */
+static uint64_t value_price(CelValue v) {
+    switch (v.kind) {
+    case CEL_STRING:
+    case CEL_BYTES:
+        return 1 + v.len / 8;
+    case CEL_DOUBLE:
+        return CEL_DOUBLE_FUEL;
+    case CEL_DURATION:
+    case CEL_TIMESTAMP:
+        return TIME_FUEL;
+    default:
+        return 1;
+    }
+}
 
-    if (!cel_charge_bytes(run, len))
+static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
+    if (!cel_charge(run, value_price(v)))
         return cel_exhausted(run);
     switch (v.kind) {
     case CEL_NULL:
@@ -270,12 +285,26 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
 
 /* Clauses. */
 
+/* The same for a clause other than %s. The digits of %f and %e are made one by one, those
+ * before the point too. */
+static uint64_t clause_price(const CelFormatPiece *piece, CelValue v) {
+    int exponent = v.kind == CEL_DOUBLE && isfinite(v.d) && v.d != 0 ? ilogb(v.d) : 0;
+
+    if (piece->clause == 'f' || piece->clause == 'e')
+        return CEL_DOUBLE_FUEL + (piece->precision + (uint64_t)abs(exponent) / 3) / 2;
+    if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        return 1 + v.len / 4;
+    return v.kind == CEL_DOUBLE ? CEL_DOUBLE_FUEL : 1;
+}
+
 static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue v, Buf *out) {
     bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
 
     if (!cel_format_takes(piece->clause, v.kind))
         return refuse(run, piece->clause, v);
-    if (!cel_charge_bytes(run, is_text ? 2 * (size_t)v.len : piece->precision))
+    if (piece->clause == 's')
+        return append_value(run, v, out);
+    if (!cel_charge(run, clause_price(piece, v)))
         return cel_exhausted(run);
     switch (piece->clause) {
     case 'd':
@@ -301,8 +330,8 @@ static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue
         else
             append_integer(v, 16, piece->clause == 'X', out);
         break;
-    default:
-        return append_value(run, v, out);
+    default: /* no other clause: cel_format_takes() */
+        break;
     }
     return cel_null();
 }

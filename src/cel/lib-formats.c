@@ -14,6 +14,7 @@
 
 #define MESSAGES_MAX 4 /* the most that one text can earn */
 #define FAULT_MAX ((size_t)16 * 1024)
+#define CHECK_BYTES ((size_t)4) /* checking a byte takes as long as copying so many */
 #define LABEL_MAX 63
 #define SUBDOMAIN_MAX 253
 
@@ -360,7 +361,7 @@ static CelValue validate(CelRun *run, const CelValue *args, const void *prepared
     Messages messages = {.run = run};
     CelValue *items, list;
 
-    if (!cel_charge_bytes(run, args[1].len))
+    if (!cel_charge_bytes(run, CHECK_BYTES * args[1].len))
         return cel_exhausted(run);
     format->check(cel_str(args[1]), &messages);
     if (messages.is_out_of_memory)

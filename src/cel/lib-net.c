@@ -38,7 +38,7 @@ static CelValue read_ip(CelRun *run, CelValue v, CelIp *ret) {
     if (!cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
     if (!cel_ip_parse(text, ret, &why))
-        return cel_fail(run, "\"%.*s\" is not an IP address: %s", STR_FMT(text), why);
+        return cel_fail(run, "\"%.*s\" is not an IP address: %s", STR_FMT(cel_excerpt(text)), why);
     return cel_null();
 }
 
@@ -49,7 +49,7 @@ static CelValue read_cidr(CelRun *run, CelValue v, CelCidr *ret) {
     if (!cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
     if (!cel_cidr_parse(text, ret, &why))
-        return cel_fail(run, "\"%.*s\" is not a CIDR: %s", STR_FMT(text), why);
+        return cel_fail(run, "\"%.*s\" is not a CIDR: %s", STR_FMT(cel_excerpt(text)), why);
     return cel_null();
 }
 

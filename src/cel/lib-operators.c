@@ -73,9 +73,14 @@ FUNCTION(add_text) {
     return join_text(run, args[0], args[1]);
 }
 
-static void copy_items(CelRun *run, const CelList *list, CelValue *out) {
-    for (uint32_t i = 0; i < list->n; i++)
+/* Null, or the error of a host that could not fetch one. */
+static CelValue copy_items(CelRun *run, const CelList *list, CelValue *out) {
+    for (uint32_t i = 0; i < list->n; i++) {
         out[i] = cel_list_at(list, i, run);
+        if (out[i].kind == CEL_ERROR)
+            return out[i];
+    }
+    return cel_null();
 }
 
 /* The charge is cel_list_end()'s; it comes before the copying so that no list is copied
@@ -83,7 +88,7 @@ static void copy_items(CelRun *run, const CelList *list, CelValue *out) {
 FUNCTION(add_list) {
     const CelList *a = args[0].list, *b = args[1].list;
     size_t n = (size_t)a->n + b->n;
-    CelValue *items;
+    CelValue *items, copied;
 
     (void)prepared;
     if (a->n == 0 || b->n == 0)
@@ -93,11 +98,10 @@ FUNCTION(add_list) {
     items = cel_list_begin(run, n);
     if (!items)
         return cel_no_memory(run);
-    copy_items(run, a, items);
-    copy_items(run, b, items + a->n);
-    if (run->limit) /* a host could not fetch one */
-        return (CelValue){.kind = CEL_ERROR, .error = run->limit};
-    return cel_list_end(run, items, n);
+    copied = copy_items(run, a, items);
+    if (copied.kind != CEL_ERROR)
+        copied = copy_items(run, b, items + a->n);
+    return copied.kind != CEL_ERROR ? cel_list_end(run, items, n) : copied;
 }
 
 /* Order. NaN is UNORDERED: all four are false (trap: `a < b` is not `!(a >= b)`). */
@@ -157,38 +161,40 @@ FUNCTION(greater_or_same) {
         operator, "(duration, duration) -> bool", fn, .op = OP##_INT                               \
     }
 
+/* In cel-go's order, here and in the other libraries: what nothing is known about ([].map(x, x +
+ * x)) is taken for what the first overload wants. */
 static const CelOverloadSpec overloads[] = {
-    {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
-    {"_+_", "(uint, uint) -> uint", add_uint, .op = OP_ADD_UINT},
-    {"_+_", "(double, double) -> double", add_double, .op = OP_ADD_DOUBLE},
-    {"_+_",
-        "(string, string) -> string",
-        add_text,
-        .cost = CEL_COST_BOTH,
-        .result_size = CEL_SIZE_SUM},
     {"_+_",
         "(bytes, bytes) -> bytes",
         add_text,
         .cost = CEL_COST_BOTH,
         .result_size = CEL_SIZE_SUM},
+    {"_+_", "(double, double) -> double", add_double, .op = OP_ADD_DOUBLE},
+    {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
     {"_+_",
         "(list(A), list(A)) -> list(A)",
         add_list,
         .cost = CEL_COST_BOTH,
         .result_size = CEL_SIZE_SUM},
+    {"_+_",
+        "(string, string) -> string",
+        add_text,
+        .cost = CEL_COST_BOTH,
+        .result_size = CEL_SIZE_SUM},
+    {"_+_", "(uint, uint) -> uint", add_uint, .op = OP_ADD_UINT},
+    {"_-_", "(double, double) -> double", sub_double, .op = OP_SUB_DOUBLE},
     {"_-_", "(int, int) -> int", sub_int, .op = OP_SUB_INT},
     {"_-_", "(uint, uint) -> uint", sub_uint, .op = OP_SUB_UINT},
-    {"_-_", "(double, double) -> double", sub_double, .op = OP_SUB_DOUBLE},
+    {"_*_", "(double, double) -> double", mul_double, .op = OP_MUL_DOUBLE},
     {"_*_", "(int, int) -> int", mul_int, .op = OP_MUL_INT},
     {"_*_", "(uint, uint) -> uint", mul_uint, .op = OP_MUL_UINT},
-    {"_*_", "(double, double) -> double", mul_double, .op = OP_MUL_DOUBLE},
+    {"_/_", "(double, double) -> double", div_double, .op = OP_DIV_DOUBLE},
     {"_/_", "(int, int) -> int", div_int, .op = OP_DIV_INT},
     {"_/_", "(uint, uint) -> uint", div_uint, .op = OP_DIV_UINT},
-    {"_/_", "(double, double) -> double", div_double, .op = OP_DIV_DOUBLE},
     {"_%_", "(int, int) -> int", mod_int, .op = OP_MOD_INT},
     {"_%_", "(uint, uint) -> uint", mod_uint, .op = OP_MOD_UINT},
-    {"-_", "(int) -> int", neg_int, .op = OP_NEG_INT},
     {"-_", "(double) -> double", neg_double, .op = OP_NEG_DOUBLE},
+    {"-_", "(int) -> int", neg_int, .op = OP_NEG_INT},
     {"!_", "(bool) -> bool", not, .op = OP_NOT},
     {"_==_", "(A, A) -> bool", eq, .op = OP_EQ, .cost = CEL_COST_BOTH},
     {"_!=_", "(A, A) -> bool", ne, .op = OP_NE, .cost = CEL_COST_BOTH},

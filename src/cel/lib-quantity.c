@@ -28,7 +28,7 @@ static CelValue quantity_from_string(CelRun *run, const CelValue *args, const vo
     Str text = cel_str(args[0]);
     CelAmount amount;
 
-    if (!cel_charge_bytes(run, text.len))
+    if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
     switch (cel_amount_parse(text, &amount)) {
     case 0:
@@ -36,10 +36,10 @@ static CelValue quantity_from_string(CelRun *run, const CelValue *args, const vo
     case CEL_AMOUNT_RANGE:
         return out_of_range(run);
     default:
-        return cel_fail_hint(run,
-            STR("not a quantity"),
-            STR("a number and one of the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an "
-                "exponent such as e3"));
+        return cel_fail(run,
+            "\"%.*s\" is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei "
+            "or an exponent such as e3 behind it",
+            STR_FMT(cel_excerpt(text)));
     }
 }
 
@@ -48,7 +48,7 @@ static CelValue is_quantity(CelRun *run, const CelValue *args, const void *prepa
     Str text = cel_str(args[0]);
     CelAmount amount;
 
-    if (!cel_charge_bytes(run, text.len))
+    if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
     return cel_bool(cel_amount_parse(text, &amount) == 0);
 }

@@ -78,14 +78,14 @@ FUNCTION(type_of) {
 }
 
 static const CelOverloadSpec overloads[] = {
-    {"size", "(string) -> int", size_of_string, .cost = CEL_COST_BYTES},
     {"size", "(bytes) -> int", size_of_bytes},
     {"size", "(list(A)) -> int", size_of_list},
     {"size", "(map(A, B)) -> int", size_of_map},
-    {"size", "string.() -> int", size_of_string, .cost = CEL_COST_BYTES},
+    {"size", "(string) -> int", size_of_string, .cost = CEL_COST_BYTES},
     {"size", "bytes.() -> int", size_of_bytes},
     {"size", "list(A).() -> int", size_of_list},
     {"size", "map(A, B).() -> int", size_of_map},
+    {"size", "string.() -> int", size_of_string, .cost = CEL_COST_BYTES},
     {"contains", "string.(string) -> bool", contains, .cost = CEL_COST_BYTES},
     {"startsWith", "string.(string) -> bool", starts_with, .cost = CEL_COST_BYTES},
     {"endsWith", "string.(string) -> bool", ends_with, .cost = CEL_COST_BYTES},

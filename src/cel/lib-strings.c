@@ -163,20 +163,20 @@ FUNCTION(trim) {
     return part_of(s, 0, s.len);
 }
 
-/* Searching. An empty text is found wherever the search begins, even where there is nothing
+/* Searching. An empty text is found wherever the search begins, even at the very end
  * (string_ext/last_index_of/empty_index). */
 
 FUNCTION(index_of_from) {
     Str s = cel_str(args[0]), part = cel_str(args[1]), rest;
     size_t from, found;
 
-    if (part.len == 0)
-        return args[2];
     if (!cel_charge_bytes(run, s.len + part.len))
         return cel_exhausted(run);
     from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/indexof_out_of_range; -1 in new cel-go */
         return out_of_range(run, args[2].i);
+    if (part.len == 0)
+        return args[2];
     rest = str_skip(s, from);
     found = find_bytes(rest, part);
     return cel_int(
@@ -220,13 +220,13 @@ FUNCTION(last_index_of_from) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
     size_t from;
 
-    if (part.len == 0)
-        return args[2];
     if (!cel_charge_bytes(run, s.len))
         return cel_exhausted(run);
     from = offset_of(s, args[2].i);
     if (from == NOWHERE) /* string_ext/value_errors/lastindexof_out_of_range */
         return out_of_range(run, args[2].i);
+    if (part.len == 0)
+        return args[2];
     return from < s.len ? find_last(run, s, part, from) : cel_int(-1);
 }
 
@@ -320,8 +320,9 @@ static size_t next_hit(Str rest, Str old, bool is_first) {
     return rest.len > 0 ? point_length(rest) : NOWHERE;
 }
 
-/* How many there are to be replaced, at most @limit; no limit when that is negative. */
-static uint64_t count_hits(Str s, Str old, int64_t limit) {
+/* How many there are to be replaced, at most @limit; no limit when that is negative. Each is
+ * charged: it is a search of its own. False: the run is over. */
+static bool count_hits(CelRun *run, Str s, Str old, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 
     while (limit < 0 || n < (uint64_t)limit) {
@@ -329,10 +330,13 @@ static uint64_t count_hits(Str s, Str old, int64_t limit) {
 
         if (hit == NOWHERE)
             break;
+        if (!cel_charge(run, 1))
+            return false;
         s = str_skip(s, hit + old.len);
         n++;
     }
-    return n;
+    *ret = n;
+    return true;
 }
 
 static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) {
@@ -342,9 +346,8 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     CelValue error;
     char *text, *at;
 
-    if (!cel_charge_bytes(run, s.len + old.len))
+    if (!cel_charge_bytes(run, s.len + old.len) || !count_hits(run, s, old, limit, &n_hits))
         return cel_exhausted(run);
-    n_hits = count_hits(s, old, limit);
     if (n_hits == 0)
         return args[0];
     /* No more than 2^32 hits of 2^32 bytes each, and those taken out were in @s. */
@@ -383,14 +386,18 @@ static size_t piece_end(Str rest, Str separator) {
     return end < rest.len ? end : NOWHERE;
 }
 
-static size_t count_pieces(Str s, Str separator, int64_t limit) {
+/* Charged as hits are (count_hits()). */
+static bool count_pieces(CelRun *run, Str s, Str separator, int64_t limit, size_t *ret) {
     size_t n = 1, end;
 
     while ((limit < 0 || n < (uint64_t)limit) && (end = piece_end(s, separator)) != NOWHERE) {
+        if (!cel_charge(run, 1))
+            return false;
         s = str_skip(s, end + separator.len);
         n++;
     }
-    return n;
+    *ret = n;
+    return true;
 }
 
 /* The last of @limit pieces is all that is left; no limit when that is negative. */
@@ -402,9 +409,9 @@ static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
 
     if (limit == 0 || (s.len == 0 && separator.len == 0)) /* string_ext/split/zero_limit */
         return cel_list_end(run, &nothing, 0);
-    if (!cel_charge_bytes(run, s.len + separator.len))
+    if (!cel_charge_bytes(run, s.len + separator.len) ||
+        !count_pieces(run, s, separator, limit, &n))
         return cel_exhausted(run);
-    n = count_pieces(s, separator, limit);
     pieces = cel_list_begin(run, n);
     if (!pieces)
         return cel_no_memory(run);

@@ -12,20 +12,13 @@
 #include "cel/timestamp.h"
 #include "cel/zone.h"
 
-#define QUOTE_MAX 64           /* bytes of a string that an error repeats */
 #define PRINT_MAX ((size_t)48) /* the longest timestamp has 30, the longest duration 21 */
+#define READ_BYTES ((size_t)4) /* reading a byte of a duration takes as long as copying so many */
+#define PRINT_FUEL 4
 #define ZONE_FUEL 4
+#define NO_ZONE_FUEL 100 /* the host may have looked on a disk */
 
 /* --- errors ----------------------------------------------------------------- */
-
-/* The front of @text, not cut inside a code point. */
-static Str quotable(Str text) {
-    size_t n = text.len < QUOTE_MAX ? text.len : QUOTE_MAX;
-
-    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
-        n--;
-    return str_take(text, n);
-}
 
 static CelValue timestamp_overflow(CelRun *run) {
     return cel_fail(run, "timestamp overflow: out of the range of years 1 to 9999");
@@ -52,7 +45,7 @@ static CelValue timestamp_from_string(CelRun *run, const CelValue *args, const v
         return cel_fail(run,
             "type conversion error from 'string' to 'google.protobuf.Timestamp': '%.*s' is no "
             "RFC 3339 time in the range of years 1 to 9999",
-            STR_FMT(quotable(text)));
+            STR_FMT(cel_excerpt(text)));
     return cel_timestamp(sec, nanos);
 }
 
@@ -66,13 +59,13 @@ static CelValue duration_from_string(CelRun *run, const CelValue *args, const vo
     Str text = cel_str(args[0]);
     int64_t ns;
 
-    if (!cel_charge_bytes(run, text.len))
+    if (!cel_charge_bytes(run, READ_BYTES * text.len))
         return cel_exhausted(run);
     if (!cel_duration_parse(text, &ns))
         return cel_fail(run,
             "type conversion error from 'string' to 'google.protobuf.Duration': '%.*s' is no "
             "duration like 1h30m or 1.5s in the range of 292 years",
-            STR_FMT(quotable(text)));
+            STR_FMT(cel_excerpt(text)));
     return cel_duration(ns);
 }
 
@@ -84,6 +77,8 @@ static CelValue int_from_time(CelRun *run, const CelValue *args, const void *pre
 static CelValue string_from_timestamp(CelRun *run, const CelValue *args, const void *prepared) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
+    if (!cel_charge(run, PRINT_FUEL))
+        return cel_exhausted(run);
     cel_timestamp_print(args[0].i, args[0].len, &out);
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
@@ -91,6 +86,8 @@ static CelValue string_from_timestamp(CelRun *run, const CelValue *args, const v
 static CelValue string_from_duration(CelRun *run, const CelValue *args, const void *prepared) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
+    if (!cel_charge(run, PRINT_FUEL))
+        return cel_exhausted(run);
     cel_duration_print(args[0].i, &out);
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
@@ -191,8 +188,10 @@ static bool find_offset(const CelRun *run, Str name, int64_t sec, int32_t *ret) 
 }
 
 static CelValue unknown_zone(CelRun *run, Str name) {
-    Str text = arena_printf(run->arena, "unknown time zone '%.*s'", STR_FMT(quotable(name)));
+    Str text = arena_printf(run->arena, "unknown time zone '%.*s'", STR_FMT(cel_excerpt(name)));
 
+    if (!cel_charge(run, NO_ZONE_FUEL))
+        return cel_exhausted(run);
     if (!text.ptr)
         return cel_no_memory(run);
     return cel_fail_hint(run,
@@ -264,12 +263,12 @@ static const CelOverloadSpec overloads[] = {{"timestamp", "(timestamp) -> timest
     {"int", "(duration) -> int", int_from_time},
     {"string", "(timestamp) -> string", string_from_timestamp},
     {"string", "(duration) -> string", string_from_duration},
-    {"_+_", "(timestamp, duration) -> timestamp", add_timestamp_duration},
-    {"_+_", "(duration, timestamp) -> timestamp", add_duration_timestamp},
     {"_+_", "(duration, duration) -> duration", add_durations},
-    {"_-_", "(timestamp, timestamp) -> duration", subtract_timestamps},
-    {"_-_", "(timestamp, duration) -> timestamp", subtract_duration},
+    {"_+_", "(duration, timestamp) -> timestamp", add_duration_timestamp},
+    {"_+_", "(timestamp, duration) -> timestamp", add_timestamp_duration},
     {"_-_", "(duration, duration) -> duration", subtract_durations},
+    {"_-_", "(timestamp, duration) -> timestamp", subtract_duration},
+    {"_-_", "(timestamp, timestamp) -> duration", subtract_timestamps},
 #define X(name, part)                                                                              \
     {#name, "timestamp.() -> int", name##_utc}, {#name, "timestamp.(string) -> int", name##_zone},
     TIMESTAMP_PARTS(X)

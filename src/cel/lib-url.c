@@ -7,6 +7,10 @@
 
 #define FAULT_MAX ((size_t)16 * 1024) /* bytes of a message; a text is cut long before */
 
+#define FAULT_TEXT_MAX 1024 /* bytes of a text that it costs to quote; no more are quoted */
+#define BUILD_FUEL 10       /* for the parts of a URL, however short */
+#define PARAMETER_FUEL 4
+
 static const CelUrl *url_of(CelValue v) {
     return v.opaque;
 }
@@ -16,6 +20,8 @@ static const CelUrl *url_of(CelValue v) {
 static CelValue no_url(CelRun *run, Str text, const CelUrlFault *fault) {
     _cleanup_(buf_done) Buf out = BUF_INIT(FAULT_MAX);
 
+    if (!cel_charge(run, (text.len < FAULT_TEXT_MAX ? text.len : FAULT_TEXT_MAX) / 2))
+        return cel_exhausted(run);
     cel_url_fault_print(text, fault, &out);
     if (buf_error(&out))
         return cel_no_memory(run);
@@ -28,7 +34,7 @@ static CelValue url_from_string(CelRun *run, const CelValue *args, const void *p
     CelUrlFault fault;
     const CelUrl *url;
 
-    if (!cel_charge_bytes(run, text.len))
+    if (!cel_charge(run, BUILD_FUEL + text.len / 2)) /* several passes */
         return cel_exhausted(run);
     url = cel_url_parse(text, run->arena, &fault);
     if (!url)
@@ -171,8 +177,11 @@ static CelValue get_query(CelRun *run, const CelValue *args, const void *prepare
     if (!cel_charge_bytes(run, rest.len))
         return cel_exhausted(run);
     while (str_split(&rest, '&', &part)) {
-        CelValue read = read_parameter(&query, part);
+        CelValue read;
 
+        if (!cel_charge(run, PARAMETER_FUEL))
+            return cel_exhausted(run);
+        read = read_parameter(&query, part);
         if (read.kind == CEL_ERROR)
             return read;
     }
@@ -183,6 +192,10 @@ static CelValue get_query(CelRun *run, const CelValue *args, const void *prepare
 
 static bool url_equal(const void *a, const void *b) {
     return str_eq(((const CelUrl *)a)->text, ((const CelUrl *)b)->text);
+}
+
+static size_t url_size(const void *opaque) {
+    return ((const CelUrl *)opaque)->text.len;
 }
 
 static void url_print(const void *opaque, Buf *out) {
@@ -197,7 +210,7 @@ static void url_print(const void *opaque, Buf *out) {
     buf_append(out, STR("\")"));
 }
 
-const CelOpaque cel_url_opaque = {.equal = url_equal, .print = url_print};
+const CelOpaque cel_url_opaque = {.equal = url_equal, .size = url_size, .print = url_print};
 
 static const CelOverloadSpec overloads[] = {
     {"url",

@@ -17,17 +17,16 @@
 
 #include <stdalign.h>
 
+#include "cel/call.h"
 #include "cel/limits.h"
+#include "cel/loop.h"
 #include "cel/operators.h"
 #include "cel/select.h"
 #include "cel/set.h"
-#include "cel/tree.h"
 #include "cel/type.h"
 
 #define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */
-#define BUILDER_FIRST 8    /* elements */
 #define TURN_ALWAYS 1      /* of what reads no loop's variable */
-#define NAMES_MAX 300      /* bytes of the kinds in "no such overload: …" */
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -41,25 +40,6 @@
 #ifndef UNINITIALISED
 #define UNINITIALISED
 #endif
-
-typedef struct Loop {
-    CelValue locals[2];
-    uint64_t turn;
-    CelValue range;
-    uint32_t i, n;
-    uint8_t level;
-    bool is_pairs;
-    bool is_decided;       /* all(): one was false; exists(): one was true */
-    uint32_t cost;         /* of a turn */
-    const CelError *error; /* all(), exists(): the first one */
-    union {
-        CelValue *items;   /* what map() and filter() build */
-        CelEntry *entries; /* what transformMap() builds */
-    };
-    uint32_t n_built, room;
-    struct Loop *below; /* the one that ran when this one began */
-    struct Loop *outer; /* the one of the same level that this one hides */
-} Loop;
 
 typedef struct Memo {
     CelValue value; /* or an error */
@@ -81,9 +61,9 @@ typedef struct Machine {
     CelValue *base;      /* of the stack of the part that runs */
     uint32_t base_loops; /* loops that were open when it began */
     uint32_t n_loops;    /* open now */
-    Loop *loop;          /* the innermost */
-    Loop *levels[CEL_LOOPS_MAX];
-    Loop *loops;
+    CelLoop *loop;       /* the innermost */
+    CelLoop *levels[CEL_LOOPS_MAX];
+    CelLoop *loops;
     Memo *memos;
     Call *calls;
     uint32_t n_calls;
@@ -218,78 +198,6 @@ static CelValue no_value(const Machine *m, uint32_t slot) {
     return cel_fail(m->run, "no value for variable '%.*s'", STR_FMT(name));
 }
 
-/* --- calls ----------------------------------------------------------------------------- */
-
-static bool fits(const CelCallee *callee, const CelValue *args, uint32_t n_args) {
-    if (callee->n_args != n_args)
-        return false;
-    for (uint32_t i = 0; i < n_args; i++) {
-        if (callee->kinds[i] != CEL_ABSENT && callee->kinds[i] != args[i].kind)
-            return false;
-    }
-    return true;
-}
-
-static void print_kind(CelValue v, Buf *out) {
-    buf_append(out, cel_type_of(v)->name);
-}
-
-static void print_kinds(const CelValue *args, uint32_t n, Buf *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        buf_append(out, i > 0 ? STR(", ") : STR_NULL);
-        print_kind(args[i], out);
-    }
-}
-
-/* !int, int + string, list[string], string.startsWith(int), size(int) */
-static void print_call(const CelCallee *callee, const CelValue *args, uint32_t n_args, Buf *out) {
-    const char *sign = cel_operator_text(str_from_c(callee->name));
-
-    if (sign && n_args == 1) {
-        buf_append(out, str_from_c(sign));
-        print_kind(args[0], out);
-    } else if (sign && n_args == 2) {
-        print_kind(args[0], out);
-        if (sign[0] == '[')
-            buf_append_char(out, '[');
-        else
-            buf_printf(out, " %s ", sign);
-        print_kind(args[1], out);
-        buf_append(out, sign[0] == '[' ? STR("]") : STR_NULL);
-    } else {
-        uint32_t first = callee->is_receiver && n_args > 0;
-
-        print_kinds(args, first, out);
-        buf_printf(out, "%s%s(", first ? "." : "", callee->name);
-        print_kinds(args + first, n_args - first, out);
-        buf_append_char(out, ')');
-    }
-}
-
-static __attribute__((noinline)) CelValue no_such_overload(
-    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(NAMES_MAX);
-
-    print_call(callee, args, n_args, &out);
-    return cel_fail(run, "no such overload: %.*s", STR_FMT(buf_str(&out)));
-}
-
-static CelValue call_checked(
-    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
-    if (!fits(callee, args, n_args) || !callee->fn)
-        return no_such_overload(run, callee, args, n_args);
-    return callee->fn(run, args, callee->prepared);
-}
-
-static CelValue dispatch(
-    CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args) {
-    for (uint32_t i = 0; i < callees->n_candidates; i++) {
-        if (fits(&callees[i], args, n_args) && callees[i].fn)
-            return callees[i].fn(run, args, callees[i].prepared);
-    }
-    return no_such_overload(run, callees, args, n_args);
-}
-
 /* --- building -------------------------------------------------------------------------- */
 
 /* CEL_ABSENT among the elements: an optional that held nothing. */
@@ -335,120 +243,25 @@ static CelValue opt_has(CelRun *run, CelValue v) {
     return v.kind == CEL_OPTIONAL ? cel_bool(v.inner != NULL) : cel_no_overload(run);
 }
 
-/* Room for one more element of @size bytes in what a loop builds. */
-static bool grow(CelRun *run, Loop *loop, size_t size) {
-    uint32_t room = loop->room ? loop->room * 2 : BUILDER_FIRST;
-    void *items;
-
-    if (loop->n_built < loop->room)
-        return true;
-    if (loop->n_built >= UINT32_MAX / 2)
-        return false;
-    items = cel_alloc(run, room * size);
-    if (!items)
-        return false;
-    if (loop->n_built > 0)
-        memcpy(items, loop->items, loop->n_built * size);
-    loop->items = items;
-    loop->room = room;
-    return true;
-}
-
-static CelValue add_item(CelRun *run, Loop *loop, CelValue v) {
-    if (!grow(run, loop, sizeof(CelValue)))
-        return cel_no_memory(run);
-    loop->items[loop->n_built++] = v;
-    return cel_null();
-}
-
-static CelValue add_entry(CelRun *run, Loop *loop, CelValue key, CelValue v) {
-    if (!grow(run, loop, sizeof(CelEntry)))
-        return cel_no_memory(run);
-    loop->entries[loop->n_built++] = (CelEntry){key, v};
-    return cel_null();
-}
-
-/* transformMapEntry(): all entries of the map that the body gave. */
-static CelValue add_entries(CelRun *run, Loop *loop, CelValue v) {
-    if (v.kind != CEL_MAP)
-        return cel_no_overload(run);
-    if (!cel_charge(run, v.map->n))
-        return cel_exhausted(run);
-    for (uint32_t i = 0; i < v.map->n; i++) {
-        CelEntry entry = cel_map_at(v.map, i, run);
-        CelValue r;
-
-        if (entry.value.kind == CEL_ERROR)
-            return entry.value;
-        r = add_entry(run, loop, entry.key, entry.value);
-        if (r.kind == CEL_ERROR)
-            return r;
-    }
-    return cel_null();
-}
-
 /* --- loops ----------------------------------------------------------------------------- */
 
 static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
-    const CelLoopCode *code = &m->code->loops[number];
-    Loop *loop = &m->loops[number];
+    CelLoop *loop = &m->loops[number];
+    CelValue r = cel_loop_begin(loop, &m->code->loops[number], range, m->run);
 
-    if (range.kind != CEL_LIST && range.kind != CEL_MAP) {
-        Str name = cel_type_of(range)->name;
-
-        return cel_fail(
-            m->run, "no such overload: %.*s is neither a list nor a map", STR_FMT(name));
-    }
-    *loop = (Loop){
-        .range = range,
-        .n = range.kind == CEL_LIST ? range.list->n : range.map->n,
-        .level = code->level,
-        .is_pairs = code->is_pairs,
-        .cost = code->cost,
-        .below = m->loop,
-        .outer = m->levels[code->level],
-    };
-    m->levels[code->level] = loop;
-    m->loop = loop;
+    if (r.kind == CEL_ERROR)
+        return r;
+    loop->below = m->loop;
+    loop->outer = m->levels[loop->level];
+    m->loop = m->levels[loop->level] = loop;
     m->n_loops++;
-    return cel_null();
+    return r;
 }
 
-/* The next element into the loop's variables: a list's element, with its index before it
- * if there are two; a map's key, and its value. */
-static CelValue load_locals(Machine *m, Loop *loop) {
-    CelRun *run = m->run;
-
-    if (!cel_charge(run, loop->cost))
-        return cel_exhausted(run);
-    if (loop->range.kind == CEL_LIST) {
-        loop->locals[loop->is_pairs] = cel_list_at(loop->range.list, loop->i, run);
-        if (loop->is_pairs)
-            loop->locals[0] = cel_int(loop->i);
-    } else {
-        CelEntry entry = cel_map_at(loop->range.map, loop->i, run);
-
-        loop->locals[0] = entry.key;
-        loop->locals[1] = entry.value;
-    }
-    loop->turn = ++m->turn;
-    loop->i++;
-    if (loop->locals[0].kind == CEL_ERROR)
-        return loop->locals[0];
-    return loop->is_pairs && loop->locals[1].kind == CEL_ERROR ? loop->locals[1] : cel_null();
-}
-
-/* all() that saw a false, exists() that saw a true, does not care about errors. */
-static CelValue loop_verdict(const Loop *loop, bool is_all) {
-    if (!loop->is_decided && loop->error)
-        return (CelValue){.kind = CEL_ERROR, .error = loop->error};
-    return cel_bool(loop->is_decided != is_all);
-}
-
-/* --- the loop -------------------------------------------------------------------------- */
+/* --- instructions ---------------------------------------------------------------------- */
 
 #if defined(__GNUC__) && !defined(CEL_SWITCH)
-#define ON(name) on_##name
+#define ON(name) on_##name:
 #define GO                                                                                         \
     do {                                                                                           \
         at = pc++;                                                                                 \
@@ -458,11 +271,12 @@ static CelValue loop_verdict(const Loop *loop, bool is_all) {
 #define LABEL_FLOW(name) &&on_##name
 #define LABEL_NODE(name) &&on_NONE
 #else
-#define ON(name) case OP_##name
+#define ON(name) case OP_##name:
 #define GO goto next_instruction
 #endif
 
 #define TOP sp[-1]
+#define FOLLOW pc = &instructions[at->b]
 
 /* The result of an operation that may have failed is on top. */
 #define CHECKED                                                                                    \
@@ -471,15 +285,6 @@ static CelValue loop_verdict(const Loop *loop, bool is_all) {
             goto failed;                                                                           \
         GO;                                                                                        \
     } while (0)
-
-#define UNARY(name, result)                                                                        \
-    ON(name) : TOP = (result);                                                                     \
-    CHECKED
-
-#define BINARY(name, op)                                                                           \
-    ON(name) : sp--;                                                                               \
-    TOP = op(run, TOP, sp[0]);                                                                     \
-    CHECKED
 
 /* A value that the host gave: of the declared kind, or the run goes no further with it. */
 #define FETCHED(declared)                                                                          \
@@ -492,6 +297,28 @@ static CelValue loop_verdict(const Loop *loop, bool is_all) {
         CHECKED;                                                                                   \
     } while (0)
 
+/* A step of a loop is done, or has failed in @v. */
+#define STEPPED                                                                                    \
+    do {                                                                                           \
+        if (UNLIKELY(v.kind == CEL_ERROR))                                                         \
+            goto step_failed;                                                                      \
+        GO;                                                                                        \
+    } while (0)
+
+#define UNARY(name, result)                                                                        \
+    ON(name) {                                                                                     \
+        TOP = (result);                                                                            \
+        CHECKED;                                                                                   \
+    }
+
+#define BINARY(name, op)                                                                           \
+    ON(name) {                                                                                     \
+        sp--;                                                                                      \
+        TOP = op(run, TOP, sp[0]);                                                                 \
+        CHECKED;                                                                                   \
+    }
+
+/* @at is the instruction that runs, @pc the next one. */
 static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
 #ifdef LABEL_VALUE
     static const void *const labels[OP_N] = {
@@ -515,182 +342,201 @@ next_instruction:
     switch ((CelOp)at->op) {
 #endif
 
-    ON(CONSTANT) : *sp++ = constants[at->b];
-    GO;
-
-    ON(VARIABLE) : *sp++ = variables[at->b];
-    if (UNLIKELY(TOP.kind == CEL_ABSENT)) {
-        TOP = no_value(m, at->b);
+    ON(CONSTANT) {
+        *sp++ = constants[at->b];
+        GO;
+    }
+    ON(VARIABLE) {
+        v = variables[at->b];
+        *sp++ = LIKELY(v.kind != CEL_ABSENT) ? v : no_value(m, at->b);
+        FETCHED(at->a);
+    }
+    ON(LOCAL) {
+        *sp++ = m->levels[at->b >> 1]->locals[at->b & 1];
+        FETCHED(at->a);
+    }
+    ON(FAIL) {
+        *sp++ = cel_fail(run, "%.*s", STR_FMT(cel_str(constants[at->b])));
         goto failed;
     }
-    FETCHED(at->a);
-
-    ON(LOCAL) : *sp++ = m->levels[at->b >> 1]->locals[at->b & 1];
-    FETCHED(at->a);
-
-    ON(FAIL) : *sp++ = cel_fail(run, "%.*s", STR_FMT(cel_str(constants[at->b])));
-    goto failed;
-
-    ON(VARIABLE_FIELD) : v = variables[at->a];
-    if (LIKELY(v.kind == CEL_RECORD && at->b >> 8 < v.record->type->n_fields)) {
-        *sp++ = v.record->type->get(v.record, at->b >> 8, run);
-        if (UNLIKELY(TOP.kind == CEL_ABSENT))
-            TOP = cel_no_such_field(run, v.record, at->b >> 8);
-    } else {
-        *sp++ = v.kind == CEL_ABSENT ? no_value(m, at->a) : cel_field(run, v, at->b >> 8);
+    ON(VARIABLE_FIELD) {
+        v = variables[at->a];
+        *sp++ = LIKELY(v.kind != CEL_ABSENT) ? cel_field(run, v, at->b >> 8) : no_value(m, at->a);
+        FETCHED((uint8_t)at->b);
     }
-    FETCHED((uint8_t)at->b);
+    ON(TEST_VARIABLE_FIELD) {
+        v = variables[at->a];
+        *sp++ =
+            LIKELY(v.kind != CEL_ABSENT) ? cel_test_field(run, v, at->b >> 8) : no_value(m, at->a);
+        CHECKED;
+    }
+    ON(FIELD) {
+        TOP = cel_field(run, TOP, at->b);
+        FETCHED(at->a);
+    }
+    ON(SELECT) {
+        TOP = cel_select(run, TOP, constants[at->b]);
+        FETCHED(at->a);
+    }
+    ON(INDEX_LIST) {
+        sp--;
+        TOP = cel_op_index_list(run, TOP, sp[0]);
+        FETCHED(at->a);
+    }
+    ON(INDEX_MAP) {
+        sp--;
+        TOP = cel_op_index_map(run, TOP, sp[0]);
+        FETCHED(at->a);
+    }
+    ON(OPT_GET) {
+        TOP = opt_get(run, TOP);
+        FETCHED(at->a);
+    }
+    ON(EXPECT) {
+        FETCHED(at->a);
+    }
+    UNARY(TEST_FIELD, cel_test_field(run, TOP, at->b))
+    UNARY(OPT_FIELD, cel_opt_field(run, TOP, at->b))
+    UNARY(TEST_SELECT, cel_test_select(run, TOP, constants[at->b]))
+    UNARY(OPT_SELECT, cel_opt_select(run, TOP, constants[at->b]))
+    UNARY(OPT_HAS, opt_has(run, TOP))
+    UNARY(OPT_OF, cel_make_optional(run, TOP))
+    UNARY(OPT_ELEMENT, opt_element(run, TOP))
+    BINARY(OPT_INDEX, cel_op_opt_index)
 
-    ON(TEST_VARIABLE_FIELD) : v = variables[at->a];
-    *sp++ = v.kind == CEL_ABSENT ? no_value(m, at->a) : cel_test_field(run, v, at->b >> 8);
-    CHECKED;
+    BINARY(ADD_INT, cel_op_add_int)
+    BINARY(SUB_INT, cel_op_sub_int)
+    BINARY(MUL_INT, cel_op_mul_int)
+    BINARY(DIV_INT, cel_op_div_int)
+    BINARY(MOD_INT, cel_op_mod_int)
+    UNARY(NEG_INT, cel_op_neg_int(run, TOP))
+    BINARY(ADD_UINT, cel_op_add_uint)
+    BINARY(SUB_UINT, cel_op_sub_uint)
+    BINARY(MUL_UINT, cel_op_mul_uint)
+    BINARY(DIV_UINT, cel_op_div_uint)
+    BINARY(MOD_UINT, cel_op_mod_uint)
+    BINARY(ADD_DOUBLE, cel_op_add_double)
+    BINARY(SUB_DOUBLE, cel_op_sub_double)
+    BINARY(MUL_DOUBLE, cel_op_mul_double)
+    BINARY(DIV_DOUBLE, cel_op_div_double)
+    UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP))
 
-    ON(FIELD) : TOP = cel_field(run, TOP, at->b);
-    FETCHED(at->a);
+    BINARY(EQ, cel_op_eq)
+    BINARY(NE, cel_op_ne)
+    BINARY(EQ_INT, cel_op_eq_int)
+    BINARY(NE_INT, cel_op_ne_int)
+    BINARY(EQ_STRING, cel_op_eq_string)
+    BINARY(NE_STRING, cel_op_ne_string)
+    BINARY(LT_INT, cel_op_lt_int)
+    BINARY(LE_INT, cel_op_le_int)
+    BINARY(GT_INT, cel_op_gt_int)
+    BINARY(GE_INT, cel_op_ge_int)
+    BINARY(LT_DOUBLE, cel_op_lt_double)
+    BINARY(LE_DOUBLE, cel_op_le_double)
+    BINARY(GT_DOUBLE, cel_op_gt_double)
+    BINARY(GE_DOUBLE, cel_op_ge_double)
+    UNARY(NOT, cel_op_not(run, TOP))
+    BINARY(IN_LIST, cel_op_in_list)
+    BINARY(IN_MAP, cel_op_in_map)
+    UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run))
 
-    ON(SELECT) : TOP = cel_select(run, TOP, constants[at->b]);
-    FETCHED(at->a);
+    ON(CALL) {
+        const CelCallee *callee = &code->callees[at->b];
 
-    ON(INDEX_LIST) : sp--;
-    TOP = cel_op_index_list(run, TOP, sp[0]);
-    FETCHED(at->a);
+        sp -= at->a;
+        sp[0] = LIKELY(callee->fn != NULL) ? callee->fn(run, sp, callee->prepared)
+                                           : cel_no_overload(run);
+        sp++;
+        CHECKED;
+    }
+    ON(CALL_CHECKED) {
+        sp -= at->a;
+        sp[0] = cel_call_checked(run, &code->callees[at->b], sp, at->a);
+        sp++;
+        CHECKED;
+    }
+    ON(DISPATCH) {
+        sp -= at->a;
+        sp[0] = cel_call_dispatch(run, &code->callees[at->b], sp, at->a);
+        sp++;
+        CHECKED;
+    }
+    ON(LIST) {
+        sp -= at->b;
+        sp[0] = make_list(run, sp, at->b);
+        sp++;
+        CHECKED;
+    }
+    ON(MAP) {
+        sp -= at->b;
+        sp[0] = make_map(run, sp, at->b);
+        sp++;
+        CHECKED;
+    }
 
-    ON(INDEX_MAP) : sp--;
-    TOP = cel_op_index_map(run, TOP, sp[0]);
-    FETCHED(at->a);
-
-    ON(OPT_GET) : TOP = opt_get(run, TOP);
-    FETCHED(at->a);
-
-    ON(EXPECT) : FETCHED(at->a);
-
-    UNARY(TEST_FIELD, cel_test_field(run, TOP, at->b));
-    UNARY(OPT_FIELD, cel_opt_field(run, TOP, at->b));
-    UNARY(TEST_SELECT, cel_test_select(run, TOP, constants[at->b]));
-    UNARY(OPT_SELECT, cel_opt_select(run, TOP, constants[at->b]));
-    UNARY(OPT_HAS, opt_has(run, TOP));
-    UNARY(OPT_OF, cel_make_optional(run, TOP));
-    UNARY(OPT_ELEMENT, opt_element(run, TOP));
-    BINARY(OPT_INDEX, cel_op_opt_index);
-
-    BINARY(ADD_INT, cel_op_add_int);
-    BINARY(SUB_INT, cel_op_sub_int);
-    BINARY(MUL_INT, cel_op_mul_int);
-    BINARY(DIV_INT, cel_op_div_int);
-    BINARY(MOD_INT, cel_op_mod_int);
-    UNARY(NEG_INT, cel_op_neg_int(run, TOP));
-    BINARY(ADD_UINT, cel_op_add_uint);
-    BINARY(SUB_UINT, cel_op_sub_uint);
-    BINARY(MUL_UINT, cel_op_mul_uint);
-    BINARY(DIV_UINT, cel_op_div_uint);
-    BINARY(MOD_UINT, cel_op_mod_uint);
-    BINARY(ADD_DOUBLE, cel_op_add_double);
-    BINARY(SUB_DOUBLE, cel_op_sub_double);
-    BINARY(MUL_DOUBLE, cel_op_mul_double);
-    BINARY(DIV_DOUBLE, cel_op_div_double);
-    UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP));
-
-    BINARY(EQ, cel_op_eq);
-    BINARY(NE, cel_op_ne);
-    BINARY(EQ_INT, cel_op_eq_int);
-    BINARY(NE_INT, cel_op_ne_int);
-    BINARY(EQ_STRING, cel_op_eq_string);
-    BINARY(NE_STRING, cel_op_ne_string);
-    BINARY(LT_INT, cel_op_lt_int);
-    BINARY(LE_INT, cel_op_le_int);
-    BINARY(GT_INT, cel_op_gt_int);
-    BINARY(GE_INT, cel_op_ge_int);
-    BINARY(LT_DOUBLE, cel_op_lt_double);
-    BINARY(LE_DOUBLE, cel_op_le_double);
-    BINARY(GT_DOUBLE, cel_op_gt_double);
-    BINARY(GE_DOUBLE, cel_op_ge_double);
-    UNARY(NOT, cel_op_not(run, TOP));
-    BINARY(IN_LIST, cel_op_in_list);
-    BINARY(IN_MAP, cel_op_in_map);
-    UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run));
-
-    ON(CALL) : sp -= at->a;
-    sp[0] = code->callees[at->b].fn
-                ? code->callees[at->b].fn(run, sp, code->callees[at->b].prepared)
-                : cel_no_overload(run);
-    sp++;
-    CHECKED;
-
-    ON(CALL_CHECKED) : sp -= at->a;
-    sp[0] = call_checked(run, &code->callees[at->b], sp, at->a);
-    sp++;
-    CHECKED;
-
-    ON(DISPATCH) : sp -= at->a;
-    sp[0] = dispatch(run, &code->callees[at->b], sp, at->a);
-    sp++;
-    CHECKED;
-
-    ON(LIST) : sp -= at->b;
-    sp[0] = make_list(run, sp, at->b);
-    sp++;
-    CHECKED;
-
-    ON(MAP) : sp -= at->b;
-    sp[0] = make_map(run, sp, at->b);
-    sp++;
-    CHECKED;
-
-    ON(JUMP) : pc = &instructions[at->b];
-    GO;
-
-    ON(JUMP_UNLESS) : v = *--sp;
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto not_a_bool;
-    if (!v.boolean)
-        pc = &instructions[at->b];
-    GO;
+    ON(JUMP) {
+        FOLLOW;
+        GO;
+    }
+    ON(SKIP_UNLESS)
+    ON(JUMP_UNLESS) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL))
+            goto not_a_bool;
+        if (!v.boolean)
+            FOLLOW;
+        GO;
+    }
 
     /* What is not a bool is an error, and waits like one for the other side. */
-    ON(AND_LEFT) : if (LIKELY(TOP.kind == CEL_BOOL)) {
+    ON(AND_LEFT) {
+        if (UNLIKELY(TOP.kind != CEL_BOOL))
+            goto odd_side;
         if (!TOP.boolean)
-            pc = &instructions[at->b];
+            FOLLOW;
+        GO;
     }
-    else if (TOP.kind != CEL_ERROR) {
-        TOP = no_overload(m, at);
-    }
-    GO;
-
-    ON(OR_LEFT) : if (LIKELY(TOP.kind == CEL_BOOL)) {
+    ON(OR_LEFT) {
+        if (UNLIKELY(TOP.kind != CEL_BOOL))
+            goto odd_side;
         if (TOP.boolean)
-            pc = &instructions[at->b];
+            FOLLOW;
+        GO;
     }
-    else if (TOP.kind != CEL_ERROR) {
+odd_side:
+    if (TOP.kind != CEL_ERROR)
         TOP = no_overload(m, at);
-    }
     GO;
 
     /* The left side was true (or false, for ||) or is an error: then only a false (a true) on
      * the right saves it, and of two errors the left one is told. */
-    ON(AND_RIGHT) : v = *--sp;
-    if (LIKELY(v.kind == CEL_BOOL) && (TOP.kind == CEL_BOOL || !v.boolean)) {
+    ON(AND_RIGHT) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL || (TOP.kind != CEL_BOOL && v.boolean)))
+            goto no_side;
         TOP = v;
         GO;
     }
-    goto join;
-
-    ON(OR_RIGHT) : v = *--sp;
-    if (LIKELY(v.kind == CEL_BOOL) && (TOP.kind == CEL_BOOL || v.boolean)) {
+    ON(OR_RIGHT) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL || (TOP.kind != CEL_BOOL && !v.boolean)))
+            goto no_side;
         TOP = v;
         GO;
     }
-join:
+no_side:
     if (TOP.kind != CEL_ERROR)
         TOP = v.kind == CEL_ERROR ? v : no_overload(m, at);
     goto failed_before;
 
-    ON(RECALL) : {
+    ON(RECALL) {
         const CelShared *shared = &code->shared[at->b];
+        const Memo *memo = &m->memos[at->b];
         uint64_t turn =
             shared->level == CEL_SHARED_ALWAYS ? TURN_ALWAYS : m->levels[shared->level]->turn;
 
-        if (m->memos[at->b].turn == turn) {
-            *sp++ = m->memos[at->b].value;
+        if (memo->turn == turn) {
+            *sp++ = memo->value;
             if (UNLIKELY(run->trace != NULL))
                 run->trace->again(run->trace, shared->node, TOP);
             if (UNLIKELY(TOP.kind == CEL_ERROR))
@@ -707,8 +553,7 @@ join:
         pc = &instructions[shared->entry];
         GO;
     }
-
-    ON(KEEP) : {
+    ON(KEEP) {
         const Call *call = &m->calls[--m->n_calls];
 
         m->memos[call->shared] = (Memo){TOP, call->turn};
@@ -718,127 +563,123 @@ join:
         GO;
     }
 
-    ON(LOOP) : TOP = open_loop(m, at->b, TOP);
-    if (UNLIKELY(TOP.kind == CEL_ERROR))
-        goto failed;
-    sp--;
-    GO;
-
-    ON(NEXT) : if (m->loop->i == m->loop->n) {
-        pc = &instructions[at->b];
+    ON(LOOP) {
+        TOP = open_loop(m, at->b, TOP);
+        if (UNLIKELY(TOP.kind == CEL_ERROR))
+            goto failed;
+        sp--;
         GO;
     }
-    v = load_locals(m, m->loop);
-    if (UNLIKELY(v.kind == CEL_ERROR))
-        goto step_failed;
-    GO;
-
-    ON(SKIP_UNLESS) : v = *--sp;
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto not_a_bool;
-    if (!v.boolean)
-        pc = &instructions[at->b];
-    GO;
-
-    ON(ALL_STEP) : v = *--sp;
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto absorb;
-    if (!v.boolean)
-        m->loop->is_decided = true;
-    else
-        pc = &instructions[at->b];
-    GO;
-
-    ON(EXISTS_STEP) : v = *--sp;
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto absorb;
-    if (v.boolean)
-        m->loop->is_decided = true;
-    else
-        pc = &instructions[at->b];
-    GO;
-
+    ON(NEXT) {
+        if (m->loop->i == m->loop->n) {
+            FOLLOW;
+            GO;
+        }
+        m->loop->turn = ++m->turn;
+        v = cel_loop_next(m->loop, run);
+        STEPPED;
+    }
+    ON(ALL_STEP) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL))
+            goto absorb;
+        if (v.boolean)
+            FOLLOW;
+        else
+            m->loop->is_decided = true;
+        GO;
+    }
+    ON(EXISTS_STEP) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL))
+            goto absorb;
+        if (!v.boolean)
+            FOLLOW;
+        else
+            m->loop->is_decided = true;
+        GO;
+    }
 absorb:
     if (v.kind != CEL_ERROR)
         v = no_overload(m, at);
     if (!m->loop->error)
         m->loop->error = v.error;
-    pc = &instructions[at->b];
+    FOLLOW;
     GO;
 
-    ON(COUNT_STEP) : v = *--sp;
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto not_a_bool;
-    m->loop->n_built += v.boolean;
-    pc = &instructions[at->b];
-    GO;
-
-    ON(FILTER_STEP) : v = *--sp;
-    pc = &instructions[at->b];
-    if (UNLIKELY(v.kind != CEL_BOOL))
-        goto not_a_bool;
-    if (!v.boolean)
+    ON(COUNT_STEP) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL))
+            goto not_a_bool;
+        m->loop->n_built += v.boolean;
+        FOLLOW;
         GO;
-    v = add_item(run, m->loop, m->loop->locals[0]);
-    if (UNLIKELY(v.kind == CEL_ERROR))
-        goto step_failed;
-    GO;
+    }
+    ON(FILTER_STEP) {
+        v = *--sp;
+        if (UNLIKELY(v.kind != CEL_BOOL))
+            goto not_a_bool;
+        if (v.boolean)
+            v = cel_loop_add_item(m->loop, m->loop->locals[0], run);
+        FOLLOW;
+        STEPPED;
+    }
+    ON(LIST_STEP) {
+        v = cel_loop_add_item(m->loop, *--sp, run);
+        FOLLOW;
+        STEPPED;
+    }
+    ON(MAP_STEP) {
+        v = cel_loop_add_entry(m->loop, *--sp, run);
+        FOLLOW;
+        STEPPED;
+    }
+    ON(ENTRY_STEP) {
+        v = cel_loop_add_entries(m->loop, *--sp, run);
+        FOLLOW;
+        STEPPED;
+    }
+    ON(ALL_END)
+    ON(EXISTS_END) {
+        *sp++ = cel_loop_verdict(m->loop, at->op == OP_ALL_END);
+        close_loops(m, m->n_loops - 1);
+        if (UNLIKELY(TOP.kind == CEL_ERROR))
+            goto failed_before;
+        GO;
+    }
+    ON(COUNT_END) {
+        *sp++ = cel_bool(m->loop->n_built == 1);
+        close_loops(m, m->n_loops - 1);
+        GO;
+    }
+    ON(LIST_END) {
+        *sp++ = cel_list_end(run, m->loop->items, m->loop->n_built);
+        close_loops(m, m->n_loops - 1);
+        CHECKED;
+    }
+    ON(MAP_END) {
+        *sp++ = cel_map_end(run, m->loop->entries, m->loop->n_built);
+        close_loops(m, m->n_loops - 1);
+        CHECKED;
+    }
 
-    ON(LIST_STEP) : v = add_item(run, m->loop, *--sp);
-    pc = &instructions[at->b];
-    if (UNLIKELY(v.kind == CEL_ERROR))
-        goto step_failed;
-    GO;
-
-    ON(MAP_STEP) : v = add_entry(run, m->loop, m->loop->locals[0], *--sp);
-    pc = &instructions[at->b];
-    if (UNLIKELY(v.kind == CEL_ERROR))
-        goto step_failed;
-    GO;
-
-    ON(ENTRY_STEP) : v = add_entries(run, m->loop, *--sp);
-    pc = &instructions[at->b];
-    if (UNLIKELY(v.kind == CEL_ERROR))
-        goto step_failed;
-    GO;
-
-    ON(ALL_END) : *sp++ = loop_verdict(m->loop, true);
-    close_loops(m, m->n_loops - 1);
-    if (UNLIKELY(TOP.kind == CEL_ERROR))
-        goto failed_before;
-    GO;
-
-    ON(EXISTS_END) : *sp++ = loop_verdict(m->loop, false);
-    close_loops(m, m->n_loops - 1);
-    if (UNLIKELY(TOP.kind == CEL_ERROR))
-        goto failed_before;
-    GO;
-
-    ON(COUNT_END) : *sp++ = cel_bool(m->loop->n_built == 1);
-    close_loops(m, m->n_loops - 1);
-    GO;
-
-    ON(LIST_END) : *sp++ = cel_list_end(run, m->loop->items, m->loop->n_built);
-    close_loops(m, m->n_loops - 1);
-    CHECKED;
-
-    ON(MAP_END) : *sp++ = cel_map_end(run, m->loop->entries, m->loop->n_built);
-    close_loops(m, m->n_loops - 1);
-    CHECKED;
-
-    ON(TRACE) : if (run->trace) run->trace->seen(run->trace, at->b, TOP);
-    GO;
-
-    ON(RETURN) : v = TOP;
-    return UNLIKELY(run->limit != NULL) ? (CelValue){.kind = CEL_ERROR, .error = run->limit} : v;
-
-    ON(NONE) : *sp++ = cel_fail(run, "no such instruction");
-    goto failed;
-
+    ON(TRACE) {
+        if (run->trace)
+            run->trace->seen(run->trace, at->b, TOP);
+        GO;
+    }
+    ON(RETURN) {
+        /* A comparison that ran dry said false and let the run go on. */
+        return LIKELY(!run->limit) ? TOP : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    }
 #ifndef LABEL_VALUE
 default:
-    *sp++ = cel_fail(run, "no such instruction");
-    goto failed;
+#endif
+    ON(NONE) {
+        *sp++ = cel_fail(run, "no such instruction");
+        goto failed;
+    }
+#ifndef LABEL_VALUE
 }
 #endif
 
@@ -857,7 +698,7 @@ GO;
 /* --- a run ----------------------------------------------------------------------------- */
 
 static size_t room_needed(const CelCode *code) {
-    return code->height_max * sizeof(CelValue) + code->n_loops * sizeof(Loop) +
+    return code->height_max * sizeof(CelValue) + code->n_loops * sizeof(CelLoop) +
            code->n_shared * (sizeof(Memo) + sizeof(Call));
 }
 

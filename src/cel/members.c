@@ -28,6 +28,16 @@ static uint64_t hash_number(double d) {
     return hash_bits(bits);
 }
 
+/* Hashing reads a text from end to end. False: the run is over. */
+static bool charge_hash(CelValue v, CelRun *run) {
+    bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
+
+    if (!is_text || v.len <= CEL_FREE_BYTES || cel_charge(run, v.len / 8))
+        return true;
+    (void)cel_exhausted(run);
+    return false;
+}
+
 static uint64_t hash_scalar(CelValue v) {
     switch (v.kind) {
     case CEL_INT:
@@ -111,6 +121,8 @@ bool cel_members_add(CelMembers *members, uint32_t i, CelRun *run) {
         members->others[members->n_others++] = i;
         return true;
     }
+    if (!charge_hash(v, run))
+        return false;
     hash = (uint32_t)hash_scalar(v);
     slot = find_slot(members, v, hash, run);
     if (slot->number != 0 || run->limit)
@@ -124,5 +136,7 @@ bool cel_members_has(const CelMembers *members, CelValue v, CelRun *run) {
         return false;
     if (!is_scalar(v))
         return is_among_others(members, v, run);
+    if (!charge_hash(v, run))
+        return false;
     return find_slot(members, v, (uint32_t)hash_scalar(v), run)->number != 0 && !run->limit;
 }

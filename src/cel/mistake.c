@@ -20,12 +20,23 @@ void cel_mistake_add(
     va_end(arguments);
     if (len < 0)
         len = 0;
-    diag_add(mistakes->diags,
-        DIAG_ERROR,
-        cel_place(mistakes->file, mistakes->source, from, to),
+    cel_report(mistakes->diags,
+        mistakes->file,
         mistakes->source,
+        from,
+        to,
         str_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1),
         str_from_c(hint));
+}
+
+void cel_report(
+    DiagList *diags, Str file, Str source, uint32_t from, uint32_t to, Str text, Str hint) {
+    Place place = {0};
+
+    /* What is only counted needs no place: finding one reads all that stands before it. */
+    if (diags->diags.n < DIAG_MAX)
+        place = cel_place(file, source, from, to);
+    diag_add(diags, DIAG_ERROR, place, source, text, hint);
 }
 
 static bool is_before(Place a, Place b) {

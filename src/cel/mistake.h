@@ -26,6 +26,10 @@ typedef struct CelMistakes {
 void cel_mistake_add(CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint,
     const char *text, ...) __attribute__((format(printf, 5, 6)));
 
+/* An error of any step at [@from, @to) of @source; @hint may be empty. */
+void cel_report(
+    DiagList *diags, Str file, Str source, uint32_t from, uint32_t to, Str text, Str hint);
+
 /* By place, from the diag @first on: what was found late (a bracket that is never closed)
  * may stand early. */
 void cel_mistakes_sort(DiagList *diags, size_t first);

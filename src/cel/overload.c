@@ -14,6 +14,8 @@ typedef struct Call {
     bool is_receiver;
     bool has_error; /* an argument was refused already */
     bool is_closed; /* no type of an argument has variables */
+    /* Of the last overload with parameters that fits. */
+    const CelType *wanted[CEL_ARGS_MAX], *result;
 } Call;
 
 /* The arguments: all children, without a receiver that is a name space. */
@@ -54,8 +56,7 @@ static bool could_fit(const Call *call, const CelOverload *overload) {
 }
 
 /* The result's type when @overload takes the arguments; NULL: it does not. */
-static const CelType *try_overload(
-    CelChecker *checker, const Call *call, const CelOverload *overload) {
+static const CelType *try_overload(CelChecker *checker, Call *call, const CelOverload *overload) {
     const CelType *args[CEL_ARGS_MAX], *result = overload->result;
     bool was_loose = checker->unify.is_loose;
 
@@ -70,6 +71,9 @@ static const CelType *try_overload(
         cel_unify_instantiate(&checker->unify, overload, args, &result);
         if (!cel_unify_fits_all(&checker->unify, call->types, args, call->n_args))
             return NULL;
+        call->result = result;
+        for (size_t i = 0; i < call->n_args; i++)
+            call->wanted[i] = args[i];
     }
     /* What was learned inside of x == null stays there. */
     if (call->is_closed && !overload->result->is_open)
@@ -104,23 +108,8 @@ static const CelType *agree(const Call *call, const CelType *a, const CelType *b
     return call->has_error ? &cel_error_type : &cel_dyn_type;
 }
 
-/* A variable that stayed free although dyn was given for it is not free to become anything: the
- * value is there, and is what it is. dyn(x).value() is dyn, and not what its user would like. */
-static const CelType *settle_result(CelChecker *checker, const Call *call, const CelType *result) {
-    if (!result || !result->is_open)
-        return result;
-    for (size_t i = 0; i < call->n_args; i++) {
-        const CelType *type = cel_unify_resolve(&checker->unify, call->types[i], false);
-
-        if (cel_type_contains(type, CEL_T_DYN))
-            return cel_unify_resolve(&checker->unify, result, true);
-    }
-    return result;
-}
-
 /* Fills the note of @call with what fits of @overloads. */
-static void choose(
-    CelChecker *checker, const Call *call, const CelOverload *const *overloads, size_t n) {
+static void choose(CelChecker *checker, Call *call, const CelOverload *const *overloads, size_t n) {
     CelNote *note = &checker->notes[call->node];
     const CelOverload **copy = NULL;
     const CelType *result = NULL;
@@ -137,7 +126,10 @@ static void choose(
         }
         result = result && result->kind == CEL_T_DYN ? result : agree(call, result, its);
     }
-    note->type = settle_result(checker, call, result);
+    /* Several that do not agree are dyn anyway. */
+    for (size_t i = 0; i < call->n_args && note->n_overloads == 1 && call->result; i++)
+        cel_unify_absorb(&checker->unify, call->types[i], call->wanted[i], call->result);
+    note->type = result;
 }
 
 /* maths.sqrt(2): one mistake, said where the name starts; what would be its function is not

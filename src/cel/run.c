@@ -15,6 +15,7 @@
 #define MAP_INDEX_MIN 9     /* from as many entries on a map has an index */
 #define ERROR_TEXT_MAX 1024 /* bytes of an error's text; what is longer is cut */
 #define ERROR_VALUE_MAX 200 /* bytes of a value in it */
+#define EXCERPT_MAX 64      /* bytes of a text that it is about */
 
 static CelValue error_value(const CelError *error) {
     return (CelValue){.kind = CEL_ERROR, .error = error};
@@ -84,6 +85,14 @@ CelValue cel_fail_hint(CelRun *run, Str text, Str hint) {
             return cel_no_memory(run);
     }
     return fail(run, copy, hint_copy);
+}
+
+Str cel_excerpt(Str text) {
+    size_t n = text.len < EXCERPT_MAX ? text.len : EXCERPT_MAX;
+
+    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+        n--;
+    return str_take(text, n);
 }
 
 CelValue cel_no_overload(CelRun *run) {

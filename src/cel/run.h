@@ -52,6 +52,9 @@ static inline bool cel_charge(CelRun *run, uint64_t n) {
 /* Looking at as many bytes is part of the instruction and costs nothing more. */
 #define CEL_FREE_BYTES 64
 
+/* Finding the fewest digits of a double takes as long as copying some hundred bytes. */
+#define CEL_DOUBLE_FUEL 40
+
 /* The same for @bytes copied, compared or searched. */
 static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
@@ -63,6 +66,9 @@ CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(pr
 
 /* The same with a hint. */
 CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
+
+/* The front of @text as an error repeats it: 64 bytes, not cut inside a code point. */
+Str cel_excerpt(Str text);
 
 /* "no such overload": what every function says to kinds it does not take. */
 CelValue cel_no_overload(CelRun *run);

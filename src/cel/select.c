@@ -1,7 +1,5 @@
 #include "cel/select.h"
 
-#include "cel/type.h"
-
 static CelValue no_fields(CelRun *run, CelValue v) {
     Str name = cel_type_of(v)->name;
 
@@ -65,19 +63,14 @@ CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field)
     return cel_no_such_key(run, cel_string(record->type->fields[field].name));
 }
 
-CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
-    CelValue found;
-
-    if (v.kind == CEL_OPTIONAL)
-        return cel_opt_field(run, v, field);
-    found = field_part(run, v, field);
-    return found.kind != CEL_ABSENT ? found : cel_no_such_field(run, v.record, field);
+CelValue cel_field_odd(CelRun *run, CelValue v, uint32_t field) {
+    return v.kind == CEL_OPTIONAL ? cel_opt_field(run, v, field) : no_fields(run, v);
 }
 
-CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field) {
-    if (v.kind == CEL_OPTIONAL)
-        return v.inner ? test(field_part(run, *v.inner, field)) : cel_bool(false);
-    return test(field_part(run, v, field));
+CelValue cel_test_field_odd(CelRun *run, CelValue v, uint32_t field) {
+    if (v.kind != CEL_OPTIONAL)
+        return no_fields(run, v);
+    return v.inner ? test(field_part(run, *v.inner, field)) : cel_bool(false);
 }
 
 CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cel/checker.h"
-#include "cel/parse.h"
+#include "cel/mistake.h"
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
 #define SOURCE_SHOWN 40 /* bytes of the source quoted in a hint */
@@ -16,12 +16,7 @@
 void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
     const CelTree *tree = checker->tree;
 
-    diag_add(checker->diags,
-        DIAG_ERROR,
-        cel_place(tree->file, tree->source, from, to),
-        tree->source,
-        text,
-        hint);
+    cel_report(checker->diags, tree->file, tree->source, from, to, text, hint);
 }
 
 void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hint) {

@@ -308,8 +308,8 @@ static void test_messages(void **state) {
             1},
         {"when - 5",
             "no matching overload: timestamp - int",
-            "a span of time is a duration: duration('90s'); there is timestamp - timestamp, "
-            "timestamp - duration, int - int",
+            "a span of time is a duration: duration('90s'); there is timestamp - duration, "
+            "timestamp - timestamp, int - int",
             6,
             1},
         {"q + q", "no matching overload: kubernetes.Quantity + kubernetes.Quantity", NULL, 3, 1},

@@ -26,7 +26,7 @@ static void test_calls(void **state) {
             "\"-1000000000000000000000000000000000000000000000000000000000000000\""},
         {FORMAT("%s", cel_double(1e21)), "\"1000000000000000000000\""},
         {FORMAT("%s %d", cel_double(-0.0), cel_double(1.5)), "\"-0 1.5\""},
-        {FORMAT("%f", cel_int(INT64_MAX)), "\"9223372036854775807.000000\""},
+        {FORMAT("%f", cel_int(INT64_MAX)), "\"9223372036854775808.000000\""},
         {FORMAT("%.18e", cel_uint(UINT64_MAX)), "\"1.844674407370955162e+19\""},
         {FORMAT("%f", cel_double(-NAN)), "\"NaN\""},
         {FORMAT("%s",

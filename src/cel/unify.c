@@ -217,6 +217,33 @@ bool cel_unify_fits_all(
     return true;
 }
 
+static const CelType *follow(const CelUnify *unify, const CelType *type) {
+    while (is_variable(type) && binding(unify, type))
+        type = binding(unify, type);
+    return type;
+}
+
+/* Recursion: a type's own depth bounds it, CEL_TYPE_DEPTH_MAX. */
+static void loosen(CelUnify *unify, const CelType *type, const CelType *result) {
+    if (is_variable(type) && !is_dyn_or_error(follow(unify, type)))
+        unify->is_loose |= occurs_in(unify, type, result, 0);
+    for (size_t i = 0; i < type->n_params; i++)
+        loosen(unify, type->params[i], result);
+}
+
+/* Recursion: the depth of @to bounds it. */
+void cel_unify_absorb(
+    CelUnify *unify, const CelType *from, const CelType *to, const CelType *result) {
+    if (!to->is_open || is_variable(to))
+        return;
+    from = follow(unify, from);
+    if (is_dyn_or_error(from))
+        loosen(unify, to, result);
+    else if (from->kind == to->kind)
+        for (size_t i = 0; i < to->n_params; i++)
+            cel_unify_absorb(unify, cel_type_param(from, i), to->params[i], result);
+}
+
 static const CelType *or_dyn(CelUnify *unify, const CelType *type) {
     if (type)
         return type;

@@ -29,27 +29,42 @@ static bool is_alphanumeric(unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Whether @c stands for itself in that place. */
-static bool is_plain(unsigned char c, Place place) {
-    static const struct {
-        const char *bytes;
-        unsigned places;
-    } marks[] = {
-        {"-_.~", IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE},
-        {"$&+,;=", IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_ZONE},
-        {":", IN_PATH | IN_HOST | IN_FRAGMENT | IN_ZONE},
-        {"/@", IN_PATH | IN_FRAGMENT},
-        {"?", IN_FRAGMENT},
-        {"!()*", IN_HOST | IN_FRAGMENT | IN_ZONE},
-        {"'[]<>\"", IN_HOST | IN_ZONE},
-    };
+#define IN_ALL (IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE)
+#define IN_NAMES (IN_HOST | IN_ZONE)
 
-    if (is_alphanumeric(c))
-        return true;
-    for (size_t i = 0; i < ELEMENTS_OF(marks); i++)
-        if (c != '\0' && strchr(marks[i].bytes, c))
-            return (marks[i].places & (unsigned)place) != 0;
-    return false;
+/* In which places a byte stands for itself. */
+static const uint8_t plain_in[256] = {
+    ['a' ... 'z'] = IN_ALL,
+    ['A' ... 'Z'] = IN_ALL,
+    ['0' ... '9'] = IN_ALL,
+    ['-'] = IN_ALL,
+    ['_'] = IN_ALL,
+    ['.'] = IN_ALL,
+    ['~'] = IN_ALL,
+    ['$'] = IN_ALL & ~IN_QUERY,
+    ['&'] = IN_ALL & ~IN_QUERY,
+    ['+'] = IN_ALL & ~IN_QUERY,
+    [','] = IN_ALL & ~IN_QUERY,
+    [';'] = IN_ALL & ~IN_QUERY,
+    ['='] = IN_ALL & ~IN_QUERY,
+    [':'] = IN_PATH | IN_FRAGMENT | IN_NAMES,
+    ['/'] = IN_PATH | IN_FRAGMENT,
+    ['@'] = IN_PATH | IN_FRAGMENT,
+    ['?'] = IN_FRAGMENT,
+    ['!'] = IN_FRAGMENT | IN_NAMES,
+    ['('] = IN_FRAGMENT | IN_NAMES,
+    [')'] = IN_FRAGMENT | IN_NAMES,
+    ['*'] = IN_FRAGMENT | IN_NAMES,
+    ['\''] = IN_NAMES,
+    ['['] = IN_NAMES,
+    [']'] = IN_NAMES,
+    ['<'] = IN_NAMES,
+    ['>'] = IN_NAMES,
+    ['"'] = IN_NAMES,
+};
+
+static bool is_plain(unsigned char c, Place place) {
+    return (plain_in[c] & (unsigned)place) != 0;
 }
 
 static int hex_value(char c) {
@@ -306,13 +321,15 @@ static void unescape(Str text, bool is_query, Buf *out) {
 }
 
 static void escape(Str text, Place place, Buf *out) {
+    static const char hex_digits[] = "0123456789ABCDEF";
+
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
 
         if (is_plain(c, place))
             buf_append_char(out, (char)c);
         else
-            buf_printf(out, "%%%02X", (unsigned)c);
+            buf_append(out, str_of((char[]){'%', hex_digits[c >> 4], hex_digits[c & 15]}, 3));
     }
 }
 
@@ -469,6 +486,7 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
 /* As Go quotes: what is no UTF-8, which a part cut inside a code point is not, byte by byte. */
 static void print_quoted(Str text, Buf *out) {
     static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
+    static const char hex_digits[] = "0123456789abcdef";
 
     buf_append_char(out, '"');
     while (text.len > 0) {
@@ -478,9 +496,10 @@ static void print_quoted(Str text, Buf *out) {
         if (n == 0 || c < ' ' || c == 0x7f) {
             c = (unsigned char)text.ptr[0];
             if (c >= '\a' && c <= '\r')
-                buf_printf(out, "\\%c", letters[c - '\a']);
+                buf_append(out, str_of((char[]){'\\', letters[c - '\a']}, 2));
             else
-                buf_printf(out, "\\x%02x", (unsigned)c);
+                buf_append(
+                    out, str_of((char[]){'\\', 'x', hex_digits[c >> 4], hex_digits[c & 15]}, 4));
         } else {
             if (c == '"' || c == '\\')
                 buf_append_char(out, '\\');

@@ -260,6 +260,19 @@ static bool equal_text(CelValue a, CelValue b, CelRun *run) {
     return str_eq(cel_str(a), cel_str(b));
 }
 
+/* The longer one is not looked at further than the shorter one goes. */
+static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
+    const CelOpaque *kind = cel_opaque_of_kind(a.kind);
+    size_t in_a = kind->size ? kind->size(a.opaque) : 0,
+           in_b = kind->size ? kind->size(b.opaque) : 0;
+
+    if (!cel_charge(run, (in_a < in_b ? in_a : in_b) / 8)) {
+        (void)cel_exhausted(run);
+        return false;
+    }
+    return kind->equal(a.opaque, b.opaque);
+}
+
 static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
     if (depth > CEL_VALUE_DEPTH_MAX || !cel_charge(run, 1)) {
         (void)cel_exhausted(run);
@@ -275,7 +288,7 @@ static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
     case CEL_OPTIONAL:
         return equal_optionals(a, b, run, depth + 1);
     default:
-        return cel_opaque_of_kind(a.kind)->equal(a.opaque, b.opaque);
+        return equal_opaques(a, b, run);
     }
 }
 

@@ -233,6 +233,7 @@ const CelType *cel_type_of(CelValue v);
  * print is a CEL expression: quantity("1Gi"). */
 typedef struct CelOpaque {
     bool (*equal)(const void *a, const void *b);
+    size_t (*size)(const void *opaque); /* bytes that equal() looks at; NULL: a few */
     void (*print)(const void *opaque, Buf *out);
 } CelOpaque;
 extern const CelOpaque cel_quantity_opaque, cel_semver_opaque, cel_ip_opaque, cel_cidr_opaque,

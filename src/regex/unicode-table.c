@@ -1,4 +1,4 @@
-/* Written by tools/unicode-table.go. Unicode 15.0.0. */
+/* Written by src/regex/unicode-table.go. Unicode 15.0.0. */
 
 /* clang-format off */
 

@@ -3,7 +3,7 @@
 /*
  * Unicode: which code points have a property, and which differ only in case.
  *
- * The facts are those of Go's package unicode (tools/unicode-table.go writes the table).
+ * The facts are those of Go's package unicode (src/regex/unicode-table.go writes the table).
  */
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // Writes src/regex/unicode-table.c: the general categories, the scripts and the simple case folding
 // of Unicode as Go's package unicode has them, which is what Kubernetes' patterns mean.
 //
-//	go run tools/unicode-table.go > src/regex/unicode-table.c
+//	go run src/regex/unicode-table.go > src/regex/unicode-table.c
 package main
 
 import (
@@ -93,7 +93,7 @@ func folds() []fold {
 func main() {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	fmt.Fprintf(out, "/* Written by tools/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
+	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
 	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/unicode.h\"\n\n#include \"base/cleanup.h\"\n\n")
 
 	type table struct {

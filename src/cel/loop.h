@@ -1,0 +1,53 @@
+#pragma once
+
+/*
+ * Loop: one that is running, with its variables and what it has come to so far.
+ *
+ * Ranges are lists and maps. all() and exists() collect a verdict, exists_one() a count, the
+ * others elements or entries, which grow in the run's arena. Each function returns a value
+ * that does not matter, or an error.
+ */
+
+#include "cel/code.h"
+#include "cel/run.h"
+
+typedef struct CelLoop {
+    CelValue locals[2];
+    uint64_t turn; /* the number of this turn, in the whole run */
+    CelValue range;
+    uint32_t i, n;
+    uint8_t level;
+    bool is_pairs;
+    bool is_decided;       /* all(): one was false; exists(): one was true */
+    uint32_t cost;         /* fuel for a turn */
+    const CelError *error; /* all(), exists(): the first one */
+    union {
+        CelValue *items;   /* what map() and filter() build */
+        CelEntry *entries; /* what transformMap() builds */
+    };
+    uint32_t n_built, room;
+    struct CelLoop *below; /* the one that ran when this one began */
+    struct CelLoop *outer; /* the one of the same level that this one hides */
+} CelLoop;
+
+/* Before the first turn. An error when @range is neither a list nor a map. */
+CelValue cel_loop_begin(CelLoop *loop, const CelLoopCode *code, CelValue range, CelRun *run);
+
+/* The next element into the variables: a list's element, with its index before it if there are
+ * two; a map's key, and its value. There is one. */
+CelValue cel_loop_next(CelLoop *loop, CelRun *run);
+
+CelValue cel_loop_add_item(CelLoop *loop, CelValue v, CelRun *run);
+
+/* An entry under the loop's first variable. */
+CelValue cel_loop_add_entry(CelLoop *loop, CelValue v, CelRun *run);
+
+/* transformMapEntry(): all entries of the map @v. */
+CelValue cel_loop_add_entries(CelLoop *loop, CelValue v, CelRun *run);
+
+/* What all() or exists() says in the end. One that was decided does not care about errors. */
+static inline CelValue cel_loop_verdict(const CelLoop *loop, bool is_all) {
+    if (!loop->is_decided && loop->error)
+        return (CelValue){.kind = CEL_ERROR, .error = loop->error};
+    return cel_bool(loop->is_decided != is_all);
+}

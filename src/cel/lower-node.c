@@ -1,0 +1,138 @@
+/*
+ * Adding nodes, and computing those that are constant.
+ */
+#include "cel/fold.h"
+#include "cel/lower.h"
+#include "cel/parse.h"
+
+/* The kind its values surely have; CEL_ABSENT: several are possible. */
+uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
+    const CelGraphNode *node = cel_lower_node(l, number);
+
+    return node->op == OP_CONSTANT ? node->constant.kind : node->type->value_kind;
+}
+
+/* [null, timestamp(0)][0]: where the checker was lenient, the machine relies on nothing. */
+const CelType *cel_lower_type(const CelLower *l, uint32_t i) {
+    const CelType *type = l->checked->notes[i].type;
+
+    return type && !l->checked->is_loose ? type : &cel_dyn_type;
+}
+
+CelGraphNode cel_lower_blank(const CelLower *l, const CelPart *part, uint16_t op) {
+    return (CelGraphNode){
+        .op = op,
+        .type = cel_lower_type(l, part->i),
+        .args = part->args,
+        .n_args = part->n_args,
+        .from = part->node->from,
+        .to = part->node->to,
+        .at = part->node->at,
+    };
+}
+
+static uint32_t add_typed_constant(
+    CelLower *l, const CelPart *part, CelValue v, const CelType *type) {
+    CelGraphNode node = cel_lower_blank(l, part, OP_CONSTANT);
+
+    node.args = NULL;
+    node.n_args = 0;
+    node.type = type;
+    node.constant = v;
+    return cel_graph_add(l->graph, &node);
+}
+
+uint32_t cel_lower_constant(CelLower *l, const CelPart *part, CelValue v) {
+    return add_typed_constant(l, part, v, cel_lower_type(l, part->i));
+}
+
+uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text) {
+    CelGraphNode node = cel_lower_blank(l, part, OP_FAIL);
+
+    node.args = NULL;
+    node.n_args = 0;
+    node.constant = cel_string(text);
+    return text.ptr ? cel_graph_add(l->graph, &node) : CEL_NO_NODE;
+}
+
+void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
+    Place place = cel_place(l->tree->file, l->tree->source, part->node->from, part->node->to);
+
+    diag_add(l->diags, DIAG_ERROR, place, l->tree->source, text, hint);
+    l->is_refused = true;
+}
+
+/* OPT_ELEMENT may be no value at all; only the LIST around it knows what that means. */
+static bool can_fold(const CelLower *l, const CelGraphNode *node) {
+    if (cel_ops[node->op].class != CEL_OP_VALUE || node->op == OP_CONSTANT ||
+        node->op == OP_VARIABLE || node->op == OP_LOCAL || node->op == OP_FAIL ||
+        node->op == OP_OPT_ELEMENT)
+        return false;
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        if (!cel_lower_is_constant(l, node->args[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_literal(const CelGraphNode *node) {
+    return node->n_overloads == 1 && node->overloads[0]->spec->is_literal;
+}
+
+/* timestamp('x') cannot be meant: it is refused, not left to fail. */
+static bool is_bad_literal(const CelLower *l, const CelGraphNode *node, CelValue v) {
+    return v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals;
+}
+
+/* The constant that node @number is, or @number itself. */
+uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
+    const CelGraphNode *node = cel_lower_node(l, number);
+    uint32_t constant;
+    CelValue v;
+
+    if (node->folded > 0)
+        return node->folded - 1;
+    if (!can_fold(l, node) || (!l->is_folding && !is_literal(node)) || l->fuel <= 0)
+        return number;
+    v = cel_fold(l->graph, number, &l->fuel);
+    if (is_bad_literal(l, node, v))
+        cel_lower_refuse(l, part, v.error->text, v.error->hint);
+    if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
+        return number;
+    constant = add_typed_constant(l, part, v, node->type);
+    if (constant != CEL_NO_NODE)
+        cel_graph_fold(l->graph, number, constant);
+    return constant;
+}
+
+uint32_t cel_lower_add(CelLower *l, const CelPart *part, const CelGraphNode *node) {
+    uint32_t number = cel_graph_add(l->graph, node);
+
+    return number != CEL_NO_NODE ? cel_lower_fold(l, part, number) : CEL_NO_NODE;
+}
+
+bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want) {
+    const CelGraphNode *node = cel_lower_node(l, number);
+
+    return node->op == OP_CONSTANT && node->constant.kind == CEL_BOOL &&
+           node->constant.boolean == want;
+}
+
+/* A CONDITIONAL, or the side it always takes. */
+uint32_t cel_lower_choice(CelLower *l, const CelGraphNode *node) {
+    if (l->is_folding && cel_lower_is_bool(l, node->args[0], true))
+        return node->args[1];
+    if (l->is_folding && cel_lower_is_bool(l, node->args[0], false))
+        return node->args[2];
+    return cel_graph_add(l->graph, node);
+}
+
+uint32_t cel_lower_unary(
+    CelLower *l, const CelPart *part, uint16_t op, uint32_t arg, const CelType *type) {
+    CelGraphNode node = cel_lower_blank(l, part, op);
+
+    node.args = &arg;
+    node.n_args = 1;
+    node.type = type;
+    return cel_lower_add(l, part, &node);
+}

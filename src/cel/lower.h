@@ -1,0 +1,76 @@
+#pragma once
+
+/*
+ * Lower: what the three files of the lowering share (lower.c the walk, lower-call.c calls,
+ * lower-node.c nodes and constants). Nobody else includes it; graph.h is the contract.
+ */
+
+#include "cel/graph.h"
+
+typedef struct CelLower {
+    CelGraph *graph;
+    const CelChecked *checked;
+    const CelTree *tree;
+    const CelOptions *options;
+    DiagList *diags;
+    uint32_t *stack; /* numbers of finished nodes that nobody took yet */
+    uint32_t n_stack;
+    uint32_t *heights; /* of the stack, before each node of the tree */
+    uint32_t *parents; /* of each node of the tree */
+    uint32_t *bound;   /* for a BINDER: the node its name stands for */
+    uint32_t *nodes;   /* of each node of the tree; may be NULL */
+    uint32_t level;    /* loops around */
+    int64_t fuel;      /* for folding */
+    bool is_folding, is_refused;
+} CelLower;
+
+/* The tree's node that is lowered, with what its children became. */
+typedef struct CelPart {
+    uint32_t i;
+    const CelNode *node;
+    const CelNote *note;
+    uint32_t *args;
+    uint32_t n_args;
+} CelPart;
+
+static inline const CelGraphNode *cel_lower_node(const CelLower *l, uint32_t number) {
+    return cel_graph_node(l->graph, number);
+}
+
+static inline bool cel_lower_is_constant(const CelLower *l, uint32_t number) {
+    return cel_lower_node(l, number)->op == OP_CONSTANT;
+}
+
+/* The kind that its values surely have; CEL_ABSENT: several are possible. */
+uint8_t cel_lower_kind(const CelLower *l, uint32_t number);
+
+/* The type of the tree's node @i. */
+const CelType *cel_lower_type(const CelLower *l, uint32_t i);
+
+/* A node for @part, on its arguments, to be added. */
+CelGraphNode cel_lower_blank(const CelLower *l, const CelPart *part, uint16_t op);
+
+/* The following give the number of a node, or CEL_NO_NODE when out of memory. */
+
+/* Adds @node; what is constant is computed. */
+uint32_t cel_lower_add(CelLower *l, const CelPart *part, const CelGraphNode *node);
+uint32_t cel_lower_unary(
+    CelLower *l, const CelPart *part, uint16_t op, uint32_t arg, const CelType *type);
+uint32_t cel_lower_constant(CelLower *l, const CelPart *part, CelValue v);
+
+/* What fails with @text when it is reached; STR_NULL: out of memory. */
+uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text);
+
+/* A CONDITIONAL, or the side it always takes. */
+uint32_t cel_lower_choice(CelLower *l, const CelGraphNode *node);
+
+/* The constant that node @number is, or @number itself. */
+uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number);
+
+uint32_t cel_lower_call(CelLower *l, const CelPart *part);
+
+/* Whether it is the constant @want. */
+bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
+
+/* The expression cannot be right. */
+void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
