@@ -174,3 +174,64 @@ def test_an_expression_cannot_run_away(berth_eval):
         doubling = f"cel.bind(s{i}, {doubling}, s{i} + s{i})"
     result = berth_eval(doubling)
     assert result.returncode == FAILED and result.stderr.count("error") >= 1
+
+
+# A value of few bytes whose text has 2^40 of them: each list holds the one before twice.
+SHARED = "".join(f"cel.bind(v{i}, [v{i - 1}, v{i - 1}], " for i in range(1, 40)) + "v39" + ")" * 39
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_value_too_large_to_print(berth_eval, output):
+    result = berth_eval("-o", output, f"cel.bind(v0, [1], {SHARED})")
+    assert (result.returncode, result.stdout) == (FAILED, "") and "too large" in result.stderr
+
+
+def test_memory_is_bounded(berth_eval, tmp_path):
+    (tmp_path / "text.json").write_text(json.dumps({"s": "x" * 6_000_000}))
+    result = berth_eval("--data", str(tmp_path / "text.json"), "[s, s, s].map(x, x.upperAscii()).size()")
+    assert result.returncode == FAILED and "out of " in result.stderr
+
+
+def test_usage_names_the_option_once(berth_eval):
+    assert berth_eval("--var", "x", "x").stderr.startswith("berth eval: --var x: NAME=JSON")
+
+
+@pytest.mark.parametrize("binding", [
+    {"type": "timestamp", "seconds": "9223372036854775807", "nanos": 0},
+    {"type": "timestamp", "seconds": "0", "nanos": -1},
+    {"type": "timestamp", "seconds": "0", "nanos": 1_000_000_000},
+    {"type": "duration", "seconds": "9223372036854775807", "nanos": 0},
+    {"type": "double", "value": "abc"},
+    {"type": "uint", "value": ""},
+    {"type": "string"},
+    {"type": "string", "value": True},
+    {"type": "bytes"},
+    {"type": "bool", "value": "true"},
+    {"type": "bool"},
+    {"type": "list", "value": True},
+    {"type": "map", "value": "a"},
+    {"type": "message", "value": "a"},
+    {},
+])
+def test_batch_refuses_what_is_no_value(berth_eval, binding):
+    result = berth_eval("--batch", stdin=json.dumps({"id": "a", "expr": "x", "bindings": {"x": binding}}) + "\n")
+    assert result.returncode == FAILED
+    assert "line 1 is no record" in json.loads(result.stdout)["error"]
+
+
+def test_batch_goes_on_after_a_line_that_is_too_long(berth_eval):
+    lines = [json.dumps({"id": "long", "expr": "1" * (17 << 20)}), '{"id": "next", "expr": "1"}']
+    result = berth_eval("--batch", stdin="\n".join(lines) + "\n")
+    assert result.returncode == FAILED
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert "longer than 16 MiB" in first["error"]
+    assert second["value"] == {"type": "int", "value": "1"}
+
+
+def test_batch_answers_with_an_error_instead_of_half_a_value(berth_eval):
+    result = berth_eval("--batch", stdin=json.dumps({"id": "a", "expr": f"cel.bind(v0, [1], {SHARED})"}) + "\n")
+    assert "too large" in json.loads(result.stdout)["error"]
+
+
+def test_batch_of_a_folder(berth_eval, tmp_path):
+    assert berth_eval("--batch", str(tmp_path)).returncode == UNREACHABLE

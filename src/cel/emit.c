@@ -533,12 +533,14 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     _cleanup_(arena_freep) Arena *own = NULL;
     Emit e = {.graph = graph, .root = root, .arena = arena, .options = options ? options : &plain};
     size_t used = arena_used(arena);
-    uint32_t entry;
+    uint32_t entry = 0;
     int r;
 
     e.scratch = e.options->flat ? arena : e.options->scratch;
-    if (!e.scratch)
-        e.scratch = own = arena_new(SCRATCH_MAX);
+    if (!e.scratch) {
+        own = arena_new(SCRATCH_MAX);
+        e.scratch = own;
+    }
     if (!e.scratch)
         return error_origin(-ENOMEM);
     r = e.options->flat ? 0 : prepare_tables(&e);

@@ -368,7 +368,7 @@ static int trace_run(const CelGraph *graph, uint32_t root, const CelValue *varia
     Arena *arena, CelTraceLog *log, CelValue *ret) {
     CelEmitOptions options = {.trace = true, .scratch = arena};
     CelTrace *before = run->trace;
-    CelCode *code;
+    CelCode *code = NULL;
     int r;
 
     r = cel_emit(graph, root, &options, run->arena, &code);
@@ -420,11 +420,11 @@ int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *optio
     static const CelOptions plain = {0};
     _cleanup_(arena_freep) Arena *arena = arena_new(SCRATCH_MAX);
     Explain x = {.source = source, .run = run, .arena = arena};
-    CelChecked *checked;
-    CelGraph *graph;
-    CelTraceLog log;
-    CelValue result;
-    uint32_t root;
+    CelChecked *checked = NULL;
+    CelGraph *graph = NULL;
+    CelTraceLog log = {0};
+    CelValue result = cel_absent();
+    uint32_t root = CEL_NO_NODE;
     int r;
 
     if (!arena)

@@ -144,6 +144,10 @@ static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
     return run.limit ? cel_absent() : v;
 }
 
+static size_t size_max(uint16_t op) {
+    return op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
+}
+
 /* What a library made of its own kind cannot be copied from one arena to another, so it is
  * made again where it can stay. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
@@ -157,7 +161,7 @@ CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
     v = run_once(code, arena, fuel);
     if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         return v;
-    if (cel_value_size(v, CEL_FOLD_BYTES_MAX) == SIZE_MAX)
+    if (cel_value_size(v, size_max(cel_graph_node(graph, number)->op)) == SIZE_MAX)
         return cel_absent();
     return cel_value_has_opaque(v) ? run_once(code, cel_graph_keep(graph), fuel) : v;
 }

@@ -10,9 +10,10 @@
 
 #include "cel/graph.h"
 
-#define CEL_FOLD_FUEL_MAX 100000 /* units, for all nodes of an expression */
-#define CEL_FOLD_FUEL 2000       /* for one node */
-#define CEL_FOLD_BYTES_MAX 4096  /* of a value; a larger one is computed when needed */
+#define CEL_FOLD_FUEL_MAX 100000          /* units, for all nodes of an expression */
+#define CEL_FOLD_FUEL 20000               /* for one node */
+#define CEL_FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
+#define CEL_FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
 
 /* What node @number is, whose arguments are all constants: a value; an error; CEL_ABSENT: cannot
  * be said in advance. Takes from *@fuel what it used. */

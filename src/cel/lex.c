@@ -402,14 +402,15 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
 /* “abc”: what a word processor makes of quotes. Taken as text, with all that is in it; without
  * the closing one to the end of the line. */
 static bool lex_curly(CelLexer *lexer, CelToken *ret) {
-    Str rest = str_take(str_skip(lexer->source, lexer->at), line_end(lexer, lexer->at) - lexer->at);
+    Str rest = str_skip(lexer->source, lexer->at);
+    const char *closing;
     uint32_t c = 0;
     size_t end = 3;
-    const char *closing;
 
     (void)utf8_decode(rest, &c);
     if (c != 0x201c && c != 0x201d && c != 0x2018 && c != 0x2019)
         return false;
+    rest = str_take(rest, line_end(lexer, lexer->at) - lexer->at);
     closing = c >= 0x201c ? "\xe2\x80\x9d" : "\xe2\x80\x99";
     while (end + 3 <= rest.len && memcmp(rest.ptr + end, closing, 3) != 0)
         end++;

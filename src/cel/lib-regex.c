@@ -343,11 +343,7 @@ FUNCTION(replace) {
 FUNCTION(replace_count) {
     int64_t count = args[3].i;
 
-    if (count == 0)
-        return args[0];
-    if (count > INT32_MAX)
-        return cel_fail(run, "integer overflow");
-    return replace_up_to(run, args, prepared, count);
+    return count != 0 ? replace_up_to(run, args, prepared, count) : args[0];
 }
 
 /* A bad constant pattern is refused by prepare_pattern(); these are no literals (is_literal), whose

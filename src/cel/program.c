@@ -33,7 +33,7 @@ static const CelType *copy_type(const CelType *type, Arena *arena) {
 int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,
     Arena *arena, DiagList *diags, CelChecked **ret) {
     CelParseOptions parse = {.no_macros = options->no_macros};
-    CelTree *tree;
+    CelTree *tree = NULL;
     int r;
 
     r = cel_parse(file, source, &parse, arena, diags, &tree);
@@ -51,7 +51,7 @@ static int compile_code(const CelChecked *checked, const CelOptions *options, Ar
     Arena *arena, DiagList *diags, CelCode **ret) {
     CelGraph *graph = cel_graph_new(scratch, arena);
     CelEmitOptions emit = {.scratch = scratch};
-    uint32_t root;
+    uint32_t root = CEL_NO_NODE;
     int r;
 
     if (!graph)
@@ -69,8 +69,8 @@ int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *optio
     static const CelOptions plain = {0};
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
     CelProgram *program = ARENA_NEW(arena, CelProgram);
-    CelChecked *checked;
-    CelCode *code;
+    CelChecked *checked = NULL;
+    CelCode *code = NULL;
     int r;
 
     if (!scratch || !program)

@@ -260,7 +260,7 @@ static void test_exact(void **state) {
         {"[[null], [q]][0][0].isLessThan(q)", false, 1},
         {"(i > 1 ? null : q).isLessThan(q)", false, 1},
         {"[{'a': x}, {x: 'a'}][0]['a'].size()", false, 1},
-        {"dyn(maybe).value() + 1", false, 1},
+        {"dyn(maybe).value() + 1", false, 0},
         {"[dyn([1])].flatten()[0] + 1", false, 0},
         {"cel.bind(b, x, b + 1)", false, 0},
         {"maybe.optMap(m, m)['a'].orValue(1) + 1", true, 1},

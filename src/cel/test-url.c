@@ -110,11 +110,12 @@ static void test_faults(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(1 << 16);
         _cleanup_(buf_done) Buf out = BUF_INIT(4096);
+        Str text = str_of(cases[i][0], strlen(cases[i][0]));
         CelUrlFault fault;
 
-        assert_case(cases[i][0], !cel_url_check(str_from_c(cases[i][0]), &fault));
-        assert_case(cases[i][0], !cel_url_parse(str_from_c(cases[i][0]), arena, &fault));
-        cel_url_fault_print(str_from_c(cases[i][0]), &fault, &out);
+        assert_case(cases[i][0], !cel_url_check(text, &fault));
+        assert_case(cases[i][0], !cel_url_parse(text, arena, &fault));
+        cel_url_fault_print(text, &fault, &out);
         assert_text(cases[i][0], buf_str(&out), cases[i][1]);
     }
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static void print_help(FILE *out) {
 /* What every evaluation of this process shares. */
 typedef struct Scene {
     Arena *arena; /* the language's tables, and the data of a single evaluation */
+    Arena *made;  /* what an evaluation makes: its memory bound */
     CelEnv *env;
     Zones *zones;
     RegexPool *regexes;
@@ -88,18 +90,21 @@ typedef struct Scene {
 static void scene_done(Scene *scene) {
     regex_pool_free(scene->regexes);
     zones_free(scene->zones);
+    arena_free(scene->made);
     arena_free(scene->arena);
 }
 
 static int scene_init(Scene *scene) {
-    *scene = (Scene){.arena = arena_new(EVAL_BUDGET), .zones = zones_new()};
+    *scene = (Scene){.arena = arena_new(EVAL_BUDGET),
+        .made = arena_new(CEL_MEMORY_DEFAULT),
+        .zones = zones_new()};
     scene->env = scene->arena ? cel_env_new(scene->arena) : NULL;
     scene->regexes = regex_pool_new(PATTERNS_BUDGET);
-    return scene->env && scene->zones && scene->regexes ? 0 : -ENOMEM;
+    return scene->env && scene->made && scene->zones && scene->regexes ? 0 : -ENOMEM;
 }
 
-static CelRun scene_run(const Scene *scene, Arena *arena) {
-    CelRun run = CEL_RUN(arena);
+static CelRun scene_run(const Scene *scene) {
+    CelRun run = CEL_RUN(scene->made);
 
     run.zones = zones_finder(scene->zones);
     run.regexes = scene->regexes;
@@ -138,7 +143,7 @@ static int bind_option(Scene *scene, const char *option, Values *values) {
     char error[256];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return value_error("berth eval", "--var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
+        return value_error("eval", "var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
     (void)str_split(&text, '=', &name);
     json_reader_init(&reader, text);
     v = value_decode(&reader, scene->arena);
@@ -262,6 +267,10 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
     else
         cel_value_print(v, run, /* max= */ 0, &out);
     buf_append_char(&out, '\n');
+    if (buf_error(&out)) {
+        (void)fprintf(stderr, "berth eval: the value is too large to print: over 64 MiB\n");
+        return EXIT_FAILED;
+    }
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
@@ -300,7 +309,7 @@ static int dump(const Settings *settings, const Scene *scene, Str file, Str sour
 static int evaluate(const Settings *settings, const Scene *scene, Str file, Str source,
     const CelOptions *options, const CelValue *variables, DiagList *diags) {
     CelProgram *program = NULL;
-    CelRun run = scene_run(scene, scene->arena);
+    CelRun run = scene_run(scene);
     CelValue v;
     int r = cel_compile(scene->env, file, source, options, scene->arena, diags, &program);
 
@@ -324,7 +333,7 @@ static int evaluate(const Settings *settings, const Scene *scene, Str file, Str 
 static int explain(const Scene *scene, Str file, Str source, const CelOptions *options,
     const CelValue *variables, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    CelRun run = scene_run(scene, scene->arena);
+    CelRun run = scene_run(scene);
     CelValue v;
     int r = cel_explain(scene->env,
         file,
@@ -420,7 +429,7 @@ static int answer_record(
         .mixed_literals = true,
         .lazy_literals = true};
     DiagList diags = DIAG_LIST_IN(arena);
-    CelRun run = scene_run(scene, arena);
+    CelRun run = scene_run(scene);
     CelValue *variables = eval_record_variables(record, arena);
     CelProgram *program;
     int r =
@@ -441,60 +450,85 @@ static int answer_record(
     return 0;
 }
 
-/* Prints one line for one; true unless it was no record. */
-static bool eval_line(const Scene *scene, Str line, size_t number, Arena *arena, Buf *out) {
+/* Answers with an error, and with nothing that was answered before. */
+static void answer_error(Str id, const char *text, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
-    char error[EVAL_RECORD_ERROR_MAX];
-    EvalRecord record;
-    bool is_record = eval_record_decode(line, scene->env, arena, &record, error);
 
+    buf_reset(out);
     json_write_object(&writer);
     json_write_key(&writer, STR("id"));
-    json_write_string(&writer, record.id);
-    if (!is_record) {
-        _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
-
-        buf_printf(&text, "line %zu is no record: %s", number, error);
-        json_write_key(&writer, STR("error"));
-        json_write_string(&writer, buf_str(&text));
-    } else if (answer_record(scene, &record, arena, &writer) < 0) {
-        json_write_key(&writer, STR("error"));
-        json_write_string(&writer, STR("out of memory"));
-    }
+    json_write_string(&writer, id);
+    json_write_key(&writer, STR("error"));
+    json_write_string(&writer, str_from_c(text));
     json_write_end_object(&writer);
+}
+
+/* Prints one line for one; true unless it was no record. */
+static bool eval_line(const Scene *scene, const Buf *line, size_t number, Arena *arena, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    char error[EVAL_RECORD_ERROR_MAX] = "it is longer than 16 MiB", text[sizeof(error) + 64];
+    EvalRecord record = {0};
+    bool is_record = buf_error(line) == 0 &&
+                     eval_record_decode(str_trim(buf_str(line)), scene->env, arena, &record, error);
+
+    if (!is_record) {
+        (void)snprintf(text, sizeof(text), "line %zu is no record: %s", number, error);
+        answer_error(record.id, text, out);
+    } else {
+        json_write_object(&writer);
+        json_write_key(&writer, STR("id"));
+        json_write_string(&writer, record.id);
+        if (answer_record(scene, &record, arena, &writer) < 0)
+            answer_error(record.id, "out of memory", out);
+        else
+            json_write_end_object(&writer);
+        if (buf_error(out))
+            answer_error(record.id, "the value is too large to print: over 64 MiB", out);
+    }
     buf_append_char(out, '\n');
     return is_record;
 }
 
+/* What is longer than the buffer's ceiling is read as far as the line goes and dropped: then the
+ * buffer has failed. False: there is no more. */
+static bool read_line(FILE *in, Buf *line) {
+    int c;
+
+    buf_reset(line);
+    while ((c = getc_unlocked(in)) != EOF && c != '\n')
+        buf_append_char(line, (char)c);
+    return c != EOF || line->len > 0;
+}
+
+/* The number of lines that were no records, or a negative error. */
+static int eval_lines(FILE *in, const Scene *scene, Arena *arena) {
+    _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES), out = BUF_INIT(EVAL_TEXT_MAX);
+    int n_bad = 0;
+
+    for (size_t number = 1; read_line(in, &line); number++) {
+        if (str_trim(buf_str(&line)).len == 0)
+            continue;
+        buf_reset(&out);
+        n_bad += !eval_line(scene, &line, number, arena, &out) && n_bad < INT_MAX;
+        if (!terminal_print(stdout, buf_str(&out)))
+            return -EIO;
+        arena_reset(arena);
+        arena_reset(scene->made);
+    }
+    return ferror(in) ? -errno : n_bad;
+}
+
 static int eval_batch(const Settings *settings, const Scene *scene) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
-    _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    FILE *in =
-        settings->file && strcmp(settings->file, "-") != 0 ? fopen(settings->file, "r") : stdin;
-    size_t size = 0, number = 0, n_bad = 0;
-    char *line = NULL;
-    ssize_t n;
+    const char *name = settings->file ? settings->file : "-";
+    FILE *in = strcmp(name, "-") != 0 ? fopen(name, "r") : stdin;
+    int r = arena && in ? eval_lines(in, scene, arena) : -errno;
 
-    if (!in || !arena) {
-        (void)fprintf(stderr, "berth eval: %s: %s\n", settings->file, strerror(errno));
-        return EXIT_UNREACHABLE;
-    }
-    while ((n = getline(&line, &size, in)) > 0) {
-        Str text = str_trim(str_of(line, (size_t)n));
-
-        number++;
-        if (text.len == 0)
-            continue;
-        n_bad += !eval_line(scene, text, number, arena, &out);
-        if (!terminal_print(stdout, buf_str(&out)))
-            break;
-        buf_reset(&out);
-        arena_reset(arena);
-    }
-    free(line);
-    if (in != stdin)
+    if (r < 0)
+        (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));
+    if (in && in != stdin)
         (void)fclose(in);
-    return n_bad > 0 ? EXIT_FAILED : EXIT_FINE;
+    return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 /* --- the command ------------------------------------------------------------------------ */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "cel/number.h"
+#include "cel/timestamp.h"
 #include "cel/type.h"
 
 #define RECORD_BYTES_MAX ((size_t)16 * 1024 * 1024)
@@ -18,8 +20,7 @@
 typedef struct Typed {
     Str type, text, base64, seconds;
     int64_t nanos;
-    bool boolean;
-    CelValue parts; /* "value" when it was an array, as a list or a map */
+    CelValue parts; /* "value" when it was a bool, or an array: as a list or a map */
 } Typed;
 
 static CelValue decode_typed(JsonReader *reader, Arena *arena);
@@ -59,9 +60,12 @@ static CelValue decode_pairs(JsonReader *reader, Arena *arena) {
 }
 
 static void decode_parts(JsonReader *reader, Arena *arena, Typed *typed) {
-    if (json_peek(reader) == JSON_TRUE || json_peek(reader) == JSON_FALSE)
-        json_bool(reader, &typed->boolean);
-    else if (json_peek(reader) != JSON_ARRAY_BEGIN)
+    bool boolean = false;
+
+    if (json_peek(reader) == JSON_TRUE || json_peek(reader) == JSON_FALSE) {
+        json_bool(reader, &boolean);
+        typed->parts = cel_bool(boolean);
+    } else if (json_peek(reader) != JSON_ARRAY_BEGIN)
         json_string(reader, arena, &typed->text);
     else if (str_eq(typed->type, STR("map")))
         typed->parts = decode_pairs(reader, arena);
@@ -69,12 +73,26 @@ static void decode_parts(JsonReader *reader, Arena *arena, Typed *typed) {
         typed->parts = decode_items(reader, arena);
 }
 
-static double double_of(Str text) {
-    char copy[64] = "";
+/* Takes NaN, Infinity and -Infinity too. */
+static CelValue double_of(JsonReader *reader, Str text) {
+    double d = 0;
 
-    if (text.len < sizeof(copy) && text.len > 0)
-        memcpy(copy, text.ptr, text.len);
-    return strtod(copy, /* endptr= */ NULL); /* takes NaN, Infinity, -Infinity */
+    if (!cel_number_double(text, &d))
+        json_fail(reader, JSON_E_TYPE, "a double as text");
+    return cel_double(d);
+}
+
+static CelValue string_of(JsonReader *reader, Str text) {
+    if (!text.ptr)
+        json_fail(reader, JSON_E_TYPE, "a string as value");
+    return cel_string(text);
+}
+
+/* A value that was no text. */
+static CelValue parts_of(JsonReader *reader, CelValue parts, CelKind kind) {
+    if (parts.kind != kind)
+        json_fail(reader, JSON_E_TYPE, "a value of its type");
+    return parts;
 }
 
 static CelValue int_of(JsonReader *reader, Str text) {
@@ -88,28 +106,32 @@ static CelValue int_of(JsonReader *reader, Str text) {
 static CelValue uint_of(JsonReader *reader, Str text) {
     uint64_t u = 0;
 
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || __builtin_mul_overflow(u, 10u, &u) ||
-            __builtin_add_overflow(u, (uint64_t)(text.ptr[i] - '0'), &u))
-            json_fail(reader, JSON_E_RANGE, "a uint as text");
+    if (!cel_number_uint(text, &u))
+        json_fail(reader, JSON_E_RANGE, "a uint as text");
     return cel_uint(u);
 }
 
 static CelValue bytes_of(JsonReader *reader, Str base64, Arena *arena) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(RECORD_BYTES_MAX);
 
-    if (!base64_decode(base64, &bytes) || buf_error(&bytes) < 0)
+    if (!base64.ptr || !base64_decode(base64, &bytes) || buf_error(&bytes) < 0)
         json_fail(reader, JSON_E_TYPE, "base64");
     return cel_bytes(arena_copy(arena, buf_str(&bytes)));
 }
 
 static CelValue duration_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
-    int64_t ns;
+    int64_t ns = 0;
 
     if (__builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
         __builtin_add_overflow(ns, nanos, &ns))
         json_fail(reader, JSON_E_RANGE, "a duration that fits");
     return cel_duration(ns);
+}
+
+static CelValue timestamp_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
+    if (!cel_timestamp_is_valid(seconds) || nanos < 0 || nanos > 999999999)
+        json_fail(reader, JSON_E_RANGE, "a timestamp of the years 1 to 9999");
+    return cel_timestamp(seconds, (uint32_t)nanos);
 }
 
 /* A type by the name that type() prints. */
@@ -136,31 +158,30 @@ static CelValue type_of(JsonReader *reader, Str name) {
 }
 
 static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
-    CelValue seconds;
-
     if (str_eq(typed->type, STR("null")))
         return cel_null();
     if (str_eq(typed->type, STR("bool")))
-        return cel_bool(typed->boolean);
+        return parts_of(reader, typed->parts, CEL_BOOL);
     if (str_eq(typed->type, STR("int")))
         return int_of(reader, typed->text);
     if (str_eq(typed->type, STR("uint")))
         return uint_of(reader, typed->text);
     if (str_eq(typed->type, STR("double")))
-        return cel_double(double_of(typed->text));
+        return double_of(reader, typed->text);
     if (str_eq(typed->type, STR("string")))
-        return cel_string(typed->text);
+        return string_of(reader, typed->text);
     if (str_eq(typed->type, STR("bytes")))
         return bytes_of(reader, typed->base64, arena);
     if (str_eq(typed->type, STR("type")))
         return type_of(reader, typed->text);
-    if (str_eq(typed->type, STR("list")) || str_eq(typed->type, STR("map")))
-        return typed->parts;
-    seconds = int_of(reader, typed->seconds);
+    if (str_eq(typed->type, STR("list")))
+        return parts_of(reader, typed->parts, CEL_LIST);
+    if (str_eq(typed->type, STR("map")))
+        return parts_of(reader, typed->parts, CEL_MAP);
     if (str_eq(typed->type, STR("duration")))
-        return duration_of(reader, seconds.i, typed->nanos);
+        return duration_of(reader, int_of(reader, typed->seconds).i, typed->nanos);
     if (str_eq(typed->type, STR("timestamp")))
-        return cel_timestamp(seconds.i, (uint32_t)typed->nanos);
+        return timestamp_of(reader, int_of(reader, typed->seconds).i, typed->nanos);
     json_fail(reader, JSON_E_TYPE, "a type of the vectors");
     return cel_absent();
 }
@@ -414,7 +435,7 @@ static void write_time(JsonWriter *writer, int64_t seconds, int64_t nanos) {
 static void write_list(const CelList *list, CelRun *run, JsonWriter *writer) {
     json_write_key(writer, STR("value"));
     json_write_array(writer);
-    for (uint32_t i = 0; i < list->n; i++)
+    for (uint32_t i = 0; i < list->n && !buf_error(writer->out); i++)
         eval_value_write(cel_list_at(list, i, run), run, writer);
     json_write_end_array(writer);
 }
@@ -422,7 +443,7 @@ static void write_list(const CelList *list, CelRun *run, JsonWriter *writer) {
 static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
     json_write_key(writer, STR("value"));
     json_write_array(writer);
-    for (uint32_t i = 0; i < map->n; i++) {
+    for (uint32_t i = 0; i < map->n && !buf_error(writer->out); i++) {
         CelEntry entry = cel_map_at(map, i, run);
 
         json_write_array(writer);
@@ -458,7 +479,8 @@ static Str name_of(CelValue v) {
     }
 }
 
-/* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. */
+/* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. Parts can be shared, so that a small
+ * value is a huge text: the buffer's ceiling ends it. */
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     json_write_object(writer);
     write_member(writer, STR("type"), name_of(v));

@@ -3,9 +3,9 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "base/quantity.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "base/quantity.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
 

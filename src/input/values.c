@@ -54,11 +54,12 @@ static CelValue decode_map(JsonReader *reader, Arena *arena) {
     run.fuel = INT64_MAX; /* bounded by the text already */
     json_object(reader);
     while (json_key(reader, &key)) {
-        Str name = reader->escaped ? json_unescape(key, arena) : key;
+        bool is_escaped = reader->escaped;
+        Str name = is_escaped ? json_unescape(key, arena) : key;
         CelValue value = value_decode(reader, arena);
         CelEntry *entry = VEC_PUSH(&entries, arena);
 
-        if (!entry || (reader->escaped && !name.ptr))
+        if (!entry || (is_escaped && !name.ptr))
             json_fail(reader, JSON_E_MEMORY, "the data is too large");
         else
             *entry = (CelEntry){.key = cel_string(name), .value = value};

@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "base/quantity.h"
+#include "base/str.h"
 #include "model/resources.h"
 #include "json/read.h"
 

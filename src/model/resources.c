@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/num.h"
-#include "model/amounts.h"
 #include "base/quantity.h"
+#include "model/amounts.h"
 
 void resources_decode(JsonReader *reader, Arena *arena, Resources *ret) {
     Amounts amounts;
