@@ -235,3 +235,16 @@ def test_batch_answers_with_an_error_instead_of_half_a_value(berth_eval):
 
 def test_batch_of_a_folder(berth_eval, tmp_path):
     assert berth_eval("--batch", str(tmp_path)).returncode == UNREACHABLE
+
+
+def test_cost_limit(berth_eval):
+    expression = "x.all(a, x.all(b, a != b))"
+    result = berth_eval("--var", "x=[1,2]", "--max-cost", "1000", expression)
+    assert result.returncode == FAILED and result.stdout == ""
+    assert "cost" in result.stderr and "1000" in result.stderr.replace(",", "")
+    assert berth_eval("--var", "x=[1,2]", "--max-cost", "1000", "x.size() == 2").stdout == "true\n"
+    assert berth_eval("--max-cost", "none", "1").returncode == USAGE
+
+
+def test_an_expression_that_begins_with_a_dash(berth_eval):
+    assert berth_eval("--", "-1 + 2").stdout == "1\n"

@@ -8,9 +8,9 @@
  * kept (RECALL, KEEP). An instruction is eight bytes; where it came from in the source is
  * kept beside, not in it.
  *
- * Errors are not passed from instruction to instruction: a table says, for every range of
- * instructions, which && or ||, all() or exists() waits for an error of it and how high the
- * stack is there. So what does not fail pays nothing.
+ * Errors are not passed from instruction to instruction: a table says, for every instruction,
+ * which && or ||, all() or exists() waits for an error of it and how high the stack is
+ * there. So what does not fail pays nothing.
  */
 
 #include <stdbool.h>
@@ -59,13 +59,16 @@ typedef struct CelLoopCode {
     uint32_t cost; /* fuel for one turn: its instructions */
 } CelLoopCode;
 
-/* An error of [from, to) goes on at @target, on top of @height values, inside of @n_loops loops;
- * both are counted from the entry of the part. Inner ones stand before outer ones. */
+/* An error of an instruction in [from, target) that has no handler further in goes on at
+ * @target, on top of @height values, inside of @n_loops loops; both are counted from the entry of
+ * the part. */
 typedef struct CelHandler {
-    uint32_t from, to, target;
+    uint32_t from, target;
     uint32_t height, n_loops;
     uint32_t owner;
 } CelHandler;
+
+#define CEL_NO_HANDLER UINT32_MAX
 
 /* For tracing: which node an instruction works for, and the place that asked for it. */
 typedef struct CelOwner {
@@ -85,7 +88,8 @@ typedef struct CelCode {
     uint32_t n_instructions, entry;
     uint32_t height_max; /* values on the stack */
     uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names;
-    const uint32_t *positions; /* offset in the source, one an instruction */
+    const uint32_t *positions;  /* offset in the source, one an instruction */
+    const uint32_t *handler_of; /* who waits for its error, one an instruction */
     const CelValue *constants;
     const CelCallee *callees;
     const CelShared *shared;

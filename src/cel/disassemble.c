@@ -136,13 +136,12 @@ static void print_handlers(const CelCode *code, Buf *out) {
     for (uint32_t i = 0; i < code->n_handlers; i++) {
         const CelHandler *handler = &code->handlers[i];
 
-        if (handler->from < handler->to)
-            buf_printf(out,
-                "%5u to %-5u -> %-5u on top of %u\n",
-                handler->from,
-                handler->to - 1,
-                handler->target,
-                handler->height);
+        buf_printf(out,
+            "%5u to %-5u -> %-5u on top of %u\n",
+            handler->from,
+            handler->target - 1,
+            handler->target,
+            handler->height);
     }
 }
 

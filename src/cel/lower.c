@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "cel/fold.h"
+#include "cel/limits.h"
 #include "cel/lower.h"
 
 /* --- names and parts ------------------------------------------------------------------- */
@@ -89,6 +90,25 @@ static const uint16_t loop_ops[CEL_N_NODES] = {
     [CEL_NODE_TRANSFORM_ENTRY] = OP_TRANSFORM_ENTRY,
 };
 
+_Static_assert(CEL_LOOPS_MAX <= 8, "CelGraphNode.levels has a bit for each");
+
+/* The level of the innermost loop around. What is deeper than there are levels is refused, and
+ * then it does not matter. */
+static uint32_t innermost_level(const CelLower *l) {
+    return (l->level < CEL_LOOPS_MAX ? l->level : CEL_LOOPS_MAX) - 1;
+}
+
+static void enter_loop(CelLower *l, uint32_t macro) {
+    const CelPart part = {.i = macro, .node = &l->tree->nodes[macro]};
+
+    if (l->level++ == CEL_LOOPS_MAX)
+        cel_lower_refuse(l,
+            &part,
+            arena_printf(
+                cel_graph_arena(l->graph), "more than %d loops inside each other", CEL_LOOPS_MAX),
+            STR("give the result of an inner one a name with cel.bind(), outside of the others"));
+}
+
 /* A loop's variable is a LOCAL; that of cel.bind is the value itself, and that of optMap what
  * the optional holds. */
 static uint32_t lower_binder(CelLower *l, const CelPart *part) {
@@ -102,18 +122,19 @@ static uint32_t lower_binder(CelLower *l, const CelPart *part) {
         return value;
     if (nodes[parent].kind == CEL_NODE_OPT_MAP || nodes[parent].kind == CEL_NODE_OPT_FLAT_MAP)
         return cel_lower_unary(l, part, OP_OPT_GET, value, cel_lower_type(l, part->i));
-    l->level += !is_second;
+    if (!is_second)
+        enter_loop(l, parent);
     node.n_args = 0;
-    node.immediate = 2 * (l->level - 1) + is_second;
+    node.immediate = 2 * innermost_level(l) + is_second;
     return cel_graph_add(l->graph, &node);
 }
 
 static uint32_t lower_loop(CelLower *l, const CelPart *part) {
     CelGraphNode node = cel_lower_blank(l, part, loop_ops[part->node->kind]);
 
-    l->level--;
-    node.immediate = l->level | (part->node->n_binders == 2 ? CEL_LOOP_PAIRS : 0) |
+    node.immediate = innermost_level(l) | (part->node->n_binders == 2 ? CEL_LOOP_PAIRS : 0) |
                      (part->node->has_predicate ? CEL_LOOP_PREDICATE : 0);
+    l->level--;
     return cel_graph_add(l->graph, &node);
 }
 

@@ -99,11 +99,9 @@ static CelValue no_overload(const Machine *m, const CelInstruction *at) {
 }
 
 static const CelHandler *find_handler(const CelCode *code, uint32_t pc) {
-    for (uint32_t i = 0; i < code->n_handlers; i++) {
-        if (pc >= code->handlers[i].from && pc < code->handlers[i].to)
-            return &code->handlers[i];
-    }
-    return NULL;
+    uint32_t handler = code->handler_of[pc];
+
+    return handler != CEL_NO_HANDLER ? &code->handlers[handler] : NULL;
 }
 
 /* Everything that has no value now because of @error, up to the one that absorbs it. */
@@ -669,8 +667,7 @@ absorb:
         GO;
     }
     ON(RETURN) {
-        /* A comparison that ran dry said false and let the run go on. */
-        return LIKELY(!run->limit) ? TOP : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+        return TOP;
     }
 #ifndef LABEL_VALUE
 default:
@@ -719,6 +716,7 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
     alignas(max_align_t) UNINITIALISED unsigned char small[ROOM_ON_STACK];
     Machine m = {.code = code, .run = run, .turn = TURN_ALWAYS};
     void *room = small;
+    CelValue v;
 
     if (!cel_charge(run, code->n_instructions))
         return cel_exhausted(run);
@@ -726,5 +724,8 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
         room = cel_alloc(run, room_needed(code));
     if (!room)
         return cel_no_memory(run);
-    return execute(&m, divide_room(&m, room), variables);
+    v = execute(&m, divide_room(&m, room), variables);
+    /* A comparison that ran dry said false and let the run go on: whatever came of it, a value or
+     * an error, is not the answer. */
+    return LIKELY(!run->limit) ? v : (CelValue){.kind = CEL_ERROR, .error = run->limit};
 }

@@ -24,9 +24,19 @@ static uint8_t levels_around(const CelGraphNode *node, uint32_t i) {
     return node->levels;
 }
 
-/* From the root down: numbers only fall, so whoever uses a node was seen before it. An
- * argument that does not read all the loops its user reads counts twice: it stays the same
- * for several turns. */
+/* Whether the value of an argument of @node from @i on, which reads @levels, holds for several
+ * turns of a loop around it. */
+static bool is_steady(const CelGraphNode *node, uint32_t i, uint8_t levels) {
+    return (levels_around(node, i) & ~levels) != 0;
+}
+
+/* OPT_ELEMENT may be no value, which cannot be remembered: every place that needs it has its
+ * own, so what it is made of is needed as often. */
+static bool is_repeated(const CelGraphNode *node, uint32_t uses) {
+    return node->op == OP_OPT_ELEMENT && uses > 1;
+}
+
+/* From the root down: numbers only fall, so whoever uses a node was seen before it. */
 static void count_uses(const CelGraph *graph, uint32_t root, bool keep_turns, uint32_t *uses) {
     uses[root] = 1;
     for (uint32_t i = root + 1; i-- > 0;) {
@@ -34,14 +44,14 @@ static void count_uses(const CelGraph *graph, uint32_t root, bool keep_turns, ui
 
         for (uint32_t k = 0; uses[i] > 0 && k < node->n_args; k++) {
             uint8_t levels = cel_graph_node(graph, node->args[k])->levels;
-            bool is_steady = (levels_around(node, k) & ~levels) != 0 && !keep_turns;
+            bool is_often =
+                is_repeated(node, uses[i]) || (is_steady(node, k, levels) && !keep_turns);
 
-            uses[node->args[k]] += is_steady ? 2 : 1;
+            uses[node->args[k]] += is_often ? 2 : 1;
         }
     }
 }
 
-/* OPT_ELEMENT may be no value, which cannot be remembered. */
 static bool is_shared(const CelGraph *graph, uint32_t number, const uint32_t *uses) {
     const CelGraphNode *node = cel_graph_node(graph, number);
 

@@ -8,9 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -20,20 +18,16 @@
 #include "cel/parse.h"
 #include "cel/program.h"
 #include "cli/commands.h"
+#include "cli/eval-batch.h"
+#include "cli/eval-data.h"
 #include "cli/eval-functions.h"
-#include "cli/eval-record.h"
+#include "cli/eval-scene.h"
+#include "cli/eval-value.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "input/file.h"
-#include "input/values.h"
-#include "input/zones.h"
-#include "regex/regex.h"
-#include "yaml/document.h"
 
-#define EVAL_BUDGET ((size_t)256 * 1024 * 1024)
-#define EVAL_TEXT_MAX ((size_t)64 * 1024 * 1024)
 #define VARIABLES_MAX 64u
-#define LINE_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
 typedef enum Dump {
     DUMP_NOTHING,
@@ -49,6 +43,7 @@ typedef struct Settings {
     const char *variables[VARIABLES_MAX]; /* NAME=JSON */
     size_t n_variables;
     bool batch, plain, explain, json, cost, functions;
+    uint64_t cost_limit; /* 0: none */
     Dump dump;
 } Settings;
 
@@ -58,7 +53,7 @@ static void print_help(FILE *out) {
         "       %s eval --batch [FILE]\n"
         "\n"
         "Evaluates a CEL expression, as Kubernetes' admission policies write them, and\n"
-        "prints its value.\n"
+        "prints its value. Write -- before one that begins with a dash.\n"
         "\n"
         "  --file FILE           the expression is in this file; \"-\" is standard input\n"
         "  --data FILE           JSON or YAML; each key of the object is a variable\n"
@@ -67,6 +62,7 @@ static void print_help(FILE *out) {
         "                        (patterns, timestamps) fail when they are reached\n"
         "  --explain             the value of every part\n"
         "  --cost                what it could cost at most, before its value\n"
+        "  --max-cost N          refuse it when that is over N\n"
         "  --dump tree|graph|code  what it is compiled to, instead of its value\n"
         "  -o text|json          how to print the value                       [text]\n"
         "  --functions           every function there is, with its types\n"
@@ -74,163 +70,6 @@ static void print_help(FILE *out) {
         "                        vectors, from FILE or standard input; one line each\n",
         program_name,
         program_name);
-}
-
-/* What every evaluation of this process shares. */
-typedef struct Scene {
-    Arena *arena; /* the language's tables, and the data of a single evaluation */
-    Arena *made;  /* what an evaluation makes: its memory bound */
-    CelEnv *env;
-    Zones *zones;
-    RegexPool *regexes;
-} Scene;
-
-#define PATTERNS_BUDGET ((size_t)8 * 1024 * 1024)
-
-static void scene_done(Scene *scene) {
-    regex_pool_free(scene->regexes);
-    zones_free(scene->zones);
-    arena_free(scene->made);
-    arena_free(scene->arena);
-}
-
-static int scene_init(Scene *scene) {
-    *scene = (Scene){.arena = arena_new(EVAL_BUDGET),
-        .made = arena_new(CEL_MEMORY_DEFAULT),
-        .zones = zones_new()};
-    scene->env = scene->arena ? cel_env_new(scene->arena) : NULL;
-    scene->regexes = regex_pool_new(PATTERNS_BUDGET);
-    return scene->env && scene->made && scene->zones && scene->regexes ? 0 : -ENOMEM;
-}
-
-static CelRun scene_run(const Scene *scene) {
-    CelRun run = CEL_RUN(scene->made);
-
-    run.zones = zones_finder(scene->zones);
-    run.regexes = scene->regexes;
-    return run;
-}
-
-static int out_of_memory(void) {
-    (void)fprintf(stderr, "berth eval: out of memory\n");
-    return EXIT_UNREACHABLE;
-}
-
-/* --- data ------------------------------------------------------------------------- */
-
-/* The variables of a single evaluation, in the order of their slots. */
-typedef VEC(CelValue) Values;
-
-static int bind(Scene *scene, Values *values, Str name, CelValue v) {
-    uint32_t slot;
-    CelValue *place;
-
-    if (cel_env_add_variable(scene->env, name, &cel_dyn_type, 0, 0, &slot) < 0)
-        return -ENOMEM;
-    while (values->n <= slot) {
-        place = VEC_PUSH(values, scene->arena);
-        if (!place)
-            return -ENOMEM;
-    }
-    values->items[slot] = v;
-    return 0;
-}
-
-static int bind_option(Scene *scene, const char *option, Values *values) {
-    Str text = str_from_c(option), name;
-    JsonReader reader;
-    CelValue v;
-    char error[256];
-
-    if (!strchr(option, '=') || option[0] == '=')
-        return value_error("eval", "var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
-    (void)str_split(&text, '=', &name);
-    json_reader_init(&reader, text);
-    v = value_decode(&reader, scene->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
-        (void)fprintf(stderr,
-            "berth eval: --var %s: not JSON: %s\n"
-            "A text needs its quotes: --var '%.*s=\"…\"'\n",
-            option,
-            error,
-            STR_FMT(name));
-        return EXIT_USAGE;
-    }
-    return bind(scene, values, name, v) < 0 ? out_of_memory() : 0;
-}
-
-/* YAML becomes JSON first: one reader knows data. */
-static int data_as_json(Scene *scene, const char *path, Str text, Buf *json) {
-    DiagList diags = DIAG_LIST_IN(scene->arena);
-    YamlStream stream;
-    int r = yaml_parse(str_from_c(path), text, scene->arena, &diags, &stream);
-
-    if (r == 0 && stream.n_documents == 1) {
-        yaml_to_json(stream.documents[0], json);
-        return 0;
-    }
-    if (r == 0)
-        (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
-    else {
-        _cleanup_(buf_done) Buf problems = BUF_INIT(EVAL_TEXT_MAX);
-
-        diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-        (void)terminal_print(stderr, buf_str(&problems));
-    }
-    return EXIT_FAILED;
-}
-
-static int bind_members(Scene *scene, const char *path, Str json, Values *values) {
-    JsonReader reader;
-    CelValue data;
-    char error[256];
-
-    json_reader_init(&reader, json);
-    data = value_decode(&reader, scene->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK) {
-        json_describe(&reader, error, sizeof(error));
-        (void)fprintf(stderr, "berth eval: %s: %s\n", path, error);
-        return EXIT_FAILED;
-    }
-    if (data.kind != CEL_MAP) {
-        (void)fprintf(
-            stderr, "berth eval: %s: an object is wanted, its keys are variables\n", path);
-        return EXIT_FAILED;
-    }
-    for (uint32_t i = 0; i < data.map->n; i++)
-        if (bind(scene, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) < 0)
-            return out_of_memory();
-    return 0;
-}
-
-static bool looks_like_json(Str text) {
-    Str trimmed = str_trim(text);
-
-    return trimmed.len > 0 && trimmed.ptr[0] == '{';
-}
-
-static int bind_data(Scene *scene, const char *path, Values *values) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
-    char error[FILE_ERROR_MAX];
-    Str text;
-    int r = file_read(path, &file, error);
-
-    if (r < 0) {
-        terminal_complain("berth eval", error);
-        return EXIT_UNREACHABLE;
-    }
-    text = buf_str(&file);
-    if (!looks_like_json(text)) {
-        r = data_as_json(scene, path, text, &json);
-        if (r != 0)
-            return r;
-        text = buf_str(&json);
-    }
-    text = arena_copy(scene->arena, text); /* values point into it */
-    return text.ptr ? bind_members(scene, path, text, values) : out_of_memory();
 }
 
 /* --- one expression ----------------------------------------------------------------- */
@@ -275,7 +114,7 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
 }
 
 /* Stops after the step that was asked for. */
-static int dump(const Settings *settings, const Scene *scene, Str file, Str source,
+static int dump(const Settings *settings, const EvalScene *scene, Str file, Str source,
     const CelOptions *options, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     CelParseOptions parse = {.no_macros = options->no_macros};
@@ -293,7 +132,7 @@ static int dump(const Settings *settings, const Scene *scene, Str file, Str sour
     if (r == 0 && settings->dump == DUMP_CODE)
         r = cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code);
     if (r < 0)
-        return out_of_memory();
+        return eval_out_of_memory();
     print_diags(diags);
     if (r > 0)
         return EXIT_FAILED;
@@ -306,16 +145,16 @@ static int dump(const Settings *settings, const Scene *scene, Str file, Str sour
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int evaluate(const Settings *settings, const Scene *scene, Str file, Str source,
+static int evaluate(const Settings *settings, const EvalScene *scene, Str file, Str source,
     const CelOptions *options, const CelValue *variables, DiagList *diags) {
     CelProgram *program = NULL;
-    CelRun run = scene_run(scene);
+    CelRun run = eval_scene_run(scene);
     CelValue v;
     int r = cel_compile(scene->env, file, source, options, scene->arena, diags, &program);
 
     print_diags(diags);
     if (r < 0)
-        return out_of_memory();
+        return eval_out_of_memory();
     if (r > 0)
         return EXIT_FAILED;
     if (settings->cost)
@@ -330,10 +169,10 @@ static int evaluate(const Settings *settings, const Scene *scene, Str file, Str 
     return print_value(settings, v, &run);
 }
 
-static int explain(const Scene *scene, Str file, Str source, const CelOptions *options,
+static int explain(const EvalScene *scene, Str file, Str source, const CelOptions *options,
     const CelValue *variables, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    CelRun run = scene_run(scene);
+    CelRun run = eval_scene_run(scene);
     CelValue v;
     int r = cel_explain(scene->env,
         file,
@@ -348,7 +187,7 @@ static int explain(const Scene *scene, Str file, Str source, const CelOptions *o
 
     print_diags(diags);
     if (r < 0)
-        return out_of_memory();
+        return eval_out_of_memory();
     if (r > 0)
         return EXIT_FAILED;
     if (!terminal_print(stdout, buf_str(&out)))
@@ -358,7 +197,7 @@ static int explain(const Scene *scene, Str file, Str source, const CelOptions *o
     return v.kind == CEL_ERROR ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int read_expression(const Settings *settings, Scene *scene, Str *ret) {
+static int read_expression(const Settings *settings, EvalScene *scene, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
     char error[FILE_ERROR_MAX];
 
@@ -371,21 +210,23 @@ static int read_expression(const Settings *settings, Scene *scene, Str *ret) {
         return EXIT_UNREACHABLE;
     }
     *ret = arena_copy(scene->arena, buf_str(&text));
-    return ret->ptr ? 0 : out_of_memory();
+    return ret->ptr ? 0 : eval_out_of_memory();
 }
 
-static int eval_one(const Settings *settings, Scene *scene) {
-    CelOptions options = {.mixed_literals = settings->plain, .lazy_literals = settings->plain};
+static int eval_one(const Settings *settings, EvalScene *scene) {
+    CelOptions options = {.mixed_literals = settings->plain,
+        .lazy_literals = settings->plain,
+        .cost_limit = settings->cost_limit};
     DiagList diags = DIAG_LIST_IN(scene->arena);
     Str file = settings->file ? str_from_c(settings->file) : STR("expression");
-    Values values = {0};
+    EvalValues values = {0};
     Str source;
     int r = read_expression(settings, scene, &source);
 
     if (r == 0 && settings->data)
-        r = bind_data(scene, settings->data, &values);
+        r = eval_bind_file(scene, settings->data, &values);
     for (size_t i = 0; r == 0 && i < settings->n_variables; i++)
-        r = bind_option(scene, settings->variables[i], &values);
+        r = eval_bind_option(scene, settings->variables[i], &values);
     if (r != 0)
         return r;
     if (settings->dump != DUMP_NOTHING)
@@ -393,142 +234,6 @@ static int eval_one(const Settings *settings, Scene *scene) {
     if (settings->explain)
         return explain(scene, file, source, &options, values.items, &diags);
     return evaluate(settings, scene, file, source, &options, values.items, &diags);
-}
-
-/* --- batch ---------------------------------------------------------------------------- */
-
-/* The first error of a compilation in one line. */
-static void write_refusal(const DiagList *diags, JsonWriter *writer) {
-    json_write_key(writer, STR("error"));
-    json_write_string(
-        writer, diags->diags.n > 0 ? diags->diags.items[0].text : STR("cannot be compiled"));
-}
-
-static void write_result(CelValue v, CelRun *run, JsonWriter *writer) {
-    if (v.kind == CEL_ERROR) {
-        json_write_key(writer, STR("error"));
-        json_write_string(writer, v.error->text);
-    } else {
-        json_write_key(writer, STR("value"));
-        eval_value_write(v, run, writer);
-    }
-}
-
-static void write_type(const CelType *type, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
-
-    cel_type_print(type, /* is_wire= */ true, &text);
-    json_write_key(writer, STR("deduced_type"));
-    json_write_string(writer, buf_str(&text));
-}
-
-static int answer_record(
-    const Scene *scene, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
-    CelOptions options = {.no_macros = record->no_macros,
-        .no_check = record->no_check,
-        .mixed_literals = true,
-        .lazy_literals = true};
-    DiagList diags = DIAG_LIST_IN(arena);
-    CelRun run = scene_run(scene);
-    CelValue *variables = eval_record_variables(record, arena);
-    CelProgram *program;
-    int r =
-        variables
-            ? cel_compile(record->env, record->id, record->expr, &options, arena, &diags, &program)
-            : -ENOMEM;
-
-    if (r < 0)
-        return r;
-    if (r > 0) {
-        write_refusal(&diags, writer);
-        return 0;
-    }
-    if (!record->check_only)
-        write_result(cel_run(program->code, &run, variables), &run, writer);
-    if (!record->no_check)
-        write_type(program->type, writer);
-    return 0;
-}
-
-/* Answers with an error, and with nothing that was answered before. */
-static void answer_error(Str id, const char *text, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-
-    buf_reset(out);
-    json_write_object(&writer);
-    json_write_key(&writer, STR("id"));
-    json_write_string(&writer, id);
-    json_write_key(&writer, STR("error"));
-    json_write_string(&writer, str_from_c(text));
-    json_write_end_object(&writer);
-}
-
-/* Prints one line for one; true unless it was no record. */
-static bool eval_line(const Scene *scene, const Buf *line, size_t number, Arena *arena, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-    char error[EVAL_RECORD_ERROR_MAX] = "it is longer than 16 MiB", text[sizeof(error) + 64];
-    EvalRecord record = {0};
-    bool is_record = buf_error(line) == 0 &&
-                     eval_record_decode(str_trim(buf_str(line)), scene->env, arena, &record, error);
-
-    if (!is_record) {
-        (void)snprintf(text, sizeof(text), "line %zu is no record: %s", number, error);
-        answer_error(record.id, text, out);
-    } else {
-        json_write_object(&writer);
-        json_write_key(&writer, STR("id"));
-        json_write_string(&writer, record.id);
-        if (answer_record(scene, &record, arena, &writer) < 0)
-            answer_error(record.id, "out of memory", out);
-        else
-            json_write_end_object(&writer);
-        if (buf_error(out))
-            answer_error(record.id, "the value is too large to print: over 64 MiB", out);
-    }
-    buf_append_char(out, '\n');
-    return is_record;
-}
-
-/* What is longer than the buffer's ceiling is read as far as the line goes and dropped: then the
- * buffer has failed. False: there is no more. */
-static bool read_line(FILE *in, Buf *line) {
-    int c;
-
-    buf_reset(line);
-    while ((c = getc_unlocked(in)) != EOF && c != '\n')
-        buf_append_char(line, (char)c);
-    return c != EOF || line->len > 0;
-}
-
-/* The number of lines that were no records, or a negative error. */
-static int eval_lines(FILE *in, const Scene *scene, Arena *arena) {
-    _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES), out = BUF_INIT(EVAL_TEXT_MAX);
-    int n_bad = 0;
-
-    for (size_t number = 1; read_line(in, &line); number++) {
-        if (str_trim(buf_str(&line)).len == 0)
-            continue;
-        buf_reset(&out);
-        n_bad += !eval_line(scene, &line, number, arena, &out) && n_bad < INT_MAX;
-        if (!terminal_print(stdout, buf_str(&out)))
-            return -EIO;
-        arena_reset(arena);
-        arena_reset(scene->made);
-    }
-    return ferror(in) ? -errno : n_bad;
-}
-
-static int eval_batch(const Settings *settings, const Scene *scene) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
-    const char *name = settings->file ? settings->file : "-";
-    FILE *in = strcmp(name, "-") != 0 ? fopen(name, "r") : stdin;
-    int r = arena && in ? eval_lines(in, scene, arena) : -errno;
-
-    if (r < 0)
-        (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));
-    if (in && in != stdin)
-        (void)fclose(in);
-    return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 /* --- the command ------------------------------------------------------------------------ */
@@ -550,6 +255,14 @@ static int set_dump(Settings *settings, const char *what) {
     return usage_error("--dump takes tree, graph or code");
 }
 
+static int set_cost_limit(Settings *settings, const char *text) {
+    int64_t limit = 0;
+    int r = value_number("eval", "max-cost", text, 1, INT64_MAX, &limit);
+
+    settings->cost_limit = (uint64_t)limit;
+    return r;
+}
+
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 'b':
@@ -564,6 +277,8 @@ static int set_option(Settings *settings, int option) {
     case 'c':
         settings->cost = true;
         return 0;
+    case 'C':
+        return set_cost_limit(settings, optarg);
     case 'd':
         settings->data = optarg;
         return 0;
@@ -599,11 +314,11 @@ static int list_functions(void) {
 }
 
 static int run_command(const Settings *settings) {
-    _cleanup_(scene_done) Scene scene;
+    _cleanup_(eval_scene_done) EvalScene scene;
 
-    if (scene_init(&scene) < 0)
-        return out_of_memory();
-    return settings->batch ? eval_batch(settings, &scene) : eval_one(settings, &scene);
+    if (eval_scene_init(&scene) < 0)
+        return eval_out_of_memory();
+    return settings->batch ? eval_batch(settings->file, &scene) : eval_one(settings, &scene);
 }
 
 /* EXPRESSION, or with --batch the FILE. */
@@ -623,6 +338,7 @@ int cmd_eval(int argc, char *argv[]) {
         {"plain", no_argument, NULL, 'p'},
         {"explain", no_argument, NULL, 'e'},
         {"cost", no_argument, NULL, 'c'},
+        {"max-cost", required_argument, NULL, 'C'},
         {"functions", no_argument, NULL, 'F'},
         {"data", required_argument, NULL, 'd'},
         {"file", required_argument, NULL, 'f'},

@@ -6,8 +6,7 @@
  *     {"id": "a/b/c", "expr": "x + 1", "type_env": [{"name": "x", "kind": "var", "type": "int"}],
  *      "bindings": {"x": {"type": "int", "value": "1"}}}
  *
- * Values are typed: ints, uints and doubles are strings (no reader loses 2^63-1, NaN or
- * -0.0), bytes base64, maps arrays of pairs, times seconds and nanoseconds.
+ * Values are typed (eval-value.h).
  */
 
 #include <stdbool.h>
@@ -21,8 +20,6 @@
 #include "cel/env.h"
 #include "cel/run.h"
 #include "cel/value.h"
-#include "json/read.h"
-#include "json/write.h"
 
 typedef struct EvalBinding {
     Str name;
@@ -47,8 +44,3 @@ bool eval_record_decode(Str line, const CelEnv *parent, Arena *arena, EvalRecord
 
 /* The values of the record's variables by slot, CEL_ABSENT for the others. NULL: no memory. */
 CelValue *eval_record_variables(const EvalRecord *record, Arena *arena) MUST_CHECK;
-
-/* A value as the vectors spell it. Kinds they have no spelling for: optionals as {"type":
- * "optional", "value": …} (no value: none), the others as {"type": "opaque", "name": "net.IP",
- * "value": TEXT}. */
-void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer);

@@ -1,0 +1,78 @@
+#pragma once
+
+/*
+ * Assemble: instructions and their tables while they grow. What emit.c writes with; code.h is
+ * the contract of what comes out.
+ *
+ * It keeps count of the height of the stack and of the loops that are open, and knows which
+ * handler waits for an error of the instruction that comes next.
+ */
+
+#include "base/vec.h"
+#include "cel/code.h"
+
+typedef struct CelAssembler {
+    Arena *arena;                  /* for the code */
+    Arena *scratch;                /* for the tables on the way */
+    bool is_tracing, is_borrowing; /* constants are not copied */
+    uint32_t height;               /* values on the stack now */
+    uint32_t height_max;
+    uint32_t n_loops; /* open now, in this part */
+    uint32_t handler; /* the innermost that is open, or CEL_NO_HANDLER */
+    VEC(CelInstruction) instructions;
+    VEC(uint32_t) positions;
+    VEC(uint32_t) handler_of;
+    VEC(uint32_t) owner_of;
+    VEC(CelOwner) owners;
+    VEC(CelValue) constants;
+    VEC(CelCallee) callees;
+    VEC(CelShared) shared;
+    VEC(CelLoopCode) loops;
+    VEC(CelHandler) handlers;
+    VEC(CelSlotName) names;
+    bool is_full; /* out of memory: nothing that was written counts */
+} CelAssembler;
+
+/* Adds to one of the tables above; the number it got. */
+#define CEL_APPEND(as, table, ...)                                                                 \
+    ({                                                                                             \
+        __typeof__((as)->table.items) _item = VEC_PUSH(&(as)->table, (as)->scratch);               \
+        if (_item)                                                                                 \
+            *_item = (__VA_ARGS__);                                                                \
+        else                                                                                       \
+            (as)->is_full = true;                                                                  \
+        (uint32_t)((as)->table.n - (_item ? 1 : 0));                                               \
+    })
+
+/* The number of the next instruction. */
+static inline uint32_t cel_as_here(const CelAssembler *as) {
+    return (uint32_t)as->instructions.n;
+}
+
+/* A part begins: an empty stack. Its number. */
+uint32_t cel_as_begin_part(CelAssembler *as);
+
+/* One instruction, that came from @at in the source. Its number. */
+uint32_t cel_as_add(CelAssembler *as, CelInstruction instruction, uint32_t at, uint32_t owner);
+
+/* @by more values on the stack. */
+void cel_as_grow(CelAssembler *as, uint32_t by);
+
+/* The jump @from goes here. */
+void cel_as_land(CelAssembler *as, uint32_t from);
+
+/* From here on errors are waited for, on top of @height values. Gives the handler before it, for
+ * cel_as_close_handler(), from which on errors are that one's: they go on there, as one more
+ * value. */
+uint32_t cel_as_open_handler(CelAssembler *as, uint32_t height, uint32_t owner);
+void cel_as_close_handler(CelAssembler *as, uint32_t outer);
+
+/* Numbers in the tables: of @v; of the first of the callees of a call, which stand in a row. */
+uint32_t cel_as_constant(CelAssembler *as, CelValue v);
+uint32_t cel_as_callees(CelAssembler *as, const CelGraphNode *call);
+
+/* Errors about the variable of a VARIABLE node can name it. */
+void cel_as_name(CelAssembler *as, const CelGraphNode *variable);
+
+/* The code, once all is written. 0 or -ENOMEM. */
+int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) MUST_CHECK;

@@ -1,0 +1,31 @@
+#pragma once
+
+/* EvalScene: what every evaluation of `berth eval` shares. */
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/env.h"
+#include "cel/run.h"
+#include "input/zones.h"
+#include "regex/regex.h"
+
+#define EVAL_BUDGET ((size_t)256 * 1024 * 1024)  /* memory of data, trees and code */
+#define EVAL_TEXT_MAX ((size_t)64 * 1024 * 1024) /* a file, a printed value */
+
+typedef struct EvalScene {
+    Arena *arena; /* the language's tables, and the data of a single evaluation */
+    Arena *made;  /* what an evaluation makes: its memory bound */
+    CelEnv *env;
+    Zones *zones;
+    RegexPool *regexes;
+} EvalScene;
+
+/* 0 or -ENOMEM; eval_scene_done() in either case. */
+int eval_scene_init(EvalScene *scene) MUST_CHECK;
+void eval_scene_done(EvalScene *scene);
+
+/* A run with the default bounds. */
+CelRun eval_scene_run(const EvalScene *scene);
+
+/* Says so on stderr and returns the exit code. */
+int eval_out_of_memory(void);
