@@ -188,9 +188,8 @@ static void check_optional(CelChecker *checker, uint32_t i) {
 
 static void check_struct(CelChecker *checker, uint32_t i) {
     const CelNode *written = &checker->tree->nodes[i];
-    bool is_absolute = written->name.len > 0 && written->name.ptr[0] == '.';
-    Str name = str_skip(written->name, is_absolute ? 1 : 0);
-    const CelVariable *type = cel_resolve_variable(checker, name, is_absolute);
+    const CelVariable *type = cel_resolve_variable(checker, written->name, written->is_absolute);
+    Str name = written->name;
 
     checker->notes[i].type = &cel_error_type;
     if (!type)
@@ -416,6 +415,8 @@ static int check_all(CelChecker *checker) {
     }
     if (r == 0) {
         settle(checker);
+        if (!checker->options->no_check)
+            cel_check_formats(checker);
         if (!checker->options->no_check && !checker->options->mixed_literals)
             check_literals(checker);
         check_expected(checker);

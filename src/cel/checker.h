@@ -72,6 +72,10 @@ void cel_check_call(CelChecker *checker, uint32_t node);
 /* After the walk: whether the one overload of a CALL gets the kinds of values it wants. */
 bool cel_call_is_exact(const CelChecker *checker, uint32_t node);
 
+/* check-format.c: when types are settled, the calls of string.format() whose text and list are
+ * written out. */
+void cel_check_formats(CelChecker *checker);
+
 /* mismatch.c: a call for which no overload fits; its @n_args arguments are the nodes @args (none
  * are given when there are more than CEL_ARGS_MAX). */
 void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,

@@ -12,23 +12,30 @@
 static const struct {
     char clause;
     uint32_t kinds;
+    const char *types; /* the kinds, in words */
     const char *refusal;
 } clauses[] = {
     {'s',
         NUMBERS | TEXTS | BIT(NULL) | BIT(BOOL) | BIT(DURATION) | BIT(TIMESTAMP) | BIT(TYPE) |
             BIT(LIST) | BIT(MAP),
+        "null, numbers, bool, string, bytes, duration, timestamp, type, list and map",
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
         "types, durations, and timestamps"},
-    {'d', NUMBERS, "decimal clause can only be used on integers"},
-    {'f', NUMBERS, "fixed-point clause can only be used on doubles"},
-    {'e', NUMBERS, "scientific clause can only be used on doubles"},
-    {'b', BIT(BOOL) | BIT(INT) | BIT(UINT), "only integers and bools can be formatted as binary"},
-    {'o', BIT(INT) | BIT(UINT), "octal clause can only be used on integers"},
+    {'d', NUMBERS, "int, uint and double", "decimal clause can only be used on integers"},
+    {'f', NUMBERS, "int, uint and double", "fixed-point clause can only be used on doubles"},
+    {'e', NUMBERS, "int, uint and double", "scientific clause can only be used on doubles"},
+    {'b',
+        BIT(BOOL) | BIT(INT) | BIT(UINT),
+        "int, uint and bool",
+        "only integers and bools can be formatted as binary"},
+    {'o', BIT(INT) | BIT(UINT), "int and uint", "octal clause can only be used on integers"},
     {'x',
         BIT(INT) | BIT(UINT) | TEXTS,
+        "int, uint, string and bytes",
         "only integers, byte buffers, and strings can be formatted as hex"},
     {'X',
         BIT(INT) | BIT(UINT) | TEXTS,
+        "int, uint, string and bytes",
         "only integers, byte buffers, and strings can be formatted as hex"},
 };
 
@@ -45,6 +52,12 @@ bool cel_format_takes(char clause, CelKind kind) {
     size_t i = find_clause(clause);
 
     return i < ELEMENTS_OF(clauses) && (clauses[i].kinds >> kind & 1) != 0;
+}
+
+const char *cel_format_types(char clause) {
+    size_t i = find_clause(clause);
+
+    return i < ELEMENTS_OF(clauses) ? clauses[i].types : "";
 }
 
 const char *cel_format_refusal(char clause) {
@@ -96,7 +109,7 @@ static Str read_clause(Str rest, CelFormatPiece *piece) {
     if (find_clause(rest.ptr[0]) == ELEMENTS_OF(clauses))
         set_problem(piece, "unrecognized formatting clause", str_take(rest, n > 0 ? n : 1));
     piece->clause = rest.ptr[0];
-    return str_skip(rest, 1);
+    return str_skip(rest, n > 0 ? n : 1);
 }
 
 bool cel_format_next(Str *rest, CelFormatPiece *ret) {

@@ -33,5 +33,8 @@ bool cel_format_next(Str *rest, CelFormatPiece *ret);
 /* Whether the clause takes such a value (its parts apart: %s of a list takes what %s takes). */
 bool cel_format_takes(char clause, CelKind kind);
 
+/* Those kinds by the names of their types: "int, uint and double". */
+const char *cel_format_types(char clause);
+
 /* What is said to a value it does not take: "…, was given " and its type. */
 const char *cel_format_refusal(char clause);

@@ -13,9 +13,26 @@
  * knows what to compute how rarely: nothing read is a constant and folded here, unless its
  * value would be an error: that stays where it is and happens when it is reached.
  *
- * A loop's variable is a LOCAL of a level: the number of loops around its own. Equal loops at
- * one depth are equal nodes. cel.bind() and optMap() leave nothing behind: their variable
- * is the node of its value.
+ * A loop's variable is a LOCAL of a level: the number of loops around its own, below
+ * CEL_LOOPS_MAX. Equal loops at one depth are equal nodes. cel.bind() and optMap() leave
+ * nothing behind: their variable is the node of its value.
+ *
+ * To evaluate a graph in another way than code.h does, this is all there is to know:
+ *
+ *   - Everything of opcode.h that is a VALUE evaluates its arguments from left to right, and the
+ *     first error is its own. operators.h and select.h say what each does; a CALL or DISPATCH
+ *     takes the first of @overloads whose kinds fit (cel_param_kind()) and hands @prepared on.
+ *   - AND and OR: false (true) on either side is the answer, whatever the other is; else an error,
+ *     the left one first; else true (false). A value that is no bool counts as an error.
+ *   - CONDITIONAL: an error of the first argument is its own; of the others one is evaluated.
+ *   - Loops: the range, then for every element the predicate, if there is one, and the body. ALL
+ *     and EXISTS absorb errors as AND and OR do over all elements, and tell the first; the
+ *     others stop at an error.
+ *   - Nodes may be evaluated early, or in any order, if that shows in no result: an error counts
+ *     only where the above says it is met.
+ *   - LIST leaves out, and MAP with its key, what OPT_ELEMENT says is CEL_ABSENT.
+ *   - What a VARIABLE, a LOCAL or a part of either gives may be of another kind than @type says, if
+ *     the host broke its word: an error, never a surprise for the next operation.
  */
 
 #include <stdbool.h>
@@ -40,11 +57,13 @@ typedef struct CelGraphNode {
     const CelType *type;
     uint32_t immediate; /* slot, field, level … by the opcode */
     CelValue constant;  /* CONSTANT; FAIL's text; the key of a SELECT, the name of a VARIABLE or
-                           FIELD: a string */
+                           FIELD: a string; IN_SET: the list */
     const CelOverload *const *overloads; /* CALL*, DISPATCH */
     size_t n_overloads;
-    const void *prepared;  /* CALL*: see CelPrepare; IN_SET: the set */
-    uint32_t from, to, at; /* where it was written first: no part of what it is */
+    const void *prepared;  /* CALL*: see CelPrepare; IN_SET: a CelSet (set.h) */
+    uint32_t from, to, at; /* where it was written first: no part of what it is. In a graph of
+                              several expressions that may be another's text: who tells people the
+                              place of an error runs code from a graph of that expression alone */
     uint32_t uses;         /* nodes and roots that refer to it */
     uint32_t folded;       /* the constant that stands for it, + 1; 0: none */
 } CelGraphNode;
@@ -54,6 +73,9 @@ typedef struct CelGraphNode {
 #define CEL_LOOP_LEVEL 0x00ffu
 #define CEL_LOOP_PAIRS 0x0100u     /* two variables: index or key, and value */
 #define CEL_LOOP_PREDICATE 0x0200u /* MAP_LIST, TRANSFORM_*: there is a filter */
+
+/* ALL to TRANSFORM_ENTRY. */
+bool cel_op_is_loop(uint16_t op);
 
 /* The nodes lie in @arena; what code made from them refers to (constants that were computed,
  * patterns, sets) in @keep, which must outlive that code. They may be the same. */
@@ -66,7 +88,8 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
 #define CEL_LOWER_REFUSED 1 /* a constant that cannot be right (a pattern, a timestamp): @diags */
 
-/* Adds an expression; @ret_root is its node. */
+/* Adds an expression; @ret_root is its node. The tree, its source and the environment must outlive
+ * the graph. */
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
@@ -85,7 +108,6 @@ void cel_graph_keep_apart(CelGraph *graph, bool is_apart); /* equal nodes are no
 void cel_graph_use(CelGraph *graph, uint32_t number);      /* one more root */
 void cel_graph_prepare(CelGraph *graph, uint32_t number, const void *prepared);
 void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant);
-bool cel_op_is_loop(uint16_t op);
 
 /* The kind that argument @i of a call must have; CEL_ABSENT: any. */
 static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {

@@ -130,6 +130,29 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
     return byte_at(lexer, at) == '0' && byte_at(lexer, at + 1) == 'x';
 }
 
+/* 100Mi, 90s: what has a unit is text. */
+static const char *unit_hint(Str unit) {
+    static const Str times[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
+    static const Str amounts[] = {STR("m"),
+        STR("k"),
+        STR("K"),
+        STR("M"),
+        STR("G"),
+        STR("T"),
+        STR("Ki"),
+        STR("Mi"),
+        STR("Gi"),
+        STR("Ti")};
+
+    for (size_t i = 0; i < ELEMENTS_OF(times); i++)
+        if (str_eq(unit, times[i]))
+            return "a span of time is text: duration(\"90s\"), duration(\"1h30m\")";
+    for (size_t i = 0; i < ELEMENTS_OF(amounts); i++)
+        if (str_eq(unit, amounts[i]))
+            return "an amount with a unit is text: quantity(\"100Mi\")";
+    return NULL;
+}
+
 /* Letters directly behind the number from lexer->at to @end: no number at all. */
 static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end) {
     uint32_t from = lexer->at, to = skip_class(lexer, end, LETTER | DIGIT);
@@ -148,6 +171,8 @@ static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end
         hint = "only a whole number can be a uint";
     else if (tail == '_')
         hint = "digits are written without '_' between them";
+    else
+        hint = unit_hint(str_of(lexer->source.ptr + end, to - end));
     cel_mistake_add(lexer->mistakes,
         from,
         to,
@@ -342,11 +367,15 @@ static const struct {
     {"!=", CEL_TOKEN_NOT_EQUAL, NULL},
     {"==", CEL_TOKEN_EQUAL, NULL},
     {"=~", CEL_TOKEN_EQUAL, "a pattern is matched by text.matches(\"…\")"},
-    {"=>", CEL_TOKEN_GREATER_EQUAL, "write '>='"},
+    {"=>",
+        CEL_TOKEN_GREATER_EQUAL,
+        "write '>='; the variable of a macro is followed by a comma: list.all(x, …)"},
     {"=<", CEL_TOKEN_LESS_EQUAL, "write '<='"},
     {"=", CEL_TOKEN_EQUAL, "to compare two values write '=='"},
     {"!", CEL_TOKEN_NOT, NULL},
     {"<>", CEL_TOKEN_NOT_EQUAL, "write '!='"},
+    {"<<", CEL_TOKEN_LESS, "write math.bitShiftLeft(a, b)"},
+    {">>", CEL_TOKEN_GREATER, "write math.bitShiftRight(a, b)"},
     {"<=", CEL_TOKEN_LESS_EQUAL, NULL},
     {"<", CEL_TOKEN_LESS, NULL},
     {">=", CEL_TOKEN_GREATER_EQUAL, NULL},
@@ -363,10 +392,16 @@ static const struct {
     {"}", CEL_TOKEN_RBRACE, NULL},
     {".", CEL_TOKEN_DOT, NULL},
     {",", CEL_TOKEN_COMMA, NULL},
+    {":=", CEL_TOKEN_EQUAL, "a name for a value: cel.bind(name, value, expression)"},
     {":", CEL_TOKEN_COLON, NULL},
     {"??", CEL_TOKEN_OR, "a value for what is absent is written a.?b.orValue(…)"},
     {"?", CEL_TOKEN_QUESTION, NULL},
+    {"+=", CEL_TOKEN_EQUAL, "nothing is ever changed; the sum is a + b"},
     {"+", CEL_TOKEN_PLUS, NULL},
+    {"->",
+        CEL_TOKEN_MINUS,
+        "a field is a.b; the variable of a macro is followed by a comma: list.all(x, …)"},
+    {"-=", CEL_TOKEN_EQUAL, "nothing is ever changed; the difference is a - b"},
     {"-", CEL_TOKEN_MINUS, NULL},
     {"**", CEL_TOKEN_STAR, "there is no operator for powers"},
     {"*", CEL_TOKEN_STAR, NULL},

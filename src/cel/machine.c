@@ -122,11 +122,11 @@ static void close_loops(Machine *m, uint32_t n) {
     }
 }
 
-/* Back to who asked for this part; the part remembers its error. */
+/* Back to who asked for this part; the part remembers its error. Whoever absorbs it closes
+ * the loops that are still open. */
 static uint32_t leave_part(Machine *m, CelValue error) {
     const Call *call = &m->calls[--m->n_calls];
 
-    close_loops(m, m->base_loops);
     m->memos[call->shared] = (Memo){error, call->turn};
     m->base = call->base;
     m->base_loops = call->n_loops;

@@ -275,6 +275,8 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     }
     child = list - 1;
     for (uint32_t i = n; i-- > 0;) {
+        if (nodes[child].kind == CEL_NODE_OPTIONAL) /* what is absent has no value to name */
+            refuse(builder, &nodes[child], NULL, "an element of cel.block() cannot be optional");
         roots[i] = child;
         child -= nodes[child].size;
     }

@@ -236,11 +236,11 @@ static Str hint_opaque(const Mismatch *mismatch) {
         const char *ops, *hint;
         bool for_semver;
     } rules[] = {
-        {"+", "it has no operators: .add(…)", false},
-        {"-", "it has no operators: .sub(…)", false},
-        {"<", "it has no operators: .isLessThan(…)", true},
-        {">", "it has no operators: .isGreaterThan(…)", true},
-        {"<= >=", "it has no operators: .compareTo(…) is negative, 0 or positive", true},
+        {"+", "a quantity has no operators: write a.add(b)", false},
+        {"-", "a quantity has no operators: write a.sub(b)", false},
+        {"<", "there are methods for that: write a.isLessThan(b)", true},
+        {">", "there are methods for that: write a.isGreaterThan(b)", true},
+        {"<= >=", "there are methods for that: a.compareTo(b) is negative, 0 or positive", true},
     };
     bool is_quantity = false, is_semver = false;
 
@@ -270,6 +270,31 @@ static Str hint_record(const Mismatch *mismatch) {
     return STR("a record is not a map: compare its fields one by one");
 }
 
+/* 0 < n < 5 */
+static Str hint_chain(const Mismatch *mismatch) {
+    const CelNode *left;
+    const char *op;
+
+    if (mismatch->n_args != 2 || !is_comparison(mismatch))
+        return STR_NULL;
+    left = &mismatch->checker->tree->nodes[mismatch->args[0]];
+    op = left->is_operator ? cel_operator_text(left->name) : NULL;
+    return op && is_one_of(str_from_c(op), "< <= > >=")
+               ? STR("two comparisons are joined by '&&': a < b && b < c")
+               : STR_NULL;
+}
+
+/* [1, 2].contains(1) */
+static Str hint_contains(const Mismatch *mismatch) {
+    if (!str_is(mismatch->call->name, "contains") || mismatch->n_args != 2 ||
+        mismatch->types[0]->kind != CEL_T_LIST)
+        return STR_NULL;
+    return cel_checker_printf(mismatch->checker,
+        "write %.*s in %.*s",
+        STR_FMT(source(mismatch, 1)),
+        STR_FMT(source(mismatch, 0)));
+}
+
 static Str hint_in(const Mismatch *mismatch) {
     if (!is_one_of(mismatch->op, "in") || mismatch->types[1]->kind != CEL_T_STRING)
         return STR_NULL;
@@ -287,6 +312,8 @@ static Str (*const rules_of_thumb[])(const Mismatch *mismatch) = {
     hint_time,
     hint_string,
     hint_record,
+    hint_chain,
+    hint_contains,
     hint_in,
 };
 
@@ -305,11 +332,28 @@ static void append_hint(const Mismatch *mismatch, Buf *out) {
     for (size_t i = 0; hint.len == 0 && i < ELEMENTS_OF(rules_of_thumb); i++)
         hint = rules_of_thumb[i](mismatch);
     buf_append(out, hint);
-    if (hint.len > 0 && is_comparison(mismatch))
-        return; /* everybody knows what < is */
     if (hint.len > 0)
-        buf_append(out, STR("; "));
+        return; /* it says what to write */
     append_nearest(mismatch, out);
+}
+
+/* list.sortBy(x, key): what was written is not what does not fit. */
+static void report_sort(CelChecker *checker, uint32_t node, const CelType *const *types) {
+    const CelType *key = cel_type_param(types[1], 0);
+
+    if (types[0]->kind == CEL_T_MAP)
+        cel_checker_report_at(checker,
+            node,
+            STR("sortBy() is for lists, not for maps"),
+            STR("the list of a map's keys is m.map(k, k)"));
+    else if (types[0]->kind == CEL_T_LIST)
+        cel_checker_report_at(checker,
+            node,
+            cel_checker_printf(checker,
+                "no matching overload: sortBy() cannot order by %.*s",
+                STR_FMT(cel_checker_type_text(checker, key))),
+            STR("a key is a number, bool, string, bytes, duration or timestamp"));
+    /* else: said already, of the range */
 }
 
 void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
@@ -333,6 +377,10 @@ void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *
     }
     for (size_t i = 0; i < n_args; i++)
         mismatch.types[i] = cel_unify_resolve(&checker->unify, checker->notes[args[i]].type, true);
+    if (str_is(call->name, "@sortByAssociatedKeys")) {
+        report_sort(checker, node, mismatch.types);
+        return;
+    }
     buf_append(&text, STR("no matching overload: "));
     append_call(&mismatch, mismatch.is_receiver, mismatch.types, n_args, &text);
     append_hint(&mismatch, &hint);

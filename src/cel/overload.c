@@ -161,9 +161,11 @@ void cel_check_call(CelChecker *checker, uint32_t node) {
     note->type = checker->options->no_check ? &cel_dyn_type : &cel_error_type;
     if (checker->options->no_check)
         return;
-    if (n == 0 && !is_said_already(checker, &call))
+    if (is_said_already(checker, &call))
+        return;
+    if (n == 0)
         cel_suggest_function(checker, node);
-    else if (n > 0)
+    else
         cel_report_mismatch(checker, node, overloads, n, call.args, call.n_args);
 }
 

@@ -5,6 +5,71 @@
  *
  *     text -- parse --> tree -- check --> types -- lower --> graph -- emit --> code
  *                                    \-- cost: refused above a limit
+ *
+ * The folder, for who opens it first. Headers are the contracts.
+ *
+ * text -> tree
+ *     tree           the nodes: one array, children before parents
+ *     lex            tokens
+ *     literal        the values of numbers and texts
+ *     parse          the loop over the tokens; parser.h is its state
+ *     operand        what can stand where a value must come
+ *     reduce         what waited on the stack becomes a node
+ *     builder        the tree while it grows
+ *     macro          has(), all(), map(), cel.bind() …
+ *     recover        how the parser gets on behind a mistake
+ *     mistake        what is said about it
+ * tree -> types
+ *     check          the walk over the tree; checker.h is its state
+ *     resolve        what a name means
+ *     overload       which functions a call could mean
+ *     comprehension  macros that declare variables
+ *     check-format   the text of format()
+ *     type           what is known of a value
+ *     unify          whether one type fits where another is wanted
+ *     env            what an expression may name
+ *     signature      declarations, read from text
+ *     suggest        names that are not there, and what may have been meant
+ *     mismatch       calls that fit no overload, and why
+ *     cost           what it could cost at most; cost-call, cost-part.h: calls, one part
+ * types -> graph
+ *     opcode.h       every operation, once
+ *     graph          what is to be computed, equal parts once
+ *     lower          the walk; lower-call, lower-node: calls, nodes and constants
+ *     fold           what is constant is computed beforehand
+ *     set            x in [constants]
+ * graph -> code
+ *     code.h         instructions and their tables
+ *     emit           the walk over the graph
+ *     share          which parts are computed once and remembered
+ *     assemble       instructions and tables while they grow
+ *     disassemble    code for people
+ * code -> value
+ *     machine        the loop over the instructions
+ *     call           which overload takes the arguments
+ *     loop           a loop that is running
+ *     select         a.b, has(a.b), a.?b
+ *     operators      + - * / == < in []: what each does
+ *     program        these steps in a row
+ *     trace          what a run computed
+ *     explain        the same as a tree of lines, for people
+ *
+ * values
+ *     value          what an expression computes with
+ *     run            one evaluation: its arena, its fuel, what it makes
+ *     print          a value as an expression would write it
+ *     items          lists as arrays
+ *     members        values that are found again fast
+ *     order          values that are sorted
+ * libraries
+ *     library.h      functions are tables
+ *     lib-*          the tables and their functions, one file a library
+ *     number         texts as numbers, for conversions and lib-math
+ *     timestamp, duration, zone      time
+ *     format         the text that string.format() fills in
+ *     amount, semver, ip, url        what lib-quantity and its like compute with
+ *
+ * limits.h           every growth that a text or a value can cause, by name
  */
 
 #include "base/arena.h"

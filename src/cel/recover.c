@@ -318,7 +318,9 @@ static const char *operator_hint(const CelParser *parser, CelNodeKind last) {
         return "a method of an optional value: a.?b.optMap(x, x.method())";
     if (next == CEL_TOKEN_LPAREN && parser->previous.kind == CEL_TOKEN_QUOTED)
         return "a name in back quotes is a field and cannot be called";
-    if (next == CEL_TOKEN_STRING && parser->previous.kind == CEL_TOKEN_STRING)
+    if (parser->previous.kind == CEL_TOKEN_STRING &&
+        (next == CEL_TOKEN_STRING ||
+            (next == CEL_TOKEN_IDENT && parser->previous.to == parser->token.from)))
         return "texts are joined with '+'; a quote inside of text is written \\\" or \\'";
     if (next == CEL_TOKEN_DOUBLE && parser->lexer.source.ptr[parser->token.from] == '.')
         return "an element of a list is list[0]";
@@ -442,7 +444,8 @@ void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
             is_selection ? "an optional selection is written a.?b"
                          : "a choice is written: condition ? value : other",
             "this '?' has no ':'");
-    } else if (parser->token.kind != CEL_TOKEN_END && !open->is_blamed) {
+    } else if (parser->token.kind != CEL_TOKEN_END && !open->is_blamed &&
+               parser->mistakes.last <= cel_builder_last(&parser->builder)->from) {
         open->is_blamed = true; /* {a, b} is one mistake */
         BLAME(parser,
             at.from,

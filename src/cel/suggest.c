@@ -110,10 +110,53 @@ static bool is_enough(const CelChecker *checker) {
     return checker->diags->n_errors >= DIAG_MAX;
 }
 
+/* What is called so elsewhere. */
+static const struct {
+    Str name, hint;
+} habits[] = {
+    {STR("all"), STR("write list.all(x, condition)")},
+    {STR("exists"), STR("write list.exists(x, condition); has(a.b) asks for a field")},
+    {STR("exists_one"), STR("write list.exists_one(x, condition)")},
+    {STR("filter"), STR("write list.filter(x, condition)")},
+    {STR("map"), STR("write list.map(x, value)")},
+    {STR("any"), STR("write list.exists(x, condition)")},
+    {STR("some"), STR("write list.exists(x, condition)")},
+    {STR("every"), STR("write list.all(x, condition)")},
+    {STR("forEach"), STR("write list.map(x, value), or list.all(x, condition)")},
+    {STR("len"), STR("write size(x)")},
+    {STR("length"), STR("write size(x)")},
+    {STR("count"), STR("write size(x)")},
+    {STR("lower"), STR("write text.lowerAscii()")},
+    {STR("toLower"), STR("write text.lowerAscii()")},
+    {STR("toLowerCase"), STR("write text.lowerAscii()")},
+    {STR("upper"), STR("write text.upperAscii()")},
+    {STR("toUpper"), STR("write text.upperAscii()")},
+    {STR("toUpperCase"), STR("write text.upperAscii()")},
+    {STR("match"), STR("write text.matches(pattern)")},
+    {STR("orElse"), STR("write optional.orValue(value)")},
+    {STR("now"), STR("an expression has no clock: its time must be given to it")},
+    {STR("math.max"), STR("write math.greatest(a, b)")},
+    {STR("math.min"), STR("write math.least(a, b)")},
+};
+
+static Str habit_hint(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(habits); i++)
+        if (str_eq(name, habits[i].name))
+            return habits[i].hint;
+    return STR_NULL;
+}
+
 void cel_suggest_function(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    Str nearest = STR_NULL;
+    Str nearest = STR_NULL, hint = habit_hint(written->name);
 
+    if (!written->is_receiver && cel_env_variable(checker->env, written->name))
+        hint = cel_checker_printf(
+            checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name));
+    if (hint.len > 0) {
+        cel_checker_report_at(checker, node, undeclared(checker, written->name), hint);
+        return;
+    }
     if (!is_enough(checker))
         nearest = cel_env_nearest_function(checker->env, written->name, written->is_receiver);
     if (nearest.len == 0 && !is_enough(checker))
@@ -124,6 +167,8 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
 
 /* The variable of an open macro, or the declared one, that is most like @name. */
 static Str nearest_variable(CelChecker *checker, Str name) {
+    if (name.len < 2) /* any other letter would be as near */
+        return STR_NULL;
     for (size_t i = checker->scope.n; i-- > 0;) {
         Str local = checker->tree->nodes[checker->scope.items[i]].name;
 
@@ -134,14 +179,50 @@ static Str nearest_variable(CelChecker *checker, Str name) {
 }
 
 /* math.sqroot(2): the functions whose name starts with "math." are meant. */
-static Str nearest_in_namespace(CelChecker *checker, uint32_t node, Str dotted) {
+static Str namespace_hint(CelChecker *checker, uint32_t node, Str dotted) {
     uint32_t call = checker->tree->nodes[node].call;
+    Str habit;
 
     if (call == 0)
         return STR_NULL;
     dotted = cel_checker_printf(
         checker, "%.*s.%.*s", STR_FMT(dotted), STR_FMT(checker->tree->nodes[call].name));
-    return cel_env_nearest_function(checker->env, dotted, false);
+    habit = habit_hint(dotted);
+    return habit.len > 0
+               ? habit
+               : did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
+}
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The first byte that is no space, from @at on or, with @by = -1, before it; 0: there is none. */
+static char next_byte(Str source, size_t at, int by) {
+    size_t i = by < 0 ? at - 1 : at;
+
+    while (i < source.len && source.ptr[i] == ' ')
+        i += (size_t)by;
+    return i < source.len ? source.ptr[i] : '\0';
+}
+
+/* labels.app.kubernetes.io/name, {a: 1}, labels[app]: a key that was meant to be text. */
+static Str key_hint(CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+    Str source = checker->tree->source;
+    char joint = written->from > 0 ? source.ptr[written->from - 1] : '\0';
+    char before = next_byte(source, written->from, -1), after = next_byte(source, written->to, 1);
+
+    if (written->from > 1 && (joint == '/' || joint == '-') &&
+        is_word(source.ptr[written->from - 2]))
+        return cel_checker_printf(checker, "a key with '%c' in it is selected by a[\"…\"]", joint);
+    if ((before == '{' || before == ',') && after == ':')
+        return cel_checker_printf(
+            checker, "a key that is text is written \"%.*s\"", STR_FMT(written->name));
+    if (before == '[' && after == ']')
+        return cel_checker_printf(
+            checker, "a key that is text is written [\"%.*s\"]", STR_FMT(written->name));
+    return STR_NULL;
 }
 
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
@@ -151,12 +232,14 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
         return;
     }
-    hint = did_you_mean(checker, nearest_in_namespace(checker, node, dotted));
+    hint = namespace_hint(checker, node, dotted);
     if (hint.len == 0 && (is_function(checker, name, false) || is_function(checker, name, true)))
         hint = cel_checker_printf(
             checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));
     if (hint.len == 0)
         hint = did_you_mean(checker, nearest_variable(checker, name));
+    if (hint.len == 0)
+        hint = key_hint(checker, node);
     cel_checker_report_at(checker, node, undeclared(checker, name), hint);
 }
 

@@ -12,26 +12,6 @@
 #include "cel/test-value.h"
 #include "cel/type.h"
 
-static const CelLibrary *const libraries[] = {
-    &cel_operators_library,
-    &cel_conversions_library,
-    &cel_standard_library,
-    &cel_strings_library,
-    &cel_format_library,
-    &cel_lists_library,
-    &cel_sets_library,
-    &cel_optional_library,
-    &cel_math_library,
-    &cel_encoders_library,
-    &cel_time_library,
-    &cel_regex_library,
-    &cel_quantity_library,
-    &cel_semver_library,
-    &cel_net_library,
-    &cel_url_library,
-    &cel_formats_library,
-};
-
 /* --- hostile values --------------------------------------------------------------- */
 
 #define POOL_MAX 40
@@ -369,9 +349,9 @@ static void test_every_function(void **state) {
     (void)state;
     pools->arena = arena;
     fill_pools(pools);
-    for (size_t l = 0; l < ELEMENTS_OF(libraries); l++) {
-        for (size_t i = 0; i < libraries[l]->n_overloads; i++) {
-            const CelOverloadSpec *spec = &libraries[l]->overloads[i];
+    for (size_t l = 0; cel_libraries[l]; l++) {
+        for (size_t i = 0; i < cel_libraries[l]->n_overloads; i++) {
+            const CelOverloadSpec *spec = &cel_libraries[l]->overloads[i];
             CelOverload read;
 
             assert_true(cel_signature_read(NULL, str_from_c(spec->signature), arena, &read));

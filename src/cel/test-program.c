@@ -68,6 +68,28 @@ static void test_refused(void **state) {
     fixture_done(&f);
 }
 
+/* As many loops inside each other as there are levels, and one more. */
+static void test_loops_inside_each_other(void **state) {
+    static const char eight[] = "l.all(a, l.all(b, l.all(c, l.all(d, l.all(e, l.all(f, l.all(g, "
+                                "l.all(h, a + b + c + d + e + f + g + h > 0))))))))";
+    static const char nine[] = "l.all(a, l.all(b, l.all(c, l.all(d, l.all(e, l.all(f, l.all(g, "
+                               "l.all(h, l.all(i, a + i > 0)))))))))";
+    static const CelValue items[] = {{.kind = CEL_INT, .i = 1}, {.kind = CEL_INT, .i = 2}};
+    CelProgram *program = NULL;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    f.variables[f.l] = cel_list(&(CelList){.n = 2, .depth = 1, .items = items});
+    assert_eval(&f, eight, "true");
+    assert_int_equal(compile(&f, nine, &program), CEL_COMPILE_REFUSED);
+    assert_int_equal(f.diags.n_errors, 1);
+    assert_text("nine", f.diags.diags.items[0].text, "more than 8 loops inside each other");
+    f.options.no_check = true;
+    assert_int_equal(compile(&f, nine, &program), CEL_COMPILE_REFUSED);
+    fixture_done(&f);
+}
+
 /* The program keeps nothing of the source, and of the way it was made. */
 static void test_stands_alone(void **state) {
     char source[] = "s + 'xyz' + {'key': ['one', 'two']}[s][0] + string('abc'.matches('b+')) + "
@@ -146,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_loops_inside_each_other),
         cmocka_unit_test(test_stands_alone),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_options),

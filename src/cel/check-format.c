@@ -1,0 +1,153 @@
+/*
+ * string.format() with everything written out: the format's text and the list of its arguments
+ * are there, so what cannot work is known before any run. The text is read as the run reads
+ * it (format.h), and what is wrong is said in the words of the run, but all of it, and where
+ * it stands: under the clause, or under the argument.
+ *
+ * This waits until all types are settled. An argument that is dyn by then may be anything.
+ */
+
+#include "cel/checker.h"
+#include "cel/format.h"
+
+typedef struct FormatCall {
+    CelChecker *checker;
+    uint32_t format;      /* the LITERAL */
+    const uint32_t *args; /* the elements of the LIST */
+    uint32_t n_args;
+} FormatCall;
+
+/* False: it is another function, or not all of it is written out. ?x may be no argument at all. */
+static bool read_call(CelChecker *checker, uint32_t node, FormatCall *ret) {
+    const CelNode *nodes = checker->tree->nodes;
+    const CelNote *note = &checker->notes[node];
+    uint32_t list = node - 1, format;
+
+    if (nodes[node].kind != CEL_NODE_CALL || note->n_overloads != 1 ||
+        note->overloads[0]->spec != cel_format_library.overloads)
+        return false;
+    format = list - nodes[list].size;
+    if (nodes[list].kind != CEL_NODE_LIST || nodes[format].kind != CEL_NODE_LITERAL)
+        return false;
+    cel_tree_children(checker->tree, list, checker->children);
+    for (uint32_t i = 0; i < nodes[list].n_children; i++)
+        if (nodes[checker->children[i]].kind == CEL_NODE_OPTIONAL)
+            return false;
+    *ret = (FormatCall){.checker = checker,
+        .format = format,
+        .args = checker->children,
+        .n_args = nodes[list].n_children};
+    return true;
+}
+
+/* A mistake in bytes [@from, @to) of the format. Text without escapes stays in the source, and
+ * there the bytes have a place; of other text only the whole has. */
+static void report_clause(const FormatCall *call, size_t from, size_t to, Str text, Str hint) {
+    const CelTree *tree = call->checker->tree;
+    const CelNode *literal = &tree->nodes[call->format];
+    uintptr_t start = (uintptr_t)tree->source.ptr, at = (uintptr_t)cel_str(literal->literal).ptr;
+
+    if (at < start + literal->from || at - start + to > literal->to)
+        cel_checker_report_all(call->checker, call->format, text, hint);
+    else
+        cel_checker_report(
+            call->checker, (uint32_t)(at - start + from), (uint32_t)(at - start + to), text, hint);
+}
+
+static Str describe_problem(CelChecker *checker, const CelFormatPiece *piece) {
+    const char *quote = piece->culprit.len > 0 ? "\"" : "";
+
+    return cel_checker_printf(checker,
+        "could not parse formatting clause: %s%s%s%.*s%s",
+        piece->problem,
+        piece->culprit.len > 0 ? " " : "",
+        quote,
+        STR_FMT(piece->culprit),
+        quote);
+}
+
+static Str hint_for(CelChecker *checker, char clause, const CelType *type) {
+    if (type->kind == CEL_T_OPTIONAL)
+        return STR(".orValue(…) says what it is when there is none");
+    if (clause == 's') /* the message has them all */
+        return STR_NULL;
+    return cel_checker_printf(checker,
+        "%%%c takes %s%s%.*s",
+        clause,
+        cel_format_types(clause),
+        cel_format_takes('s', type->value_kind) ? "; %s takes " : "",
+        cel_format_takes('s', type->value_kind) ? (int)type->name.len : 0,
+        type->name.ptr);
+}
+
+/* Where kinds are not certain (unify.h) the run will tell. */
+static void check_argument(const FormatCall *call, uint32_t node, char clause) {
+    CelChecker *checker = call->checker;
+    const CelType *type = checker->notes[node].type;
+
+    if (type->value_kind == CEL_ABSENT || checker->unify.is_loose ||
+        cel_format_takes(clause, type->value_kind))
+        return;
+    cel_checker_report_all(checker,
+        node,
+        cel_checker_printf(checker,
+            "error during formatting: %s, was given %.*s",
+            cel_format_refusal(clause),
+            STR_FMT(type->name)),
+        hint_for(checker, clause, type));
+}
+
+static Str describe_few(const FormatCall *call, uint32_t n_taken) {
+    return cel_checker_printf(call->checker,
+        "the format takes %u argument%s, the list has %u",
+        n_taken,
+        n_taken == 1 ? "" : "s",
+        call->n_args);
+}
+
+static void report_many(const FormatCall *call, uint32_t n_taken) {
+    cel_checker_report_all(call->checker,
+        call->args[n_taken],
+        cel_checker_printf(call->checker,
+            "too many arguments: the format takes %u, the list has %u",
+            n_taken,
+            call->n_args),
+        n_taken == 0 ? STR("a clause like %s stands where an argument goes") : STR_NULL);
+}
+
+static void check_format(const FormatCall *call) {
+    Str format = cel_str(call->checker->tree->nodes[call->format].literal), rest = format;
+    size_t lonely_from = 0, lonely_to = 0; /* the first clause without an argument */
+    uint32_t n_taken = 0;
+    CelFormatPiece piece;
+
+    for (size_t start = 0; cel_format_next(&rest, &piece); start = format.len - rest.len) {
+        size_t from = start + piece.text.len, to = format.len - rest.len;
+
+        if (!piece.is_clause)
+            continue;
+        if (piece.problem) { /* what follows means nothing, and so does the number of clauses */
+            report_clause(call, from, to, describe_problem(call->checker, &piece), STR_NULL);
+            return;
+        }
+        if (n_taken < call->n_args) {
+            check_argument(call, call->args[n_taken], piece.clause);
+        } else if (n_taken == call->n_args) {
+            lonely_from = from;
+            lonely_to = to;
+        }
+        n_taken++;
+    }
+    if (n_taken > call->n_args)
+        report_clause(call, lonely_from, lonely_to, describe_few(call, n_taken), STR_NULL);
+    else if (n_taken < call->n_args)
+        report_many(call, n_taken);
+}
+
+void cel_check_formats(CelChecker *checker) {
+    FormatCall call;
+
+    for (uint32_t i = 0; i < checker->tree->n_nodes; i++)
+        if (read_call(checker, i, &call))
+            check_format(&call);
+}
