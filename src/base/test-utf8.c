@@ -98,6 +98,30 @@ static void test_unsafe(void **state) {
         assert_false(utf8_is_unsafe(safe[i]));
 }
 
+static void test_append_valid(void **state) {
+    static const struct {
+        Str bytes;
+        const char *want;
+    } cases[] = {
+        {STR(""), ""},
+        {STR("a\xc3\xa9"), "a\xc3\xa9"},
+        {STR("\xff"), "\xef\xbf\xbd"},
+        {STR("a\xc3"
+             "b"),
+            "a\xef\xbf\xbd"
+            "b"},
+        {STR("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf out = BUF_INIT(64);
+
+        utf8_append_valid(&out, cases[i].bytes);
+        assert_text("bytes", buf_str(&out), cases[i].want);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_point),
@@ -105,6 +129,7 @@ int main(void) {
         cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_valid_length),
         cmocka_unit_test(test_unsafe),
+        cmocka_unit_test(test_append_valid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,3 +72,14 @@ size_t utf8_valid_length(Str text) {
     }
     return at;
 }
+
+void utf8_append_valid(Buf *out, Str bytes) {
+    while (bytes.len > 0) {
+        size_t n = utf8_valid_length(bytes);
+
+        buf_append(out, str_take(bytes, n));
+        if (n < bytes.len)
+            buf_append(out, STR("\xef\xbf\xbd"));
+        bytes = str_skip(bytes, n + 1);
+    }
+}

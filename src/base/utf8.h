@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 
 /* Decodes the code point at the front of @text, which is not empty. Returns its
@@ -22,3 +23,6 @@ bool utf8_is_unsafe(uint32_t c);
 
 /* Offset of the first byte that is not valid UTF-8, or @text.len. */
 size_t utf8_valid_length(Str text);
+
+/* Appends @bytes; each that is not part of valid UTF-8 becomes U+FFFD. */
+void utf8_append_valid(Buf *out, Str bytes);

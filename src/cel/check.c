@@ -26,18 +26,7 @@ static uint32_t before(const CelTree *tree, uint32_t node) {
 /* --- Names and selections --- */
 
 static void check_literal(CelChecker *checker, uint32_t i) {
-    static const CelType *const types[CEL_N_KINDS] = {
-        [CEL_NULL] = &cel_null_type,
-        [CEL_BOOL] = &cel_bool_type,
-        [CEL_INT] = &cel_int_type,
-        [CEL_UINT] = &cel_uint_type,
-        [CEL_DOUBLE] = &cel_double_type,
-        [CEL_STRING] = &cel_string_type,
-        [CEL_BYTES] = &cel_bytes_type,
-    };
-    const CelType *type = types[checker->tree->nodes[i].literal.kind];
-
-    checker->notes[i].type = type ? type : &cel_dyn_type;
+    checker->notes[i].type = cel_type_of(checker->tree->nodes[i].literal);
 }
 
 /* The type of @node's field in a value of @type, which is no optional. */

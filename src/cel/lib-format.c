@@ -119,18 +119,6 @@ static void append_hex(Str bytes, bool is_upper, Buf *out) {
     }
 }
 
-/* A string stays valid UTF-8: what is not becomes U+FFFD. */
-static void append_bytes(Str bytes, Buf *out) {
-    while (bytes.len > 0) {
-        size_t n = utf8_valid_length(bytes);
-
-        buf_append(out, str_take(bytes, n));
-        if (n < bytes.len)
-            buf_append(out, STR("\xef\xbf\xbd"));
-        bytes = str_skip(bytes, n + 1);
-    }
-}
-
 static Str type_name(const CelType *type) {
     return type->kind == CEL_T_DURATION    ? STR("google.protobuf.Duration")
            : type->kind == CEL_T_TIMESTAMP ? STR("google.protobuf.Timestamp")
@@ -262,7 +250,7 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
         buf_append(out, cel_str(v));
         break;
     case CEL_BYTES:
-        append_bytes(cel_str(v), out);
+        utf8_append_valid(out, cel_str(v));
         break;
     case CEL_DURATION:
         cel_duration_print(v.i, out);

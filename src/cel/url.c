@@ -398,18 +398,6 @@ static void print_whole(const Parts *parts, Str path, Str fragment, Buf *out) {
     }
 }
 
-/* A string of the language is UTF-8: other bytes become U+FFFD. */
-static void append_valid(Str bytes, Buf *out) {
-    while (bytes.len > 0) {
-        size_t n = utf8_valid_length(bytes);
-
-        buf_append(out, str_take(bytes, n));
-        if (n < bytes.len)
-            buf_append(out, STR("\xef\xbf\xbd"));
-        bytes = str_skip(bytes, n < bytes.len ? n + 1 : n);
-    }
-}
-
 bool cel_url_unescape_query(Str text, Buf *out) {
     _cleanup_(buf_done) Buf plain = BUF_INIT(text.len);
     CelUrlFault fault;
@@ -419,7 +407,7 @@ bool cel_url_unescape_query(Str text, Buf *out) {
     unescape(text, true, &plain);
     if (buf_error(&plain))
         out->error = buf_error(&plain);
-    append_valid(buf_str(&plain), out);
+    utf8_append_valid(out, buf_str(&plain));
     return true;
 }
 
@@ -454,7 +442,7 @@ static const CelUrl *build(const Parts *parts, Str fragment, size_t size, Arena 
     append_lower(parts->scheme, &buf);
     url->scheme = keep(&buf, arena);
     unescape(parts->host, false, &plain);
-    append_valid(buf_str(&plain), &buf);
+    utf8_append_valid(&buf, buf_str(&plain));
     url->host = keep(&buf, arena);
     respell_unless_fine(parts->path, IN_PATH, &buf);
     url->path = keep(&buf, arena);

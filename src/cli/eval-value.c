@@ -134,23 +134,12 @@ static CelValue timestamp_of(JsonReader *reader, int64_t seconds, int64_t nanos)
 
 /* A type by the name that type() prints. */
 static CelValue type_of(JsonReader *reader, Str name) {
-    static const CelType *const types[] = {&cel_null_type,
-        &cel_bool_type,
-        &cel_int_type,
-        &cel_uint_type,
-        &cel_double_type,
-        &cel_string_type,
-        &cel_bytes_type,
-        &cel_duration_type,
-        &cel_timestamp_type,
-        &cel_type_type,
-        &cel_list_type,
-        &cel_map_type,
-        &cel_optional_type};
+    for (uint8_t kind = CEL_NULL; kind < CEL_N_KINDS; kind++) {
+        const CelType *type = cel_type_of((CelValue){.kind = kind});
 
-    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
-        if (str_eq(types[i]->name, name))
-            return cel_type(types[i]);
+        if (str_eq(type->name, name))
+            return cel_type(type);
+    }
     json_fail(reader, JSON_E_TYPE, "a type");
     return cel_absent();
 }
