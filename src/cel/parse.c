@@ -125,7 +125,8 @@ static Str join_name(CelParser *parser, uint32_t first) {
     for (uint32_t i = first; i < n; i++) {
         if (i > first)
             name[at++] = '.';
-        memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
+        if (nodes[i].name.len > 0) /* what stands for a mistake has none */
+            memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
         at += nodes[i].name.len;
     }
     return str_of(name, len);

@@ -445,7 +445,8 @@ void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
                          : "a choice is written: condition ? value : other",
             "this '?' has no ':'");
     } else if (parser->token.kind != CEL_TOKEN_END && !open->is_blamed &&
-               parser->mistakes.last <= cel_builder_last(&parser->builder)->from) {
+               (cel_builder_next(&parser->builder) == 0 || /* T{a}: nothing is finished yet */
+                   parser->mistakes.last <= cel_builder_last(&parser->builder)->from)) {
         open->is_blamed = true; /* {a, b} is one mistake */
         BLAME(parser,
             at.from,
