@@ -158,28 +158,8 @@ static const CelInstruction *unwind(
 /* --- values from outside --------------------------------------------------------------- */
 
 static CelValue not_as_declared(const Machine *m, uint8_t declared, CelValue v) {
-    static const CelType *const types[CEL_N_KINDS] = {
-        [CEL_NULL] = &cel_null_type,
-        [CEL_BOOL] = &cel_bool_type,
-        [CEL_INT] = &cel_int_type,
-        [CEL_UINT] = &cel_uint_type,
-        [CEL_DOUBLE] = &cel_double_type,
-        [CEL_STRING] = &cel_string_type,
-        [CEL_BYTES] = &cel_bytes_type,
-        [CEL_DURATION] = &cel_duration_type,
-        [CEL_TIMESTAMP] = &cel_timestamp_type,
-        [CEL_TYPE] = &cel_type_type,
-        [CEL_LIST] = &cel_list_type,
-        [CEL_MAP] = &cel_map_type,
-        [CEL_OPTIONAL] = &cel_optional_type,
-        [CEL_QUANTITY] = &cel_quantity_type,
-        [CEL_SEMVER] = &cel_semver_type,
-        [CEL_IP] = &cel_ip_type,
-        [CEL_CIDR] = &cel_cidr_type,
-        [CEL_URL] = &cel_url_type,
-        [CEL_FORMAT] = &cel_format_type,
-    };
-    Str want = types[declared] ? types[declared]->name : STR("record");
+    Str want =
+        declared == CEL_RECORD ? STR("record") : cel_type_of((CelValue){.kind = declared})->name;
     Str have = cel_type_of(v)->name;
 
     return cel_fail(

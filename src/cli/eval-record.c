@@ -24,7 +24,8 @@ static void decode_overload(JsonReader *reader, Arena *arena, Str function, CelE
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("result")))
             json_string(reader, arena, &result);
-        else if (json_key_is(reader, key, STR("receiver")))
+        else if (json_key_is(reader, key, STR("receiver")) ||
+                 json_key_is(reader, key, STR("is_instance_function")))
             json_bool(reader, &is_receiver);
         else if (json_key_is(reader, key, STR("params"))) {
             json_array(reader);
