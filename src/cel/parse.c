@@ -116,7 +116,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
     for (uint32_t i = first; i < n; i++)
         len += nodes[i].name.len;
     if (nodes[n - 1].to - nodes[first].at == len) /* no spaces in it: as it was written */
-        return str_of(nodes[first].name.ptr, len);
+        return str_of(parser->lexer.source.ptr + nodes[first].at, len);
     name = arena_alloc(parser->builder.arena, len);
     if (!name) {
         cel_builder_fail(&parser->builder, error_origin(-ENOMEM));
