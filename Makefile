@@ -59,7 +59,7 @@ bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD) berth bench/floor bench/client bench/expression
 	@$(PYTHON) bench/run $(BENCH)
-	@$(PYTHON) bench/expressions $(BENCH)
+	@$(PYTHON) bench/expressions $(filter --quick --smoke,$(BENCH))
 
 bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENCH=--quick)
 	@tools/configure $(BUILD)
