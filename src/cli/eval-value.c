@@ -134,8 +134,8 @@ static CelValue timestamp_of(JsonReader *reader, int64_t seconds, int64_t nanos)
 
 /* A type by the name that type() prints. */
 static CelValue type_of(JsonReader *reader, Str name) {
-    for (uint8_t kind = CEL_NULL; kind < CEL_N_KINDS; kind++) {
-        const CelType *type = cel_type_of((CelValue){.kind = kind});
+    for (int kind = CEL_NULL; kind < CEL_N_KINDS; kind++) {
+        const CelType *type = cel_type_of((CelValue){.kind = (uint8_t)kind});
 
         if (str_eq(type->name, name))
             return cel_type(type);
