@@ -248,3 +248,12 @@ def test_cost_limit(berth_eval):
 
 def test_an_expression_that_begins_with_a_dash(berth_eval):
     assert berth_eval("--", "-1 + 2").stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", ["a-b", "true", "in", "1a", "a.", "a..b", ""])
+def test_names_no_expression_can_write(berth_eval, name):
+    assert berth_eval("--var", f"{name}=1", "1").returncode == USAGE
+
+
+def test_explain_is_for_people(berth_eval):
+    assert berth_eval("--explain", "-o", "json", "1").returncode == USAGE

@@ -3,7 +3,7 @@
 /*
  * Amount: a quantity as expressions compute with it.
  *
- * Kubernetes' quantities have as many digits as somebody writes; these have room for 67
+ * Kubernetes' quantities have as many digits as somebody writes; these have room for 68
  * before the point, and are exact within that. What is greater is out of range, and that is
  * said: nothing saturates silently, so two amounts that compare equal are equal. (The one
  * exception is Kubernetes' own: with a binary suffix an amount is capped at 2^63-1 when

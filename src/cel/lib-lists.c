@@ -360,6 +360,20 @@ FUNCTION(last_index_of) {
     return find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1);
 }
 
+/* As in Kubernetes' device selectors: whether a list has it among its elements, or a value
+ * that is no list is it. */
+FUNCTION(includes) {
+    CelValue at;
+    bool equal;
+
+    if (args[0].kind != CEL_LIST) {
+        equal = cel_equal(args[0], args[1], run);
+        return run->limit ? cel_limit(run) : cel_bool(equal);
+    }
+    at = find(run, args[0], args[1], 0, 1);
+    return at.kind == CEL_ERROR ? at : cel_bool(at.i >= 0);
+}
+
 #define ROW(name, signature, fn, cost_class, size)                                                 \
     { name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size }
 
@@ -395,6 +409,7 @@ static const CelOverloadSpec overloads[] = {
     ROW("sum", "list(duration).() -> duration", sum_duration, ELEMENTS, TYPE),
     ROW("indexOf", "list(T).(T) -> int", index_of, ELEMENTS, TYPE),
     ROW("lastIndexOf", "list(T).(T) -> int", last_index_of, ELEMENTS, TYPE),
+    ROW("includes", "dyn.(dyn) -> bool", includes, ELEMENTS, TYPE),
 };
 
 CEL_LIBRARY(cel_lists_library, "lists", overloads);

@@ -21,7 +21,7 @@ static CelValue make_quantity(CelRun *run, const CelAmount *amount) {
 }
 
 static CelValue out_of_range(CelRun *run) {
-    return cel_fail(run, "quantity out of range: at most 67 digits before the point");
+    return cel_fail(run, "quantity out of range: at most 68 digits before the point");
 }
 
 static CelValue quantity_from_string(CelRun *run, const CelValue *args, const void *prepared) {

@@ -364,6 +364,8 @@ int cmd_eval(int argc, char *argv[]) {
         return r;
     if (optind < argc)
         return usage_error("it takes one expression; put it into quotes");
+    if (settings.explain && settings.json)
+        return usage_error("--explain is for people: it has no JSON");
     if (settings.functions)
         return list_functions();
     if (!settings.batch && !settings.expression && !settings.file)

@@ -29,6 +29,25 @@ static int bind(EvalScene *scene, EvalValues *values, Str name, CelValue v) {
     return 0;
 }
 
+/* What an expression can write: a, a1, a.b; not a word of the language. */
+static bool is_name(Str name) {
+    static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("in")};
+    bool is_start = true;
+
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(name, words[i]))
+            return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+
+        if (!is_letter && (is_start || ((c < '0' || c > '9') && c != '.')))
+            return false;
+        is_start = c == '.';
+    }
+    return !is_start;
+}
+
 int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     JsonReader reader;
@@ -38,6 +57,8 @@ int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     if (!strchr(option, '=') || option[0] == '=')
         return value_error("eval", "var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
     (void)str_split(&text, '=', &name);
+    if (!is_name(name))
+        return value_error("eval", "var", option, "no expression can write this name");
     json_reader_init(&reader, text);
     v = value_decode(&reader, scene->arena);
     json_end(&reader);
