@@ -5,6 +5,8 @@
 
 #include "base/visible.h"
 
+#define COLUMNS_BEFORE 60 /* of a long line, before the carets */
+
 /* The line @place is on, without its end. */
 static Str line_of(Str source, size_t line) {
     Str text;
@@ -58,19 +60,46 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         STR_NULL);
 }
 
+/* What is shown of a source line: bytes [from, to) of it. */
+typedef struct Window {
+    size_t from, to;
+} Window;
+
+/* All of it, or what is around the carets, which start at byte @caret. */
+static Window window_around(Str source, size_t caret) {
+    size_t width = visible_width(source), first = visible_width(str_take(source, caret));
+    Window window = {.to = source.len};
+
+    if (width <= DIAG_LINE_COLUMNS)
+        return window;
+    first = first > COLUMNS_BEFORE ? first - COLUMNS_BEFORE : 0;
+    if (first > width - DIAG_LINE_COLUMNS)
+        first = width - DIAG_LINE_COLUMNS;
+    window.from = visible_take(source, first).len;
+    window.to = window.from + visible_take(str_skip(source, window.from), DIAG_LINE_COLUMNS).len;
+    return window;
+}
+
 static void print_source(const Diag *diag, bool colour, Buf *out) {
-    Str before = str_take(diag->source, diag->place.column - 1);
-    Str under = str_take(str_skip(diag->source, diag->place.column - 1), diag->place.width);
+    size_t caret = diag->place.column - 1;
+    Window window = window_around(diag->source, caret);
+    Str shown = str_skip(str_take(diag->source, window.to), window.from);
+    Str before = str_take(shown, caret - window.from);
+    Str under = str_take(str_skip(shown, caret - window.from), diag->place.width);
     size_t carets = visible_width(under);
+    Str cut_before = window.from > 0 ? STR("…") : STR_NULL;
+    Str cut_behind = window.to < diag->source.len ? STR("…") : STR_NULL;
     char number[32];
     int number_width = snprintf(number, sizeof(number), "%zu", diag->place.line);
 
     buf_printf(out, "  %s | ", number);
-    (void)visible_append(out, diag->source);
+    buf_append(out, cut_before);
+    (void)visible_append(out, shown);
+    buf_append(out, cut_behind);
     buf_append(out, STR("\n  "));
     buf_append_repeat(out, ' ', (size_t)number_width);
     buf_append(out, STR(" | "));
-    buf_append_repeat(out, ' ', visible_width(before));
+    buf_append_repeat(out, ' ', visible_width(cut_before) + visible_width(before));
     buf_append(out, colour ? STR("\033[1;32m") : STR_NULL);
     buf_append_repeat(out, '^', carets > 0 ? carets : 1);
     buf_append(out, colour ? STR("\033[0m\n") : STR("\n"));

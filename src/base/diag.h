@@ -20,7 +20,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define DIAG_MAX 200 /* more than anybody reads; the rest is only counted */
+#define DIAG_MAX 200          /* more than anybody reads; the rest is only counted */
+#define DIAG_LINE_COLUMNS 160 /* shown of a source line that is longer */
 
 typedef enum DiagLevel {
     DIAG_ERROR,
@@ -60,8 +61,9 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Writes one in the form above. Control characters are shown escaped. @colour
- * adds terminal colours. */
+/* Writes one in the form above. Control characters are shown escaped. Of a line over
+ * DIAG_LINE_COLUMNS the part around the carets is shown, "…" where something was left out.
+ * @colour adds terminal colours. */
 void diag_print(const Diag *diag, bool colour, Buf *out);
 
 /* All of them, then a closing line that counts ("2 errors, 1 warning"). */

@@ -96,6 +96,88 @@ static void test_rendering(void **state) {
     }
 }
 
+/* A line of @n times @character, and what is printed of a mistake in it: at the character @at,
+ * @width of them wide. */
+static void print_long(size_t n, const char *character, size_t at, size_t width, Buf *out) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    _cleanup_(buf_done) Buf line = BUF_INIT(1 << 20);
+    size_t size = strlen(character);
+    DiagList list = DIAG_LIST_IN(arena);
+
+    for (size_t i = 0; i < n; i++)
+        buf_append(&line, str_from_c(character));
+    diag_add(&list,
+        DIAG_ERROR,
+        (Place){STR("p"), 1, at * size + 1, width * size},
+        buf_str(&line),
+        STR("wrong"),
+        STR_NULL);
+    diag_print(&list.diags.items[0], /* colour= */ false, out);
+}
+
+/* A line that is too long is cut around its carets. */
+static void test_long_lines(void **state) {
+    static const struct {
+        size_t n, at, width;
+        size_t shown, spaces, carets;
+        bool is_cut_before, is_cut_behind;
+    } cases[] = {
+        {160, 0, 160, 160, 0, 160, false, false},
+        {160, 159, 1, 160, 159, 1, false, false},
+        {160, 999, 1, 160, 160, 1, false, false},
+        {161, 0, 1, 160, 0, 1, false, true},
+        {161, 0, 161, 160, 0, 160, false, true},
+        {161, 160, 1, 160, 160, 1, true, false},
+        {10240, 60, 1, 160, 60, 1, false, true},
+        {10240, 61, 1, 160, 61, 1, true, true},
+        {10240, 5000, 10, 160, 61, 10, true, true},
+        {10240, 5000, 1000, 160, 61, 100, true, true},
+        {10240, 10239, 1, 160, 160, 1, true, false},
+        {10240, 10240, 1, 160, 161, 1, true, false},
+        {10240, 99999, 1, 160, 161, 1, true, false},
+    };
+    static const char *const characters[] = {"a", "\xc3\xa9", "\xf0\x9f\x98\x80"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases) * ELEMENTS_OF(characters); i++) {
+        const char *character = characters[i % ELEMENTS_OF(characters)];
+        size_t number = i / ELEMENTS_OF(characters);
+        _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20), want = BUF_INIT(4096);
+        Str got, heading = STR_NULL;
+
+        print_long(cases[number].n, character, cases[number].at, cases[number].width, &out);
+        buf_printf(&want, "  1 | %s", cases[number].is_cut_before ? "…" : "");
+        for (size_t k = 0; k < cases[number].shown; k++)
+            buf_append(&want, str_from_c(character));
+        buf_printf(&want, "%s\n    | ", cases[number].is_cut_behind ? "…" : "");
+        buf_append_repeat(&want, ' ', cases[number].spaces);
+        buf_append_repeat(&want, '^', cases[number].carets);
+        buf_append_char(&want, '\n');
+        got = buf_str(&out);
+        (void)str_split(&got, '\n', &heading);
+        if (!str_eq(got, buf_str(&want)))
+            print_error("case %zu of %s:\n%.*s", number, character, STR_FMT(got));
+        assert_true(str_eq(got, buf_str(&want)));
+    }
+}
+
+/* What is shown escaped is not cut in two, and counts as wide as it is shown. */
+static void test_long_line_of_escapes(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
+    Str rest, heading = STR_NULL, source = STR_NULL, carets = STR_NULL;
+
+    (void)state;
+    print_long(1000, "\a", 500, 2, &out);
+    rest = buf_str(&out);
+    assert_true(str_split(&rest, '\n', &heading) && str_split(&rest, '\n', &source) &&
+                str_split(&rest, '\n', &carets));
+    assert_int_equal(source.len, strlen("  1 | ……") + 160);
+    assert_true(str_has_prefix(source, STR("  1 | …\\x07\\x07")));
+    assert_true(str_has_suffix(source, STR("\\x07\\x07…")));
+    assert_int_equal(carets.len, strlen("  1 | ") + 1 + 60 + 8);
+    assert_true(str_has_suffix(carets, STR(" ^^^^^^^^")));
+}
+
 static void test_terminal_is_safe(void **state) {
     static const struct {
         const char *text, *want;
@@ -184,6 +266,8 @@ static void test_out_of_memory_still_counts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rendering),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_long_line_of_escapes),
         cmocka_unit_test(test_terminal_is_safe),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_closing_line),

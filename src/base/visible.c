@@ -4,27 +4,37 @@
 
 #include "base/utf8.h"
 
+/* One character as it is shown. */
+typedef struct Shown {
+    char escape[8];
+    Str text; /* may lie in @escape */
+    size_t columns;
+    size_t n; /* bytes it stands for */
+} Shown;
+
+static void show_next(Str text, Shown *ret) {
+    uint32_t c;
+    size_t n = utf8_decode(text, &c);
+
+    *ret = (Shown){.text = str_take(text, n), .columns = 1, .n = n > 0 ? n : 1};
+    if (n > 0 && !utf8_is_unsafe(c))
+        return;
+    c = n == 0 ? (unsigned char)text.ptr[0] : c;
+    (void)snprintf(ret->escape, sizeof(ret->escape), n < 2 ? "\\x%02x" : "\\u%04x", c & 0xffff);
+    ret->text = c == '\t' ? STR(" ") : str_from_c(ret->escape);
+    ret->columns = ret->text.len;
+}
+
 /* @out NULL only measures. */
 static size_t show(Buf *out, Str text) {
     size_t width = 0;
+    Shown shown;
 
-    while (text.len > 0) {
-        char shown[8];
-        uint32_t c;
-        size_t n = utf8_decode(text, &c);
-        Str part = str_take(text, n);
-        size_t columns = 1;
-
-        if (n == 0 || utf8_is_unsafe(c)) {
-            c = n == 0 ? (unsigned char)text.ptr[0] : c;
-            (void)snprintf(shown, sizeof(shown), n < 2 ? "\\x%02x" : "\\u%04x", c & 0xffff);
-            part = c == '\t' ? STR(" ") : str_from_c(shown);
-            columns = part.len;
-        }
+    for (; text.len > 0; text = str_skip(text, shown.n)) {
+        show_next(text, &shown);
         if (out)
-            buf_append(out, part);
-        width += columns;
-        text = str_skip(text, n > 0 ? n : 1);
+            buf_append(out, shown.text);
+        width += shown.columns;
     }
     return width;
 }
@@ -35,6 +45,20 @@ size_t visible_append(Buf *out, Str text) {
 
 size_t visible_width(Str text) {
     return show(/* out= */ NULL, text);
+}
+
+Str visible_take(Str text, size_t width) {
+    size_t len = 0;
+    Shown shown;
+
+    while (len < text.len) {
+        show_next(str_skip(text, len), &shown);
+        if (shown.columns > width)
+            break;
+        width -= shown.columns;
+        len += shown.n;
+    }
+    return str_take(text, len);
 }
 
 void visible_append_padded(Buf *out, Str text, size_t width) {

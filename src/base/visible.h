@@ -18,5 +18,8 @@ size_t visible_append(Buf *out, Str text);
 /* Only how many columns. */
 size_t visible_width(Str text);
 
+/* The front of @text that takes at most @width columns. */
+Str visible_take(Str text, size_t width);
+
 /* Appends @text and spaces up to @width columns. */
 void visible_append_padded(Buf *out, Str text, size_t width);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cel/checker.h"
 #include "cel/limits.h"
+#include "cel/mistake.h"
 
 static bool is_macro(const CelNode *node) {
     return node->kind >= CEL_NODE_ALL;
@@ -422,7 +423,7 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
         .arena = arena,
         .diags = diags,
         .unify = {.arena = arena}};
-    size_t n_errors = diags->n_errors;
+    size_t n_errors = diags->n_errors, first = diags->diags.n;
     CelChecked *checked = ARENA_NEW(arena, CelChecked);
     int r;
 
@@ -431,6 +432,7 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
     r = check_all(&checker);
     if (r < 0)
         return error_trace(r);
+    cel_mistakes_sort(diags, first);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;
     *checked = (CelChecked){

@@ -20,6 +20,7 @@ typedef struct CelChecker {
     CelNote *notes;
     CelUnify unify;
     VEC(uint32_t) scope; /* the BINDERs whose macro is open, innermost last */
+    uint32_t vague_end;  /* up to here names may be a macro's variables (cel_is_vague) */
     uint32_t *children;  /* room for the children of any node */
     char *name;          /* room for any dotted name, with the container before it */
 } CelChecker;
@@ -85,6 +86,10 @@ void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *
 
 /* A call of a function that is not declared. */
 void cel_suggest_function(CelChecker *checker, uint32_t node);
+
+/* Whether @node stands among the arguments of a macro that is not written as macros are. Names
+ * there may be the variables it would declare: the macro is the mistake, not they. */
+bool cel_is_vague(CelChecker *checker, uint32_t node);
 
 /* A name that is not declared; @dotted is all of it, with selections. */
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted);

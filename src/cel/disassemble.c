@@ -1,4 +1,5 @@
 #include "cel/code.h"
+#include "cel/set.h"
 #include "cel/type.h"
 
 #define OP_WIDTH 20
@@ -55,6 +56,12 @@ static void print_callee(const CelCode *code, const CelInstruction *at, Buf *out
         buf_printf(out, ", %u overloads", callee->n_candidates);
 }
 
+static void print_set(const CelCallee *callee, Buf *out) {
+    const CelSet *set = callee->prepared;
+
+    cel_value_print(cel_list(set->list), NULL, VALUE_MAX, out);
+}
+
 static void print_kind(uint8_t kind, Buf *out) {
     if (kind < CEL_N_KINDS && kind_names[kind])
         buf_printf(out, " as %s", kind_names[kind]);
@@ -79,6 +86,9 @@ static void print_operand(const CelCode *code, const CelInstruction *at, Buf *ou
     switch (cel_ops[at->op].immediate) {
     case CEL_IMM_CONSTANT:
         cel_value_print(code->constants[at->b], NULL, VALUE_MAX, out);
+        break;
+    case CEL_IMM_SET:
+        print_set(&code->callees[at->b], out);
         break;
     case CEL_IMM_SLOT:
         buf_append(out, slot_name(code, at->b));

@@ -10,7 +10,8 @@
  *        └─ free.cpu                                         2
  *
  * Constants are left out, and so is the way to a field that was found. What no run got to
- * says so; a loop shows its first turns, each with its variables.
+ * says so; a loop shows its first turns, each with its variables, and cel.bind(x, 1 + y, …) a
+ * line x = 1 + y.
  */
 
 #include "base/buf.h"

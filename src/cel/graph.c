@@ -220,6 +220,7 @@ static void print_call(const CelGraphNode *node, Buf *out) {
 static void print_immediate(const CelGraphNode *node, Buf *out) {
     switch (cel_ops[node->op].immediate) {
     case CEL_IMM_CONSTANT:
+    case CEL_IMM_SET:
         cel_value_print(node->constant, NULL, VALUE_WIDTH, out);
         break;
     case CEL_IMM_SLOT:

@@ -94,7 +94,8 @@ int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *opti
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
 /* The same for those who want to see every part: nothing is shared but what cel.bind names,
- * nothing folded. @ret_nodes[i] is the node of the tree's node i, or CEL_NO_NODE. */
+ * nothing folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: what its name stands
+ * for), or CEL_NO_NODE. */
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 

@@ -92,6 +92,14 @@ FUNCTION(string_from_double) {
 
 /* From text. */
 
+static CelValue fail_text(CelRun *run, Str text, const char *type, const char *why) {
+    return cel_fail(run,
+        "type conversion error from 'string' to '%s': '%.*s' is %s",
+        type,
+        STR_FMT(cel_excerpt(text)),
+        why);
+}
+
 /* conversions/bool/…: these, in these spellings, and no others. */
 static bool read_bool(Str text, bool *ret) {
     static const char *const words[2][6] = {
@@ -115,7 +123,7 @@ FUNCTION(bool_from_string) {
 
     (void)prepared;
     if (!read_bool(cel_str(args[0]), &b))
-        return cel_fail(run, "type conversion error from 'string' to 'bool'");
+        return fail_text(run, cel_str(args[0]), "bool", "none of true, t, 1, false, f, 0");
     return cel_bool(b);
 }
 
@@ -126,7 +134,7 @@ FUNCTION(int_from_string) {
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_int(cel_str(args[0]), &i))
-        return cel_fail(run, "type conversion error from 'string' to 'int'");
+        return fail_text(run, cel_str(args[0]), "int", "no whole number in the range of int");
     return cel_int(i);
 }
 
@@ -137,7 +145,8 @@ FUNCTION(uint_from_string) {
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_uint(cel_str(args[0]), &u))
-        return cel_fail(run, "type conversion error from 'string' to 'uint'");
+        return fail_text(
+            run, cel_str(args[0]), "uint", "no whole number in the range of uint, without a sign");
     return cel_uint(u);
 }
 
@@ -148,7 +157,7 @@ FUNCTION(double_from_string) {
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_double(cel_str(args[0]), &d))
-        return cel_fail(run, "type conversion error from 'string' to 'double'");
+        return fail_text(run, cel_str(args[0]), "double", "no number in the range of double");
     return cel_double(d);
 }
 

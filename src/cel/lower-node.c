@@ -3,7 +3,7 @@
  */
 #include "cel/fold.h"
 #include "cel/lower.h"
-#include "cel/parse.h"
+#include "cel/mistake.h"
 
 /* The kind its values surely have; CEL_ABSENT: several are possible. */
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
@@ -55,11 +55,22 @@ uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text) {
     return text.ptr ? cel_graph_add(l->graph, &node) : CEL_NO_NODE;
 }
 
-void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
-    Place place = cel_place(l->tree->file, l->tree->source, part->node->from, part->node->to);
-
-    diag_add(l->diags, DIAG_ERROR, place, l->tree->source, text, hint);
+static void refuse_at(CelLower *l, const CelNode *node, Str text, Str hint) {
+    cel_report(l->diags, l->tree->file, l->tree->source, node->from, node->to, text, hint);
     l->is_refused = true;
+}
+
+void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint) {
+    refuse_at(l, part->node, text, hint);
+}
+
+/* The arguments are the last children; before them may be the function's name space. */
+void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str text, Str hint) {
+    uint32_t child = part->i - 1;
+
+    for (uint32_t i = part->n_args - 1; i > arg; i--)
+        child -= l->tree->nodes[child].size;
+    refuse_at(l, &l->tree->nodes[child], text, hint);
 }
 
 /* OPT_ELEMENT may be no value at all; only the LIST around it knows what that means. */
@@ -95,7 +106,9 @@ uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
     if (!can_fold(l, node) || (!l->is_folding && !is_literal(node)) || l->fuel <= 0)
         return number;
     v = cel_fold(l->graph, number, &l->fuel);
-    if (is_bad_literal(l, node, v))
+    if (is_bad_literal(l, node, v) && part->n_args == 1)
+        cel_lower_refuse_arg(l, part, 0, v.error->text, v.error->hint);
+    else if (is_bad_literal(l, node, v))
         cel_lower_refuse(l, part, v.error->text, v.error->hint);
     if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         return number;

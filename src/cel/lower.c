@@ -14,6 +14,7 @@
 #include "cel/fold.h"
 #include "cel/limits.h"
 #include "cel/lower.h"
+#include "cel/mistake.h"
 
 /* --- names and parts ------------------------------------------------------------------- */
 
@@ -227,6 +228,8 @@ static int lower_node(CelLower *l, uint32_t i) {
     }
     if (node->kind == CEL_NODE_BINDER) {
         l->bound[i] = lower_binder(l, &part);
+        if (l->nodes)
+            l->nodes[i] = l->bound[i];
         return l->bound[i] != CEL_NO_NODE ? 0 : error_origin(-ENOMEM);
     }
     number = lower_part(l, &part);
@@ -255,6 +258,7 @@ static void find_parents(CelLower *l) {
 static int lower_tree(CelLower *l, uint32_t *ret_root) {
     uint32_t n = l->tree->n_nodes;
     Arena *arena = cel_graph_arena(l->graph);
+    size_t first = l->diags->diags.n;
 
     l->stack = ARENA_ARRAY(arena, uint32_t, n + 1);
     l->heights = ARENA_ARRAY(arena, uint32_t, n + 1);
@@ -269,8 +273,10 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
         if (r < 0)
             return error_trace(r);
     }
-    if (l->is_refused)
+    if (l->is_refused) {
+        cel_mistakes_sort(l->diags, first);
         return CEL_LOWER_REFUSED;
+    }
     *ret_root = l->stack[0];
     cel_graph_use(l->graph, *ret_root);
     return 0;

@@ -74,3 +74,6 @@ bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want);
 
 /* The expression cannot be right. */
 void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
+
+/* The same because of argument @arg of a call. */
+void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str text, Str hint);

@@ -121,13 +121,26 @@ static void append_nearest(const Mismatch *mismatch, Buf *out) {
     }
 }
 
-/* Called with the wrong number of arguments, or the other way round: all the ways there are. */
+/* Whether @overload is for what the first argument is. */
+static bool takes_first(const Mismatch *mismatch, const CelOverload *overload) {
+    return mismatch->n_args > 0 && overload->n_args > 0 &&
+           (overload->args[0]->kind == mismatch->types[0]->kind ||
+               overload->args[0]->kind == CEL_T_PARAM);
+}
+
+/* Called with the wrong number of arguments, or the other way round: all the ways there are, if
+ * any are for such a thing only those. */
 static void append_shapes(const Mismatch *mismatch, Buf *out) {
+    bool has_own = false;
     size_t n_shown = 0;
 
+    for (size_t i = 0; i < mismatch->n_overloads; i++)
+        has_own |= takes_first(mismatch, mismatch->overloads[i]);
     for (size_t i = 0; i < mismatch->n_overloads && n_shown < NEAREST_SHOWN; i++) {
         const CelOverload *overload = mismatch->overloads[i];
 
+        if (has_own && !takes_first(mismatch, overload))
+            continue;
         buf_append(out, n_shown++ > 0 ? STR(", ") : STR("write "));
         append_call(mismatch, overload->is_receiver, overload->args, overload->n_args, out);
     }
@@ -162,10 +175,11 @@ static Str hint_null(const Mismatch *mismatch) {
     return STR("it is never null; has(a.b) tells whether a field is set");
 }
 
+/* What makes an int's literal one of another type. */
+static const char *const suffixes[] = {[CEL_T_INT] = "", [CEL_T_UINT] = "u", [CEL_T_DOUBLE] = ".0"};
+
 /* 1 + 2.0: numbers of two types. A literal is written differently, all else is converted. */
 static Str hint_numbers(const Mismatch *mismatch) {
-    static const char *const suffixes[] = {
-        [CEL_T_INT] = "", [CEL_T_UINT] = "u", [CEL_T_DOUBLE] = ".0"};
     const CelType *const *types = mismatch->types;
 
     if (mismatch->n_args != 2 || mismatch->op.len == 0 || !is_number(types[0]) ||
@@ -304,6 +318,44 @@ static Str hint_in(const Mismatch *mismatch) {
         STR_FMT(source(mismatch, 0)));
 }
 
+/* 5 in [1u]. With dyn() numbers of all types compare. */
+static Str hint_member(const Mismatch *mismatch) {
+    const CelType *member, *range;
+    const CelNode *written;
+
+    if (!is_one_of(mismatch->op, "in"))
+        return STR_NULL;
+    range = mismatch->types[1];
+    if (range->kind != CEL_T_LIST && range->kind != CEL_T_MAP)
+        return STR_NULL;
+    member = cel_type_param(range, 0);
+    if (!is_number(mismatch->types[0]) || !is_number(member))
+        return STR_NULL;
+    written = &mismatch->checker->tree->nodes[mismatch->args[0]];
+    if (written->kind == CEL_NODE_LITERAL && written->literal.kind == CEL_INT &&
+        (written->literal.i >= 0 || member->kind == CEL_T_DOUBLE))
+        return cel_checker_printf(mismatch->checker,
+            "int and %.*s are different types: write %.*s%s",
+            STR_FMT(member->name),
+            STR_FMT(source(mismatch, 0)),
+            suffixes[member->kind]);
+    return cel_checker_printf(mismatch->checker,
+        "%.*s and %.*s are different types: write dyn(%.*s)",
+        STR_FMT(mismatch->types[0]->name),
+        STR_FMT(member->name),
+        STR_FMT(source(mismatch, 0)));
+}
+
+/* max(1, 2): max() is for lists. */
+static Str hint_extreme(const Mismatch *mismatch) {
+    bool is_max = str_is(mismatch->call->name, "max");
+
+    if (mismatch->is_receiver || mismatch->n_args < 2 ||
+        !(is_max || str_is(mismatch->call->name, "min")))
+        return STR_NULL;
+    return is_max ? STR("write math.greatest(a, b)") : STR("write math.least(a, b)");
+}
+
 static Str (*const rules_of_thumb[])(const Mismatch *mismatch) = {
     hint_optional,
     hint_null,
@@ -315,6 +367,7 @@ static Str (*const rules_of_thumb[])(const Mismatch *mismatch) = {
     hint_chain,
     hint_contains,
     hint_in,
+    hint_member,
 };
 
 /* --- The message --- */
@@ -326,7 +379,11 @@ static void append_hint(const Mismatch *mismatch, Buf *out) {
     for (size_t i = 0; i < mismatch->n_overloads; i++)
         has_shape |= nearness(mismatch, mismatch->overloads[i]) >= 0;
     if (!has_shape) {
-        append_shapes(mismatch, out);
+        hint = hint_extreme(mismatch);
+        if (hint.len > 0)
+            buf_append(out, hint);
+        else
+            append_shapes(mismatch, out);
         return;
     }
     for (size_t i = 0; hint.len == 0 && i < ELEMENTS_OF(rules_of_thumb); i++)

@@ -21,7 +21,7 @@ CelValue cel_division_by_zero(CelRun *run);
 CelValue cel_modulus_by_zero(CelRun *run);
 
 /* An index that is not an int within bounds: 1u and 1.0 are as good as 1
- * (lists/index/zero_based_double); all else is an error. */
+ * (lists/index/zero_based_uint); all else is an error. */
 CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index);
 
 /* a[i] and a[?i] of whatever kinds: lists, maps, and optionals of them (then the result
@@ -94,7 +94,7 @@ static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
     return cel_int(a.i / b.i);
 }
 
-/* integer_math/int64_math/int64_minus_mod…: INT64_MIN % -1 would be 0, and is an error. */
+/* INT64_MIN % -1 would be 0, and is an error: the division is. */
 static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
     if (b.i == 0)
         return cel_modulus_by_zero(run);

@@ -52,7 +52,7 @@
  *     operators      + - * / == < in []: what each does
  *     program        these steps in a row
  *     trace          what a run computed
- *     explain        the same as a tree of lines, for people
+ *     explain        the same as a tree of lines, for people; explain-part: which lines
  *
  * values
  *     value          what an expression computes with

@@ -1,8 +1,8 @@
 /*
  * Names. An expression a.b.c can be a variable "a.b.c", a field of a variable "a.b", a field of a
  * field of "a"; with a container, each of them in the container first. The longest
- * name that is declared wins. A macro's variable hides them all (namespace_shadowing), and a
- * leading dot passes over it and over the container.
+ * name that is declared wins. A macro's variable hides them all, and a leading dot passes over it
+ * and over the container (namespace/namespace_shadowing).
  *
  * The walk meets the first IDENT of such a chain before the SELECTs, so the whole chain is
  * settled there, and what is part of a longer name is marked to be skipped.
@@ -200,5 +200,6 @@ void cel_resolve_ident(CelChecker *checker, uint32_t node) {
         return;
     }
     note->type = &cel_error_type;
-    cel_suggest_name(checker, node, dotted_name(checker, node, end));
+    if (!cel_is_vague(checker, node))
+        cel_suggest_name(checker, node, dotted_name(checker, node, end));
 }

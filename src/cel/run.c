@@ -242,7 +242,7 @@ static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, 
     for (size_t i = 0; i < n; i++) {
         uint32_t inside = cel_depth(entries[i].value);
 
-        /* fields/map_fields/map_key_float, map_key_null: errors */
+        /* fields/qualified_identifier_resolution/map_key_float, map_key_null: errors */
         if (!is_key_kind(entries[i].key))
             return cel_fail(run, "unsupported key type");
         if (entries[i].key.kind == CEL_STRING && !cel_charge(run, entries[i].key.len / 8))

@@ -110,51 +110,144 @@ static bool is_enough(const CelChecker *checker) {
     return checker->diags->n_errors >= DIAG_MAX;
 }
 
-/* What is called so elsewhere. */
-static const struct {
+/* What is called so elsewhere, and macros: those are only functions when something is wrong with
+ * their arguments. */
+typedef struct Habit {
     Str name, hint;
-} habits[] = {
-    {STR("all"), STR("write list.all(x, condition)")},
-    {STR("exists"), STR("write list.exists(x, condition); has(a.b) asks for a field")},
-    {STR("exists_one"), STR("write list.exists_one(x, condition)")},
-    {STR("filter"), STR("write list.filter(x, condition)")},
-    {STR("map"), STR("write list.map(x, value)")},
-    {STR("any"), STR("write list.exists(x, condition)")},
-    {STR("some"), STR("write list.exists(x, condition)")},
-    {STR("every"), STR("write list.all(x, condition)")},
-    {STR("forEach"), STR("write list.map(x, value), or list.all(x, condition)")},
-    {STR("len"), STR("write size(x)")},
-    {STR("length"), STR("write size(x)")},
-    {STR("count"), STR("write size(x)")},
-    {STR("lower"), STR("write text.lowerAscii()")},
-    {STR("toLower"), STR("write text.lowerAscii()")},
-    {STR("toLowerCase"), STR("write text.lowerAscii()")},
-    {STR("upper"), STR("write text.upperAscii()")},
-    {STR("toUpper"), STR("write text.upperAscii()")},
-    {STR("toUpperCase"), STR("write text.upperAscii()")},
-    {STR("match"), STR("write text.matches(pattern)")},
-    {STR("orElse"), STR("write optional.orValue(value)")},
-    {STR("now"), STR("an expression has no clock: its time must be given to it")},
-    {STR("math.max"), STR("write math.greatest(a, b)")},
-    {STR("math.min"), STR("write math.least(a, b)")},
+    const char *takes; /* of a macro; NULL: it is none */
+    bool declares;     /* names among its arguments may be variables of its own */
+} Habit;
+
+#define MACRO(word, what, how)                                                                     \
+    { .name = STR(word), .hint = STR("write " how), .takes = (what), .declares = true }
+#define LOOP(word, how)                                                                            \
+    { .name = STR(word), .hint = STR("write " how), .declares = true }
+#define WORD(word, how)                                                                            \
+    { .name = STR(word), .hint = STR(how) }
+
+static const Habit habits[] = {
+    {.name = STR("has"), .hint = STR("write has(a.b)"), .takes = "the selection of a field"},
+    MACRO("all", "a variable and a condition",
+        "list.all(x, condition) or map.all(key, value, condition)"),
+    MACRO("exists", "a variable and a condition",
+        "list.exists(x, condition); has(a.b) asks for a field"),
+    MACRO("exists_one", "a variable and a condition", "list.exists_one(x, condition)"),
+    MACRO("existsOne", "a variable and a condition", "list.existsOne(x, condition)"),
+    MACRO("filter", "a variable and a condition",
+        "list.filter(x, condition); of a map, x is the key"),
+    MACRO("map", "a variable and a value", "list.map(x, value) or list.map(x, condition, value)"),
+    MACRO("transformList", "two variables and a value", "map.transformList(key, value, result)"),
+    MACRO("transformMap", "two variables and a value", "map.transformMap(key, value, result)"),
+    MACRO("transformMapEntry", "two variables and a map",
+        "map.transformMapEntry(key, value, {newKey: newValue})"),
+    MACRO("optMap", "a variable and a value", "optional.optMap(x, value)"),
+    MACRO("optFlatMap", "a variable and an optional", "optional.optFlatMap(x, optional)"),
+    MACRO("sortBy", "a variable and a key", "list.sortBy(x, key)"),
+    MACRO("cel.bind", "a name, a value and an expression", "cel.bind(name, value, expression)"),
+    LOOP("any", "list.exists(x, condition)"),
+    LOOP("some", "list.exists(x, condition)"),
+    LOOP("every", "list.all(x, condition)"),
+    LOOP("forEach", "list.map(x, value), or list.all(x, condition)"),
+    WORD("len", "write size(x)"),
+    WORD("length", "write size(x)"),
+    WORD("count", "write size(x)"),
+    WORD("lower", "write text.lowerAscii()"),
+    WORD("toLower", "write text.lowerAscii()"),
+    WORD("toLowerCase", "write text.lowerAscii()"),
+    WORD("upper", "write text.upperAscii()"),
+    WORD("toUpper", "write text.upperAscii()"),
+    WORD("toUpperCase", "write text.upperAscii()"),
+    WORD("match", "write text.matches(pattern)"),
+    WORD("orElse", "write optional.orValue(value)"),
+    WORD("now", "an expression has no clock: its time must be given to it"),
+    WORD("math.max", "write math.greatest(a, b)"),
+    WORD("math.min", "write math.least(a, b)"),
 };
 
-static Str habit_hint(Str name) {
+/* NULL: there is nothing to say of it. */
+static const Habit *habit_of(Str name) {
     for (size_t i = 0; i < ELEMENTS_OF(habits); i++)
         if (str_eq(name, habits[i].name))
-            return habits[i].hint;
-    return STR_NULL;
+            return &habits[i];
+    return NULL;
+}
+
+/* A call of what is not declared, or a name space before one: @node is where it is reported. */
+static void report_habit(CelChecker *checker, uint32_t node, const Habit *habit) {
+    Str text =
+        habit->takes && !checker->options->no_macros
+            ? cel_checker_printf(checker, "%.*s() takes %s", STR_FMT(habit->name), habit->takes)
+            : undeclared(checker, checker->tree->nodes[node].name);
+
+    cel_checker_report_at(checker, node, text, habit->hint);
+}
+
+/* The last node of the receiver; only of a call that has one. */
+static uint32_t receiver_of(const CelTree *tree, uint32_t call) {
+    uint32_t child = call - 1;
+
+    for (uint32_t i = 1; i < tree->nodes[call].n_children; i++)
+        child -= tree->nodes[child].size;
+    return child;
+}
+
+/* cel.bind(…), which was said of its "cel". */
+static bool is_bind(const CelChecker *checker, uint32_t call) {
+    const CelNode *nodes = checker->tree->nodes;
+    uint32_t receiver = receiver_of(checker->tree, call);
+
+    return str_is(nodes[call].name, "bind") && nodes[receiver].kind == CEL_NODE_IDENT &&
+           str_is(nodes[receiver].name, "cel") &&
+           checker->notes[receiver].type->kind == CEL_T_ERROR;
+}
+
+/* Whether @node is an argument of @call, or inside of one, and @call a macro gone wrong. What
+ * stands before the arguments was checked before them. */
+static bool is_vague_in(CelChecker *checker, uint32_t node, uint32_t call) {
+    const CelNode *written = &checker->tree->nodes[call];
+    const CelOverload *const *overloads;
+    const Habit *habit;
+
+    if (written->kind != CEL_NODE_CALL || written->is_operator || call + 1 - written->size > node ||
+        checker->notes[call].is_namespaced)
+        return false;
+    if (written->is_receiver && node <= receiver_of(checker->tree, call))
+        return false;
+    if (written->is_receiver && is_bind(checker, call))
+        return true;
+    habit = habit_of(written->name);
+    return habit && habit->declares &&
+           cel_resolve_function(checker, written->name, written->is_absolute, &overloads) == 0;
+}
+
+bool cel_is_vague(CelChecker *checker, uint32_t node) {
+    if (node < checker->vague_end)
+        return true;
+    if (checker->options->no_macros || is_enough(checker))
+        return false;
+    for (uint32_t i = node + 1; i < checker->tree->n_nodes; i++)
+        if (is_vague_in(checker, node, i)) {
+            checker->vague_end = i;
+            return true;
+        }
+    return false;
 }
 
 void cel_suggest_function(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    Str nearest = STR_NULL, hint = habit_hint(written->name);
+    const Habit *habit = habit_of(written->name);
+    Str nearest = STR_NULL;
 
-    if (!written->is_receiver && cel_env_variable(checker->env, written->name))
-        hint = cel_checker_printf(
-            checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name));
-    if (hint.len > 0) {
-        cel_checker_report_at(checker, node, undeclared(checker, written->name), hint);
+    if (!written->is_receiver && cel_env_variable(checker->env, written->name)) {
+        cel_checker_report_at(checker,
+            node,
+            undeclared(checker, written->name),
+            cel_checker_printf(
+                checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name)));
+        return;
+    }
+    if (habit) {
+        report_habit(checker, node, habit);
         return;
     }
     if (!is_enough(checker))
@@ -178,19 +271,15 @@ static Str nearest_variable(CelChecker *checker, Str name) {
     return cel_env_nearest_variable(checker->env, name);
 }
 
-/* math.sqroot(2): the functions whose name starts with "math." are meant. */
-static Str namespace_hint(CelChecker *checker, uint32_t node, Str dotted) {
+/* math.sqroot(2): all of the function's name; empty: it is no name before a function. */
+static Str full_name(CelChecker *checker, uint32_t node, Str dotted) {
     uint32_t call = checker->tree->nodes[node].call;
-    Str habit;
 
-    if (call == 0)
-        return STR_NULL;
-    dotted = cel_checker_printf(
-        checker, "%.*s.%.*s", STR_FMT(dotted), STR_FMT(checker->tree->nodes[call].name));
-    habit = habit_hint(dotted);
-    return habit.len > 0
-               ? habit
-               : did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
+    return call == 0 ? STR_NULL
+                     : cel_checker_printf(checker,
+                           "%.*s.%.*s",
+                           STR_FMT(dotted),
+                           STR_FMT(checker->tree->nodes[call].name));
 }
 
 static bool is_word(char c) {
@@ -227,12 +316,21 @@ static Str key_hint(CelChecker *checker, uint32_t node) {
 
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     Str name = checker->tree->nodes[node].name, hint;
+    const Habit *habit;
 
     if (is_enough(checker)) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
         return;
     }
-    hint = namespace_hint(checker, node, dotted);
+    dotted = full_name(checker, node, dotted);
+    habit = habit_of(dotted);
+    if (habit) {
+        report_habit(checker, node, habit);
+        return;
+    }
+    hint = dotted.len == 0
+               ? STR_NULL
+               : did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
     if (hint.len == 0 && (is_function(checker, name, false) || is_function(checker, name, true)))
         hint = cel_checker_printf(
             checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));

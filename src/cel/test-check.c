@@ -446,6 +446,18 @@ static void test_all_errors(void **state) {
         {"cel.bind(v, one, v + v + 1)", 1},
         {"{one: two}.a.b + 1", 2},
         {"one ? two : three", 3},
+        {"x.map(y1)", 1},
+        {"labels.filter(k, v, v == 'a')", 1},
+        {"has()", 1},
+        {"has(one, two)", 3},
+        {"x.all(n, n + one > 2, n, n)", 1},
+        {"[1].exists(x.any(v, v.w > 0))", 2},
+        {"x.map(v) + one", 2},
+        {"one.map(v)", 1},
+        {"cel.bind(v, v)", 1},
+        {"x.bind(v, 1)", 2},
+        {"x.all(n, n > 0, n, 'a' + 1)", 2},
+        {"x.any(v, v > 0)", 1},
     };
     _cleanup_(scene_done) Scene scene;
 
@@ -458,6 +470,53 @@ static void test_all_errors(void **state) {
                 print_error("  %.*s\n", STR_FMT(scene.diags.diags.items[k].text));
         assert_case(cases[i].source, scene.diags.n_errors == cases[i].n);
     }
+}
+
+/* As they stand in the text, whatever found them first; what was there before stays there. */
+static void test_order(void **state) {
+    static const char *const sources[] = {
+        "[[1,[2]],[3]].flatten()",
+        "size(one + 1) + 'a'.two()",
+        "'%d %d'.format(['a', 'b']) + one + (1 + 'a')",
+        "{1: 'a',\n'b': [1,\n 'c']}[0]\n.three()",
+    };
+    _cleanup_(scene_done) Scene scene;
+
+    (void)state;
+    scene_init(&scene, "");
+    scene.options.mixed_literals = false;
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
+        Place last = {0};
+
+        assert_int_equal(scene_check(&scene, sources[i]), CEL_CHECK_REFUSED);
+        assert_case(sources[i], scene.diags.diags.n >= 2);
+        for (size_t k = 0; k < scene.diags.diags.n; k++) {
+            Place place = scene.diags.diags.items[k].place;
+
+            assert_case(sources[i],
+                place.line > last.line || (place.line == last.line && place.column >= last.column));
+            last = place;
+        }
+    }
+}
+
+/* A host's own function may be called as a macro is: it is none then. */
+static void test_own_macro_name(void **state) {
+    static const CelOverloadSpec own[] = {
+        {"map", "list(A).(int) -> int", NULL},
+        {"a.b.filter", "(int) -> int", NULL},
+    };
+    _cleanup_(scene_done) Scene scene;
+
+    (void)state;
+    scene_init(&scene, "");
+    for (size_t i = 0; i < ELEMENTS_OF(own); i++)
+        assert_int_equal(cel_env_add_overload(scene.env, &own[i]), 0);
+    assert_type(&scene, "[1].map(1)", "int");
+    assert_type(&scene, "[1].map(y1)", "refused: undeclared reference to 'y1'");
+    assert_type(&scene, "[1].map('a')", "refused: no matching overload: list(int).map(string)");
+    assert_type(&scene, "a.b.filter(1)", "int");
+    assert_type(&scene, "a.b.filter(y1)", "refused: undeclared reference to 'y1'");
 }
 
 /* Kubernetes: literals of one type, except below format(). */
@@ -591,6 +650,8 @@ int main(void) {
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_all_errors),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_own_macro_name),
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_unchecked),
         cmocka_unit_test(test_expected),

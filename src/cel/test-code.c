@@ -41,6 +41,19 @@ static void test_straight(void **state) {
     fixture_done(&f);
 }
 
+static void test_set(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    assert_code(&f,
+        "s in ['p', 'q']",
+        "    0  variable            s as string                             ; at 0\n"
+        "    1  in-set              [\"p\", \"q\"]                              ; at 2\n"
+        "    2  return                                                      ; at 2\n");
+    fixture_done(&f);
+}
+
 /* Each && that is decided jumps to the very end, not from one to the next. */
 static void test_jumps(void **state) {
     Fixture f;
@@ -230,6 +243,7 @@ static void test_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_straight),
+        cmocka_unit_test(test_set),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_shared),

@@ -30,6 +30,8 @@ static void fill(Fixture *f, TestNode *node) {
     f->variables[f->n] = cel_int(7);
     f->variables[f->s] = cel_string(STR("abc"));
     f->variables[f->node] = cel_record(&node->head);
+    f->variables[f->l] = fixture_eval(f, "[2, 3]");
+    f->variables[f->m] = fixture_eval(f, "{'a': {'b': {'c': 1}}}");
 }
 
 static void test_parts(void **state) {
@@ -49,6 +51,21 @@ static void test_parts(void **state) {
         "│  └─ n                                   7\n"
         "├─ s == 'abc'                             not evaluated\n"
         "└─ n > 0                                  not evaluated\n");
+    assert_explain(&f,
+        "n > 9 && (s == 'a' && n > 0)",
+        "n > 9 && (s == 'a' && n > 0)  false\n"
+        "├─ n > 9                      false\n"
+        "│  └─ n                       7\n"
+        "├─ s == 'a'                   not evaluated\n"
+        "└─ n > 0                      not evaluated\n");
+    assert_explain(&f,
+        "l.filter(x, x > 2)[0] == 3",
+        "l.filter(x, x > 2)[0] == 3  true\n"
+        "└─ l.filter(x, x > 2)[0]    3\n"
+        "   └─ l.filter(x, x > 2)    [3]\n"
+        "      ├─ l                  [2, 3]\n"
+        "      ├─ x = 2: x > 2       false\n"
+        "      └─ x = 3: x > 2       true\n");
     assert_explain(&f,
         "n > 5 ? 'big' : s",
         "n > 5 ? 'big' : s  \"big\"\n"
@@ -99,15 +116,115 @@ static void test_loops(void **state) {
         "   │  ├─ x + 1                          3\n"
         "   │  └─ n                              7\n"
         "   └─ x == 2                            true\n");
+    fixture_done(&f);
+}
+
+/* A macro that names a value says which, once; what it was made of has no line. */
+static void test_names(void **state) {
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
     assert_explain(&f,
         "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i))",
         "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i…  [32]\n"
-        "└─ i = 0, v = 3: a * v + a + i                             32\n"
-        "   └─ a * v + a                                            32\n"
-        "      ├─ a * v                                             24\n"
-        "      │  └─ n + 1                                          8\n"
-        "      │     └─ n                                           7\n"
-        "      └─ n + 1                                             8\n");
+        "├─ a = n + 1                                               8\n"
+        "│  └─ n                                                    7\n"
+        "└─ [3].transformList(i, v, a * v + a + i)                  [32]\n"
+        "   └─ i = 0, v = 3: a * v + a + i                          32\n"
+        "      └─ a * v + a                                         32\n"
+        "         └─ a * v                                          24\n");
+    assert_explain(&f,
+        "cel.bind(q, l[0] + l[1], q * q)",
+        "cel.bind(q, l[0] + l[1], q * q)  25\n"
+        "├─ q = l[0] + l[1]               5\n"
+        "│  ├─ l[0]                       2\n"
+        "│  └─ l[1]                       3\n"
+        "└─ q * q                         25\n");
+    assert_explain(&f,
+        "cel.bind(a, n, cel.bind(b, a, cel.bind(c, s, b + 1)))",
+        "cel.bind(a, n, cel.bind(b, a, cel.bind(c, s, b + 1)))  8\n"
+        "├─ a = n                                               7\n"
+        "├─ b = a                                               7\n"
+        "├─ c = s                                               not evaluated\n"
+        "└─ b + 1                                               8\n");
+    assert_explain(&f,
+        "[1, 2].map(x, cel.bind(a, n + 1, a + a + x))",
+        "[1, 2].map(x, cel.bind(a, n + 1, a + a + x))  [17, 18]\n"
+        "├─ x = 1: cel.bind(a, n + 1, a + a + x)       17\n"
+        "│  ├─ a = n + 1                               8\n"
+        "│  │  └─ n                                    7\n"
+        "│  └─ a + a + x                               17\n"
+        "│     └─ a + a                                16\n"
+        "└─ x = 2: cel.bind(a, n + 1, a + a + x)       18\n"
+        "   ├─ a = n + 1                               8\n"
+        "   └─ a + a + x                               18\n"
+        "      └─ a + a                                16\n");
+    assert_explain(&f,
+        "l.sortBy(a, -a)",
+        "l.sortBy(a, -a)  [3, 2]\n"
+        "├─ l             [2, 3]\n"
+        "├─ a = 2: -a     -2\n"
+        "└─ a = 3: -a     -3\n");
+    assert_explain(&f,
+        "math.greatest(n, l[0], 1)",
+        "math.greatest(n, l[0], 1)  7\n"
+        "├─ n                       7\n"
+        "└─ l[0]                    2\n");
+    fixture_done(&f);
+}
+
+static void test_optionals(void **state) {
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
+    assert_explain(&f,
+        "m.?zone.orValue('x')",
+        "m.?zone.orValue('x')  \"x\"\n"
+        "└─ m.?zone            optional.none()\n");
+    assert_explain(&f,
+        "m.?a.b.c.orValue(n)",
+        "m.?a.b.c.orValue(n)  1\n"
+        "├─ m.?a.b.c          optional.of(1)\n"
+        "└─ n                 not evaluated\n");
+    assert_explain(&f,
+        "m.?zone.b.hasValue()",
+        "m.?zone.b.hasValue()  false\n"
+        "└─ m.?zone.b          optional.none()\n"
+        "   └─ m.?zone         optional.none()\n");
+    assert_explain(&f,
+        "m[?'q'].or(m[?'r']).orValue('z')",
+        "m[?'q'].or(m[?'r']).orValue('z')  \"z\"\n"
+        "└─ m[?'q'].or(m[?'r'])            optional.none()\n"
+        "   ├─ m[?'q']                     optional.none()\n"
+        "   └─ m[?'r']                     optional.none()\n");
+    assert_explain(&f,
+        "[?l[?9], n] == [7] && {?'k': l[?9], 'z': n} != {'z': 8}",
+        "[?l[?9], n] == [7] && {?'k': l[?9], 'z': n} != {'z': 8}  true\n"
+        "├─ [?l[?9], n] == [7]                                    true\n"
+        "│  └─ [?l[?9], n]                                        [7]\n"
+        "│     ├─ l[?9]                                           optional.none()\n"
+        "│     └─ n                                               7\n"
+        "└─ {?'k': l[?9], 'z': n} != {'z': 8}                     true\n"
+        "   └─ {?'k': l[?9], 'z': n}                              {\"z\": 7}\n"
+        "      ├─ l[?9]                                           optional.none()\n"
+        "      └─ n                                               7\n");
+    assert_explain(&f,
+        "l[?0].optMap(v, v + n)",
+        "l[?0].optMap(v, v + n)  optional.of(9)\n"
+        "├─ l[?0]                optional.of(2)\n"
+        "└─ v = 2: v + n         9\n"
+        "   └─ n                 7\n");
+    assert_explain(&f,
+        "l[?9].optMap(v, v + n)",
+        "l[?9].optMap(v, v + n)  optional.none()\n"
+        "├─ l[?9]                optional.none()\n"
+        "└─ v + n                not evaluated\n");
     fixture_done(&f);
 }
 
@@ -148,6 +265,8 @@ int main(void) {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_optionals),
         cmocka_unit_test(test_many_turns),
     };
 

@@ -265,7 +265,7 @@ static void test_print(void **state) {
         "%4   opt-has         %2                          bool                groups 3\n"
         "%5   opt-get         %2                          string              groups 3\n"
         "%6   conditional     %4 %5 %3                    string              groups 1 3\n"
-        "%11  in-set          %6                          bool                groups 1 3\n");
+        "%11  in-set          [\"a\", \"b\"] %6               bool                groups 1 3\n");
     fixture_done(&f);
 }
 

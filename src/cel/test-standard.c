@@ -157,7 +157,8 @@ static void test_conversions(void **state) {
         {"int",
             "(string) -> int",
             {S("5u")},
-            "error: type conversion error from 'string' to 'int'"},
+            "error: type conversion error from 'string' to 'int': '5u' is no whole number in the "
+            "range of int"},
         {"uint", "(int) -> uint", {I(-1)}, "error: unsigned integer overflow"},
         {"uint", "(int) -> uint", {I(INT64_MAX)}, "9223372036854775807u"},
         {"uint", "(double) -> uint", {D(-0.5)}, "error: unsigned integer overflow"},

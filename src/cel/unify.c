@@ -150,7 +150,7 @@ static Bound bind_variable(
 }
 
 /* The classic leniency: what an API object can leave out may be compared with null. Pinned by
- * type_deduction/legacy_nullable_types. */
+ * type_deductions/legacy_nullable_types. */
 static bool is_nullable(const CelType *type) {
     switch (type->kind) {
     case CEL_T_NULL:

@@ -4,8 +4,8 @@
  * Numbers of different kinds are compared, never converted for good. An int and a uint are
  * compared exactly. An integer and a double are not: out of the integer's range the double
  * decides, inside of it the integer is read as a double first, with what that loses.
- * The suite pins it (comparisons/…: not_lt_dyn_int_big_lossy_double), and a "better" answer
- * would be another language.
+ * The suite pins it (comparisons/lt_literal/not_lt_dyn_int_big_lossy_double), and a "better"
+ * answer would be another language.
  *
  * As keys of maps numbers are exact: 1, 1u and 1.0 are one key and 1.5 is none.
  */

@@ -1,0 +1,237 @@
+/*
+ * The parts of an expression as they were written (tree.h), each with what the log of a run
+ * (trace.h) has for it. The log knows nodes of the graph; cel_lower_each() says which node stands
+ * for which part. A part's entry lies among those of the part around it, and what has none
+ * was not needed.
+ */
+#include "cel/explain-part.h"
+
+#define PARTS_MAX 4096 /* of one part */
+
+uint32_t cel_explain_entry(const CelExplainParts *x, uint32_t around, uint32_t i) {
+    uint32_t found = CEL_NOT_SEEN;
+
+    if (around == CEL_NOT_SEEN)
+        return CEL_NOT_SEEN;
+    for (uint32_t at = around + 1 - cel_explain_seen(x, around)->size; at <= around; at++) {
+        if (cel_explain_seen(x, at)->node != x->nodes[i])
+            continue;
+        if (!cel_explain_seen(x, at)->is_again)
+            return at;
+        if (found == CEL_NOT_SEEN)
+            found = at;
+    }
+    return found;
+}
+
+/* --- what is worth a line -------------------------------------------------------------- */
+
+static bool is_constant(const CelExplainParts *x, uint32_t number) {
+    return cel_graph_node(x->graph, number)->op == OP_CONSTANT;
+}
+
+static bool is_literal(const CelExplainParts *x, uint32_t i) {
+    const CelGraphNode *node = cel_graph_node(x->graph, x->nodes[i]);
+
+    if (node->op != OP_LIST && node->op != OP_MAP)
+        return node->op == OP_CONSTANT;
+    for (uint32_t k = 0; k < node->n_args; k++) {
+        if (!is_constant(x, node->args[k]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_index(const CelNode *node) {
+    return node->kind == CEL_NODE_CALL && node->n_children == 2 &&
+           (str_is(node->name, "_[_]") || str_is(node->name, "_[?_]"));
+}
+
+static bool is_selection(const CelNode *node) {
+    return node->kind == CEL_NODE_SELECT || node->kind == CEL_NODE_OPT_SELECT ||
+           node->kind == CEL_NODE_TEST || is_index(node);
+}
+
+/* a.b['c'].d: a name, and constants only. The last child of a node stands right before it. */
+static bool is_path(const CelExplainParts *x, uint32_t i) {
+    while (is_selection(cel_explain_node(x, i))) {
+        if (is_index(cel_explain_node(x, i)) && cel_explain_node(x, --i)->kind != CEL_NODE_LITERAL)
+            return false;
+        i--;
+    }
+    return cel_explain_node(x, i)->kind == CEL_NODE_IDENT;
+}
+
+/* An error, or an optional without a value. */
+static bool has_ended(const CelExplainParts *x, uint32_t entry) {
+    CelValue v = entry != CEL_NOT_SEEN ? cel_explain_seen(x, entry)->value : cel_absent();
+
+    return v.kind == CEL_ERROR || (v.kind == CEL_OPTIONAL && !v.inner);
+}
+
+/* A name that a macro made up. */
+static bool is_made_up(const CelNode *node) {
+    return str_has_prefix(node->name, STR("@"));
+}
+
+static bool is_named_bind(const CelExplainParts *x, uint32_t i) {
+    uint32_t parts[3];
+
+    if (cel_explain_node(x, i)->kind != CEL_NODE_BIND)
+        return false;
+    cel_tree_children(x->checked->tree, i, parts);
+    return !is_made_up(cel_explain_node(x, parts[1]));
+}
+
+/* a && b && c is one line with three parts, and so are cel.bind()s inside each other; what a
+ * macro was made of has no text of its own. */
+static bool is_same_line(const CelExplainParts *x, uint32_t parent, uint32_t i) {
+    const CelNode *outer = cel_explain_node(x, parent), *node = cel_explain_node(x, i);
+
+    if ((node->from == outer->from && node->to == outer->to) || node->is_mixed)
+        return true;
+    if (node->kind == CEL_NODE_BIND)
+        return is_named_bind(x, parent) && is_named_bind(x, i);
+    return node->kind == outer->kind && (node->kind == CEL_NODE_AND || node->kind == CEL_NODE_OR);
+}
+
+/* --- parts of a part ------------------------------------------------------------------- */
+
+static void add_part(CelExplainParts *x, CelExplainPart item) {
+    CelExplainPart *part = x->items.n < PARTS_MAX ? VEC_PUSH(&x->items, x->arena) : NULL;
+
+    if (part)
+        *part = item;
+    else
+        x->is_full = true;
+}
+
+/* The way to a field matters only when it ends before it. Variables of macros stand where they are
+ * declared. */
+static void add_child(CelExplainParts *x, const CelExplainPart *parent, uint32_t i) {
+    uint32_t entry;
+
+    if (cel_explain_node(x, i)->kind == CEL_NODE_OPTIONAL)
+        i--; /* the optional says more than what becomes of it in a list or map */
+    if (x->nodes[i] == CEL_NO_NODE || is_literal(x, i) || x->checked->notes[i].ref == CEL_REF_LOCAL)
+        return;
+    entry = cel_explain_entry(x, parent->entry, i);
+    if (is_selection(cel_explain_node(x, parent->node)) && is_path(x, i) && !has_ended(x, entry))
+        return;
+    add_part(x, (CelExplainPart){.node = i, .entry = entry});
+}
+
+/* A part with the variables of the macro @parent before it. */
+static void add_named(CelExplainParts *x, const CelExplainPart *parent, uint32_t i) {
+    if (!is_literal(x, i))
+        add_part(x,
+            (CelExplainPart){
+                .node = i,
+                .entry = cel_explain_entry(x, parent->entry, i),
+                .macro = parent->node + 1,
+            });
+}
+
+/* Two lines a turn when there is a predicate. */
+static void add_turns(CelExplainParts *x, const CelExplainPart *loop, const uint32_t *children) {
+    const CelNode *node = cel_explain_node(x, loop->node);
+    uint32_t body = children[node->n_children - 1], *entries;
+    size_t n = cel_trace_parts(x->log, loop->entry, NULL, 0);
+
+    entries = ARENA_RAW(x->arena, uint32_t, n);
+    if (!entries) {
+        x->is_full = true;
+        return;
+    }
+    n = cel_trace_parts(x->log, loop->entry, entries, n);
+    for (size_t i = 0; i < n && !x->is_full; i++) {
+        uint32_t number = cel_explain_seen(x, entries[i])->node;
+        uint32_t part = number == x->nodes[body] ? body : children[1 + node->n_binders];
+
+        if (i > 0 || number != x->nodes[children[0]])
+            add_part(
+                x, (CelExplainPart){.node = part, .entry = entries[i], .macro = loop->node + 1});
+    }
+    if (cel_explain_seen(x, loop->entry)->skipped > 0)
+        add_part(x,
+            (CelExplainPart){
+                .node = loop->node,
+                .entry = CEL_NOT_SEEN,
+                .skipped = cel_explain_seen(x, loop->entry)->skipped,
+            });
+}
+
+static void add_macro(CelExplainParts *x, const CelExplainPart *item, const uint32_t *children) {
+    switch (cel_explain_node(x, item->node)->kind) {
+    case CEL_NODE_BIND:
+        if (is_named_bind(x, item->node))
+            add_named(x, item, children[0]);
+        else
+            add_child(x, item, children[0]);
+        add_child(x, item, children[2]);
+        break;
+    case CEL_NODE_OPT_MAP:
+    case CEL_NODE_OPT_FLAT_MAP:
+        add_child(x, item, children[0]);
+        add_named(x, item, children[2]);
+        break;
+    default:
+        add_child(x, item, children[0]);
+        if (item->entry != CEL_NOT_SEEN)
+            add_turns(x, item, children);
+    }
+}
+
+static void add_parts(CelExplainParts *x, const CelExplainPart *item) {
+    const CelNode *node = cel_explain_node(x, item->node);
+    uint32_t *children = ARENA_RAW(x->arena, uint32_t, node->n_children);
+
+    if (!children) {
+        x->is_full = true;
+        return;
+    }
+    cel_tree_children(x->checked->tree, item->node, children);
+    if (node->n_binders > 0) {
+        add_macro(x, item, children);
+        return;
+    }
+    for (uint32_t k = 0; k < node->n_children && !x->is_full; k++)
+        add_child(x, item, children[k]);
+}
+
+/* What was known from before has its parts there. */
+static bool is_known(const CelExplainParts *x, const CelExplainPart *item) {
+    return item->entry != CEL_NOT_SEEN && cel_explain_seen(x, item->entry)->is_again;
+}
+
+/* Puts the parts of parts that have no line of their own in their place. */
+void cel_explain_find(CelExplainParts *x, const CelExplainPart *item) {
+    x->items.n = 0;
+    if (item->entry == CEL_NOT_SEEN || is_known(x, item))
+        return;
+    add_parts(x, item);
+    for (size_t i = 0; i < x->items.n && !x->is_full;) {
+        CelExplainPart part = x->items.items[i];
+        size_t n = x->items.n, n_new;
+
+        if (part.macro > 0 || part.skipped > 0 || !is_same_line(x, item->node, part.node)) {
+            i++;
+            continue;
+        }
+        if (!is_known(x, &part))
+            add_parts(x, &part);
+        n_new = x->items.n - n;
+        /* The new ones stand at the end: move them to where the part was. */
+        CelExplainPart *moved = ARENA_RAW(x->arena, CelExplainPart, n_new);
+        if (!moved) {
+            x->is_full = true;
+            return;
+        }
+        memcpy(moved, &x->items.items[n], n_new * sizeof(CelExplainPart));
+        memmove(&x->items.items[i + n_new],
+            &x->items.items[i + 1],
+            (n - i - 1) * sizeof(CelExplainPart));
+        memcpy(&x->items.items[i], moved, n_new * sizeof(CelExplainPart));
+        x->items.n = n + n_new - 1;
+    }
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+/*
+ * Explain-part: which parts of an expression are worth a line, and what a run had for each. Of
+ * explain.c only.
+ */
+
+#include "base/vec.h"
+#include "cel/check.h"
+#include "cel/graph.h"
+#include "cel/trace.h"
+
+#define CEL_NOT_SEEN UINT32_MAX
+
+/* A line to come: a part that was computed, one that was not, or turns left out. */
+typedef struct CelExplainPart {
+    uint32_t node;    /* of the tree */
+    uint32_t entry;   /* in the log, or CEL_NOT_SEEN */
+    uint32_t skipped; /* turns: a line that counts them */
+    uint32_t macro;   /* + 1: the one whose variables stand before the text */
+    uint32_t depth;
+    bool is_last;
+} CelExplainPart;
+
+typedef struct CelExplainParts {
+    const CelChecked *checked;
+    const CelGraph *graph; /* what cel_lower_each() made of it, and … */
+    const uint32_t *nodes; /* … its nodes, by node of the tree */
+    const CelTraceLog *log;
+    Arena *arena;
+    VEC(CelExplainPart) items; /* what was found last */
+    bool is_full;              /* there were more, or no memory */
+} CelExplainParts;
+
+/* The parts of @part that have a line, into @items; none of what nobody needed. Their depth and
+ * whether they are the last is not filled in. */
+void cel_explain_find(CelExplainParts *parts, const CelExplainPart *part);
+
+/* The entry of the tree's node @i among those of @around, or CEL_NOT_SEEN. Of several, which are
+ * one value that was asked for again, the one that was computed. */
+uint32_t cel_explain_entry(const CelExplainParts *parts, uint32_t around, uint32_t i);
+
+static inline const CelNode *cel_explain_node(const CelExplainParts *parts, uint32_t i) {
+    return &parts->checked->tree->nodes[i];
+}
+
+static inline const CelSeen *cel_explain_seen(const CelExplainParts *parts, uint32_t entry) {
+    return &parts->log->seen.items[entry];
+}
