@@ -24,6 +24,7 @@ typedef struct Line {
 
 typedef struct Explain {
     CelExplainParts parts;
+    uint32_t root; /* of the graph */
     Str source;
     CelRun *run;
     Arena *arena;
@@ -217,13 +218,12 @@ static void print_lines(const Explain *x, bool colour, Buf *out) {
 /* --- the run --------------------------------------------------------------------------- */
 
 static int trace_run(const Explain *x, const CelValue *variables, CelTraceLog *log, CelValue *ret) {
-    uint32_t root = x->parts.nodes[x->parts.checked->tree->n_nodes - 1];
     CelEmitOptions options = {.trace = true, .scratch = x->arena};
     CelTrace *before = x->run->trace;
     CelCode *code = NULL;
     int r;
 
-    r = cel_emit(x->parts.graph, root, &options, x->run->arena, &code);
+    r = cel_emit(x->parts.graph, x->root, &options, x->run->arena, &code);
     if (r == 0)
         r = cel_trace_log_init(log, x->parts.graph, x->arena);
     if (r < 0)
@@ -238,8 +238,7 @@ static int trace_run(const Explain *x, const CelValue *variables, CelTraceLog *l
 static void explain(Explain *x, CelValue result, bool colour, Buf *out) {
     uint32_t root = x->parts.checked->tree->n_nodes - 1;
     size_t n = x->parts.log->seen.n;
-    CelSeen whole = {
-        .node = x->parts.nodes[root], .size = 1, .is_again = x->parts.log->is_cut, .value = result};
+    CelSeen whole = {.node = x->root, .size = 1, .is_again = x->parts.log->is_cut, .value = result};
     CelTraceLog log = *x->parts.log;
 
     if (n == 0 || x->parts.log->seen.items[n - 1].node != whole.node) {
@@ -255,7 +254,7 @@ static void explain(Explain *x, CelValue result, bool colour, Buf *out) {
 
 /* The graph of the expression, and which of its nodes stands for which part. */
 static int lower_parts(Explain *x, const CelOptions *options, DiagList *diags) {
-    uint32_t *nodes = ARENA_ARRAY(x->arena, uint32_t, x->parts.checked->tree->n_nodes);
+    uint32_t n = x->parts.checked->tree->n_nodes, *nodes = ARENA_ARRAY(x->arena, uint32_t, n);
     CelGraph *graph = cel_graph_new(x->arena, x->run->arena);
     int r;
 
@@ -264,11 +263,10 @@ static int lower_parts(Explain *x, const CelOptions *options, DiagList *diags) {
     r = cel_lower_each(graph, x->parts.checked, options, diags, nodes);
     if (r == CEL_LOWER_REFUSED)
         return CEL_COMPILE_REFUSED;
-    if (r != 0)
-        return error_fold(r);
     x->parts.graph = graph;
     x->parts.nodes = nodes;
-    return 0;
+    x->root = nodes[n - 1];
+    return error_fold(r);
 }
 
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
