@@ -282,35 +282,33 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
     return 0;
 }
 
-int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
-    DiagList *diags, uint32_t *ret_root) {
-    CelLower l = {
+static CelLower lower_of(
+    CelGraph *graph, const CelChecked *checked, const CelOptions *options, DiagList *diags) {
+    return (CelLower){
         .graph = graph,
         .checked = checked,
         .tree = checked->tree,
         .options = options,
         .diags = diags,
         .fuel = CEL_FOLD_FUEL_MAX,
-        .is_folding = !options->no_fold,
     };
+}
 
+int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
+    DiagList *diags, uint32_t *ret_root) {
+    CelLower l = lower_of(graph, checked, options, diags);
+
+    l.is_folding = !options->no_fold;
     return lower_tree(&l, ret_root);
 }
 
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) {
-    CelLower l = {
-        .graph = graph,
-        .checked = checked,
-        .tree = checked->tree,
-        .options = options,
-        .diags = diags,
-        .nodes = ret_nodes,
-        .fuel = CEL_FOLD_FUEL_MAX,
-    };
+    CelLower l = lower_of(graph, checked, options, diags);
     uint32_t root;
     int r;
 
+    l.nodes = ret_nodes;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)
         ret_nodes[i] = CEL_NO_NODE;
     cel_graph_keep_apart(graph, true);

@@ -212,13 +212,11 @@ static CelValue opt_element(CelRun *run, CelValue v) {
 }
 
 static CelValue opt_get(CelRun *run, CelValue v) {
-    if (v.kind != CEL_OPTIONAL)
-        return cel_no_overload(run);
-    return v.inner ? *v.inner : cel_fail(run, "optional.none() dereference");
+    return v.kind == CEL_OPTIONAL ? cel_op_opt_get(run, v) : cel_no_overload(run);
 }
 
 static CelValue opt_has(CelRun *run, CelValue v) {
-    return v.kind == CEL_OPTIONAL ? cel_bool(v.inner != NULL) : cel_no_overload(run);
+    return v.kind == CEL_OPTIONAL ? cel_op_opt_has(run, v) : cel_no_overload(run);
 }
 
 /* --- loops ----------------------------------------------------------------------------- */
@@ -378,7 +376,7 @@ next_instruction:
     UNARY(TEST_SELECT, cel_test_select(run, TOP, constants[at->b]))
     UNARY(OPT_SELECT, cel_opt_select(run, TOP, constants[at->b]))
     UNARY(OPT_HAS, opt_has(run, TOP))
-    UNARY(OPT_OF, cel_make_optional(run, TOP))
+    UNARY(OPT_OF, cel_op_opt_of(run, TOP))
     UNARY(OPT_ELEMENT, opt_element(run, TOP))
     BINARY(OPT_INDEX, cel_op_opt_index)
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/double.h"
 #include "base/vec.h"
 #include "cel/number.h"
 #include "cel/timestamp.h"
@@ -220,21 +221,17 @@ static void write_int(JsonWriter *writer, Str key, int64_t i) {
 /* "9007199254740992.0", "1e+16", "NaN", "-Infinity": the fewest digits that read back. */
 static void write_double(JsonWriter *writer, double d) {
     char text[40] = "NaN";
-    double magnitude = fabs(d);
-    int precision = 1;
 
     if (isinf(d))
         (void)snprintf(text, sizeof(text), d > 0 ? "Infinity" : "-Infinity");
     else if (!isnan(d)) {
-        do
-            (void)snprintf(text, sizeof(text), "%.*e", precision - 1, d);
-        while (strtod(text, NULL) != d && precision++ < 17);
-        if (magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16)) {
-            int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-            int decimals = precision - 1 - exponent;
+        DoubleDigits digits = double_digits(d);
+        int decimals = digits.n - digits.point;
 
+        if (digits.n == 0 || (digits.point > -4 && digits.point <= 16))
             (void)snprintf(text, sizeof(text), "%.*f", decimals > 1 ? decimals : 1, d);
-        }
+        else
+            (void)snprintf(text, sizeof(text), "%.*e", digits.n - 1, d);
     }
     write_member(writer, STR("value"), str_from_c(text));
 }
