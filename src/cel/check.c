@@ -303,7 +303,6 @@ static void settle(CelChecker *checker) {
             note->type ? cel_unify_resolve(&checker->unify, note->type, true) : &cel_dyn_type;
         if (tree->nodes[i].kind != CEL_NODE_CALL)
             continue;
-        note->is_exact = !checker->options->no_check && cel_call_is_exact(checker, i);
         /* An operator goes by the values it meets: dyn(x).value() + dyn(y).value() may be any. */
         if (checker->unify.is_loose && tree->nodes[i].is_operator)
             note->n_overloads =

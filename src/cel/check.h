@@ -47,7 +47,6 @@ typedef struct CelNote {
     const CelType *type; /* never NULL after a check without errors; no parameters inside */
     uint8_t ref;
     bool is_namespaced; /* CALL: the receiver was the function's namespace and is no argument */
-    bool is_exact;      /* CALL: one overload, and the kinds of its arguments are certain */
     uint32_t binder;    /* LOCAL: its BINDER; BINDER: the macro's node */
     uint32_t field;     /* SELECT, TEST, OPT_SELECT of a record; UINT32_MAX otherwise */
     const CelVariable *variable;

@@ -70,9 +70,6 @@ const CelVariable *cel_resolve_variable(CelChecker *checker, Str name, bool is_a
 
 void cel_check_call(CelChecker *checker, uint32_t node);
 
-/* After the walk: whether the one overload of a CALL gets the kinds of values it wants. */
-bool cel_call_is_exact(const CelChecker *checker, uint32_t node);
-
 /* check-format.c: when types are settled, the calls of string.format() whose text and list are
  * written out. */
 void cel_check_formats(CelChecker *checker);

@@ -61,7 +61,6 @@ static const CelEnv *environment(void) {
 static void check_notes(const CelChecked *checked) {
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNote *note = &checked->notes[i];
-        const CelNode *node = &checked->tree->nodes[i];
 
         assert(note->type && !note->type->is_open && !cel_type_contains(note->type, CEL_T_ERROR));
         if (note->ref == CEL_REF_LOCAL)
@@ -70,8 +69,6 @@ static void check_notes(const CelChecked *checked) {
             assert(note->variable);
         if (note->field != UINT32_MAX)
             assert(note->field < record.n_fields);
-        if (note->is_exact)
-            assert(note->n_overloads == 1 && node->kind == CEL_NODE_CALL);
     }
 }
 

@@ -168,20 +168,3 @@ void cel_check_call(CelChecker *checker, uint32_t node) {
     else
         cel_report_mismatch(checker, node, overloads, n, call.args, call.n_args);
 }
-
-bool cel_call_is_exact(const CelChecker *checker, uint32_t node) {
-    const CelNote *note = &checker->notes[node];
-    const CelOverload *overload;
-    uint32_t child = node - 1;
-
-    if (note->n_overloads != 1 || checker->unify.is_loose)
-        return false;
-    overload = note->overloads[0];
-    for (size_t i = overload->n_args; i-- > 0; child -= checker->tree->nodes[child].size) {
-        uint8_t wanted = overload->args[i]->value_kind;
-
-        if (wanted != CEL_ABSENT && wanted != checker->notes[child].type->value_kind)
-            return false;
-    }
-    return true;
-}

@@ -237,52 +237,37 @@ static void test_notes(void **state) {
     assert_true(note->is_namespaced && note->n_overloads == 1);
 }
 
-/* Whether the root, a call, is sure of the kinds of its arguments. What is not must be looked
- * at by the run: a wrong yes would make a function read what is not there. */
-static void test_exact(void **state) {
+/* How many overloads are left of those of the root, a call. Which kinds are certain is the
+ * graph's to say (test-graph.c). */
+static void test_overloads(void **state) {
     static const struct {
         const char *source;
-        bool is_exact;
-        size_t n_overloads; /* 0: any */
+        size_t n_overloads;
     } cases[] = {
-        {"i + 1", true, 1},
-        {"x + 1", false, 1},
-        {"x + x", false, 0},
-        {"s.size()", true, 1},
-        {"x.size()", false, 0},
-        {"[i][0] + 1", true, 1},
-        {"[x][0] + 1", false, 1},
-        {"[x, 1][1] + 1", false, 1},
-        {"i == 1", true, 1},
-        {"x == 1", true, 1}, /* any kinds */
-        {"q.isLessThan(q)", true, 1},
-        {"[q, null][0].isLessThan(q)", false, 1},
-        {"[[null], [q]][0][0].isLessThan(q)", false, 1},
-        {"(i > 1 ? null : q).isLessThan(q)", false, 1},
-        {"[{'a': x}, {x: 'a'}][0]['a'].size()", false, 1},
-        {"dyn(maybe).value() + 1", false, 0},
-        {"[dyn([1])].flatten()[0] + 1", false, 0},
-        {"cel.bind(b, x, b + 1)", false, 0},
-        {"maybe.optMap(m, m)['a'].orValue(1) + 1", true, 1},
+        {"i + 1", 1},
+        {"x + 1", 1},
+        {"s.size()", 1},
+        {"[i][0] + 1", 1},
+        {"[x][0] + 1", 1},
+        {"[x, 1][1] + 1", 1},
+        {"i == 1", 1},
+        {"x == 1", 1},
+        {"q.isLessThan(q)", 1},
+        {"[q, null][0].isLessThan(q)", 1},
+        {"[[null], [q]][0][0].isLessThan(q)", 1},
+        {"(i > 1 ? null : q).isLessThan(q)", 1},
+        {"[{'a': x}, {x: 'a'}][0]['a'].size()", 1},
+        {"maybe.optMap(m, m)['a'].orValue(1) + 1", 1},
     };
     _cleanup_(scene_done) Scene scene;
 
     (void)state;
     scene_init(&scene, "");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        const CelNote *note;
-
         assert_case(cases[i].source, scene_check(&scene, cases[i].source) == 0);
-        note = &scene.checked->notes[scene.tree->n_nodes - 1];
-        assert_case(cases[i].source, note->is_exact == cases[i].is_exact);
         assert_case(cases[i].source,
-            cases[i].n_overloads == 0 || note->n_overloads == cases[i].n_overloads);
+            scene.checked->notes[scene.tree->n_nodes - 1].n_overloads == cases[i].n_overloads);
     }
-    /* Comparing with null says nothing about other parts. */
-    assert_int_equal(scene_check(&scene, "q != null && q.isLessThan(q)"), 0);
-    for (uint32_t i = 0; i < scene.tree->n_nodes; i++)
-        if (scene.tree->nodes[i].kind == CEL_NODE_CALL)
-            assert_true(scene.checked->notes[i].is_exact);
 }
 
 /* All of it: the text, the hint, and where the caret is. */
@@ -577,7 +562,6 @@ static void test_unchecked(void **state) {
     assert_int_equal(scene.checked->notes[scene.tree->n_nodes - 1].n_overloads, 0);
     assert_type(&scene, "1.size()", "dyn");
     assert_true(scene.checked->notes[scene.tree->n_nodes - 1].n_overloads > 1);
-    assert_false(scene.checked->notes[scene.tree->n_nodes - 1].is_exact);
 }
 
 static void test_expected(void **state) {
@@ -647,7 +631,7 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_overloads),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_all_errors),
         cmocka_unit_test(test_order),

@@ -173,6 +173,57 @@ static void test_operations(void **state) {
     fixture_done(&f);
 }
 
+/* Whether the root, a call, is sure of the kinds of its arguments. What is not must be looked
+ * at by the run: a wrong yes would make a function read what is not there. */
+static void test_certain_kinds(void **state) {
+    static const struct {
+        const char *source;
+        bool is_certain;
+    } cases[] = {
+        {"n + 1", true},
+        {"d + 1", false},
+        {"d + d", false},
+        {"s.size()", true},
+        {"d.size()", false},
+        {"[n][0] + 1", true},
+        {"[d][0] + 1", false},
+        {"[d, 1][1] + 1", false},
+        {"n == 1", true},
+        {"d == 1", true}, /* any kinds */
+        {"q.isLessThan(q)", true},
+        {"[q, null][0].isLessThan(q)", false},
+        {"[[null], [q]][0][0].isLessThan(q)", false},
+        {"(n > 1 ? null : q).isLessThan(q)", false},
+        {"[{'a': d}, {d: 'a'}][0]['a'].size()", false},
+        {"dyn(maybe).value() + 1", false},
+        {"[dyn([1])].flatten()[0] + 1", false},
+        {"cel.bind(b, d, b + 1)", false},
+        {"maybe.optMap(v, v)['a'].orValue(1) + 1", true},
+        /* Comparing with null says nothing about other parts. */
+        {"(q != null) == q.isLessThan(q)", true},
+    };
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    f.options = (CelOptions){.mixed_literals = true, .no_fold = true};
+    fixture_variable(&f, "q", &cel_quantity_type, 0, NULL);
+    fixture_variable(&f,
+        "maybe",
+        cel_type_read(f.env, STR("optional_type(map(string, int))"), f.arena),
+        0,
+        NULL);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelGraph *graph;
+        uint32_t root = lower_in(&f, &graph, cases[i].source);
+        uint16_t op = cel_graph_node(graph, root)->op;
+
+        assert_case(
+            cases[i].source, (op != OP_CALL_CHECKED && op != OP_DISPATCH) == cases[i].is_certain);
+    }
+    fixture_done(&f);
+}
+
 static void test_bad_literals(void **state) {
     static const char *const sources[] = {"timestamp('x')",
         "duration('x')",
@@ -276,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_levels_inside),
         cmocka_unit_test(test_folding),
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_certain_kinds),
         cmocka_unit_test(test_bad_literals),
         cmocka_unit_test(test_each_part_apart),
         cmocka_unit_test(test_print),
