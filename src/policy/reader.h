@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/str.h"
 #include "model/selector.h"
+#include "policy/shape.h"
 #include "yaml/document.h"
 
 typedef struct PolicyReader {
@@ -25,12 +26,14 @@ typedef struct PolicyReader {
     Str source; /* the file's text, for source lines */
 } PolicyReader;
 
-typedef struct Field {
+struct Field {
     Str name;
     bool is_required;
-    bool is_later; /* known, but of a coming version of berth */
+    bool is_later;      /* known, but of a coming version of berth */
+    const Shape *shape; /* what may stand there; NULL: anything */
+    const char *about;  /* one line for people; may be NULL */
     void (*read)(PolicyReader *reader, const YamlNode *value, void *into);
-} Field;
+};
 
 /* Reports an error at @at. The second form adds how to mend it. */
 void reader_error(PolicyReader *reader, const YamlNode *at, const char *format, ...)

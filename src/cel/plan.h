@@ -1,0 +1,163 @@
+#pragma once
+
+/*
+ * Plan: expressions over many rows at once.
+ *
+ * The host has a table; one variable of its expressions (the row variable) stands for a row of
+ * it. A plan is made of a graph and some of its roots and says, for every node that is needed,
+ * how rarely it has to be computed and how:
+ *
+ *   once      reads nothing of a row: by the scalar machine, once a session
+ *   kept      reads nothing but its row: when the row changes, and kept in a block (CelKept)
+ *   the rest  column-wise, a batch of rows at a time, from kept columns and what is known once
+ *
+ * Column-wise means: numbers, bools, times and strings in lanes (column.h), one kernel an
+ * operation. A loop over a list that is kept (the pods of a node) runs over the elements of all
+ * rows at once and is reduced row by row: all, exists, exists_one, filter(…).size(),
+ * map(…).sum() and their like. What has no kernel runs in the scalar machine, from what is
+ * known already, once for each distinct string where it reads of the row nothing but one
+ * string, else for each row. So every expression has a plan, and the result is the same, bit
+ * for bit, as that of the scalar machine: value, error or not, NaN.
+ *
+ * Groups: the host can say that a list is the union of a list of each row over all rows that
+ * share a key (the pods of a node's zone). Then elements are reduced by row, and rows by group:
+ * once for all rows of the table, not once for each row.
+ *
+ * Threads: a plan, its blocks and a Whole are immutable and read by any; a session is one's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/column.h"
+#include "cel/graph.h"
+#include "cel/run.h"
+
+#define CEL_BLOCK_ROWS 64u   /* rows of a CelKept */
+#define CEL_BATCH_ROWS 1024u /* rows of a batch at most: a dozen columns fit the first cache */
+
+typedef struct CelPlan CelPlan;
+typedef struct CelWhole CelWhole;
+typedef struct CelSession CelSession;
+typedef struct CelHost CelHost;
+
+#define CEL_NO_LEAF UINT32_MAX
+
+/* A list that is the union over rows of one group. */
+typedef struct CelUnion {
+    uint32_t key;  /* the host's number for what rows are grouped by */
+    uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
+} CelUnion;
+
+/* What the planner must know of the table. Functions are pure. */
+struct CelHost {
+    uint32_t row_slot;  /* the row variable's */
+    uint8_t row_groups; /* bits of CelVariable.group: what is read from a row alone */
+
+    /* A number for load(), if the host can give node @node of the graph, which reads of all
+     * variables only the row, as a column without the scalar machine; CEL_NO_LEAF: it cannot.
+     * Its lane is that of the node's type. Tried from the outside in: `labels['a']` before
+     * `labels`. */
+    uint32_t (*leaf)(const CelHost *host, const CelGraph *graph, uint32_t node);
+
+    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. NULL:
+     * there are none. */
+    bool (*find_union)(const CelHost *host, CelGraph *graph, uint32_t node, CelUnion *ret);
+
+    /* Whether @node is the list of all groups of a key, so that a loop over it goes over
+     * groups (each a union); through @ret_key. NULL: there are none. */
+    bool (*find_groups)(
+        const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
+};
+
+/* The table while something is computed from it. */
+typedef struct CelTable {
+    const CelHost *host;
+    const void *rows; /* the host's */
+
+    /* The value of the row variable; lives as long as the run's arena. */
+    CelValue (*row)(const struct CelTable *table, uint32_t row, CelRun *run);
+
+    /* Fills @ret (room is there, states included; lane TEXT: values into @ret_texts instead,
+     * which live as long as the table) for @n rows. May set ret->states to NULL: all fine. */
+    void (*load)(const struct CelTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
+        CelColumn *ret, CelValue *ret_texts);
+
+    /* Number of groups of @key, and through @ret the group of each row, UINT32_MAX for none;
+     * over all @n_rows rows. NULL: no groups. */
+    uint32_t (*groups)(
+        const struct CelTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row);
+} CelTable;
+
+/* What is known of up to CEL_BLOCK_ROWS rows from the rows alone. Opaque, immutable. */
+typedef struct CelKept CelKept;
+
+/* Everything lies in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
+ * type bool, int or double. 0 or -ENOMEM. */
+int cel_plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const CelHost *host,
+    Arena *arena, CelPlan **ret) MUST_CHECK;
+
+/* How often root @i is computed. */
+typedef enum CelTime {
+    CEL_TIME_ONCE, /* constants included */
+    CEL_TIME_KEPT,
+    CEL_TIME_BATCH,
+} CelTime;
+CelTime cel_plan_time(const CelPlan *plan, size_t root);
+
+/* Which @root is not column-wise in all its parts, for people who ask why it is slow: true, and
+ * through @ret the graph node that the scalar machine runs for each row. */
+bool cel_plan_falls_back(const CelPlan *plan, size_t root, uint32_t *ret);
+
+/* The plan for people: one step a line. */
+void cel_plan_print(const CelPlan *plan, Buf *out);
+
+/* Works out the block of @n (at most CEL_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
+ * is for what is needed on the way (its arena may be reset afterwards; its fuel is an evaluation's,
+ * given anew for each). Strings that the table itself holds are borrowed from it. 0 or -ENOMEM. */
+int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *rows, size_t n,
+    CelRun *run, Arena *keep, const CelKept **ret) MUST_CHECK;
+
+/* The column of root @i, whose time is CEL_TIME_KEPT: n entries, without odd ones. */
+CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root);
+
+/* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
+ * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
+ * sort. */
+int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) MUST_CHECK;
+
+typedef struct CelSessionOptions {
+    const CelTable *table;
+    const CelKept *const *blocks; /* by row / CEL_BLOCK_ROWS */
+    const CelWhole *whole;
+    size_t n_rows;
+    const CelValue *variables; /* by slot; the row variable's is not looked at */
+    CelRun *run;               /* its fuel is given anew for each evaluation */
+    int64_t fuel;              /* of one evaluation by the scalar machine */
+
+    /* Asked now and then, at least every CEL_BLOCK_ROWS rows of the scalar machine: whether time is
+     * up. NULL: never. */
+    bool (*is_over)(void *context);
+    void *context;
+} CelSessionOptions;
+
+/* Lies in @arena. 0 or -ENOMEM. */
+int cel_session_new(const CelPlan *plan, const CelSessionOptions *options, Arena *arena,
+    CelSession **ret) MUST_CHECK;
+
+/* The rows that are asked about from now on, at most CEL_BATCH_ROWS, each below n_rows, in any
+ * order; the array is borrowed until the next call. In order and without gaps is fastest. */
+void cel_session_rows(CelSession *session, const uint32_t *rows, size_t n);
+
+#define CEL_SESSION_OVER 1 /* time is up */
+
+/* Root @i for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
+ * with nothing odd. Borrowed until the next cel_session_rows(). 0, CEL_SESSION_OVER, or -ENOMEM. */
+int cel_session_root(CelSession *session, size_t root, const CelColumn **ret) MUST_CHECK;
+
+/* Root @i, whose time is CEL_TIME_ONCE; may be an error. */
+int cel_session_once(CelSession *session, size_t root, CelValue *ret) MUST_CHECK;

@@ -1,0 +1,44 @@
+#pragma once
+
+/*
+ * Shape: what may stand at a place of a policy file, as data.
+ *
+ * One table describes each mapping of the format: it reads the file (reader.h), finds what is
+ * unknown and what was meant, and becomes the JSON Schema for editors (json-schema.h). So the
+ * three cannot differ.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+typedef enum ShapeKind {
+    SHAPE_ANY,
+    SHAPE_STRING,
+    SHAPE_BOOL,
+    SHAPE_INT,        /* min..max */
+    SHAPE_NUMBER,     /* min..max */
+    SHAPE_SCALAR,     /* a string as written: labels' values, where 1 and true need no quotes */
+    SHAPE_QUANTITY,   /* 500m, 2, 1.5Gi */
+    SHAPE_AMOUNT,     /* a quantity or a share: 10% */
+    SHAPE_DURATION,   /* 90s, 5m, 2h30m */
+    SHAPE_EXPRESSION, /* CEL */
+    SHAPE_WORD,       /* one of @words */
+    SHAPE_LIST,       /* of @of, at least @min, at most @max (0: no limit) */
+    SHAPE_MAP,        /* any key to @of */
+    SHAPE_OBJECT,     /* @fields */
+    SHAPE_EITHER,     /* @of or @other */
+} ShapeKind;
+
+typedef struct Field Field; /* reader.h */
+typedef struct Shape Shape;
+
+struct Shape {
+    ShapeKind kind;
+    double min, max;
+    const char *const *words; /* NULL behind the last */
+    const Shape *of, *other;
+    const Field *fields;
+    size_t n_fields;
+};

@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Schema: what expressions see of a cluster.
+ *
+ *     pod       the pod to be placed                            once a request
+ *     node      the node that is judged                         kept with the node
+ *     cluster   totals                                          once a snapshot
+ *     now       the time of the request, a timestamp
+ *     params    constants of the policy          } declared by each policy
+ *     variables expressions of the policy        } (policy/scope.h)
+ *     metrics   measured values of the node      }
+ *
+ * Closed and typed: a misspelt field is an error before anything runs. Fields have the API's own
+ * names as far as they are kept; node.free, node.requested, node.allocatable and pod.requests are
+ * plain numbers: cpu in cores, everything else in whole units, all as double, and 0.0 for a
+ * resource that is not there (`'nvidia.com/gpu' in node.allocatable` tells). The key milliCPU is
+ * cpu in thousandths: whole numbers, exact in sums and comparisons, not listed with the others.
+ *
+ * One table of fields (schema_records) makes the types, the checks, the accessors, the docs
+ * (`berth check --fields`) and the needs of a request that carries whole nodes.
+ *
+ * Functions besides the language's: amount(resource, number) -> string for people
+ * ("250m", "1.5Gi"); node.domain(key) -> Domain (the nodes with the same value of that label,
+ * and their pods; none if the node has no such label); cluster.domains(key) -> list(Domain);
+ * cluster.nodesByLabel(key) -> map(string, int).
+ */
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "cel/env.h"
+#include "cel/plan.h"
+#include "cluster/table.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+/* Groups of variables (CelVariable.group). */
+enum {
+    SCHEMA_POD,
+    SCHEMA_NODE,
+    SCHEMA_CLUSTER,
+    SCHEMA_METRICS,
+    SCHEMA_NOW,
+};
+#define SCHEMA_BIT(group) (1u << (group))
+
+typedef struct Schema {
+    CelEnv *env; /* policies extend it */
+    uint32_t pod_slot, node_slot, cluster_slot, now_slot;
+    CelHost host; /* the table of nodes, for plans */
+} Schema;
+
+/* In @arena. NULL when out of memory. */
+Schema *schema_new(Arena *arena) MUST_CHECK;
+
+/* The pod to be placed as a value; borrows @pod. Lies in @arena. An ABSENT value when out of
+ * memory. */
+CelValue schema_pod(const Pod *pod, Arena *arena);
+
+/* One row of a table; NULL node: one of which nothing is known. */
+CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena);
+
+/* The cluster's totals; works them out now. */
+CelValue schema_cluster(const NodeTable *table, Arena *arena);
+
+/* A time in nanoseconds since 1970 as a timestamp. */
+CelValue schema_now(int64_t now_nsec);
+
+/* For plans over @table: fills a CelTable. @table must outlive it. */
+CelTable schema_table(const Schema *schema, const NodeTable *table);
+
+/* What expressions read of a node, collected over several of them: which parts of a Node object a
+ * request must decode. */
+typedef struct SchemaNeeds {
+    Arena *arena;
+    NodeParts parts;
+    size_t labels_room;
+    bool has_failed; /* out of memory */
+} SchemaNeeds;
+
+/* Adds what root @root of @graph reads. */
+void schema_need(const Schema *schema, const CelGraph *graph, uint32_t root, SchemaNeeds *needs);
+
+/* Every field as a Markdown table: name, type, presence, cost, what it is. For docs/policy.md. */
+void schema_describe(Buf *out);
