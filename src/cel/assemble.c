@@ -144,6 +144,7 @@ int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) {
     KEEP_N(as, code, loops);
     KEEP_N(as, code, handlers);
     KEEP_N(as, code, names);
+    KEEP_N(as, code, outers);
     if (as->is_tracing) {
         KEEP(as, code, owner_of);
         KEEP(as, code, owners);

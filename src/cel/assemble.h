@@ -30,6 +30,7 @@ typedef struct CelAssembler {
     VEC(CelLoopCode) loops;
     VEC(CelHandler) handlers;
     VEC(CelSlotName) names;
+    VEC(CelOuterLocal) outers;
     bool is_full; /* out of memory: nothing that was written counts */
 } CelAssembler;
 

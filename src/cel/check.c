@@ -39,7 +39,7 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
         return cel_type_param(type, 1);
     case CEL_T_RECORD:
         field = cel_record_find(type->record, checker->tree->nodes[node].name);
-        if (field == UINT32_MAX) {
+        if (field == UINT32_MAX || type->record->fields[field].type->kind == CEL_T_ERROR) {
             cel_suggest_field(checker, node, type->record);
             return &cel_error_type;
         }

@@ -22,6 +22,15 @@
 #include "cel/tree.h"
 #include "cel/type.h"
 
+/* A record variable that stands for other expressions: each of its fields is one. It has no value
+ * in a run, and cannot be used but for its fields. */
+typedef struct CelComposite {
+    uint32_t slot;         /* the variable's */
+    const uint32_t *nodes; /* by field: the node of the same graph that stands for it. CEL_NO_NODE:
+                              it was refused, and then so is what uses it, without another word */
+    size_t n;              /* not more than the record has fields */
+} CelComposite;
+
 typedef struct CelOptions {
     bool no_macros;
     bool no_check;
@@ -31,6 +40,7 @@ typedef struct CelOptions {
     bool no_fold;          /* constants stay calls: for tests and for --dump */
     uint64_t cost_limit;   /* refuse what could cost more; 0: no limit */
     const CelType *expect; /* the type the result must have; NULL: any */
+    const CelComposite *composite; /* for the lowering; NULL: there is none */
 } CelOptions;
 
 typedef enum CelRef {

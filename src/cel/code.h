@@ -82,12 +82,19 @@ typedef struct CelSlotName {
     Str name;
 } CelSlotName;
 
+/* A variable of a loop that is not in this code: the run is given its value. */
+typedef struct CelOuterLocal {
+    uint32_t local; /* as in LOCAL: 2 × level, + 1 for the second variable */
+    uint32_t slot;
+} CelOuterLocal;
+
 /* Immutable; any number of threads run it. */
 typedef struct CelCode {
     const CelInstruction *instructions;
     uint32_t n_instructions, entry;
     uint32_t height_max; /* values on the stack */
-    uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names;
+    uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names, n_outers;
+    uint8_t outer_levels;       /* bit l: a loop of level l is around what this was made from */
     const uint32_t *positions;  /* offset in the source, one an instruction */
     const uint32_t *handler_of; /* who waits for its error, one an instruction */
     const CelValue *constants;
@@ -96,18 +103,33 @@ typedef struct CelCode {
     const CelLoopCode *loops;
     const CelHandler *handlers;
     const CelSlotName *names;
+    const CelOuterLocal *outers;
     const uint32_t *owner_of; /* one an instruction; NULL: not for tracing */
     const CelOwner *owners;
     size_t size; /* bytes, constants included */
 } CelCode;
 
+#define CEL_NO_SLOT UINT32_MAX
+
 typedef struct CelEmitOptions {
     bool trace;     /* report every value on its way (run->trace) */
     bool flat;      /* for folding: the arguments of @root are constants; nothing is copied */
     Arena *scratch; /* for what is needed on the way; NULL: cel_emit() finds its own */
+
+    /* Cuts: nodes that are known when the code runs. By node: the slot in which the run finds
+     * its value, or the error that it is; CEL_NO_SLOT: it is computed, as are the root itself and
+     * an OPT_ELEMENT, whatever this says. A slot that is CEL_ABSENT is an error where it is met. A
+     * LOCAL of a loop around @root must be cut, or all nodes that read it. */
+    const uint32_t *cut_slots;
+    size_t n_cut_slots; /* nodes from here on are not cut */
 } CelEmitOptions;
 
-/* Everything lies in @arena; the graph is not needed to run it. */
+/* A node that is cut reads the variable of a loop around @root, and a loop in @root has one of
+ * the same level: which is meant would depend on the place. Cutting the LOCAL instead is fine. */
+#define CEL_EMIT_UNCLEAR 1
+
+/* Everything lies in @arena; the graph is not needed to run it. 0, CEL_EMIT_UNCLEAR (with cuts
+ * only) or -ENOMEM. */
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
     CelCode **ret) MUST_CHECK;
 

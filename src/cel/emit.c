@@ -9,6 +9,10 @@
  *
  * Arguments have lower numbers than the nodes that use them, so parts are emitted by
  * rising numbers: whoever recalls one knows already how much stack it needs.
+ *
+ * A node that is cut is a variable. A LOCAL that is cut stays a LOCAL, since equal loops at
+ * one depth have one LOCAL between them: the machine begins the run inside of the loops that are
+ * around the root, and a loop of the code hides the one of its level as ever.
  */
 #include <assert.h>
 #include <errno.h>
@@ -67,11 +71,32 @@ static void recall(Emit *e, uint32_t shared) {
     e->as.height = height + 1; /* @need is more than that */
 }
 
+static uint8_t kind_of(const CelGraphNode *node) {
+    return node->type->value_kind;
+}
+
+static void load(Emit *e, uint32_t number, uint32_t slot) {
+    const CelGraphNode *node = node_of(e, number);
+    CelInstruction instruction = {OP_VARIABLE, kind_of(node), slot};
+
+    (void)cel_as_add(&e->as, instruction, node->at, top(e)->owner);
+    cel_as_grow(&e->as, 1);
+}
+
+static uint32_t cut_slot(const Emit *e, uint32_t number) {
+    return cel_cut_slot(e->graph, e->root, e->options, number);
+}
+
 static void visit(Emit *e, uint32_t number) {
+    uint32_t slot = cut_slot(e, number);
     uint32_t shared = e->shares.number ? e->shares.number[number] : CEL_NOT_SHARED;
     uint32_t owner = CEL_NO_OWNER, parent = e->work.n > 0 ? top(e)->owner : CEL_NO_OWNER;
     Work *work;
 
+    if (slot != CEL_NO_SLOT) {
+        load(e, number, slot);
+        return;
+    }
     if (shared != CEL_NOT_SHARED && number != e->part) {
         recall(e, shared);
         return;
@@ -83,10 +108,6 @@ static void visit(Emit *e, uint32_t number) {
         *work = (Work){.node = number, .height = e->as.height, .owner = owner};
     else
         e->as.is_full = true;
-}
-
-static uint8_t kind_of(const CelGraphNode *node) {
-    return node->type->value_kind;
 }
 
 /* Whether every overload returns the kind that the node's type says. That of a generic function
@@ -156,7 +177,7 @@ static bool emit_variable_field(Emit *e, const CelGraphNode *node) {
         return false;
     arg = node_of(e, node->args[0]);
     if (arg->op != OP_VARIABLE || kind_of(arg) != CEL_RECORD || arg->immediate > UINT16_MAX ||
-        node->immediate >= 1u << 24)
+        node->immediate >= 1u << 24 || cut_slot(e, node->args[0]) != CEL_NO_SLOT)
         return false;
     cel_as_name(&e->as, arg);
     (void)emit(e,
@@ -358,15 +379,51 @@ static uint32_t emit_all(Emit *e) {
     return e->as.is_full ? 0 : emit_part(e, e->root, OP_RETURN);
 }
 
+/* --- loops around the root --------------------------------------------------------------- */
+
+/* The slot of a LOCAL from outside. False: it has two already, for two loops of one level. */
+static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
+    for (size_t i = 0; i < e->as.outers.n; i++) {
+        if (e->as.outers.items[i].local == local)
+            return e->as.outers.items[i].slot == slot;
+    }
+    (void)CEL_APPEND(&e->as, outers, (CelOuterLocal){local, slot});
+    return true;
+}
+
+/* What was cut, of what is needed. False: unclear (code.h). */
+static bool find_outers(Emit *e) {
+    const CelEmitOptions *options = e->options;
+    uint8_t inner = 0, read = 0;
+
+    for (uint32_t i = 0; i <= e->root; i++) {
+        const CelGraphNode *node = e->shares.uses[i] > 0 ? node_of(e, i) : NULL;
+
+        if (!node)
+            continue;
+        if (cut_slot(e, i) != CEL_NO_SLOT)
+            read |= node->levels;
+        else if (cel_op_is_loop(node->op))
+            inner |= (uint8_t)(1u << (node->immediate & CEL_LOOP_LEVEL));
+        else if (node->op == OP_LOCAL && i < options->n_cut_slots &&
+                 options->cut_slots[i] != CEL_NO_SLOT &&
+                 !add_outer(e, node->immediate, options->cut_slots[i]))
+            return false;
+    }
+    return (inner & read) == 0;
+}
+
 static int prepare_tables(Emit *e) {
     Arena *scratch = e->as.scratch;
     int r;
 
     if (e->options->flat)
         return 0;
-    r = cel_find_shares(e->graph, e->root, e->options->trace, scratch, &e->shares);
+    r = cel_find_shares(e->graph, e->root, e->options, scratch, &e->shares);
     if (r < 0)
         return error_trace(r);
+    if (e->options->n_cut_slots > 0 && !find_outers(e))
+        return CEL_EMIT_UNCLEAR;
     e->constant_of = ARENA_ARRAY(scratch, uint32_t, (size_t)e->root + 1);
     e->part_heights = ARENA_ARRAY(scratch, uint32_t, e->shares.n);
     return e->constant_of && e->part_heights ? 0 : error_origin(-ENOMEM);
@@ -395,7 +452,9 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     r = prepare_tables(&e);
     if (r == 0)
         r = cel_as_finish(&e.as, emit_all(&e), ret);
-    if (r == 0)
-        (*ret)->size = arena_used(arena) - used;
-    return error_trace(r);
+    if (r != 0)
+        return error_trace(r);
+    (*ret)->outer_levels = node_of(&e, root)->levels;
+    (*ret)->size = arena_used(arena) - used;
+    return 0;
 }

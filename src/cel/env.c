@@ -179,6 +179,16 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
     return 0;
 }
 
+int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) {
+    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
+    Str copy = arena_copy(env->arena, name);
+
+    if (!variable || !copy.ptr)
+        return error_origin(-ENOMEM);
+    *variable = (CelVariable){.name = copy, .type = type, .is_constant = true, .value = value};
+    return error_trace(add_variable(env, variable));
+}
+
 /* The function of this very environment, made when it is not there: a parent's overloads are
  * the first of it. NULL: out of memory. */
 static Function *own_function(CelEnv *env, Str name) {
@@ -243,6 +253,11 @@ int cel_env_add_record(CelEnv *env, const CelRecordType *record) {
     return error_trace(add_type_name(env, type));
 }
 
+void cel_env_skip_slots(CelEnv *env, uint32_t slot) {
+    if (env->n_slots < slot)
+        env->n_slots = slot;
+}
+
 uint32_t cel_env_n_slots(const CelEnv *env) {
     return env->n_slots;
 }
@@ -299,7 +314,7 @@ Str cel_env_nearest_variable(const CelEnv *env, Str word) {
     for (; env; env = env->parent)
         for (size_t i = 0; i < env->variables.n; i++) {
             const CelVariable *variable = env->variables.items[i];
-            Str *which = &best[variable->is_constant];
+            Str *which = &best[variable->is_constant && variable->value.kind == CEL_TYPE];
 
             *which = nearer(word, *which, str_nearest(word, &variable->name, 1));
         }

@@ -40,7 +40,7 @@ typedef struct CelVariable {
     uint32_t slot;     /* its place in the array of values a run is given */
     uint32_t max_size; /* bytes or elements at most, for the cost; 0: not known */
     uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
-    bool is_constant;  /* a type's name: @value */
+    bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
     CelValue value;
 } CelVariable;
 
@@ -60,6 +60,12 @@ int cel_env_set_container(CelEnv *env, Str container) MUST_CHECK;
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
     uint8_t group, uint32_t *ret_slot) MUST_CHECK;
 
+/* Declares a name whose value is known when an expression is compiled: what depends on it alone is
+ * computed then, the fields of a record included (its get() is called with a run of the compiler's,
+ * maybe more than once). The name is copied; @type and what @value points to must outlive all
+ * that is made with this environment. */
+int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
+
 /* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its
  * signature cannot be read. */
 #define CEL_ENV_BAD_SIGNATURE 1
@@ -67,6 +73,10 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) MUST_CHECK;
 
 /* Makes a record's type known by its name. */
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) MUST_CHECK;
+
+/* Slots of variables that are added from now on begin at @slot, if they are not beyond it: for
+ * environments whose expressions share a graph. */
+void cel_env_skip_slots(CelEnv *env, uint32_t slot);
 
 /* How many slots a run needs. */
 uint32_t cel_env_n_slots(const CelEnv *env);

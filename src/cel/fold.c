@@ -38,7 +38,7 @@ size_t cel_value_size(CelValue v, size_t max) {
 }
 
 bool cel_value_has_opaque(CelValue v) {
-    if (v.kind >= CEL_QUANTITY)
+    if (v.kind >= CEL_QUANTITY || v.kind == CEL_RECORD)
         return true;
     if (v.kind == CEL_OPTIONAL && v.inner)
         return cel_value_has_opaque(*v.inner);
@@ -144,12 +144,15 @@ static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
     return run.limit ? cel_absent() : v;
 }
 
+/* A part of a constant was as large before. */
 static size_t size_max(uint16_t op) {
-    return op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
+    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX;
+
+    return is_part || op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
 }
 
-/* What a library made of its own kind cannot be copied from one arena to another, so it is
- * made again where it can stay. */
+/* What a library made of its own kind, or a host of its records, cannot be copied from one
+ * arena to another, so it is made again where it can stay. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
     CelEmitOptions options = {.flat = true};
     Arena *arena = cel_graph_arena(graph);

@@ -23,7 +23,7 @@ CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);
  * counts as often as it is reached. */
 size_t cel_value_size(CelValue v, size_t max);
 
-/* Whether a library's own kind is in @v: that cannot be copied. */
+/* Whether a library's own kind or a host's record is in @v: they cannot be copied. */
 bool cel_value_has_opaque(CelValue v);
 
 /* A copy of @v in @arena; the libraries' own kinds, types and records stay where they are.

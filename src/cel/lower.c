@@ -16,7 +16,7 @@
 #include "cel/lower.h"
 #include "cel/mistake.h"
 
-/* --- names and parts ------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------- */
 
 static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     const CelVariable *variable = part->note->variable;
@@ -39,6 +39,56 @@ static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
         arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'", STR_FMT(name)));
 }
 
+/* --- composites -------------------------------------------------------------------------- */
+
+/* @note: of the variable's name, which stands right before what selects from it. */
+static bool is_composite(const CelLower *l, const CelNote *note) {
+    const CelComposite *composite = l->options->composite;
+
+    return composite && note->ref == CEL_REF_VARIABLE && note->variable->slot == composite->slot;
+}
+
+/* Whether a field is taken from the tree's node @i, whose parent is known. */
+static bool has_field_taken(const CelLower *l, uint32_t i) {
+    uint32_t parent = l->parents[i];
+
+    return i + 1 < l->tree->n_nodes && l->checked->notes[parent].field != UINT32_MAX;
+}
+
+/* A composite's name is only ever the way to one of its fields: nothing is computed from this
+ * node. */
+static uint32_t lower_composite(CelLower *l, const CelPart *part) {
+    Str name = part->note->variable->name;
+    uint32_t number = lower_variable(l, part);
+
+    if (number == CEL_NO_NODE || has_field_taken(l, part->i))
+        return number;
+    cel_lower_refuse(l,
+        part,
+        arena_printf(cel_graph_arena(l->graph), "'%.*s' has no value of its own", STR_FMT(name)),
+        arena_printf(cel_graph_arena(l->graph), "name one of its fields: %.*s.x", STR_FMT(name)));
+    return number;
+}
+
+/* What the field stands for. */
+static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
+    const CelComposite *composite = l->options->composite;
+    uint32_t field = part->note->field;
+    uint32_t number = field < composite->n ? composite->nodes[field] : CEL_NO_NODE;
+
+    if (part->node->kind == CEL_NODE_TEST)
+        return cel_lower_constant(l, part, cel_bool(true));
+    if (number == CEL_NO_NODE) {
+        l->is_refused = true;
+        return part->args[0];
+    }
+    if (part->node->kind == CEL_NODE_OPT_SELECT)
+        return cel_lower_unary(l, part, OP_OPT_OF, number, cel_lower_type(l, part->i));
+    return number;
+}
+
+/* --- parts ------------------------------------------------------------------------------- */
+
 /* a.b, a.?b, has(a.b): of a record by number, of everything else by name. */
 static uint32_t lower_select(CelLower *l, const CelPart *part) {
     static const uint16_t ops[CEL_N_NODES][2] = {
@@ -49,6 +99,8 @@ static uint32_t lower_select(CelLower *l, const CelPart *part) {
     bool is_field = part->note->field != UINT32_MAX;
     CelGraphNode node = cel_lower_blank(l, part, ops[part->node->kind][is_field]);
 
+    if (is_field && is_composite(l, &part->note[-1]))
+        return lower_composite_field(l, part);
     node.constant = cel_string(part->node->name);
     node.immediate = is_field ? part->note->field : 0;
     return cel_lower_add(l, part, &node);
@@ -202,7 +254,7 @@ static uint32_t lower_by_kind(CelLower *l, const CelPart *part) {
 static uint32_t lower_part(CelLower *l, const CelPart *part) {
     switch (part->note->ref) {
     case CEL_REF_VARIABLE:
-        return lower_variable(l, part);
+        return is_composite(l, part->note) ? lower_composite(l, part) : lower_variable(l, part);
     case CEL_REF_LOCAL:
         return l->bound[part->note->binder];
     case CEL_REF_CONSTANT:

@@ -11,7 +11,8 @@
  *
  * Loops lie in a table of the code: since a graph has no cycles, none can be inside
  * itself. Which of them a LOCAL means is decided by its level: levels[] has the innermost
- * one of each.
+ * one of each. Code that was made from the inside of a loop finds that loop there already,
+ * in a turn that lasts for the whole run.
  */
 #include "cel/machine.h"
 
@@ -76,7 +77,7 @@ static uint32_t pc_of(const Machine *m, const CelInstruction *at) {
     return (uint32_t)(at - m->code->instructions);
 }
 
-/* An error that was just made learns where. */
+/* An error that was just made learns where; one that a variable was bound to may know. */
 static CelValue place_error(const Machine *m, const CelInstruction *at, CelValue v) {
     CelRun *run = m->run;
     CelError *placed;
@@ -85,10 +86,13 @@ static CelValue place_error(const Machine *m, const CelInstruction *at, CelValue
         run->over.at = m->code->positions[pc_of(m, at)];
         return v;
     }
+    if (v.error->is_placed)
+        return v;
     placed = cel_alloc(run, sizeof(*placed));
     if (!placed)
         return cel_no_memory(run);
     *placed = *v.error;
+    placed->is_placed = true;
     placed->at = m->code->positions[pc_of(m, at)];
     v.error = placed;
     return v;
@@ -672,9 +676,36 @@ GO;
 
 /* --- a run ----------------------------------------------------------------------------- */
 
+static size_t n_outer_loops(const CelCode *code) {
+    return (size_t)__builtin_popcount(code->outer_levels);
+}
+
 static size_t room_needed(const CelCode *code) {
-    return code->height_max * sizeof(CelValue) + code->n_loops * sizeof(CelLoop) +
+    return code->height_max * sizeof(CelValue) +
+           (code->n_loops + n_outer_loops(code)) * sizeof(CelLoop) +
            code->n_shared * (sizeof(Memo) + sizeof(Call));
+}
+
+/* The loops around what the code was made from, as far as it reads their variables. */
+static void enter_outer_loops(Machine *m, CelLoop *loops, const CelValue *variables) {
+    static const CelError unbound = {.text = STR("no value for the variable of a loop")};
+    const CelCode *code = m->code;
+
+    for (uint8_t level = 0; code->outer_levels >> level; level++) {
+        if (!(code->outer_levels & 1u << level))
+            continue;
+        loops->turn = TURN_ALWAYS;
+        for (size_t i = 0; i < ELEMENTS_OF(loops->locals); i++)
+            loops->locals[i] = (CelValue){.kind = CEL_ERROR, .error = &unbound};
+        m->levels[level] = loops++;
+    }
+    for (uint32_t i = 0; i < code->n_outers; i++) {
+        uint32_t local = code->outers[i].local;
+        CelValue v = variables[code->outers[i].slot];
+
+        if (v.kind != CEL_ABSENT && m->levels[local >> 1])
+            m->levels[local >> 1]->locals[local & 1] = v;
+    }
 }
 
 /* The stack, and behind it what loops and shared parts need. */
@@ -683,7 +714,7 @@ static CelValue *divide_room(Machine *m, void *room) {
 
     m->base = stack;
     m->loops = (void *)(stack + m->code->height_max);
-    m->memos = (void *)(m->loops + m->code->n_loops);
+    m->memos = (void *)(m->loops + m->code->n_loops + n_outer_loops(m->code));
     m->calls = (void *)(m->memos + m->code->n_shared);
     for (uint32_t i = 0; i < m->code->n_shared; i++)
         m->memos[i].turn = 0;
@@ -694,7 +725,7 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
     alignas(max_align_t) UNINITIALISED unsigned char small[ROOM_ON_STACK];
     Machine m = {.code = code, .run = run, .turn = TURN_ALWAYS};
     void *room = small;
-    CelValue v;
+    CelValue v, *stack;
 
     if (!cel_charge(run, code->n_instructions))
         return cel_exhausted(run);
@@ -702,7 +733,10 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
         room = cel_alloc(run, room_needed(code));
     if (!room)
         return cel_no_memory(run);
-    v = execute(&m, divide_room(&m, room), variables);
+    stack = divide_room(&m, room);
+    if (UNLIKELY(code->outer_levels != 0))
+        enter_outer_loops(&m, m.loops + code->n_loops, variables);
+    v = execute(&m, stack, variables);
     /* A comparison that ran dry said false and let the run go on: whatever came of it, a value or
      * an error, is not the answer. */
     return LIKELY(!run->limit) ? v : (CelValue){.kind = CEL_ERROR, .error = run->limit};

@@ -42,6 +42,8 @@ static inline CelValue cel_op_index_list(CelRun *run, CelValue a, CelValue index
 static inline CelValue cel_op_index_map(CelRun *run, CelValue a, CelValue key) {
     CelValue found = cel_map_find(a.map, key, run);
 
+    if (found.kind == CEL_ABSENT && a.map->otherwise)
+        return *a.map->otherwise;
     return found.kind != CEL_ABSENT ? found : cel_no_such_key(run, key);
 }
 

@@ -46,11 +46,16 @@ typedef struct CelHost CelHost;
 
 #define CEL_NO_LEAF UINT32_MAX
 
-/* A list that is the union over rows of one group. */
+/* A list that is the union over rows of one group: their lists one after the other, by rising
+ * row. Who is in no group has an empty one. */
 typedef struct CelUnion {
     uint32_t key;  /* the host's number for what rows are grouped by */
     uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
 } CelUnion;
+
+/* The key of a list that is read from the variable of a loop over groups: the loop's range
+ * (find_groups) says which. */
+#define CEL_KEY_OF_LOOP UINT32_MAX
 
 /* What the planner must know of the table. Functions are pure. */
 struct CelHost {
@@ -62,6 +67,11 @@ struct CelHost {
      * Its lane is that of the node's type. Tried from the outside in: `labels['a']` before
      * `labels`. */
     uint32_t (*leaf)(const CelHost *host, const CelGraph *graph, uint32_t node);
+
+    /* Whether @node, besides what its arguments read, reads other rows of the table (a call
+     * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
+     * nothing does. */
+    bool (*is_whole)(const CelHost *host, const CelGraph *graph, uint32_t node);
 
     /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. NULL:
      * there are none. */
@@ -138,6 +148,10 @@ typedef struct CelSessionOptions {
     const CelValue *variables; /* by slot; the row variable's is not looked at */
     CelRun *run;               /* its fuel is given anew for each evaluation */
     int64_t fuel;              /* of one evaluation by the scalar machine */
+
+    /* For what an evaluation for one row makes; reset again and again, so nothing else may lie in
+     * it. NULL: that lies in the run's arena, which then grows with every row. */
+    Arena *scratch;
 
     /* Asked now and then, at least every CEL_BLOCK_ROWS rows of the scalar machine: whether time is
      * up. NULL: never. */

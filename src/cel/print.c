@@ -118,6 +118,10 @@ static void print_type(Printer *p, const CelType *type) {
 static void print_at(Printer *p, CelValue v, uint32_t depth);
 
 static void print_list(Printer *p, const CelList *list, uint32_t depth) {
+    if (!p->run && !list->items && list->n > 0) {
+        buf_append(p->out, STR("[…]"));
+        return;
+    }
     buf_append_char(p->out, '[');
     for (uint32_t i = 0; i < list->n && !is_full(p); i++) {
         if (i > 0)
@@ -128,6 +132,10 @@ static void print_list(Printer *p, const CelList *list, uint32_t depth) {
 }
 
 static void print_map(Printer *p, const CelMap *map, uint32_t depth) {
+    if (!p->run && !map->entries && map->n > 0) {
+        buf_append(p->out, STR("{…}"));
+        return;
+    }
     buf_append_char(p->out, '{');
     for (uint32_t i = 0; i < map->n && !is_full(p); i++) {
         CelEntry entry = cel_map_at(map, i, p->run);
@@ -146,6 +154,10 @@ static void print_record(Printer *p, const CelRecord *record, uint32_t depth) {
     const char *between = "";
 
     buf_append(p->out, type->name);
+    if (!p->run) {
+        buf_append(p->out, STR("{…}"));
+        return;
+    }
     buf_append_char(p->out, '{');
     for (uint32_t i = 0; i < type->n_fields && !is_full(p); i++) {
         CelValue v = type->get(record, i, p->run);

@@ -53,6 +53,10 @@
  *     program        these steps in a row
  *     trace          what a run computed
  *     explain        the same as a tree of lines, for people; explain-part: which lines
+ * graph -> columns
+ *     column         one value for each of many rows
+ *     kernel         one operation over whole columns: which one; kernel-loop.h: how they are made
+ *     kernel-number, -compare, -logic, -choose, -time      the kernels
  *
  * values
  *     value          what an expression computes with

@@ -1,8 +1,11 @@
 #include "cel/select.h"
 
+/* An error that a variable was bound to stays what it is. */
 static CelValue no_fields(CelRun *run, CelValue v) {
     Str name = cel_type_of(v)->name;
 
+    if (v.kind == CEL_ERROR)
+        return v;
     return cel_fail(run, "no such overload: %.*s has no fields to select", STR_FMT(name));
 }
 
@@ -36,6 +39,8 @@ CelValue cel_select(CelRun *run, CelValue v, CelValue key) {
     if (v.kind == CEL_OPTIONAL)
         return cel_opt_select(run, v, key);
     found = part(run, v, key);
+    if (found.kind == CEL_ABSENT && v.kind == CEL_MAP && v.map->otherwise)
+        return *v.map->otherwise;
     return found.kind != CEL_ABSENT ? found : cel_no_such_key(run, key);
 }
 

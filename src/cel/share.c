@@ -4,17 +4,41 @@
 
 #include "base/error.h"
 
+uint32_t cel_cut_slot(
+    const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number) {
+    uint16_t op;
+
+    if (number >= options->n_cut_slots || number == root)
+        return CEL_NO_SLOT;
+    op = cel_graph_node(graph, number)->op;
+    return op != OP_LOCAL && op != OP_OPT_ELEMENT ? options->cut_slots[number] : CEL_NO_SLOT;
+}
+
+/* The code that is being made. */
+typedef struct Sharing {
+    const CelGraph *graph;
+    const CelEmitOptions *options;
+    uint32_t root;
+    uint32_t *uses;
+} Sharing;
+
+static bool is_cut(const Sharing *s, uint32_t number) {
+    return cel_cut_slot(s->graph, s->root, s->options, number) != CEL_NO_SLOT;
+}
+
 static bool is_leaf(const CelGraphNode *node) {
     return node->op == OP_CONSTANT || node->op == OP_VARIABLE || node->op == OP_LOCAL ||
            node->op == OP_FAIL;
 }
 
 /* Computing it again is no dearer than remembering it. */
-static bool is_cheap(const CelGraph *graph, const CelGraphNode *node) {
-    if (is_leaf(node))
+static bool is_cheap(const Sharing *s, uint32_t number) {
+    const CelGraphNode *node = cel_graph_node(s->graph, number);
+
+    if (is_leaf(node) || is_cut(s, number))
         return true;
     return (node->op == OP_FIELD || node->op == OP_TEST_FIELD) &&
-           is_leaf(cel_graph_node(graph, node->args[0]));
+           (is_leaf(cel_graph_node(s->graph, node->args[0])) || is_cut(s, node->args[0]));
 }
 
 /* Levels that change where the arguments of @node from @i on are computed. */
@@ -25,9 +49,11 @@ static uint8_t levels_around(const CelGraphNode *node, uint32_t i) {
 }
 
 /* Whether the value of an argument of @node from @i on, which reads @levels, holds for several
- * turns of a loop around it. */
-static bool is_steady(const CelGraphNode *node, uint32_t i, uint8_t levels) {
-    return (levels_around(node, i) & ~levels) != 0;
+ * turns of a loop around it that is in this code. */
+static bool is_steady(const Sharing *s, const CelGraphNode *node, uint32_t i, uint8_t levels) {
+    uint8_t outer = cel_graph_node(s->graph, s->root)->levels;
+
+    return !s->options->trace && (levels_around(node, i) & ~levels & ~outer) != 0;
 }
 
 /* OPT_ELEMENT may be no value, which cannot be remembered: every place that needs it has its
@@ -37,41 +63,43 @@ static bool is_repeated(const CelGraphNode *node, uint32_t uses) {
 }
 
 /* From the root down: numbers only fall, so whoever uses a node was seen before it. */
-static void count_uses(const CelGraph *graph, uint32_t root, bool keep_turns, uint32_t *uses) {
-    uses[root] = 1;
-    for (uint32_t i = root + 1; i-- > 0;) {
-        const CelGraphNode *node = cel_graph_node(graph, i);
+static void count_uses(const Sharing *s) {
+    s->uses[s->root] = 1;
+    for (uint32_t i = s->root + 1; i-- > 0;) {
+        const CelGraphNode *node;
 
-        for (uint32_t k = 0; uses[i] > 0 && k < node->n_args; k++) {
-            uint8_t levels = cel_graph_node(graph, node->args[k])->levels;
-            bool is_often =
-                is_repeated(node, uses[i]) || (is_steady(node, k, levels) && !keep_turns);
+        if (s->uses[i] == 0 || is_cut(s, i))
+            continue;
+        node = cel_graph_node(s->graph, i);
+        for (uint32_t k = 0; k < node->n_args; k++) {
+            uint8_t levels = cel_graph_node(s->graph, node->args[k])->levels;
+            bool is_often = is_repeated(node, s->uses[i]) || is_steady(s, node, k, levels);
 
-            uses[node->args[k]] += is_often ? 2 : 1;
+            s->uses[node->args[k]] += is_often ? 2 : 1;
         }
     }
 }
 
-static bool is_shared(const CelGraph *graph, uint32_t number, const uint32_t *uses) {
-    const CelGraphNode *node = cel_graph_node(graph, number);
-
-    return uses[number] > 1 && !is_cheap(graph, node) && node->op != OP_OPT_ELEMENT;
+static bool is_shared(const Sharing *s, uint32_t number) {
+    return s->uses[number] > 1 && number < s->root && !is_cheap(s, number) &&
+           cel_graph_node(s->graph, number)->op != OP_OPT_ELEMENT;
 }
 
-int cel_find_shares(
-    const CelGraph *graph, uint32_t root, bool keep_turns, Arena *arena, CelShares *ret) {
+int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *options,
+    Arena *arena, CelShares *ret) {
     size_t n = (size_t)root + 1;
-    uint32_t *uses = ARENA_ARRAY(arena, uint32_t, n);
+    Sharing s = {graph, options, root, ARENA_ARRAY(arena, uint32_t, n)};
 
     *ret = (CelShares){
         .number = ARENA_RAW(arena, uint32_t, n),
         .nodes = ARENA_RAW(arena, uint32_t, n),
+        .uses = s.uses,
     };
-    if (!uses || !ret->number || !ret->nodes)
+    if (!s.uses || !ret->number || !ret->nodes)
         return error_origin(-ENOMEM);
-    count_uses(graph, root, keep_turns, uses);
+    count_uses(&s);
     for (uint32_t i = 0; i <= root; i++) {
-        bool is_one = i < root && is_shared(graph, i, uses);
+        bool is_one = is_shared(&s, i);
 
         ret->number[i] = is_one ? ret->n : CEL_NOT_SHARED;
         if (is_one)

@@ -341,6 +341,11 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     cel_checker_report_at(checker, node, undeclared(checker, name), hint);
 }
 
+/* Declared only so that reading it can be refused with a reason. */
+static bool is_refused(const CelField *field) {
+    return field->type->kind == CEL_T_ERROR;
+}
+
 /* "its fields are a, b, c", unless there are many. */
 static Str list_fields(CelChecker *checker, const CelRecordType *record) {
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
@@ -349,7 +354,9 @@ static Str list_fields(CelChecker *checker, const CelRecordType *record) {
     if (record->n_fields == 0 || record->n_fields > FIELDS_SHOWN)
         return STR_NULL;
     for (uint32_t i = 0; i < record->n_fields; i++)
-        buf_printf(&out, "%s%.*s", i > 0 ? ", " : "it has ", STR_FMT(record->fields[i].name));
+        if (!is_refused(&record->fields[i]))
+            buf_printf(
+                &out, "%s%.*s", out.len > 0 ? ", " : "it has ", STR_FMT(record->fields[i].name));
     copy = arena_copy(checker->arena, buf_str(&out));
     return copy.ptr ? copy : STR_NULL;
 }
@@ -360,26 +367,32 @@ static Str nearest_field(const CelRecordType *record, Str name) {
     for (uint32_t i = 0; i < record->n_fields; i++) {
         Str both[] = {best, str_nearest(name, &record->fields[i].name, 1)};
 
-        if (both[1].len > 0)
+        if (both[1].len > 0 && !is_refused(&record->fields[i]))
             best = best.len > 0 ? str_nearest(name, both, 2) : both[1];
     }
     return best;
 }
 
-void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record) {
-    Str name = checker->tree->nodes[node].name, hint;
+static Str field_hint(CelChecker *checker, const CelRecordType *record, Str name) {
     Str nearest = nearest_field(record, name), fields = list_fields(checker, record);
+    uint32_t refused = cel_record_find(record, name);
 
+    if (refused != UINT32_MAX)
+        return record->fields[refused].about;
     if (nearest.len > 0 && fields.len > 0)
-        hint = cel_checker_printf(
+        return cel_checker_printf(
             checker, "did you mean '%.*s'? %.*s", STR_FMT(nearest), STR_FMT(fields));
-    else
-        hint = nearest.len > 0 ? did_you_mean(checker, nearest) : fields;
+    return nearest.len > 0 ? did_you_mean(checker, nearest) : fields;
+}
+
+void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record) {
+    Str name = checker->tree->nodes[node].name;
+
     cel_checker_report_at(checker,
         node,
         cel_checker_printf(
             checker, "undefined field '%.*s' of %.*s", STR_FMT(name), STR_FMT(record->name)),
-        hint);
+        field_hint(checker, record, name));
 }
 
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type) {

@@ -188,7 +188,7 @@ CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run) {
     if (key.kind == CEL_ABSENT)
         return key;
     if (!map->entries)
-        return map->n ? map->find(map, key, run) : cel_absent();
+        return map->n || map->otherwise ? map->find(map, key, run) : cel_absent();
     if (key.kind == CEL_STRING && key.len > CEL_FREE_BYTES && !cel_charge_bytes(run, key.len))
         return cel_exhausted(run);
     if (!map->index)

@@ -92,7 +92,8 @@ struct CelList {
 };
 
 /* Plain: @entries in the order they were written, with an index from a few entries on.
- * The host's: @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch.
+ * The host's: @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch. One with
+ * @otherwise is total: m[key] and m.key never fail; in, has() and m[?key] still tell what is there.
  * Keys are bool, int, uint or string; 1, 1u and 1.0 find the same entry. */
 struct CelMap {
     uint32_t n;
@@ -102,6 +103,7 @@ struct CelMap {
     uint32_t n_index;      /* a power of two, or 0 */
     CelValue (*find)(const CelMap *map, CelValue key, CelRun *run);
     CelEntry (*at)(const CelMap *map, uint32_t i, CelRun *run);
+    const CelValue *otherwise; /* what a key that is not there gives; NULL: an error */
 };
 
 /* The head of a host's object; its type's get() knows the rest. */
@@ -110,10 +112,11 @@ struct CelRecord {
 };
 
 struct CelError {
-    Str text;      /* "no such key: 'zone'" */
-    Str hint;      /* how to mend it; may be empty */
-    uint32_t at;   /* offset in the source; set by the machine */
-    bool is_limit; /* out of fuel or memory: nothing absorbs it */
+    Str text;       /* "no such key: 'zone'" */
+    Str hint;       /* how to mend it; may be empty */
+    uint32_t at;    /* offset in the source; set by the machine */
+    bool is_limit;  /* out of fuel or memory: nothing absorbs it */
+    bool is_placed; /* @at is set: a machine that is given it as a value tells it as it is */
 };
 
 static inline CelValue cel_absent(void) {
@@ -244,5 +247,6 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind);
 
 /* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5},
  * timestamp("…"), optional.of(1)); a record by its type and the fields that are set. Cut
- * with "…" after @max bytes; 0: not cut. */
+ * with "…" after @max bytes; 0: not cut. Without a @run (NULL) what a host would have to fetch is
+ * "…" too. */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);

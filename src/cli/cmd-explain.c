@@ -18,6 +18,7 @@
 #include "base/visible.h"
 #include "cli/cluster-source.h"
 #include "cli/commands.h"
+#include "cli/explain-last.h"
 #include "cli/terminal.h"
 #include "extender/explain.h"
 #include "input/objects.h"
@@ -39,12 +40,14 @@ typedef struct Settings {
     const char *node; /* only this one; NULL: all */
     bool all;
     bool json;
+    LastQuestion last; /* with a pod: none of the sources above */
 } Settings;
 
 static void print_help(FILE *out) {
     (void)fprintf(out,
         "usage: %s explain --cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
         "       %s explain --kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
+        "       %s explain --last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
         "\n"
         "Shows for each node whether the pod may go there, which rule says no and why,\n"
         "and how the score comes about.\n"
@@ -54,7 +57,10 @@ static void print_help(FILE *out) {
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
         "  --node NAME           this node only, with every rule it fails\n"
         "  --all                 every node, not only the first %u of each kind\n"
-        "  -o table|json         how to print it                              [table]\n",
+        "  -o table|json         how to print it                              [table]\n"
+        "\n"
+        "What was decided lately\n" EXPLAIN_LAST_HELP,
+        program_name,
         program_name,
         program_name,
         CLUSTER_SOURCE_HELP,
@@ -394,7 +400,7 @@ static int load_view(const Settings *settings, Arena *arena, View **ret) {
     r = cluster_source_load(&settings->source, "berth explain", &snapshot);
     if (r != 0)
         return r;
-    if (view_new(snapshot, program, /* before= */ NULL, ret) < 0) {
+    if (view_new(snapshot, program, /* zones= */ NULL, /* before= */ NULL, ret) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
     }
@@ -434,7 +440,7 @@ static int explain(const Settings *settings) {
         r = load_pod(settings, arena, &pod);
     if (r != 0)
         return r;
-    if (extender_explain(view, &pod, arena, &explanation) < 0) {
+    if (extender_explain(view, /* moment= */ NULL, &pod, arena, &explanation) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
     }
@@ -479,15 +485,41 @@ static int set_option(Settings *settings, int option) {
         settings->json = strcmp(optarg, "json") == 0;
         return 0;
     default:
-        if (cluster_source_set(&settings->source, option, optarg))
+        if (cluster_source_set(&settings->source, option, optarg) ||
+            explain_last_set(&settings->last, option, optarg))
             return 0;
         print_help(stderr);
         return EXIT_USAGE;
     }
 }
 
+/* The same for --last. */
+static const char *check_last(const Settings *settings) {
+    const ClusterSource *source = &settings->source;
+
+    if (settings->name || settings->pod || settings->n_policies > 0 || source->file ||
+        cluster_source_is_live(source))
+        return "--last asks a running berth: it takes no cluster, policy or other pod";
+    if (!strchr(settings->last.pod, '/'))
+        return "a pod is named NAMESPACE/NAME";
+    if (!settings->last.access.cert != !settings->last.access.key)
+        return "--cert and --key go together";
+    return NULL;
+}
+
+static int explain_past(Settings *settings) {
+    settings->last.node = settings->node;
+    settings->last.all = settings->all;
+    settings->last.json = settings->json;
+    return explain_last(&settings->last);
+}
+
 /* NULL when all that is needed was given, once; else what is wrong. */
 static const char *check_settings(const Settings *settings) {
+    if (settings->last.pod)
+        return check_last(settings);
+    if (settings->last.access.server)
+        return "--server goes with --last";
     if (settings->name && !cluster_source_is_live(&settings->source))
         return "a pod by name needs --kubeconfig or --in-cluster";
     if (settings->name && !strchr(settings->name, '/'))
@@ -500,6 +532,7 @@ static const char *check_settings(const Settings *settings) {
 int cmd_explain(int argc, char *argv[]) {
     static const struct option options[] = {
         CLUSTER_SOURCE_OPTIONS,
+        EXPLAIN_LAST_OPTIONS,
         {"pod", required_argument, NULL, 'p'},
         {"policy", required_argument, NULL, 'P'},
         {"node", required_argument, NULL, 'n'},
@@ -528,5 +561,7 @@ int cmd_explain(int argc, char *argv[]) {
     if (optind < argc)
         return usage_error("it takes one pod");
     wrong = check_settings(&settings);
-    return wrong ? usage_error(wrong) : explain(&settings);
+    if (wrong)
+        return usage_error(wrong);
+    return settings.last.pod ? explain_past(&settings) : explain(&settings);
 }

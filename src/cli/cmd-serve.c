@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "serve/daemon.h"
+#include "serve/decisions.h"
 
 #define POLICIES_MAX 16u
 #define CLIENT_NAMES_MAX 64u
@@ -54,6 +55,14 @@ static int set_number(
 
     if (r == 0)
         *ret = (unsigned)number;
+    return r;
+}
+
+static int set_decisions(Settings *settings, const char *option, const char *value) {
+    unsigned n = 0;
+    int r = set_number(option, value, 0, DECISIONS_MAX, &n);
+
+    settings->daemon.n_decisions = n;
     return r;
 }
 
@@ -109,6 +118,8 @@ enum {
     OPTION_IDLE_TIMEOUT,
     OPTION_MAX_CONNECTIONS,
     OPTION_MAX_CONNECTIONS_PER_ADDRESS,
+    OPTION_DECISIONS,
+    OPTION_DECISIONS_MEMORY,
     OPTION_LOG_LEVEL,
     OPTION_LOG_FORMAT,
 };
@@ -142,6 +153,8 @@ static const struct option long_options[] = {
     {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
     {"max-connections", required_argument, NULL, OPTION_MAX_CONNECTIONS},
     {"max-connections-per-address", required_argument, NULL, OPTION_MAX_CONNECTIONS_PER_ADDRESS},
+    {"decisions", required_argument, NULL, OPTION_DECISIONS},
+    {"decisions-memory", required_argument, NULL, OPTION_DECISIONS_MEMORY},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
     {"log-format", required_argument, NULL, OPTION_LOG_FORMAT},
     {"help", no_argument, NULL, 'h'},
@@ -197,6 +210,10 @@ static void print_help(FILE *out) {
         "  --idle-timeout SEC     between two requests                              [120]\n"
         "  --max-connections N    in all                                           [1024]\n"
         "  --max-connections-per-address N                                          [512]\n"
+        "\n"
+        "  --decisions N          how many are remembered, for /api/v1/decisions and\n"
+        "                         `berth explain`; 0: none                        [10000]\n"
+        "  --decisions-memory SIZE  in how much memory                              [64Mi]\n"
         "\n"
         "  --log-level LEVEL      debug, info, warn or error                       [info]\n"
         "  --log-format FORMAT    logfmt or json                                 [logfmt]\n",
@@ -281,6 +298,10 @@ static int set_option(Settings *settings, int option, const char *name, const ch
     case OPTION_INSECURE_HTTP:
         daemon->insecure_http = true;
         return 0;
+    case OPTION_DECISIONS:
+        return set_decisions(settings, name, value);
+    case OPTION_DECISIONS_MEMORY:
+        return set_size(name, value, &daemon->decisions_bytes);
     case OPTION_LOG_LEVEL:
         return log_level_parse(str_from_c(value), &settings->log_level)
                    ? 0
@@ -369,7 +390,9 @@ int cmd_serve(int argc, char *argv[]) {
     Settings settings = {
         .daemon = {.server = server_default_options(),
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
-            .dump_path = "berth-dump.json"},
+            .dump_path = "berth-dump.json",
+            .n_decisions = DECISIONS_DEFAULT,
+            .decisions_bytes = DECISIONS_BYTES_DEFAULT},
         .log_level = LOG_INFO,
         .log_format = LOG_LOGFMT,
     };

@@ -36,8 +36,8 @@ DEFINE_CLEANUP(Pool *, pool_free)
 size_t pool_sweep(Pool *pool);
 size_t pool_size(const Pool *pool); /* parts in it */
 
-/* A copy of what is kept. @pool NULL: the record shares nothing. NULL when out of
- * memory. */
+/* A copy of what is kept (of a pod all but its details). @pool NULL: the record shares nothing.
+ * NULL when out of memory. */
 const Node *node_record_new(Pool *pool, const Node *node);
 const Pod *pod_record_new(Pool *pool, const Pod *pod);
 

@@ -124,11 +124,13 @@ static void check_pod_copy(Pool *pool) {
     full.labels[0].value = on_heap(full.labels[0].value, &at);
     full.resources[1].name = on_heap(full.resources[1].name, &at);
     full.tolerations[0].key = on_heap(full.tolerations[0].key, &at);
+    full.pod.details = &(PodDetails){.n_containers = 1};
     record = pod_record_new(pool, &full.pod);
     free(heap);
     memset(&full, 0, sizeof(full));
     pool_free(pool);
     assert_true(pod_record_equal(record, &same.pod));
+    assert_null(record->details); /* nobody reads them of a pod that runs */
     assert_text("version", record->resource_version, "7");
     assert_null(pod_record_unref(record));
 }

@@ -24,6 +24,7 @@
 #include "demo/world.h"
 #include "input/file.h"
 #include "input/policies.h"
+#include "serve/decisions.h"
 
 /* How old the files of the suggested commands may be. */
 #define FILES_NSEC (5 * NSEC_PER_SEC)
@@ -282,6 +283,8 @@ static int start_daemon(Demo *demo) {
     options->n_policy_paths = 1;
     options->bind_hook = &demo->bind_hook;
     options->quiet = true;
+    options->n_decisions = DECISIONS_DEFAULT;
+    options->decisions_bytes = DECISIONS_BYTES_DEFAULT;
     demo->policy_fingerprint = file_fingerprint(demo->policy_paths[0]);
     r = world_snapshot(demo->world, &snapshot);
     if (r == 0)

@@ -3,8 +3,8 @@
  * server, a demo cluster); here is only the protocol around it.
  */
 
+#include "base/error.h"
 #include "extender/verbs.h"
-#include "policy/evaluate.h"
 
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
     char error[WIRE_ERROR_MAX];
@@ -18,30 +18,36 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
     return r == 0;
 }
 
-bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena, Str *ret_reason) {
+/* Opens a judge about one node, as @pod sees the cluster. */
+static int open_judge(const View *view, const Moment *moment, const Pod *pod, const uint32_t *row,
+    Arena *arena, Judge **ret) {
     Sight sight = {.table = view->table, .facts = &view->facts};
+    Question question;
+    int r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, &sight);
+
+    if (r < 0)
+        return error_trace(r);
+    question = view_question(view, moment, &sight, pod, row, 1, arena);
+    return error_trace(judge_open(&question, ret));
+}
+
+bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
+    Arena *arena, Labels *ret_annotations, Str *ret_reason) {
     uint32_t row = table_find(view->table, node);
     uint16_t said = VERDICT_PASS;
+    Judge *judge;
     int r;
 
     *ret_reason = STR("node is not known to berth");
     if (row == view->table->n_rows)
         return false;
-    *ret_reason = STR("out of memory");
-    r = view_adjust(view, pod, /* gone= */ NULL, 0, FACTS_OF_FILTERS, arena, &sight);
+    *ret_reason = STR("out of time or memory");
+    r = open_judge(view, moment, pod, &row, arena, &judge);
     if (r == 0)
-        r = evaluate_filters(
-            &(Question){
-                .program = view->program,
-                .table = sight.table,
-                .facts = sight.facts,
-                .pod = pod,
-                .rows = &row,
-                .n = 1,
-                .arena = arena,
-            },
-            &said);
-    if (r == 0 && said != VERDICT_PASS)
+        r = judge_filters(judge, &said);
+    if (r == 0)
+        r = judge_bind_annotations(judge, arena, ret_annotations);
+    if (r == 0 && said < view->program->n_filters)
         *ret_reason = view->program->filters[said]->reason;
     return r == 0 && said == VERDICT_PASS;
 }
@@ -53,6 +59,7 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
         .pod_namespace = args->pod_namespace,
         .pod_name = args->pod_name,
         .pod_uid = args->pod_uid,
+        .node = args->node,
         .n_in = 1,
         .n_out = str_is_empty(error) ? 1 : 0,
         .error = ret->decision.error,

@@ -7,15 +7,15 @@
 #include "base/vec.h"
 #include "extender/score.h"
 
-#define DETAIL_MAX ((size_t)4 * 1024)
-
 typedef struct Explaining {
     const View *view;
     Question question; /* over all nodes */
+    Judge *judge;
     Explanation *result;
 } Explaining;
 
-static int start(const View *view, const Pod *pod, Arena *arena, Explaining *ret) {
+static int start(
+    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explaining *ret) {
     Sight sight = {.table = view->table, .facts = &view->facts};
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, view->table->n_rows);
     NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, view->table->n_rows);
@@ -30,19 +30,13 @@ static int start(const View *view, const Pod *pod, Arena *arena, Explaining *ret
         rows[n] = row;
         nodes[n++].node = view->table->names->names[row];
     }
-    r = view_adjust(view, pod, /* gone= */ NULL, 0, FACTS_OF_ALL, arena, &sight);
-    ret->question = (Question){
-        .program = view->program,
-        .table = sight.table,
-        .facts = sight.facts,
-        .pod = pod,
-        .rows = rows,
-        .n = n,
-        .arena = arena,
-    };
+    r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, &sight);
+    if (r < 0)
+        return error_trace(r);
+    ret->question = view_question(view, moment, &sight, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
-    return error_trace(r);
+    return error_trace(judge_open(&ret->question, &ret->judge));
 }
 
 static int find_policies(Explaining *explaining) {
@@ -55,12 +49,12 @@ static int find_policies(Explaining *explaining) {
     if (!result->policies || !result->scores)
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < program->n_policies; i++)
-        if (policy_matches(&program->policies[i], explaining->question.pod))
+        if (judge_applies(explaining->judge, &program->policies[i]))
             result->policies[result->n_policies++] = &program->policies[i];
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
 
-        if (score->policy->is_observed || !policy_matches(score->policy, explaining->question.pod))
+        if (score->policy->is_observed || !judge_applies(explaining->judge, score->policy))
             continue;
         result->scores[result->n_scores++] = score;
         result->weights += score->weight;
@@ -75,7 +69,7 @@ static int set_verdicts(Explaining *explaining) {
 
     if (!verdicts)
         return error_origin(-ENOMEM);
-    r = evaluate_filters(question, verdicts);
+    r = judge_filters(explaining->judge, verdicts);
     if (r < 0)
         return error_trace(r);
     for (size_t i = 0; i < question->n; i++) {
@@ -87,36 +81,41 @@ static int set_verdicts(Explaining *explaining) {
     return 0;
 }
 
-static Str detail_of(const Question *question, const Filter *filter, size_t i) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(DETAIL_MAX);
-    Batch one = {
-        .table = question->table,
-        .rows = &question->rows[i],
-        .n = 1,
-        .pod = question->pod,
-        .arena = question->arena,
-    };
+/* Which value met which limit, as the rule tells it. */
+static Str detail_of(const Explaining *explaining, const Filter *filter, size_t i, uint8_t state) {
+    const Question *question = &explaining->question;
+    const Expression *told = state == CEL_STATE_ERROR ? &filter->test : &filter->message;
+    CelValue value;
 
-    filter->kind->explain(filter->config, &one, &text);
-    return arena_copy(question->arena, buf_str(&text));
+    if (!expression_is_given(told))
+        return STR_NULL;
+    value = judge_value(explaining->judge, told, question->rows[i], question->arena);
+    if (value.kind == CEL_ERROR)
+        return value.error->text;
+    return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
+}
+
+static bool passes(const Filter *filter, uint8_t state) {
+    return state == CEL_STATE_TRUE ||
+           (state == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
 }
 
 static int note_failures(Explaining *explaining, const Filter *filter) {
     const Question *question = &explaining->question;
-    uint8_t *pass = ARENA_ARRAY(question->arena, uint8_t, question->n);
-    int r = pass ? evaluate_filter(question, filter, pass) : error_origin(-ENOMEM);
+    uint8_t *states = ARENA_ARRAY(question->arena, uint8_t, question->n);
+    int r = states ? judge_filter_states(explaining->judge, filter, states) : error_origin(-ENOMEM);
 
     for (size_t i = 0; r == 0 && i < question->n; i++) {
         NodeExplanation *node = &explaining->result->nodes[i];
 
-        if (pass[i])
+        if (passes(filter, states[i]))
             continue;
         if (!node->failed)
             node->failed = ARENA_ARRAY(question->arena, FailedRule, question->program->n_filters);
         if (!node->failed)
             return error_origin(-ENOMEM);
         node->failed[node->n_failed++] =
-            (FailedRule){.filter = filter, .detail = detail_of(question, filter, i)};
+            (FailedRule){.filter = filter, .detail = detail_of(explaining, filter, i, states[i])};
     }
     return error_trace(r);
 }
@@ -135,41 +134,48 @@ static int find_failures(Explaining *explaining) {
     return 0;
 }
 
-static int set_scores(Explaining *explaining) {
+static int set_totals(Explaining *explaining) {
     const Question *question = &explaining->question;
     Explanation *result = explaining->result;
     double *totals = ARENA_ARRAY(question->arena, double, question->n);
-    double *values = ARENA_ARRAY(question->arena, double, question->n);
-    bool any = false;
-    int r;
+    int r = totals ? judge_scores(explaining->judge, totals) : error_origin(-ENOMEM);
 
-    if (!totals || !values)
-        return error_origin(-ENOMEM);
-    r = evaluate_scores(question, &any, totals);
     for (size_t i = 0; r == 0 && i < question->n; i++) {
         NodeExplanation *node = &result->nodes[i];
 
-        node->is_scored = any && !node->verdict;
+        node->is_scored = judge_has_scores(explaining->judge) && !node->verdict;
         node->score = totals[i];
-        node->wire_score = score_to_wire(totals[i]);
+        node->wire_score = score_to_wire(totals[i], judge_wire_max(explaining->judge));
         node->parts = ARENA_ARRAY(question->arena, double, result->n_scores);
         if (!node->parts)
             return error_origin(-ENOMEM);
     }
+    return error_trace(r);
+}
+
+static int set_parts(Explaining *explaining) {
+    const Question *question = &explaining->question;
+    Explanation *result = explaining->result;
+    double *raw = ARENA_ARRAY(question->arena, double, question->n);
+    double *values = ARENA_ARRAY(question->arena, double, question->n);
+    uint8_t *states = ARENA_ARRAY(question->arena, uint8_t, question->n);
+    int r = raw && values && states ? 0 : error_origin(-ENOMEM);
+
     for (size_t s = 0; r == 0 && s < result->n_scores; s++) {
-        r = evaluate_score(question, result->scores[s], values);
+        r = judge_score_values(explaining->judge, result->scores[s], raw, states, values);
         for (size_t i = 0; r == 0 && i < question->n; i++)
             result->nodes[i].parts[s] = values[i];
     }
     return error_trace(r);
 }
 
-int extender_explain(const View *view, const Pod *pod, Arena *arena, Explanation *ret) {
+int extender_explain(
+    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret) {
     Explaining explaining = {.view = view, .result = ret};
     int r;
 
     *ret = (Explanation){0};
-    r = start(view, pod, arena, &explaining);
+    r = start(view, moment, pod, arena, &explaining);
     if (r == 0)
         r = find_policies(&explaining);
     if (r == 0)
@@ -177,6 +183,8 @@ int extender_explain(const View *view, const Pod *pod, Arena *arena, Explanation
     if (r == 0)
         r = find_failures(&explaining);
     if (r == 0)
-        r = set_scores(&explaining);
+        r = set_totals(&explaining);
+    if (r == 0)
+        r = set_parts(&explaining);
     return error_trace(r);
 }

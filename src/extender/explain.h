@@ -44,4 +44,5 @@ typedef struct Explanation {
 } Explanation;
 
 /* 0, or -ENOMEM. */
-int extender_explain(const View *view, const Pod *pod, Arena *arena, Explanation *ret);
+int extender_explain(
+    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret);

@@ -12,9 +12,7 @@
 #include "base/error.h"
 #include "extender/verbs.h"
 
-/* Beside the numbers of filters. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1)
-
+#define LATE_REASON "\"berth ran out of time to judge the node\""
 #define UNKNOWN_NODE_REASON "\"node is not known to berth\""
 
 /* What was said of each node, and which ones were rejected. */
@@ -67,45 +65,56 @@ static void mark_unknown(const FilterArgs *args, uint16_t *said) {
 }
 
 /* What policies in mode Observe would have said: counted, never acted upon. */
-static int observe(const Question *question, const FilterArgs *args, Decision *decision) {
+static int observe(
+    Judge *judge, const View *view, const FilterArgs *args, Arena *arena, Decision *decision) {
     Verdicts verdicts = {0};
-    bool any = false;
     int r;
 
-    if (!evaluate_has_observed(question->program, question->pod))
+    if (!judge_has_observed(judge))
         return 0;
-    verdicts.said = ARENA_RAW(question->arena, uint16_t, question->n);
-    r = verdicts.said ? evaluate_observed(question, &any, verdicts.said) : error_origin(-ENOMEM);
-    if (r < 0 || !any)
+    verdicts.said = ARENA_RAW(arena, uint16_t, args->n);
+    r = verdicts.said ? judge_observed(judge, verdicts.said) : error_origin(-ENOMEM);
+    if (r < 0)
         return error_trace(r);
     if (args->n_unknown > 0)
         mark_unknown(args, verdicts.said); /* nor can anything be said against it */
-    r = collect_rejected(&verdicts, question->n, question->arena);
+    r = collect_rejected(&verdicts, args->n, arena);
     if (r == 0)
-        r = count_rejected(&verdicts, question->program, question->arena, &decision->observed);
+        r = count_rejected(&verdicts, view->program, arena, &decision->observed);
     return error_trace(r);
 }
 
-static int decide(
-    const View *view, const FilterArgs *args, Arena *arena, Verdicts *ret, Decision *decision) {
-    Question question = filter_args_question(view, args, arena);
+/* Leaves out what passes but is not among the best, if a policy wants that. */
+static int narrow(Judge *judge, Verdicts *verdicts, Decision *decision) {
+    uint32_t to = judge_narrow_to(judge);
+
+    if (to == 0)
+        return 0;
+    return error_trace(judge_narrow(judge, to, verdicts->said, &decision->narrowed));
+}
+
+static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena *arena,
+    Verdicts *ret, Decision *decision) {
     int r;
 
     ret->said = ARENA_RAW(arena, uint16_t, args->n);
     if (!ret->said)
         return error_origin(-ENOMEM);
-    r = evaluate_filters(&question, ret->said);
-    if (r == 0 && args->n_unknown > 0 && evaluate_has_filters(view->program, &args->pod)) {
+    r = judge_filters(judge, ret->said);
+    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge)) {
         mark_unknown(args, ret->said);
         decision->n_unknown = args->n_unknown;
     }
+    if (r == 0)
+        r = narrow(judge, ret, decision);
     if (r == 0)
         r = collect_rejected(ret, args->n, arena);
     if (r == 0)
         r = count_rejected(ret, view->program, arena, &decision->rejected);
     if (r == 0)
-        r = observe(&question, args, decision);
+        r = observe(judge, view, args, arena, decision);
     decision->n_out = args->n - ret->n_rejected;
+    decision->notes = judge_notes(judge);
     return error_trace(r);
 }
 
@@ -159,7 +168,9 @@ static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope 
 }
 
 static Str reason_of(const View *view, uint16_t said) {
-    return said == VERDICT_UNKNOWN_NODE ? STR(UNKNOWN_NODE_REASON) : view->reasons[said];
+    if (said == VERDICT_UNKNOWN_NODE)
+        return STR(UNKNOWN_NODE_REASON);
+    return said == VERDICT_LATE ? STR(LATE_REASON) : view->reasons[said];
 }
 
 /* One of the two maps: the nodes of which a filter below @limit spoke. */
@@ -172,8 +183,8 @@ static void encode_rejected(
         size_t node = verdicts->rejected[i];
         Str literal, reason;
 
-        if (verdicts->said[node] >= limit)
-            continue;
+        if (verdicts->said[node] >= limit || verdicts->said[node] == VERDICT_NARROWED)
+            continue; /* what is left out as not good enough has failed nothing */
         literal = filter_args_literal(args, node, out->arena);
         reason = reason_of(view, verdicts->said[node]);
         pen = pen_room(pen, literal.len + reason.len + 2);
@@ -214,6 +225,7 @@ static void reserve_reply(
     names *= 3; /* passed, failed, and failed and unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
         names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);
+    names += decision->notes.n_late * sizeof(LATE_REASON);
     (void)rope_reserve(out, names + decision->n_unknown * sizeof(UNKNOWN_NODE_REASON));
 }
 
@@ -237,8 +249,8 @@ static void encode(const View *view, const FilterArgs *args, const Verdicts *ver
 
 /* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so
  * a cluster that is still being listed is none. */
-static Str find_missing(const View *view, const FilterArgs *args) {
-    if (view->snapshot || args->n == 0 || !evaluate_has_filters(view->program, &args->pod))
+static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
+    if (view->snapshot || args->n == 0 || !judge_has_filters(judge))
         return STR_NULL;
     if (view->awaits_cluster)
         return STR("berth: the cluster has not been listed yet; try again in a moment");
@@ -251,31 +263,39 @@ static Str find_missing(const View *view, const FilterArgs *args) {
 
 /* --- the verb ---------------------------------------------------------------- */
 
-void extender_filter(const View *view, Str body, Arena *arena, Answer *ret) {
+void extender_filter(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
     FilterArgs *args = ARENA_NEW(arena, FilterArgs);
     Verdicts verdicts = {0};
+    Question question;
+    Judge *judge;
     Str missing;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = args ? filter_args_decode(view, body, FACTS_OF_FILTERS, arena, args, error) : -ENOMEM;
+    r = args ? filter_args_decode(view, body, &view->program->filter_parts, arena, args, error)
+             : -ENOMEM;
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));
         return;
+    }
+    if (r == 0) {
+        decision_init(&ret->decision, &args->pod, args->n);
+        ret->decision.pod_text = args->pod_text;
+        question = filter_args_question(view, moment, args, arena);
+        r = judge_open(&question, &judge);
     }
     if (r < 0) {
         answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
         return;
     }
-    decision_init(&ret->decision, &args->pod, args->n);
-    missing = find_missing(view, args);
+    missing = find_missing(view, args, judge);
     if (!str_is_empty(missing)) {
         answer_error(ret, arena, 200, missing);
         return;
     }
 
-    r = decide(view, args, arena, &verdicts, &ret->decision);
+    r = decide(judge, view, args, arena, &verdicts, &ret->decision);
     if (r == 0)
         encode(view, args, &verdicts, &ret->decision, &ret->body);
     if (r < 0 || rope_error(&ret->body)) {

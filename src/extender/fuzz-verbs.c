@@ -58,7 +58,7 @@ static const View *fixed_view(void) {
 
     if (!view) {
         scene_init_text(&scene, scene_text);
-        require(view_new(scene.snapshot, scene.program, /* before= */ NULL, &view) == 0);
+        require(view_new(scene.snapshot, scene.program, /* zones= */ NULL, /* before= */ NULL, &view) == 0);
     }
     return view;
 }
@@ -121,13 +121,13 @@ static void ask(Verb verb, Str body, Arena *arena, Answer *ret) {
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(fixed_view(), body, arena, ret);
+        extender_filter(fixed_view(), /* moment= */ NULL, body, arena, ret);
         return;
     case VERB_PRIORITIZE:
-        extender_prioritize(fixed_view(), body, arena, ret);
+        extender_prioritize(fixed_view(), /* moment= */ NULL, body, arena, ret);
         return;
     case VERB_PREEMPT:
-        extender_preempt(fixed_view(), body, arena, ret);
+        extender_preempt(fixed_view(), /* moment= */ NULL, body, arena, ret);
         return;
     default:
         if (extender_bind_request(body, arena, &args, ret))

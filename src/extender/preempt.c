@@ -45,46 +45,44 @@ static int collect_gone(
     return 0;
 }
 
-static int judge(const View *view, const PreemptArgs *args, Arena *arena, const uint32_t *rows,
-    uint16_t *verdicts) {
+/* Opens a judge who sees the cluster without the victims. */
+static int open_judge(const View *view, const Moment *moment, const PreemptArgs *args,
+    const uint32_t *rows, Arena *arena, Judge **ret) {
     Sight sight = {.table = view->table, .facts = &view->facts};
     PodChange *gone = NULL;
     size_t n_gone = 0;
+    Question question;
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
-        r = view_adjust(view, &args->pod, gone, n_gone, FACTS_OF_FILTERS, arena, &sight);
+        r = view_adjust(view, &args->pod, gone, n_gone, arena, &sight);
     if (r < 0)
         return error_trace(r);
-    return error_trace(evaluate_filters(
-        &(Question){
-            .program = view->program,
-            .table = sight.table,
-            .facts = sight.facts,
-            .pod = &args->pod,
-            .rows = rows,
-            .n = args->candidates.n,
-            .arena = arena,
-        },
-        verdicts));
+    question = view_question(view, moment, &sight, &args->pod, rows, args->candidates.n, arena);
+    return error_trace(judge_open(&question, ret));
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
  * has no ground to drop any but the victimless. */
-static int choose(const View *view, const PreemptArgs *args, Arena *arena, bool *ret_keep) {
+static int choose(
+    const View *view, const Moment *moment, const PreemptArgs *args, Arena *arena, bool *ret_keep) {
     size_t n = args->candidates.n;
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
     uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
-    bool can_judge = view->snapshot && evaluate_has_filters(view->program, &args->pod);
+    bool can_judge;
+    Judge *judge;
     int r;
 
     if (!rows || !verdicts)
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < n; i++)
         rows[i] = table_find(view->table, args->candidates.items[i].node);
-    r = judge(view, args, arena, rows, verdicts);
+    r = open_judge(view, moment, args, rows, arena, &judge);
+    if (r == 0)
+        r = judge_filters(judge, verdicts);
     if (r < 0)
         return error_trace(r);
+    can_judge = view->snapshot && judge_has_filters(judge);
     for (size_t i = 0; i < n; i++)
         ret_keep[i] =
             args->candidates.items[i].victims.n > 0 &&
@@ -129,7 +127,7 @@ static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
         ret->body.error = buf_error(&text);
 }
 
-void extender_preempt(const View *view, Str body, Arena *arena, Answer *ret) {
+void extender_preempt(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
     PreemptArgs args;
     bool *keep;
@@ -144,7 +142,7 @@ void extender_preempt(const View *view, Str body, Arena *arena, Answer *ret) {
     if (r == 0) {
         decision_init(&ret->decision, &args.pod, args.candidates.n);
         keep = ARENA_ARRAY(arena, bool, args.candidates.n);
-        r = keep ? choose(view, &args, arena, keep) : -ENOMEM;
+        r = keep ? choose(view, moment, &args, arena, keep) : -ENOMEM;
         if (r == 0)
             encode(&args, keep, ret);
     }

@@ -15,7 +15,7 @@
 
 #define HOST "{\"Host\":"
 #define SCORE ",\"Score\":"
-#define ENTRY_MAX (sizeof(HOST SCORE) + 4) /* without the name: comma, digits, brace */
+#define ENTRY_MAX (sizeof(HOST SCORE) + 5) /* without the name: comma, digits, brace */
 
 /* An upper bound for the reply, so that it is one piece; of it only what is used
  * costs anything. */
@@ -38,8 +38,10 @@ static inline char *write_entry(char *at, Str literal, unsigned score, bool is_f
     memcpy(at, SCORE, sizeof(SCORE) - 1);
     at += sizeof(SCORE) - 1;
     *at = '1';
-    at += score == WIRE_SCORE_MAX;
-    *at++ = (char)('0' + score % WIRE_SCORE_MAX);
+    at += score >= 100;
+    *at = (char)('0' + score / 10 % 10);
+    at += score >= 10;
+    *at++ = (char)('0' + score % 10);
     *at++ = '}';
     return at;
 }
@@ -72,41 +74,56 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
 }
 
 /* The wire's score of each node; NULL through @ret when no rule applies. */
-static int score(const View *view, const FilterArgs *args, Arena *arena, const uint8_t **ret) {
-    Question question = filter_args_question(view, args, arena);
+static int score(const View *view, const Moment *moment, const FilterArgs *args, Arena *arena,
+    Decision *decision, const uint8_t **ret) {
+    Question question = filter_args_question(view, moment, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
-    bool any = false;
-    int r = scores && wire ? evaluate_scores(&question, &any, scores) : error_origin(-ENOMEM);
+    unsigned most;
+    Judge *judge;
+    int r = scores && wire ? judge_open(&question, &judge) : error_origin(-ENOMEM);
 
+    *ret = NULL;
+    if (r < 0 || !judge_has_scores(judge))
+        return error_trace(r);
+    r = judge_scores(judge, scores);
     if (r < 0)
         return error_trace(r);
-    for (size_t i = 0; any && i < args->n; i++)
-        wire[i] = (uint8_t)score_to_wire(scores[i]);
-    *ret = any ? wire : NULL;
+    most = judge_wire_max(judge);
+    for (size_t i = 0; i < args->n; i++)
+        wire[i] = (uint8_t)score_to_wire(scores[i], most);
+    decision->notes = judge_notes(judge);
+    *ret = wire;
     return 0;
 }
 
-void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret) {
+void extender_prioritize(
+    const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
-    FilterArgs args;
+    FilterArgs *args = ARENA_NEW(arena, FilterArgs);
     const uint8_t *scores = NULL;
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = filter_args_decode(view, body, FACTS_OF_SCORES, arena, &args, error);
+    r = args ? filter_args_decode(view, body, &view->program->score_parts, arena, args, error)
+             : -ENOMEM;
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));
         return;
     }
     if (r == 0) {
-        decision_init(&ret->decision, &args.pod, args.n);
-        r = score(view, &args, arena, &scores);
+        decision_init(&ret->decision, &args->pod, args->n);
+        ret->decision.pod_text = args->pod_text;
+        r = score(view, moment, args, arena, &ret->decision, &scores);
         if (r == 0 && scores)
-            ret->decision.n_out = encode(&args, scores, &ret->body);
+            ret->decision.n_out = encode(args, scores, &ret->body);
         else if (r == 0)
             rope_copy(&ret->body, STR("[]")); /* no rule applies */
     }
-    if (r < 0 || rope_error(&ret->body))
+    if (r < 0 || rope_error(&ret->body)) {
         answer_error(ret, arena, 500, STR("berth: the request needs more memory than it may have"));
+        return;
+    }
+    ret->decision.args = args;
+    ret->decision.scores = scores;
 }

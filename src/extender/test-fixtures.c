@@ -102,9 +102,9 @@ static int setup(void **state) {
     assert_int_equal(store_publish(store, &fixture->snapshot), 0);
     assert_int_equal(snapshot_table(fixture->snapshot)->n_rows, 5);
     assert_int_equal(program_compile(NULL, 0, &diags, &nothing), 0);
-    assert_int_equal(view_new(fixture->snapshot, nothing, /* before= */ NULL, &fixture->open), 0);
+    assert_int_equal(view_new(fixture->snapshot, nothing, /* zones= */ NULL, /* before= */ NULL, &fixture->open), 0);
     assert_int_equal(
-        view_new(fixture->snapshot, fixture->scene.program, /* before= */ NULL, &fixture->closed),
+        view_new(fixture->snapshot, fixture->scene.program, /* zones= */ NULL, /* before= */ NULL, &fixture->closed),
         0);
     program_unref(nothing);
     *state = fixture;
@@ -147,7 +147,7 @@ static void filter(const Fixture *fixture, const View *view, const char *name, F
     Str body = fixture_body(fixture, name);
     Answer answer;
 
-    extender_filter(view, body, fixture->arena, &answer);
+    extender_filter(view, /* moment= */ NULL, body, fixture->arena, &answer);
     assert_case(name, reply_filter(answer_text(fixture, &answer), fixture->arena, ret));
     assert_case(name, str_is_empty(ret->error));
     assert_case(name, ret->has_names == (memmem(name, strlen(name), "-true", 5) != NULL));
@@ -256,9 +256,9 @@ static void test_prioritize(void **state) {
         Str body = fixture_body(fixture, cases[i].name);
         Answer answer;
 
-        extender_prioritize(fixture->open, body, fixture->arena, &answer);
+        extender_prioritize(fixture->open, /* moment= */ NULL, body, fixture->arena, &answer);
         assert_text(cases[i].name, answer_text(fixture, &answer), "[]");
-        extender_prioritize(fixture->closed, body, fixture->arena, &answer);
+        extender_prioritize(fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer);
         assert_text(cases[i].name, answer_text(fixture, &answer), cases[i].closed);
     }
 }
@@ -281,14 +281,14 @@ static void test_preempt(void **state) {
         ReplyCandidates candidates;
         Str text;
 
-        extender_preempt(fixture->open, body, fixture->arena, &answer);
+        extender_preempt(fixture->open, /* moment= */ NULL, body, fixture->arena, &answer);
         text = answer_text(fixture, &answer);
         if (cases[i].recorded)
             assert_text(cases[i].name, text, fixture_body(fixture, cases[i].recorded).ptr);
         assert_true(reply_candidates(text, fixture->arena, &candidates));
         assert_int_equal(candidates.n, 2);
 
-        extender_preempt(fixture->closed, body, fixture->arena, &answer); /* zones a and b */
+        extender_preempt(fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer); /* zones a and b */
         assert_true(reply_candidates(answer_text(fixture, &answer), fixture->arena, &candidates));
         assert_int_equal(candidates.n, 2);
         for (size_t k = 0; k < candidates.n; k++)

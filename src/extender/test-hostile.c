@@ -41,7 +41,7 @@ static int setup(void **state) {
     scene_init_text(&fixture->scene, scene_text);
     assert_int_equal(
         view_new(
-            fixture->scene.snapshot, fixture->scene.program, /* before= */ NULL, &fixture->view),
+            fixture->scene.snapshot, fixture->scene.program, /* zones= */ NULL, /* before= */ NULL, &fixture->view),
         0);
     fixture->arena = arena_new((size_t)64 << 20);
     fixture->reading = arena_new((size_t)64 << 20);
@@ -65,13 +65,13 @@ static void ask_in(const Fixture *fixture, Verb verb, Str body, Arena *arena, An
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(fixture->view, body, arena, ret);
+        extender_filter(fixture->view, /* moment= */ NULL, body, arena, ret);
         return;
     case VERB_PRIORITIZE:
-        extender_prioritize(fixture->view, body, arena, ret);
+        extender_prioritize(fixture->view, /* moment= */ NULL, body, arena, ret);
         return;
     case VERB_PREEMPT:
-        extender_preempt(fixture->view, body, arena, ret);
+        extender_preempt(fixture->view, /* moment= */ NULL, body, arena, ret);
         return;
     default:
         if (extender_bind_request(body, arena, &args, ret))

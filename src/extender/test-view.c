@@ -24,13 +24,12 @@ static View *next_view(Store *store, Program *program, const View *before) {
     View *view = NULL;
 
     assert_int_equal(store_publish(store, &snapshot), 0);
-    assert_int_equal(view_new(snapshot, program, before, &view), 0);
+    assert_int_equal(view_new(snapshot, program, /* zones= */ NULL, before, &view), 0);
     return view;
 }
 
 static uint16_t failing(const View *view, uint32_t row) {
-    return FACTS_COLUMN(
-        &view->facts, row, view->facts.layout.failing[0], uint16_t)[table_slot(row)];
+    return facts_failing(&view->facts, 0, row);
 }
 
 static size_t n_shared(const View *a, const View *b) {
@@ -87,13 +86,12 @@ static void test_adjust_is_local(void **state) {
     assert_int_equal(failing(view, 70), 0);
 
     sight = (Sight){.table = view->table, .facts = &view->facts};
-    assert_int_equal(view_adjust(view, &stranger, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
+    assert_int_equal(view_adjust(view, &stranger, NULL, 0, arena, &sight), 0);
     assert_ptr_equal(sight.table, view->table); /* nothing to do */
     assert_ptr_equal(sight.facts, &view->facts);
 
-    assert_int_equal(view_adjust(view, &pod, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
-    assert_int_equal(
-        FACTS_COLUMN(sight.facts, 70, sight.facts->layout.failing[0], uint16_t)[6], VERDICT_PASS);
+    assert_int_equal(view_adjust(view, &pod, NULL, 0, arena, &sight), 0);
+    assert_int_equal(facts_failing(sight.facts, 0, 70), VERDICT_PASS);
     for (size_t i = 0; i < view->facts.n_chunks; i++)
         assert_int_equal(sight.facts->chunks[i] == view->facts.chunks[i], i != 1);
     scene_done(&scene);
@@ -107,27 +105,34 @@ static void test_may_bind(void **state) {
     Pod second = {.name = STR("q"), .uid = STR("v")};
     Scene scene;
     Sight sight;
+    Labels annotations;
     Str reason;
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1, reason: full}]}\n");
     add_nodes(store);
     view = next_view(store, scene.program, NULL);
-    assert_true(extender_may_bind(view, &first, STR("n1"), arena, &reason));
-    assert_true(extender_may_bind(view, &second, STR("n1"), arena, &reason));
-    assert_false(extender_may_bind(view, &first, STR("other"), arena, &reason));
+    assert_true(extender_may_bind(
+        view, /* moment= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
+    assert_true(extender_may_bind(
+        view, /* moment= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
+    assert_false(extender_may_bind(
+        view, /* moment= */ NULL, &first, STR("other"), arena, &annotations, &reason));
     assert_text("reason", reason, "node is not known to berth");
 
     assert_int_equal(store_assume(store, &first, STR("n1"), INT64_MAX), 0);
     later = next_view(store, scene.program, view);
-    assert_false(extender_may_bind(later, &second, STR("n1"), arena, &reason));
+    assert_false(extender_may_bind(
+        later, /* moment= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
     assert_text("reason", reason, "full");
-    assert_true(extender_may_bind(later, &second, STR("n2"), arena, &reason));
-    assert_true(extender_may_bind(later, &first, STR("n1"), arena, &reason)); /* once more */
+    assert_true(extender_may_bind(
+        later, /* moment= */ NULL, &second, STR("n2"), arena, &annotations, &reason));
+    assert_true(extender_may_bind(
+        later, /* moment= */ NULL, &first, STR("n1"), arena, &annotations, &reason)); /* once more
+                                                                                       */
     sight = (Sight){.table = later->table, .facts = &later->facts};
-    assert_int_equal(view_adjust(later, &first, NULL, 0, FACTS_OF_ALL, arena, &sight), 0);
-    assert_int_equal(FACTS_COLUMN(sight.facts, 1, sight.facts->layout.failing[0], uint16_t)[1],
-        VERDICT_PASS); /* in filter, too */
+    assert_int_equal(view_adjust(later, &first, NULL, 0, arena, &sight), 0);
+    assert_int_equal(facts_failing(sight.facts, 0, 1), VERDICT_PASS); /* in filter, too */
     scene_done(&scene);
 }
 
@@ -144,10 +149,10 @@ static void test_awaits_cluster(void **state) {
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
-    assert_int_equal(view_new(NULL, scene.program, NULL, &view), 0);
+    assert_int_equal(view_new(NULL, scene.program, /* zones= */ NULL, NULL, &view), 0);
     view->awaits_cluster = true;
     for (size_t i = 0; i < ELEMENTS_OF(bodies); i++) {
-        extender_filter(view, str_from_c(bodies[i]), arena, &answer);
+        extender_filter(view, /* moment= */ NULL, str_from_c(bodies[i]), arena, &answer);
         assert_int_equal(answer.status, 200);
         assert_true(str_has_prefix(answer.decision.error, STR("berth: the cluster has not been")));
         assert_null(answer.decision.said);

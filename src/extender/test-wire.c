@@ -53,7 +53,7 @@ static void case_init(Case *test, const YamlNode *document) {
     scene_init(&test->scene, document, keys, ELEMENTS_OF(keys));
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     assert_int_equal(
-        view_new(test->scene.snapshot, test->scene.program, /* before= */ NULL, &test->view), 0);
+        view_new(test->scene.snapshot, test->scene.program, /* zones= */ NULL, /* before= */ NULL, &test->view), 0);
 }
 
 static void case_done(Case *test) {
@@ -75,13 +75,13 @@ static void ask(Case *test) {
 
     switch (verb_of(yaml_find(test->document, STR("verb")))) {
     case VERB_FILTER:
-        extender_filter(test->view, body, test->arena, &test->answer);
+        extender_filter(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
         return;
     case VERB_PRIORITIZE:
-        extender_prioritize(test->view, body, test->arena, &test->answer);
+        extender_prioritize(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
         return;
     case VERB_PREEMPT:
-        extender_preempt(test->view, body, test->arena, &test->answer);
+        extender_preempt(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
         return;
     default:
         bind(test, body);

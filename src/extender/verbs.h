@@ -29,20 +29,30 @@ typedef enum Verb {
 
 const char *verb_name(Verb verb);
 
-/* What was decided, for metrics and the log. Strings are of the request. */
+/* What was decided, for metrics, the log and who remembers it. Strings are of the request. */
 typedef struct Decision {
     Str pod_namespace, pod_name, pod_uid;
+    Str pod_text;             /* the pod as it was sent; empty when it was not, or not whole */
+    Str node;                 /* bind only: where to */
     size_t n_in;              /* nodes asked about */
     size_t n_out;             /* passed, scored over 0, or kept as candidates */
     size_t n_unknown;         /* of n_in, those berth does not know */
     const uint32_t *rejected; /* by number of the filter: nodes it spoke against; or NULL */
     const uint32_t *observed; /* the same for policies in mode Observe; or NULL */
+    JudgeNotes notes;         /* filter and prioritize: rules that failed, nodes not judged */
+    const double *narrowed;   /* filter, when it left nodes out that pass: the score of each that
+                                 passes, -1 for the others */
     Str error;                /* what went wrong, or empty */
 
-    /* filter only, and only when it has decided: what was asked and what was said of each
-     * node (VERDICT_PASS: it may take the pod). In the request's arena. */
+    /* filter and prioritize, and only when they have decided: what was asked. By node of it:
+     * said    filter only: VERDICT_PASS, it may take the pod; or what speaks against it
+     * scores  what went over the wire, or would have; NULL: no score rule was asked
+     * ranks   where it stands among those that passed, from 1; 0: nowhere; NULL: not ranked
+     * In the request's arena. */
     const FilterArgs *args;
     const uint16_t *said;
+    const uint8_t *scores;
+    const uint32_t *ranks;
 } Decision;
 
 typedef struct Answer {
@@ -51,10 +61,11 @@ typedef struct Answer {
     Decision decision;
 } Answer;
 
-/* Each fills @ret with slices of @body and memory of @arena. */
-void extender_filter(const View *view, Str body, Arena *arena, Answer *ret);
-void extender_prioritize(const View *view, Str body, Arena *arena, Answer *ret);
-void extender_preempt(const View *view, Str body, Arena *arena, Answer *ret);
+/* Each fills @ret with slices of @body and memory of @arena. @moment as for view_question(). */
+void extender_filter(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
+void extender_prioritize(
+    const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
+void extender_preempt(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
 
 /* Bind is not a pure function: something has to be done. Decodes the request into
  * @ret_args and returns true; or fills @ret with the refusal and returns false.
@@ -63,9 +74,10 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret);
 
 /* Whether @pod may still go to @node: all filters once more, for bind, which comes a while
- * after filter. True, or false with the reason through @ret_reason (of the view, or
- * static). -ENOMEM counts as no. */
-bool extender_may_bind(const View *view, const Pod *pod, Str node, Arena *arena, Str *ret_reason);
+ * after filter. True, with what policies want the pod to be annotated with; or false with
+ * the reason through @ret_reason (of the view, or static). -ENOMEM counts as no. */
+bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
+    Arena *arena, Labels *ret_annotations, Str *ret_reason);
 
 /* Who is asked about, and about how many nodes. */
 void decision_init(Decision *decision, const Pod *pod, size_t n_in);

@@ -50,7 +50,8 @@ static int find_guesses(View *view) {
     return view->guesses ? 0 : error_origin(-ENOMEM);
 }
 
-int view_new(Snapshot *snapshot, Program *program, const View *before, View **ret) {
+int view_new(
+    Snapshot *snapshot, Program *program, const CelZones *zones, const View *before, View **ret) {
     _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
     KnownFacts known;
     bool may_share = before && before->program == program;
@@ -60,6 +61,7 @@ int view_new(Snapshot *snapshot, Program *program, const View *before, View **re
         return error_origin(-ENOMEM);
     view->ref = REF_ONE;
     view->program = program_ref(program);
+    view->zones = zones;
     view->snapshot = snapshot ? snapshot_ref(snapshot) : NULL;
     view->arena = arena_new(VIEW_BUDGET);
     if (!view->arena)
@@ -71,7 +73,7 @@ int view_new(Snapshot *snapshot, Program *program, const View *before, View **re
     if (may_share)
         known = (KnownFacts){.table = before->table, .facts = &before->facts};
     r = facts_build_counted(
-        program, view->table, may_share ? &known : NULL, view->arena, &view->facts);
+        program, view->table, zones, may_share ? &known : NULL, view->arena, &view->facts);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)
@@ -120,7 +122,7 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, 
     return n;
 }
 
-int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone, FactsOf of,
+int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone,
     Arena *arena, Sight *sight) {
     KnownFacts known = {.table = sight->table, .facts = sight->facts};
     Str home = find_home(sight->table, pod);
@@ -145,9 +147,30 @@ int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t 
         return 0;
     r = table_change(sight->table, changes, n + n_gone, arena, table);
     if (r == 0)
-        r = facts_build(view->program, table, of, &known, arena, facts);
+        r = facts_build(view->program, table, view->zones, &known, arena, facts);
     if (r < 0)
         return error_trace(r);
     *sight = (Sight){.table = table, .facts = facts};
     return 0;
+}
+
+Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena) {
+    static const Moment whenever;
+
+    if (!moment)
+        moment = &whenever;
+    return (Question){
+        .program = view->program,
+        .table = sight->table,
+        .facts = sight->facts,
+        .pod = pod,
+        .rows = rows,
+        .n = n,
+        .now_nsec = moment->now_nsec,
+        .zones = view->zones,
+        .is_over = moment->is_over,
+        .context = moment->context,
+        .arena = arena,
+    };
 }

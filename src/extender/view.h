@@ -20,7 +20,7 @@
 #include "base/ref.h"
 #include "base/str.h"
 #include "cluster/snapshot.h"
-#include "policy/evaluate.h"
+#include "judge/judge.h"
 #include "policy/program.h"
 
 /* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
@@ -30,7 +30,9 @@ typedef struct View {
     Ref ref;
     Snapshot *snapshot;  /* NULL: berth has no cluster of its own ... */
     bool awaits_cluster; /* ... yet: it is being listed. Set by who makes the view, at once */
+    uint64_t generation; /* of the cluster: grows with every other one. Set like the above */
     Program *program;
+    const CelZones *zones; /* for expressions that name one; may be NULL, lives longer */
     Arena *arena;
     NodeTable nothing; /* the table when there is no snapshot */
     const NodeTable *table;
@@ -40,10 +42,11 @@ typedef struct View {
     Guess *guesses; /* by row: what to expect behind a name (cluster/names.h) */
 } View;
 
-/* Takes references to @snapshot (which may be NULL) and @program. What @before (NULL: none)
- * has found out about the same program and the same parts of the cluster is shared: a new
- * view costs what changed. 0, or -ENOMEM. */
-int view_new(Snapshot *snapshot, Program *program, const View *before, View **ret);
+/* Takes references to @snapshot (which may be NULL) and @program; @zones may be NULL and must
+ * outlive the view. What @before (NULL: none) has found out about the same program and the same
+ * parts of the cluster is shared: a new view costs what changed. 0, or -ENOMEM. */
+int view_new(
+    Snapshot *snapshot, Program *program, const CelZones *zones, const View *before, View **ret);
 View *view_ref(View *view);
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
@@ -62,7 +65,18 @@ typedef struct Sight {
  *   - with the pods that wait for a node they were promised and are at least as important:
  *     kube-scheduler keeps their room free too;
  *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. @of as for facts_build(). 0, or -ENOMEM.
+ * Mostly there is nothing to do. 0, or -ENOMEM.
  */
-int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone, FactsOf of,
+int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone,
     Arena *arena, Sight *sight);
+
+/* When a request is answered, and how long that may take. */
+typedef struct Moment {
+    int64_t now_nsec;               /* since 1970 */
+    bool (*is_over)(void *context); /* whether its time is up; NULL: it has all the time */
+    void *context;
+} Moment;
+
+/* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */
+Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena);

@@ -241,8 +241,7 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
 }
 
 /* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(
-    const View *view, const NodeList *nodes, FactsOf of, Arena *arena, FilterArgs *ret) {
+static int build_own_table(const View *view, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
     Facts *facts = ARENA_NEW(arena, Facts);
     int r;
@@ -253,26 +252,26 @@ static int build_own_table(
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = facts_build(view->program, table, of, /* known= */ NULL, arena, facts);
+        r = facts_build(view->program, table, view->zones, /* known= */ NULL, arena, facts);
     ret->sight = (Sight){.table = table, .facts = facts};
     return error_trace(r);
 }
 
 /* --- filter and prioritize -------------------------------------------------- */
 
-static int decode_filter_body(const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret,
-    NodeList *names, NodeList *nodes, char *error) {
-    const NodeParts *parts =
-        of == FACTS_OF_SCORES ? &view->program->score_parts : &view->program->filter_parts;
+static int decode_filter_body(const View *view, Str body, const NodeParts *parts, Arena *arena,
+    FilterArgs *ret, NodeList *names, NodeList *nodes, char *error) {
     bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     JsonReader reader;
     Str key;
 
-    assert(of == FACTS_OF_FILTERS || of == FACTS_OF_SCORES);
     open_args(&reader, body);
     while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
+            size_t begin = reader.at;
+
             decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
+            ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
         } else if (str_eq_nocase(key, STR("NodeNames"))) {
             once(&reader, &has_names, "\"NodeNames\" is given twice");
             decode_names(view, &reader, arena, names);
@@ -288,8 +287,8 @@ static int decode_filter_body(const View *view, Str body, FactsOf of, Arena *are
     return finish(&reader, error);
 }
 
-int filter_args_decode(
-    const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret, char *error) {
+int filter_args_decode(const View *view, Str body, const NodeParts *parts, Arena *arena,
+    FilterArgs *ret, char *error) {
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
     int r;
@@ -299,7 +298,7 @@ int filter_args_decode(
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
     }
-    r = decode_filter_body(view, body, of, arena, ret, &names, &nodes, error);
+    r = decode_filter_body(view, body, parts, arena, ret, &names, &nodes, error);
     if (r == WIRE_E_MALFORMED)
         return r;
     if (r < 0)
@@ -313,23 +312,16 @@ int filter_args_decode(
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {
-        r = build_own_table(view, &nodes, of, arena, ret);
+        r = build_own_table(view, &nodes, arena, ret);
         if (r < 0)
             return error_trace(r);
     }
-    return error_trace(view_adjust(view, &ret->pod, /* gone= */ NULL, 0, of, arena, &ret->sight));
+    return error_trace(view_adjust(view, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight));
 }
 
-Question filter_args_question(const View *view, const FilterArgs *args, Arena *arena) {
-    return (Question){
-        .program = view->program,
-        .table = args->sight.table,
-        .facts = args->sight.facts,
-        .pod = &args->pod,
-        .rows = args->rows,
-        .n = args->n,
-        .arena = arena,
-    };
+Question filter_args_question(
+    const View *view, const Moment *moment, const FilterArgs *args, Arena *arena) {
+    return view_question(view, moment, &args->sight, &args->pod, args->rows, args->n, arena);
 }
 
 /* Mostly the name stands in the request as it is, between quotes. */

@@ -20,8 +20,8 @@
 #include "base/vec.h"
 #include "cluster/table.h"
 #include "extender/view.h"
+#include "judge/judge.h"
 #include "model/pod.h"
-#include "policy/evaluate.h"
 
 enum {
     _WIRE_E_SUCCESS,
@@ -41,6 +41,7 @@ typedef struct Span {
 /* Arguments of filter and prioritize. */
 typedef struct FilterArgs {
     Pod pod;
+    Str pod_text;   /* as it stands in the request */
     bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
     size_t n;
     Str body;             /* the request */
@@ -50,14 +51,14 @@ typedef struct FilterArgs {
     Sight sight;          /* the view's table, or one of the request's own nodes */
 } FilterArgs;
 
-/* @body must outlive what is decoded; @of says which rules will be asked, so that
- * no more is read of whole nodes (one kind at a time). 0, WIRE_E_MALFORMED with @error filled
- * (WIRE_ERROR_MAX bytes), or -ENOMEM. */
+/* @body must outlive what is decoded; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with
+ * @error filled (WIRE_ERROR_MAX bytes), or -ENOMEM. */
 int filter_args_decode(
-    const View *view, Str body, FactsOf of, Arena *arena, FilterArgs *ret, char *error);
+    const View *view, Str body, const NodeParts *parts, Arena *arena, FilterArgs *ret, char *error);
 
 /* What is asked of the program about these nodes. */
-Question filter_args_question(const View *view, const FilterArgs *args, Arena *arena);
+Question filter_args_question(
+    const View *view, const Moment *moment, const FilterArgs *args, Arena *arena);
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);

@@ -143,7 +143,7 @@ void labels_decode_bounded(
         if (labels.n < max)
             label_decode_bounded(reader, key, arena, value_max, &labels);
         else
-            json_skip_fast(reader, NULL);
+            json_skip(reader, NULL);
         is_sorted &= is_in_order(&labels);
     }
     if (!json_error(reader))

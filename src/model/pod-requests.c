@@ -120,6 +120,8 @@ static void decode_container(JsonReader *reader, Arena *arena, Container *ret) {
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("name")))
             json_string(reader, arena, &ret->name);
+        else if (json_key_is(reader, key, STR("image")))
+            json_string(reader, arena, &ret->image);
         else if (json_key_is(reader, key, STR("resources")))
             decode_requirements(reader, arena, &ret->wanted, &limits);
         else if (json_key_is(reader, key, STR("restartPolicy")))

@@ -47,7 +47,7 @@ typedef struct ContainerStatus {
 
 typedef struct Container {
     struct Container *next;
-    Str name;
+    Str name, image;
     bool restarts; /* of an init container: it goes on running */
     AmountList wanted;
     const ContainerStatus *status; /* NULL: none, or not looked for */

@@ -3,15 +3,23 @@
 #include "model/pod-requests.h"
 #include "model/time.h"
 
+/* What pod_decode() fills. */
+typedef struct Decoding {
+    Pod *pod;
+    PodDetails *details;
+    PodRequests requests;
+} Decoding;
+
 /* False: some tolerations were left out. */
-static bool decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests *requests) {
+static bool decode_spec(JsonReader *reader, Arena *arena, Decoding *decoding) {
+    Pod *pod = decoding->pod;
     bool has_room = true;
     Str key;
 
-    requests->spec = (PodSpecRequests){0};
+    decoding->requests.spec = (PodSpecRequests){0};
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (pod_requests_decode_spec(requests, reader, arena, key))
+        if (pod_requests_decode_spec(&decoding->requests, reader, arena, key))
             continue;
         if (json_key_is(reader, key, STR("tolerations")))
             has_room = tolerations_decode(reader, arena, &pod->tolerations);
@@ -21,6 +29,8 @@ static bool decode_spec(JsonReader *reader, Arena *arena, Pod *pod, PodRequests 
             json_string(reader, arena, &pod->scheduler_name);
         else if (json_key_is(reader, key, STR("priority")))
             json_int64(reader, &pod->priority);
+        else if (json_key_is(reader, key, STR("nodeSelector")))
+            labels_decode(reader, arena, &decoding->details->node_selector);
         else
             json_skip(reader, NULL);
     }
@@ -58,7 +68,8 @@ static void decode_owners(JsonReader *reader, Arena *arena, Pod *pod) {
         decode_owner(reader, arena, pod);
 }
 
-static void decode_metadata(JsonReader *reader, Arena *arena, Pod *pod) {
+static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding) {
+    Pod *pod = decoding->pod;
     Str deletion = STR_NULL, key;
 
     json_object(reader);
@@ -75,6 +86,12 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Pod *pod) {
             time_decode(reader, arena, &pod->created_at);
         else if (json_key_is(reader, key, STR("labels")))
             labels_decode(reader, arena, &pod->labels);
+        else if (json_key_is(reader, key, STR("annotations")))
+            labels_decode_bounded(reader,
+                arena,
+                POD_ANNOTATIONS_MAX,
+                POD_ANNOTATION_VALUE_MAX,
+                &decoding->details->annotations);
         else if (json_key_is(reader, key, STR("ownerReferences")))
             decode_owners(reader, arena, pod);
         else if (json_key_is(reader, key, STR("deletionTimestamp")))
@@ -85,13 +102,14 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Pod *pod) {
     pod->is_terminating = !str_is_empty(deletion);
 }
 
-static void decode_status(JsonReader *reader, Arena *arena, Pod *pod, PodRequests *requests) {
+static void decode_status(JsonReader *reader, Arena *arena, Decoding *decoding) {
     Str phase = STR_NULL, key;
+    Pod *pod = decoding->pod;
 
-    requests->status = (PodStatusRequests){0};
+    decoding->requests.status = (PodStatusRequests){0};
     json_object(reader);
     while (json_key(reader, &key)) {
-        if (pod_requests_decode_status(requests, reader, arena, key))
+        if (pod_requests_decode_status(&decoding->requests, reader, arena, key))
             continue;
         if (json_key_is(reader, key, STR("phase")))
             json_string(reader, arena, &phase);
@@ -105,24 +123,57 @@ static void decode_status(JsonReader *reader, Arena *arena, Pod *pod, PodRequest
     pod->is_terminal = str_eq(phase, STR("Succeeded")) || str_eq(phase, STR("Failed"));
 }
 
+/* The names and images of @list, in order. */
+static const PodContainer *keep_containers(
+    JsonReader *reader, Arena *arena, const Container *list, size_t *ret_n) {
+    PodContainer *containers;
+    size_t n = 0;
+
+    *ret_n = 0;
+    for (const Container *at = list; at; at = at->next)
+        n++;
+    containers = ARENA_RAW(arena, PodContainer, n);
+    if (!containers) {
+        json_fail(reader, JSON_E_MEMORY, "too many containers");
+        return NULL;
+    }
+    for (const Container *at = list; at; at = at->next)
+        containers[(*ret_n)++] = (PodContainer){.name = at->name, .image = at->image};
+    return containers;
+}
+
+static void decode_details(JsonReader *reader, Arena *arena, Decoding *decoding) {
+    const PodSpecRequests *spec = &decoding->requests.spec;
+    PodDetails *details = decoding->details;
+
+    details->containers = keep_containers(reader, arena, spec->containers, &details->n_containers);
+    details->init_containers =
+        keep_containers(reader, arena, spec->init_containers, &details->n_init_containers);
+    decoding->pod->details = details;
+}
+
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
-    PodRequests requests = {0};
+    Decoding decoding = {.pod = ret, .details = ARENA_NEW(arena, PodDetails)};
     bool has_room = true;
     Str key;
 
     *ret = (Pod){0};
+    if (!decoding.details)
+        json_fail(reader, JSON_E_MEMORY, "a pod");
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("metadata")))
-            decode_metadata(reader, arena, ret);
+            decode_metadata(reader, arena, &decoding);
         else if (json_key_is(reader, key, STR("spec")))
-            has_room = decode_spec(reader, arena, ret, &requests);
+            has_room = decode_spec(reader, arena, &decoding);
         else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, ret, &requests);
+            decode_status(reader, arena, &decoding);
         else
             json_skip(reader, NULL);
     }
-    has_room &= pod_requests_sum(&requests, reader, arena, &ret->requests);
+    has_room &= pod_requests_sum(&decoding.requests, reader, arena, &ret->requests);
+    if (!json_error(reader))
+        decode_details(reader, arena, &decoding);
     if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
         json_fail(reader,
             JSON_E_RANGE,

@@ -18,6 +18,23 @@
 #include "model/taint.h"
 #include "json/read.h"
 
+/* Per pod; what is over is left out, the rest is kept. */
+#define POD_ANNOTATIONS_MAX 128u
+#define POD_ANNOTATION_VALUE_MAX ((size_t)4 * 1024) /* a larger value: the annotation is left out  \
+                                                     */
+
+typedef struct PodContainer {
+    Str name, image;
+} PodContainer;
+
+/* What only matters while a pod is placed: a cluster keeps none of it (cluster/record.h). */
+typedef struct PodDetails {
+    Labels annotations;
+    Labels node_selector;
+    const PodContainer *containers, *init_containers; /* POD_CONTAINERS_MAX of each at most */
+    size_t n_containers, n_init_containers;
+} PodDetails;
+
 typedef struct Pod {
     Str name, namespace, uid;
     Str resource_version; /* opaque: only equal or not */
@@ -32,10 +49,11 @@ typedef struct Pod {
     bool is_terminal;    /* phase Succeeded or Failed: takes nothing any more */
     bool is_terminating; /* has a deletionTimestamp */
     Tolerations tolerations;
-    Resources requests; /* what kube-scheduler counts; see model/pod-requests.h */
+    Resources requests;        /* what kube-scheduler counts; see model/pod-requests.h */
+    const PodDetails *details; /* NULL: not kept */
 } Pod;
 
-/* Reads a Pod object. Errors are the reader's.
+/* Reads a Pod object, with details. Errors are the reader's.
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
  * overhead; and while the pod is resized in place, also what its status says it still has or

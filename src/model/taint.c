@@ -17,6 +17,18 @@ static TaintEffect effect_parse(Str word) {
     return TAINT_UNKNOWN;
 }
 
+Str taint_effect_word(TaintEffect effect) {
+    static const Str words[] = {
+        [TAINT_ANY] = STR(""),
+        [TAINT_NO_SCHEDULE] = STR("NoSchedule"),
+        [TAINT_PREFER_NO_SCHEDULE] = STR("PreferNoSchedule"),
+        [TAINT_NO_EXECUTE] = STR("NoExecute"),
+        [TAINT_UNKNOWN] = STR("Unknown"),
+    };
+
+    return words[effect];
+}
+
 static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
     Str effect = STR_NULL, key;
 

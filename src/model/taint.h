@@ -57,6 +57,9 @@ bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) MUST
 bool taints_equal(const Taints *a, const Taints *b);
 bool tolerations_equal(const Tolerations *a, const Tolerations *b);
 
+/* The word of the API; "" for TAINT_ANY, "Unknown" for a word that we do not know. */
+Str taint_effect_word(TaintEffect effect);
+
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 
 /* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */

@@ -106,7 +106,9 @@ static const char whole_pod[] =
     "\"uid\":\"o-2\"},"
     "{\"kind\":\"Late\",\"name\":\"l\",\"uid\":\"o-3\",\"controller\":true}]},"
     "\"spec\":{\"priority\":-5,\"schedulerName\":\"berth\",\"nodeName\":\"n1\","
-    "\"containers\":[{\"name\":\"\\u0061\",\"resources\":{\"limits\":{\"memory\":\"1\"},"
+    "\"initContainers\":[{\"name\":\"i\",\"image\":\"first:1\"}],"
+    "\"containers\":[{\"name\":\"\\u0061\",\"image\":\"web:2\",\"resources\":{\"limits\":{"
+    "\"memory\":\"1\"},"
     "\"requests\":{\"cpu\":\"1\"}}}],"
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
     "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\","
@@ -142,6 +144,40 @@ static void test_fields(void **state) {
     assert_int_equal(pod.tolerations.n, 1);
     assert_int_equal(resources_get(&pod.requests, STR("cpu")), 3000);
     assert_int_equal(resources_get(&pod.requests, STR("memory")), 1);
+    assert_int_equal(pod.details->annotations.n, 1);
+    assert_text("annotation", *labels_find(&pod.details->annotations, STR("x")), "[{]}");
+    assert_text("selector", *labels_find(&pod.details->node_selector, STR("a")), "b");
+    assert_int_equal(pod.details->n_containers, 1);
+    assert_text("container", pod.details->containers[0].name, "a");
+    assert_text("image", pod.details->containers[0].image, "web:2");
+    assert_int_equal(pod.details->n_init_containers, 1);
+    assert_text("init image", pod.details->init_containers[0].image, "first:1");
+}
+
+/* What is over the ceilings of annotations is left out, of a pending pod too. */
+static void test_annotations_over(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
+    Pod pod;
+
+    (void)state;
+    buf_append(&text, STR("{\"metadata\":{\"annotations\":{\"a\":\""));
+    buf_append_repeat(&text, 'x', POD_ANNOTATION_VALUE_MAX);
+    buf_append(&text, STR("\",\"b\":\""));
+    buf_append_repeat(&text, 'x', POD_ANNOTATION_VALUE_MAX + 1);
+    buf_append_char(&text, '"');
+    for (unsigned i = 0; i < POD_ANNOTATIONS_MAX; i++)
+        buf_printf(&text, ",\"c%u\":\"%u\"", i, i);
+    buf_append(&text, STR("}}}"));
+    assert_int_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
+    assert_int_equal(pod.details->annotations.n, POD_ANNOTATIONS_MAX);
+    assert_non_null(labels_find(&pod.details->annotations, STR("a")));
+    assert_null(labels_find(&pod.details->annotations, STR("b")));
+    assert_non_null(labels_find(&pod.details->annotations, STR("c126")));
+    assert_null(labels_find(&pod.details->annotations, STR("c127")));
+    /* Also what is left out is looked at. */
+    text.data[text.len - 6] = '\x01';
+    assert_int_not_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
 }
 
 static void test_absent_and_null_are_alike(void **state) {
@@ -151,9 +187,10 @@ static void test_absent_and_null_are_alike(void **state) {
         "{\"metadata\":null,\"spec\":null,\"status\":null}",
         "{\"metadata\":{\"name\":null,\"namespace\":null,\"uid\":null,\"labels\":null,"
         "\"ownerReferences\":null,\"deletionTimestamp\":null,\"resourceVersion\":null,"
+        "\"annotations\":null,"
         "\"creationTimestamp\":null},\"spec\":{\"containers\":null,"
         "\"initContainers\":null,\"overhead\":null,\"resources\":null,\"tolerations\":null,"
-        "\"nodeName\":null,\"schedulerName\":null,\"priority\":null},"
+        "\"nodeName\":null,\"schedulerName\":null,\"priority\":null,\"nodeSelector\":null},"
         "\"status\":{\"phase\":null,\"nominatedNodeName\":null,\"startTime\":null,"
         "\"conditions\":null,\"containerStatuses\":null,\"initContainerStatuses\":null,"
         "\"resources\":null,\"allocatedResources\":null}}",
@@ -175,6 +212,7 @@ static void test_absent_and_null_are_alike(void **state) {
             pod.resource_version.len + pod.labels.n + pod.tolerations.n + pod.requests.n == 0);
         assert_case(texts[i], pod.owner_kind.len + pod.node_name.len == 0 && pod.priority == 0);
         assert_case(texts[i], !pod.is_terminal && !pod.is_terminating);
+        assert_case(texts[i], pod.details->annotations.n + pod.details->node_selector.n == 0);
     }
 }
 
@@ -558,6 +596,7 @@ int main(void) {
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_annotations_over),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_duplicate_keys),

@@ -3,7 +3,7 @@
 /*
  * Kind: a built-in rule, as plain fields of a policy file instead of an expression.
  *
- *     headroom: {cpu: 500m}   ->   node.free.milliCPU - pod.requests.milliCPU >= 500.0
+ *     headroom: {cpu: 500m}   ->   node.free.milliCPU >= pod.requests.milliCPU + 500.0
  *
  * A kind is a row in a table: the field that names it, the shape of what stands there, and a
  * function that writes the CEL expression it stands for. That text is compiled like
@@ -30,20 +30,48 @@ typedef struct RuleText {
     Buf message; /* filters; empty: none */
 } RuleText;
 
-typedef struct RuleKind {
+struct RuleKind {
     Str field;
     const char *summary; /* for people: what it asks of a node, or what it prefers */
     const Shape *shape;
 
     /* Reads @value, reports what is wrong with it to the reader, and writes the text. */
     void (*write)(PolicyReader *reader, const YamlNode *value, RuleText *ret);
-} RuleKind;
+};
 
 /* All kinds, in the order they are documented. */
 extern const RuleKind *const filter_kinds[];
 extern const size_t n_filter_kinds;
 extern const RuleKind *const score_kinds[];
 extern const size_t n_score_kinds;
+
+/* Filters. */
+extern const RuleKind kind_node_labels;
+extern const RuleKind kind_node_annotations;
+extern const RuleKind kind_node_ready;
+extern const RuleKind kind_node_conditions;
+extern const RuleKind kind_no_taints;
+extern const RuleKind kind_tolerations;
+extern const RuleKind kind_dedicated;
+extern const RuleKind kind_node_age_range;
+extern const RuleKind kind_headroom;
+extern const RuleKind kind_max_pods;
+extern const RuleKind kind_max_fresh_pods;
+extern const RuleKind kind_pod_affinity;
+extern const RuleKind kind_pod_anti_affinity;
+extern const RuleKind kind_topology_spread;
+
+/* Scores. */
+extern const RuleKind kind_bin_pack;
+extern const RuleKind kind_spread;
+extern const RuleKind kind_balance;
+extern const RuleKind kind_node_label_preference;
+extern const RuleKind kind_label_order;
+extern const RuleKind kind_label_number;
+extern const RuleKind kind_node_age;
+extern const RuleKind kind_image_locality;
+extern const RuleKind kind_pod_spread;
+extern const RuleKind kind_pod_pack;
 
 /* --- for the kinds: CEL as text ------------------------------------------------- */
 
@@ -53,7 +81,27 @@ void cel_text_string(Buf *out, Str text);
 /* A double as a literal: 0.5, 500.0, 1e+20. */
 void cel_text_double(Buf *out, double value);
 
+/* What the map of strings @map says of @key, '' where it says nothing: map[?'key'].orValue(''). */
+void cel_text_look_up(Buf *out, const char *map, Str key);
+
+/* What the map of amounts @map (node.free, pod.requests …) says of @resource, in whole units: of
+ * cpu thousandths. */
+void cel_text_amount(Buf *out, const char *map, Str resource);
+
 /* The condition that @selector stands for, over the map of labels that the expression @labels
  * gives: `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Never an
- * error. */
+ * error. It can stand on either side of &&; anywhere else it wants brackets. */
 void cel_text_selector(Buf *out, const Selector *selector, const char *labels);
+void cel_text_requirement(Buf *out, const Requirement *requirement, const char *labels);
+
+/* `['a', 'b']`. */
+void cel_text_strings(Buf *out, const Str *items, size_t n);
+
+/* Several findings as one message, with "; " between those that are there:
+ *
+ *     [C ? '' : M, D ? '' : N].filter(m, m != '').join('; ')
+ *
+ * begin, then for each finding next and "C ? '' : M", then end. */
+void cel_text_findings_begin(Buf *out);
+void cel_text_findings_next(Buf *out);
+void cel_text_findings_end(Buf *out);

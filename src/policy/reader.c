@@ -78,7 +78,7 @@ static const Field *find_field(const Field *fields, size_t n_fields, Str name) {
 static void unknown_field(
     PolicyReader *reader, const YamlNode *key, const char *what, const Known *known) {
     Str meant = nearest(known, key->text);
-    char hint[256];
+    char hint[1024];
 
     if (!str_is_empty(meant)) {
         (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
@@ -94,14 +94,6 @@ static void unknown_field(
     }
     reader_error_hint(
         reader, key, str_from_c(hint), "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
-}
-
-static void later_field(PolicyReader *reader, const YamlNode *key) {
-    reader_error_hint(reader,
-        key,
-        STR("this version has the built-in rules only; see docs/policy.md"),
-        "\"%.*s\" is not available in this version of berth",
-        STR_FMT(key->text));
 }
 
 /* Whether a field that nobody knows was meant to be @name: that it is missing has
@@ -123,8 +115,7 @@ void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const 
     if (!reader_mapping(reader, mapping, what))
         return;
     for (size_t i = 0; i < n_fields; i++)
-        if (!fields[i].is_later)
-            know(&known, fields[i].name);
+        know(&known, fields[i].name);
     for (size_t i = 0; i < n_others; i++)
         know(&known, others[i]);
 
@@ -132,9 +123,7 @@ void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const 
         const YamlNode *key = mapping->pairs[i].key;
         const Field *field = find_field(fields, n_fields, key->text);
 
-        if (field && field->is_later)
-            later_field(reader, key);
-        else if (field)
+        if (field)
             field->read(reader, mapping->pairs[i].value, into);
         else if (!is_known(&known, key->text))
             unknown_field(reader, key, what, &known);
@@ -429,12 +418,27 @@ static void check_values(
         reader_error(reader, values, "Exists and DoesNotExist take no \"values\"");
 }
 
+static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
+static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words};
+
+static const Field expression_fields[] = {
+    {.name = STR("key"),
+        .is_required = true,
+        .shape = &shape_string,
+        .about = "the label's key",
+        .read = read_expression_key},
+    {.name = STR("operator"),
+        .is_required = true,
+        .shape = &operator_shape,
+        .about = "how the label's value and values compare",
+        .read = read_expression_operator},
+    {.name = STR("values"),
+        .shape = &shape_scalars,
+        .about = "for In and NotIn",
+        .read = read_expression_values},
+};
+
 static void read_match_expressions(PolicyReader *reader, const YamlNode *value, void *into) {
-    static const Field fields[] = {
-        {.name = STR("key"), .is_required = true, .read = read_expression_key},
-        {.name = STR("operator"), .is_required = true, .read = read_expression_operator},
-        {.name = STR("values"), .read = read_expression_values},
-    };
     SelectorReading *reading = into;
 
     if (!reader_sequence(reader, value, "matchExpressions"))
@@ -448,21 +452,37 @@ static void read_match_expressions(PolicyReader *reader, const YamlNode *value, 
         reader_fields(reader,
             value->items[i],
             "a matchExpressions entry",
-            fields,
-            ELEMENTS_OF(fields),
+            expression_fields,
+            ELEMENTS_OF(expression_fields),
             &expression);
         check_values(reader, value->items[i], &expression);
         *requirement = expression.requirement;
     }
 }
 
+static const Shape match_labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
+static const Shape expression_shape = {
+    .kind = SHAPE_OBJECT, .fields = expression_fields, .n_fields = ELEMENTS_OF(expression_fields)};
+static const Shape match_expressions_shape = {.kind = SHAPE_LIST, .of = &expression_shape};
+
+static const Field selector_fields[] = {
+    {.name = STR("matchLabels"),
+        .shape = &match_labels_shape,
+        .about = "labels and the values they must have",
+        .read = read_match_labels},
+    {.name = STR("matchExpressions"),
+        .shape = &match_expressions_shape,
+        .about = "conditions that must all hold",
+        .read = read_match_expressions},
+};
+
+const Shape shape_selector = {
+    .kind = SHAPE_OBJECT, .fields = selector_fields, .n_fields = ELEMENTS_OF(selector_fields)};
+
 void reader_selector(PolicyReader *reader, const YamlNode *value, Selector *ret) {
-    static const Field fields[] = {
-        {.name = STR("matchLabels"), .read = read_match_labels},
-        {.name = STR("matchExpressions"), .read = read_match_expressions},
-    };
     SelectorReading reading = {0};
 
-    reader_fields(reader, value, "a selector", fields, ELEMENTS_OF(fields), &reading);
+    reader_fields(
+        reader, value, "a selector", selector_fields, ELEMENTS_OF(selector_fields), &reading);
     *ret = (Selector){.items = reading.requirements.items, .n = reading.requirements.n};
 }

@@ -29,7 +29,6 @@ typedef struct PolicyReader {
 struct Field {
     Str name;
     bool is_required;
-    bool is_later;      /* known, but of a coming version of berth */
     const Shape *shape; /* what may stand there; NULL: anything */
     const char *about;  /* one line for people; may be NULL */
     void (*read)(PolicyReader *reader, const YamlNode *value, void *into);
@@ -63,6 +62,12 @@ bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what
     double max, double *ret);
 bool reader_mapping(PolicyReader *reader, const YamlNode *value, const char *what);
 bool reader_sequence(PolicyReader *reader, const YamlNode *value, const char *what);
+
+/* A length of time: "90s", "5m", "2h30m", and days: "30d", "1d12h". From 0 to READER_DURATION_MAX.
+ * In nanoseconds. */
+#define READER_DURATION_MAX (INT64_C(36500) * 24 * 60 * 60 * 1000 * 1000 * 1000) /* 36500d */
+bool reader_duration(
+    PolicyReader *reader, const YamlNode *value, const char *what, int64_t *ret_ns);
 
 /* A list of at least one string. Numbers and booleans are taken as they are
  * written: label values like 1 and true need no quotes. */

@@ -26,12 +26,13 @@ typedef enum ShapeKind {
     SHAPE_EXPRESSION, /* CEL */
     SHAPE_WORD,       /* one of @words */
     SHAPE_LIST,       /* of @of, at least @min, at most @max (0: no limit) */
-    SHAPE_MAP,        /* any key to @of */
+    SHAPE_MAP,        /* any key to @of; at least @min */
     SHAPE_OBJECT,     /* @fields */
     SHAPE_EITHER,     /* @of or @other */
 } ShapeKind;
 
-typedef struct Field Field; /* reader.h */
+typedef struct Field Field;       /* reader.h */
+typedef struct RuleKind RuleKind; /* kind.h */
 typedef struct Shape Shape;
 
 struct Shape {
@@ -41,4 +42,12 @@ struct Shape {
     const Shape *of, *other;
     const Field *fields;
     size_t n_fields;
+    const RuleKind *const *kinds; /* OBJECT: exactly one of these besides, or @or_field */
+    const size_t *n_kinds;
+    const char *or_field;
 };
+
+/* The plain ones. */
+extern const Shape shape_string, shape_bool, shape_scalar, shape_duration;
+extern const Shape shape_scalars;  /* a list of at least one */
+extern const Shape shape_selector; /* matchLabels, matchExpressions */

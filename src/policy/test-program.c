@@ -41,8 +41,8 @@ static void test_keeps_copies(void **state) {
     assert_ptr_equal(program->filters[0]->policy, &program->policies[0]);
     assert_true(program->scores[0]->weight == 2.5);
     assert_ptr_equal(program->scores[0]->policy, &program->policies[0]);
-    assert_true(policy_matches(&program->policies[0], &here));
-    assert_false(policy_matches(&program->policies[0], &there));
+    assert_true(policy_selects(&program->policies[0], &here));
+    assert_false(policy_selects(&program->policies[0], &there));
 }
 
 static void test_numbers(void **state) {

@@ -6,10 +6,12 @@
 
 #include "base/vec.h"
 #include "cluster/store.h"
+#include "model/time.h"
 #include "json/write.h"
 
 #define SCENE_BUDGET ((size_t)64 << 20)
 #define SCENE_TEXT_MAX ((size_t)16 << 20)
+#define SCENE_NOW INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
 void scene_require(bool holds, Place place, const char *what) {
     if (holds)
@@ -67,35 +69,79 @@ static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_string(writer, value->text);
 }
 
-/* Label values are strings, also when they look like numbers. */
-static void write_labels(JsonWriter *writer, const YamlNode *labels) {
+/* Values of labels and annotations are strings, also when they look like numbers. */
+static void write_labels(JsonWriter *writer, Str key, const YamlNode *labels) {
     if (!labels)
         return;
-    json_write_key(writer, STR("labels"));
+    json_write_key(writer, key);
     json_write_object(writer);
     for (size_t i = 0; i < labels->n; i++)
         write_text(writer, labels->pairs[i].key->text, labels->pairs[i].value);
     json_write_end_object(writer);
 }
 
-static void write_status(JsonWriter *writer, const YamlNode *node) {
-    const YamlNode *ready = yaml_find(node, STR("ready"));
-    bool is_ready = !ready || (ready->kind == YAML_BOOL && ready->boolean);
-
+static void write_condition(JsonWriter *writer, Str type, Str status) {
     json_write_object(writer);
-    if (!ready || ready->kind == YAML_BOOL) {
-        json_write_key(writer, STR("conditions"));
-        json_write_raw(writer,
-            is_ready ? STR("[{\"type\":\"Ready\",\"status\":\"True\"}]")
-                     : STR("[{\"type\":\"Ready\",\"status\":\"False\"}]"));
+    json_write_key(writer, STR("type"));
+    json_write_string(writer, type);
+    json_write_key(writer, STR("status"));
+    json_write_string(writer, status);
+    json_write_end_object(writer);
+}
+
+static void write_conditions(JsonWriter *writer, const YamlNode *node) {
+    const YamlNode *ready = yaml_find(node, STR("ready"));
+    const YamlNode *others = yaml_find(node, STR("conditions"));
+
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    if (!ready || ready->kind == YAML_BOOL)
+        write_condition(
+            writer, STR("Ready"), !ready || ready->boolean ? STR("True") : STR("False"));
+    for (size_t i = 0; others && i < others->n; i++)
+        write_condition(writer, others->pairs[i].key->text, others->pairs[i].value->text);
+    json_write_end_array(writer);
+}
+
+/* Each image is its name, or a list of its names. */
+static void write_images(JsonWriter *writer, const YamlNode *images) {
+    if (!images)
+        return;
+    json_write_key(writer, STR("images"));
+    json_write_array(writer);
+    for (size_t i = 0; i < images->n; i++) {
+        const YamlNode *image = images->items[i];
+        bool is_list = image->kind == YAML_SEQUENCE;
+
+        json_write_object(writer);
+        json_write_key(writer, STR("names"));
+        json_write_array(writer);
+        for (size_t n = 0; n < (is_list ? image->n : 1); n++)
+            json_write_string(writer, is_list ? image->items[n]->text : image->text);
+        json_write_end_array(writer);
+        json_write_end_object(writer);
     }
+    json_write_end_array(writer);
+}
+
+static void write_status(JsonWriter *writer, const YamlNode *node) {
+    json_write_object(writer);
+    write_conditions(writer, node);
+    write_images(writer, yaml_find(node, STR("images")));
     write_tree(writer, STR("allocatable"), yaml_find(node, STR("allocatable")));
     json_write_end_object(writer);
 }
 
 void scene_node_json(const YamlPair *node, Buf *out) {
-    static const Str keys[] = {
-        STR("labels"), STR("taints"), STR("ready"), STR("cordoned"), STR("allocatable")};
+    static const Str keys[] = {STR("labels"),
+        STR("annotations"),
+        STR("created"),
+        STR("taints"),
+        STR("ready"),
+        STR("cordoned"),
+        STR("conditions"),
+        STR("images"),
+        STR("allocatable")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(node->value, keys, ELEMENTS_OF(keys));
@@ -103,7 +149,9 @@ void scene_node_json(const YamlPair *node, Buf *out) {
     json_write_key(&writer, STR("metadata"));
     json_write_object(&writer);
     write_text(&writer, STR("name"), node->key);
-    write_labels(&writer, yaml_find(node->value, STR("labels")));
+    write_text(&writer, STR("creationTimestamp"), yaml_find(node->value, STR("created")));
+    write_labels(&writer, STR("labels"), yaml_find(node->value, STR("labels")));
+    write_labels(&writer, STR("annotations"), yaml_find(node->value, STR("annotations")));
     json_write_end_object(&writer);
     json_write_key(&writer, STR("spec"));
     json_write_object(&writer);
@@ -115,21 +163,48 @@ void scene_node_json(const YamlPair *node, Buf *out) {
     json_write_end_object(&writer);
 }
 
+/* A container for each image, or one without any; the first asks for everything. */
+static void write_containers(JsonWriter *writer, const YamlNode *pod) {
+    const YamlNode *images = yaml_find(pod, STR("images"));
+
+    json_write_array(writer);
+    for (size_t i = 0; i < (images ? images->n : 1); i++) {
+        json_write_object(writer);
+        write_text(writer, STR("image"), images ? images->items[i] : NULL);
+        json_write_key(writer, STR("resources"));
+        json_write_object(writer);
+        write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
+        json_write_end_object(writer);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
 static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_object(writer);
     write_text(writer, STR("nodeName"), yaml_find(pod, STR("on")));
     write_tree(writer, STR("priority"), yaml_find(pod, STR("priority")));
     write_tree(writer, STR("tolerations"), yaml_find(pod, STR("tolerations")));
     json_write_key(writer, STR("containers"));
+    write_containers(writer, pod);
+    json_write_end_object(writer);
+}
+
+/* The controlling owner, by its UID. */
+static void write_owner(JsonWriter *writer, const YamlNode *owner) {
+    if (!owner)
+        return;
+    json_write_key(writer, STR("ownerReferences"));
     json_write_array(writer);
     json_write_object(writer);
-    json_write_key(writer, STR("resources"));
-    json_write_object(writer);
-    write_tree(writer, STR("requests"), yaml_find(pod, STR("requests")));
-    json_write_end_object(writer);
+    write_text(writer, STR("uid"), owner);
+    write_text(writer, STR("name"), owner);
+    json_write_key(writer, STR("kind"));
+    json_write_string(writer, STR("ReplicaSet"));
+    json_write_key(writer, STR("controller"));
+    json_write_bool(writer, true);
     json_write_end_object(writer);
     json_write_end_array(writer);
-    json_write_end_object(writer);
 }
 
 void scene_pod_json(const YamlNode *pod, Buf *out) {
@@ -137,6 +212,9 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("namespace"),
         STR("uid"),
         STR("labels"),
+        STR("owner"),
+        STR("created"),
+        STR("images"),
         STR("on"),
         STR("phase"),
         STR("nominated"),
@@ -152,7 +230,9 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     write_text(&writer, STR("name"), yaml_find(pod, STR("name")));
     write_text(&writer, STR("namespace"), yaml_find(pod, STR("namespace")));
     write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
-    write_labels(&writer, yaml_find(pod, STR("labels")));
+    write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
+    write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
+    write_owner(&writer, yaml_find(pod, STR("owner")));
     json_write_end_object(&writer);
     json_write_key(&writer, STR("spec"));
     write_pod_spec(&writer, pod);
@@ -246,15 +326,25 @@ static void compile(Scene *scene, const YamlNode *policy, const YamlNode *polici
 
 /* --- scenes -------------------------------------------------------------------------- */
 
+/* The time of the request; one that nobody chose is as good as any. */
+static int64_t read_now(const YamlNode *now) {
+    int64_t sec = SCENE_NOW;
+
+    scene_require(!now || time_parse(now->text, &sec), now ? now->place : (Place){0}, "not a time");
+    return sec * 1000 * 1000 * 1000;
+}
+
 void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
-    Str keys[32] = {STR("policy"), STR("policies"), STR("nodes"), STR("pods"), STR("pod")};
+    Str keys[32] = {
+        STR("policy"), STR("policies"), STR("now"), STR("nodes"), STR("pods"), STR("pod")};
     const YamlNode *nodes = yaml_find(document, STR("nodes"));
     const YamlNode *pod = yaml_find(document, STR("pod"));
 
     for (size_t i = 0; i < n_extra; i++)
-        keys[5 + i] = extra[i];
-    check_keys(document, keys, 5 + n_extra);
+        keys[6 + i] = extra[i];
+    check_keys(document, keys, 6 + n_extra);
     *scene = (Scene){.arena = arena_new(SCENE_BUDGET), .document = document};
+    scene->now = read_now(yaml_find(document, STR("now")));
     compile(scene, yaml_find(document, STR("policy")), yaml_find(document, STR("policies")));
     if (nodes)
         build_snapshot(scene, nodes, yaml_find(document, STR("pods")));

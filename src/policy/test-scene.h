@@ -4,12 +4,15 @@
  * Scene: a cluster, policies and a pod for tests, written as short YAML.
  *
  *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...}
+ *     now: 2026-01-02T03:04:05Z
  *     nodes:
- *       a: {labels: {pool: x}, allocatable: {cpu: 4, memory: 8Gi}}
+ *       a: {labels: {pool: x}, annotations: {}, allocatable: {cpu: 4, memory: 8Gi}, created: TIME}
  *       b: {ready: false, cordoned: true, taints: [{key: gpu, effect: NoSchedule}]}
+ *       c: {conditions: {DiskPressure: "True"}, images: [nginx:1, [two:1, "two@sha256:x"]]}
  *     pods:
- *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running}
- *     pod: {namespace: team-a, name: p, uid: u, labels: {}, requests: {}, tolerations: []}
+ *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME}
+ *     pod: {namespace: team-a, name: p, uid: u, labels: {}, requests: {}, tolerations: [], images:
+ * []}
  *
  * Nodes are ready unless they say otherwise; ready: absent leaves the condition
  * out. Everything takes the way of real input: policies are compiled from text,
@@ -33,6 +36,7 @@ typedef struct Scene {
     Program *program;
     Snapshot *snapshot; /* NULL: the scene has no nodes */
     Pod pod;            /* all empty when it is not given */
+    int64_t now;        /* nanoseconds since 1970 */
 } Scene;
 
 /* The documents of a text, which must outlive them. */

@@ -12,24 +12,30 @@
  *     metrics   measured values of the node      }
  *
  * Closed and typed: a misspelt field is an error before anything runs. Fields have the API's own
- * names as far as they are kept; node.free, node.requested, node.allocatable and pod.requests are
- * plain numbers: cpu in cores, everything else in whole units, all as double, and 0.0 for a
- * resource that is not there (`'nvidia.com/gpu' in node.allocatable` tells). The key milliCPU is
- * cpu in thousandths: whole numbers, exact in sums and comparisons, not listed with the others.
+ * names as far as they are kept; one that people will look for and that is not kept is refused
+ * with the reason (the annotations of pods that run, the phase of a pod). What the API may leave
+ * out reads as its default where that is a text, a number, a list or a map ("", 0, empty); times
+ * and nominatedNodeName are absent when they are not set: has() tells, reading is an error.
  *
- * One table of fields (schema_records) makes the types, the checks, the accessors, the docs
- * (`berth check --fields`) and the needs of a request that carries whole nodes.
+ * node.free, node.requested, node.allocatable and pod.requests are plain numbers: cpu in cores,
+ * everything else in whole units, all as double, and 0.0 for a resource that is not there
+ * (`'nvidia.com/gpu' in node.allocatable` tells). The key milliCPU is cpu in thousandths: whole
+ * numbers, exact in sums and comparisons, not listed with the others.
+ *
+ * Each record is one list of fields (record.h); from these lists come the types, the checks, the
+ * accessors, the docs and the needs of a request that carries whole nodes.
  *
  * Functions besides the language's: amount(resource, number) -> string for people
- * ("250m", "1.5Gi"); node.domain(key) -> Domain (the nodes with the same value of that label,
- * and their pods; none if the node has no such label); cluster.domains(key) -> list(Domain);
- * cluster.nodesByLabel(key) -> map(string, int).
+ * ("250m", "1.5Gi"); pod.tolerates(taint) -> bool as kube-scheduler judges one; node.domain(key) ->
+ * Domain (the nodes with the same value of that label, and their pods; none if the node has no
+ * such label); cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int).
  */
 
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/vec.h"
 #include "cel/env.h"
 #include "cel/plan.h"
 #include "cluster/table.h"
@@ -49,10 +55,12 @@ enum {
 typedef struct Schema {
     CelEnv *env; /* policies extend it */
     uint32_t pod_slot, node_slot, cluster_slot, now_slot;
-    CelHost host; /* the table of nodes, for plans */
+    CelHost host;              /* the table of nodes, for plans */
+    struct SchemaReads *reads; /* what plans asked the host for, by number */
 } Schema;
 
-/* In @arena. NULL when out of memory. */
+/* In @arena, which it goes on using while plans are made with it: that is one thread's. Once all
+ * are made it is only read, by any number. NULL when out of memory. */
 Schema *schema_new(Arena *arena) MUST_CHECK;
 
 /* The pod to be placed as a value; borrows @pod. Lies in @arena. An ABSENT value when out of
@@ -76,11 +84,12 @@ CelTable schema_table(const Schema *schema, const NodeTable *table);
 typedef struct SchemaNeeds {
     Arena *arena;
     NodeParts parts;
-    size_t labels_room;
+    VEC(Str) labels; /* those of @parts */
     bool has_failed; /* out of memory */
 } SchemaNeeds;
 
-/* Adds what root @root of @graph reads. */
+/* Adds what root @root of @graph reads. Labels that are looked up by a constant key are needed by
+ * that key, and all of them where anything else is done with them. */
 void schema_need(const Schema *schema, const CelGraph *graph, uint32_t root, SchemaNeeds *needs);
 
 /* Every field as a Markdown table: name, type, presence, cost, what it is. For docs/policy.md. */

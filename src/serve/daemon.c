@@ -21,6 +21,9 @@
 #include "input/file.h"
 #include "input/objects.h"
 #include "input/policies.h"
+#include "input/zones.h"
+#include "serve/decisions-page.h"
+#include "serve/decisions.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
 #include "serve/reload.h"
@@ -53,6 +56,8 @@ struct Daemon {
     Server *server;
     Live *live; /* NULL: the cluster is not watched */
     Metrics *metrics;
+    Decisions *decisions; /* NULL: none are remembered */
+    Zones *zones;         /* what expressions may ask the time in */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX];
     _Atomic bool is_draining;
@@ -85,12 +90,16 @@ static void exchange_view(Daemon *daemon, View *view) {
 static int renew_view_locked(Daemon *daemon, Snapshot *snapshot, Program *program) {
     _cleanup_(view_unrefp) View *before = view_ref(daemon->view);
     View *view = NULL;
-    int r = view_new(
-        snapshot ? snapshot : before->snapshot, program ? program : before->program, before, &view);
+    int r = view_new(snapshot ? snapshot : before->snapshot,
+        program ? program : before->program,
+        before->zones,
+        before,
+        &view);
 
     if (r < 0)
         return error_trace(r);
     view->awaits_cluster = !view->snapshot && live_is_wanted(&daemon->options->live);
+    view->generation = before->generation + (snapshot ? 1 : 0);
     exchange_view(daemon, view);
     if (daemon->live) /* only who holds the lock puts another view in its place */
         live_note_view(daemon->live, before, daemon->view);
@@ -138,9 +147,16 @@ static void log_decision(Daemon *daemon, Verb verb, const Decision *decision) {
             LOG_INT("nodes_unknown", decision->n_unknown));
 }
 
+/* @since_nsec: when answering it began, monotonic; -1: not known. */
 static void note_decision(
-    Daemon *daemon, Verb verb, const Program *program, const Decision *decision) {
-    metrics_note_decision(daemon->metrics, verb, program, decision);
+    Daemon *daemon, Verb verb, const View *view, const Decision *decision, int64_t since_nsec) {
+    PastTimes times = {
+        .at_nsec = clock_wall_nsec(),
+        .duration_nsec = since_nsec < 0 ? -1 : clock_monotonic_nsec() - since_nsec,
+    };
+
+    metrics_note_decision(daemon->metrics, verb, view->program, decision);
+    decisions_note(daemon->decisions, view, verb, decision, times);
     if (!daemon->options->quiet)
         log_decision(daemon, verb, decision);
 }
@@ -162,27 +178,36 @@ static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) 
     extender_bind_reply(&args, str_from_c(error), arena, answer);
 }
 
+/* Whether the monotonic time behind @context has come. */
+static bool is_over(void *context) {
+    return clock_monotonic_nsec() >= *(const int64_t *)context;
+}
+
 static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    int64_t begin = clock_monotonic_nsec();
+    int64_t limit = daemon->options->deadline_nsec;
+    int64_t end = begin + (limit > 0 ? limit : DAEMON_DEADLINE_DEFAULT);
+    Moment moment = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = &end};
     Answer answer;
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(view, request->body, request->arena, &answer);
+        extender_filter(view, &moment, request->body, request->arena, &answer);
         if (daemon->live)
             live_note_filter(daemon->live, view, &answer.decision);
         break;
     case VERB_PRIORITIZE:
-        extender_prioritize(view, request->body, request->arena, &answer);
+        extender_prioritize(view, &moment, request->body, request->arena, &answer);
         break;
     case VERB_PREEMPT:
-        extender_preempt(view, request->body, request->arena, &answer);
+        extender_preempt(view, &moment, request->body, request->arena, &answer);
         break;
     default:
         answer_bind(daemon, request->body, request->arena, &answer);
         break;
     }
-    note_decision(daemon, verb, view->program, &answer.decision);
+    note_decision(daemon, verb, view, &answer.decision, begin);
     reply_with(reply, &answer);
 }
 
@@ -232,10 +257,12 @@ static void answer_health(
 static void answer_metrics(Daemon *daemon, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    DecisionsFigures decisions = {0};
     LiveStatus live;
     MetricsState state = {
         .view = view,
         .live = live_status_of(daemon, &live),
+        .decisions = &decisions,
         .now_nsec = clock_monotonic_nsec(),
         .server = daemon->server,
         .reloads = &daemon->reloads,
@@ -243,8 +270,24 @@ static void answer_metrics(Daemon *daemon, const HttpRequest *request, HttpReply
         .started_at_sec = daemon->started_at_sec,
     };
 
+    if (daemon->decisions)
+        decisions_figures(daemon->decisions, &decisions);
     metrics_page(daemon->metrics, &state, &page);
     reply_text(request, reply, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&page));
+}
+
+static void answer_decisions(Daemon *daemon, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
+    Str id = route_rest(request->path);
+    unsigned status =
+        str_is_empty(id)
+            ? decisions_list_page(daemon->decisions, request->query, request->arena, &page)
+            : decisions_one_page(daemon->decisions, id, request->query, request->arena, &page);
+
+    if (buf_error(&page))
+        reply_error(request, reply, 500, STR("berth: the page needs more memory than it may have"));
+    else
+        reply_text(request, reply, status, "application/json", buf_str(&page));
 }
 
 static const char index_text[] =
@@ -253,6 +296,7 @@ static const char index_text[] =
     "POST  .../filter  .../prioritize  .../preempt  .../bind   the scheduler's verbs\n"
     "GET   /readyz?verbose  /livez  /healthz                   health\n"
     "GET   /metrics                                            figures for Prometheus\n"
+    "GET   /api/v1/decisions  /api/v1/decisions/ID             what was decided lately\n"
     "GET   /version                                            version\n";
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
@@ -283,6 +327,9 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
         break;
     case ROUTE_METRICS:
         answer_metrics(daemon, request, reply);
+        break;
+    case ROUTE_DECISIONS:
+        answer_decisions(daemon, request, reply);
         break;
     case ROUTE_VERSION:
         reply_text(
@@ -543,9 +590,14 @@ static int load_configuration(Daemon *daemon, char *error) {
             return error_trace(r);
         reloads_note_good(&daemon->reloads, RELOAD_CERTIFICATES, now_sec());
     }
-    r = view_new(snapshot, program, /* before= */ NULL, &daemon->view);
+    daemon->zones = zones_new();
+    if (!daemon->zones)
+        return error_origin(-ENOMEM);
+    r = view_new(snapshot, program, zones_finder(daemon->zones), /* before= */ NULL, &daemon->view);
     if (r == 0)
         daemon->view->awaits_cluster = live_is_wanted(&options->live);
+    if (r == 0)
+        daemon->view->generation = snapshot ? 1 : 0;
     return error_trace(r);
 }
 
@@ -566,7 +618,7 @@ static void note_bind(void *context, const Decision *decision) {
     Daemon *daemon = context;
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
-    note_decision(daemon, VERB_BIND, view->program, decision);
+    note_decision(daemon, VERB_BIND, view, decision, /* since_nsec= */ -1);
 }
 
 /* Its thread begins to publish at once, and finds itself in the daemon: that is what the
@@ -664,7 +716,10 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     daemon->metrics = metrics_new();
-    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics)
+    if (options->n_decisions > 0)
+        daemon->decisions = decisions_new(options->n_decisions, options->decisions_bytes);
+    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics ||
+        (options->n_decisions > 0 && !daemon->decisions))
         return error_origin(-ENOMEM);
 
     r = check_transport(options, error);
@@ -688,6 +743,8 @@ Daemon *daemon_free(Daemon *daemon) {
     tls_store_free(daemon->tls);
     view_unref(daemon->view);
     metrics_free(daemon->metrics);
+    decisions_free(daemon->decisions);
+    zones_free(daemon->zones);
     if (daemon->signal_fd > 0)
         (void)close(daemon->signal_fd);
     if (daemon->stop_fd > 0)

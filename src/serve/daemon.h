@@ -48,7 +48,13 @@ typedef struct DaemonOptions {
     bool insecure_http;       /* plain HTTP on an address that is not loopback */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds. Borrowed */
     bool quiet;                /* no log of requests */
+    int64_t deadline_nsec;     /* how long policies may be evaluated for one request; 0: as
+                                  DAEMON_DEADLINE_DEFAULT */
+    size_t n_decisions;        /* how many are remembered, at most DECISIONS_MAX; 0: none */
+    size_t decisions_bytes;    /* and how much memory that may take */
 } DaemonOptions;
+
+#define DAEMON_DEADLINE_DEFAULT (INT64_C(100) * 1000 * 1000)
 
 #define DAEMON_ERROR_MAX 32768u /* a policy may have many mistakes */
 

@@ -166,12 +166,13 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     const LiveCallbacks *callbacks = &bind->live->callbacks;
     _cleanup_(view_unrefp) View *shown = callbacks->view(callbacks->context), *view = NULL;
+    Moment moment = {.now_nsec = clock_wall_nsec()};
     Str reason = STR("out of memory");
 
     /* The view in force may not have the binds of this very turn yet. */
-    if (view_new(snapshot, shown->program, shown, &view) == 0 &&
-        extender_may_bind(view, bind->pod, bind->args.node, bind->arena, &reason) &&
-        program_bind_annotations(view->program, bind->pod, bind->arena, &job->annotations) == 0)
+    if (view_new(snapshot, shown->program, shown->zones, shown, &view) == 0 &&
+        extender_may_bind(
+            view, &moment, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
     (void)snprintf(error,

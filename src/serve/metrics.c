@@ -504,6 +504,26 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         live->n_bypassed);
 }
 
+static void print_decisions(const DecisionsFigures *figures, Buf *out) {
+    print_gauge(out, "berth_decisions_kept", "Decisions that are remembered.", (double)figures->n);
+    print_gauge(out,
+        "berth_decisions_with_nodes",
+        "Of these, those of which it is also known what became of each node.",
+        (double)figures->n_with_outcomes);
+    print_gauge(out,
+        "berth_decisions_bytes",
+        "Memory that remembered decisions take.",
+        (double)figures->bytes);
+    print_count(out,
+        "berth_decisions_nodes_dropped_total",
+        "Decisions of which the nodes were forgotten before their time, for room.",
+        figures->n_outcomes_dropped);
+    print_count(out,
+        "berth_decisions_dropped_total",
+        "Decisions that were forgotten altogether before their time, for room.",
+        figures->n_dropped);
+}
+
 /* --- the process ---------------------------------------------------------------- */
 
 static double count_fds(void) {
@@ -582,6 +602,7 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_server(state, out);
     print_reloads(state, out);
     print_state(state, out);
+    print_decisions(state->decisions, out);
     if (state->live)
         print_live(state->live, state->now_nsec, out);
     print_process(state, out);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "serve/decisions.h"
 #include "serve/live.h"
 #include "serve/reload.h"
 #include "serve/routes.h"
@@ -40,7 +41,8 @@ typedef struct MetricsState {
     const View *view;
     const Server *server;
     Reloads *reloads;
-    const LiveStatus *live;         /* NULL: the cluster is not watched */
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    const DecisionsFigures *decisions;
     int64_t now_nsec;               /* monotonic */
     int64_t certificate_expiry_sec; /* 0: no TLS */
     int64_t started_at_sec;

@@ -27,16 +27,35 @@ static const RouteEntry entries[] = {
     {STR("/"), false, ROUTE_INDEX},
 };
 
+static const Str decisions_path = STR("/api/v1/decisions");
+
+static Str without_slashes(Str path) {
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    return path;
+}
+
+Str route_rest(Str path) {
+    return str_skip(without_slashes(path), decisions_path.len + 1);
+}
+
+/* The list, or one part behind it. */
+static bool is_decisions(Str path) {
+    Str rest = str_skip(path, decisions_path.len);
+
+    return str_has_prefix(path, decisions_path) &&
+           (rest.len == 0 || (rest.ptr[0] == '/' && str_find(str_skip(rest, 1), '/') == SIZE_MAX));
+}
+
 Route route_find(Str path) {
     Str word;
 
-    while (path.len > 1 && path.ptr[path.len - 1] == '/')
-        path.len--;
+    path = without_slashes(path);
     word = str_skip(path, str_find_last(path, '/') + 1);
     for (size_t i = 0; i < ELEMENTS_OF(entries); i++)
         if (str_eq(entries[i].word, entries[i].is_verb ? word : path))
             return entries[i].route;
-    return ROUTE_NONE;
+    return is_decisions(path) ? ROUTE_DECISIONS : ROUTE_NONE;
 }
 
 const char *route_method(Route route) {
@@ -53,6 +72,7 @@ const char *route_name(Route route) {
         [ROUTE_READYZ] = "health",
         [ROUTE_HEALTHZ] = "health",
         [ROUTE_METRICS] = "metrics",
+        [ROUTE_DECISIONS] = "decisions",
         [ROUTE_VERSION] = "other",
         [ROUTE_INDEX] = "other",
         [ROUTE_NONE] = "other",

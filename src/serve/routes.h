@@ -20,6 +20,7 @@ typedef enum Route {
     ROUTE_READYZ,
     ROUTE_HEALTHZ,
     ROUTE_METRICS,
+    ROUTE_DECISIONS, /* /api/v1/decisions, and one of them behind it */
     ROUTE_VERSION,
     ROUTE_INDEX,
     ROUTE_NONE,
@@ -28,8 +29,12 @@ typedef enum Route {
 
 Route route_find(Str path);
 
+/* What stands behind the route's own part of @path: "17" of "/api/v1/decisions/17". Empty:
+ * nothing. For ROUTE_DECISIONS only. */
+Str route_rest(Str path);
+
 /* The method it takes: "POST" for verbs, "GET" for the rest. */
 const char *route_method(Route route);
 
-/* For metrics: "filter", …, "health", "metrics", "other". */
+/* For metrics: "filter", …, "health", "metrics", "decisions", "other". */
 const char *route_name(Route route);

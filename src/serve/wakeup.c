@@ -85,27 +85,27 @@ void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *con
 
 /* --- who has turned ---------------------------------------------------------------------- */
 
+/* Whether what filter @filter asks of the node alone has become true. */
+static bool has_come_true(
+    const View *before, const View *after, const Filter *filter, uint32_t row) {
+    const Program *program = after->program;
+
+    return filter->part != UINT32_MAX && !filter->policy->is_observed &&
+           facts_state(program, &before->facts, filter->part, row) != CEL_STATE_TRUE &&
+           facts_state(program, &after->facts, filter->part, row) == CEL_STATE_TRUE;
+}
+
 static bool has_turned(const View *before, const View *after, uint32_t row) {
     const Program *program = after->program;
-    const FactsLayout *layout = &after->facts.layout; /* of the same program: the same */
-    size_t slot = table_slot(row);
 
-    for (size_t i = 0; i < program->n_policies; i++) {
-        size_t at = layout->failing[i];
-
-        if (at != FACTS_NONE && !program->policies[i].is_observed &&
-            FACTS_COLUMN(&before->facts, row, at, uint16_t)[slot] != VERDICT_PASS &&
-            FACTS_COLUMN(&after->facts, row, at, uint16_t)[slot] == VERDICT_PASS)
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (!program->policies[i].is_observed &&
+            facts_failing(&before->facts, i, row) != VERDICT_PASS &&
+            facts_failing(&after->facts, i, row) == VERDICT_PASS)
             return true;
-    }
-    for (size_t i = 0; i < program->n_filters; i++) {
-        size_t at = layout->passing[i];
-
-        if (at != FACTS_NONE && !program->filters[i]->policy->is_observed &&
-            !FACTS_COLUMN(&before->facts, row, at, uint8_t)[slot] &&
-            FACTS_COLUMN(&after->facts, row, at, uint8_t)[slot])
+    for (size_t i = 0; i < program->n_filters; i++)
+        if (has_come_true(before, after, program->filters[i], row))
             return true;
-    }
     return false;
 }
 

@@ -1,0 +1,25 @@
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/digest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+Digest digest_of(Str text) {
+    XXH128_hash_t hash = XXH3_128bits(text.ptr, text.len);
+
+    return (Digest){.high = hash.high64, .low = hash.low64};
+}
+
+Digest digest_chain(Digest before, Str text) {
+    Digest own = digest_of(text);
+    uint64_t parts[] = {before.high, before.low, own.high, own.low};
+
+    return digest_of(str_of((const char *)parts, sizeof(parts)));
+}
+
+const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]) {
+    (void)snprintf(text, DIGEST_TEXT_MAX, "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
+    return text;
+}

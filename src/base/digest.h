@@ -1,0 +1,31 @@
+#pragma once
+
+/*
+ * Digest: a short name for bytes.
+ *
+ * The same bytes have the same digest in every process and version, so that it can be
+ * shown, kept and compared. Against accidents, not against enemies: who wants two texts
+ * with one digest can make them.
+ */
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef struct Digest {
+    uint64_t high, low;
+} Digest;
+
+#define DIGEST_NONE ((Digest){0, 0}) /* of nothing: where a chain begins */
+
+/* Of @text alone: XXH3, 128 bits. */
+Digest digest_of(Str text);
+
+/* Of all that is in @before, and then @text. Where one text ends and the next begins
+ * counts. */
+Digest digest_chain(Digest before, Str text);
+
+#define DIGEST_TEXT_MAX 33u
+
+/* 32 hexadecimal digits and a NUL. Returns @text. */
+const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]);

@@ -1,0 +1,223 @@
+/*
+ * A block: what is known of some rows from the rows alone.
+ *
+ * The plan's list of steps, worked out in the run's arena; then what sessions read is copied to
+ * where it stays. Elements of lists are one long array with the places where each row's begin.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/work.h"
+
+#define BLOCK_STAMP 1
+#define ITEMS_MAX (1u << 24) /* elements of one list over a block */
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
+    const CelFrame *frame = &work->frames[CEL_ROWS];
+    CelRegister *reg = cel_work_register(work, column);
+    int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
+
+    if (r == 0 && column->lane == CEL_LANE_TEXT)
+        r = cel_register_open_texts(work, reg, frame->n);
+    if (r < 0)
+        return error_trace(r);
+    work->table->load(
+        work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
+    reg->has_texts = column->lane == CEL_LANE_TEXT;
+    reg->is_borrowed = true;
+    return 0;
+}
+
+/* --- elements ---------------------------------------------------------------------------- */
+
+/* The list of one row; what cannot be one is broken, and empty. */
+static const CelList *list_of(CelWork *work, const CelSpace *space, size_t row, uint8_t *broken) {
+    CelValue v = cel_work_list(work, space, row);
+
+    *broken = 0;
+    if (v.kind == CEL_LIST)
+        return v.list;
+    *broken = v.kind == CEL_ERROR && !v.error->is_limit ? CEL_STATE_ERROR : CEL_STATE_ODD;
+    return NULL;
+}
+
+/* Fetches all; an element that cannot be fetched breaks its list. */
+static void fetch_elements(CelWork *work, const CelList *list, CelValue *out, uint8_t *broken) {
+    for (uint32_t i = 0; i < list->n; i++) {
+        out[i] = cel_list_at(list, i, work->run);
+        if (out[i].kind == CEL_ERROR)
+            *broken = CEL_STATE_ODD;
+    }
+}
+
+static int fill_elements(
+    CelWork *work, const CelList *const *lists, uint32_t *starts, uint8_t *broken, CelFrame *ret) {
+    size_t n_rows = work->frames[CEL_ROWS].n;
+    CelValue *elements = ARENA_RAW(work->arena, CelValue, starts[n_rows]);
+    uint32_t *row_of = ARENA_RAW(work->arena, uint32_t, starts[n_rows]);
+
+    if (!elements || !row_of)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n_rows; i++) {
+        for (uint32_t k = starts[i]; k < starts[i + 1]; k++)
+            row_of[k] = (uint32_t)i;
+        if (lists[i])
+            fetch_elements(work, lists[i], elements + starts[i], &broken[i]);
+    }
+    *ret = (CelFrame){
+        .n = starts[n_rows],
+        .stamp = BLOCK_STAMP,
+        .starts = starts,
+        .row_of = row_of,
+        .broken = broken,
+        .elements = elements,
+    };
+    return 0;
+}
+
+int cel_work_range(CelWork *work, uint32_t number) {
+    const CelSpace *space = &work->plan->spaces.items[number];
+    size_t n_rows = work->frames[CEL_ROWS].n;
+    const CelList **lists = ARENA_ARRAY(work->arena, const CelList *, n_rows);
+    uint32_t *starts = ARENA_ARRAY(work->arena, uint32_t, n_rows + 1);
+    uint8_t *broken = ARENA_ARRAY(work->arena, uint8_t, n_rows);
+
+    if (!lists || !starts || !broken)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n_rows; i++) {
+        lists[i] = list_of(work, space, i, &broken[i]);
+        if (lists[i] && lists[i]->n > ITEMS_MAX - starts[i]) {
+            lists[i] = NULL;
+            broken[i] = CEL_STATE_ODD;
+        }
+        starts[i + 1] = starts[i] + (lists[i] ? lists[i]->n : 0);
+    }
+    return error_trace(fill_elements(work, lists, starts, broken, &work->frames[number]));
+}
+
+/* --- keeping ----------------------------------------------------------------------------- */
+
+static void *keep_bytes(Arena *keep, const void *from, size_t size) {
+    void *to = arena_alloc(keep, size);
+
+    if (to && size > 0)
+        memcpy(to, from, size);
+    return to;
+}
+
+static bool is_all_fine(const CelColumn *column, size_t n) {
+    if (!column->states)
+        return true;
+    for (size_t i = 0; i < n; i++) {
+        if (column->states[i] != CEL_STATE_FINE)
+            return false;
+    }
+    return true;
+}
+
+static int keep_column(
+    CelWork *work, const CelPlanColumn *column, Arena *keep, CelColumn *ret) {
+    CelRegister *reg = cel_work_register(work, column);
+    size_t n = work->frames[column->space].n;
+    size_t width = column->lane == CEL_LANE_TEXT ? sizeof(uint16_t) : sizeof(int64_t);
+    bool has_states;
+
+    if (column->lane == CEL_LANE_TEXT) {
+        int r = cel_work_encode(work, reg, n, keep);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    has_states = column->lane == CEL_LANE_BOOL || !is_all_fine(&reg->column, n);
+    *ret = reg->column;
+    ret->states = has_states ? keep_bytes(keep, reg->column.states, n) : NULL;
+    ret->ints =
+        column->lane != CEL_LANE_BOOL ? keep_bytes(keep, reg->column.ints, n * width) : NULL;
+    if ((has_states && !ret->states) || (column->lane != CEL_LANE_BOOL && !ret->ints))
+        return error_origin(-ENOMEM);
+    return 0;
+}
+
+static int keep_offsets(const CelFrame *frame, size_t n, Arena *keep, CelOffsets *ret) {
+    bool is_broken = memchr(frame->broken, CEL_STATE_ERROR, n) != NULL ||
+                     memchr(frame->broken, CEL_STATE_ODD, n) != NULL;
+
+    ret->starts = keep_bytes(keep, frame->starts, (n + 1) * sizeof(uint32_t));
+    ret->broken = is_broken ? keep_bytes(keep, frame->broken, n) : NULL;
+    return ret->starts && (ret->broken || !is_broken) ? 0 : error_origin(-ENOMEM);
+}
+
+static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
+    const CelPlan *plan = work->plan;
+    CelKept *kept = ARENA_NEW(keep, CelKept);
+    CelColumn *columns = ARENA_ARRAY(keep, CelColumn, plan->n_stored);
+    CelOffsets *offsets = ARENA_ARRAY(keep, CelOffsets, plan->n_offsets);
+    size_t n = work->frames[CEL_ROWS].n;
+    int r = 0;
+
+    if (!kept || !columns || !offsets)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; r == 0 && i < plan->columns.n; i++) {
+        const CelPlanColumn *column = cel_plan_at(plan, i);
+
+        if (column->is_stored)
+            r = keep_column(work, column, keep, &columns[column->store]);
+    }
+    for (size_t i = 1; r == 0 && i < plan->spaces.n; i++) {
+        if (plan->spaces.items[i].is_stored)
+            r = keep_offsets(&work->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
+    }
+    *kept = (CelKept){.n = n, .columns = columns, .offsets = offsets};
+    *ret = kept;
+    return error_trace(r);
+}
+
+/* Roots that are kept are asked for as they are. */
+static int mend_roots(CelWork *work) {
+    for (size_t i = 0; i < work->plan->n_roots; i++) {
+        const CelPlanRoot *root = &work->plan->roots[i];
+        const CelPlanColumn *column = cel_plan_at(work->plan, root->column);
+        int r;
+
+        if (column->time != CEL_TIME_KEPT)
+            continue;
+        r = cel_work_mend(
+            work, root->node, (CelKind)column->kind, cel_work_register(work, column));
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *rows, size_t n,
+    CelRun *run, Arena *keep, const CelKept **ret) {
+    CelWork work = {
+        .plan = plan,
+        .table = table,
+        .arena = run->arena,
+        .run = run,
+        .fuel = run->fuel,
+        .is_kept = true,
+        .rows = ARENA_ARRAY(run->arena, CelValue, n),
+    };
+    int r;
+
+    if (!work.rows)
+        return error_origin(-ENOMEM);
+    r = cel_work_begin(&work, plan->n_kept_regs);
+    if (r < 0)
+        return error_trace(r);
+    work.frames[CEL_ROWS] = (CelFrame){.n = n, .stamp = BLOCK_STAMP, .rows = rows};
+    r = cel_work_steps(&work, &plan->kept, CEL_ROWS);
+    if (r == 0)
+        r = mend_roots(&work);
+    run->fuel = work.fuel;
+    run->limit = NULL;
+    return r < 0 ? error_trace(r) : error_trace(keep_all(&work, keep, ret));
+}
+
+CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root) {
+    return kept->columns[cel_plan_at(plan, plan->roots[root].column)->store];
+}

@@ -1,0 +1,209 @@
+/*
+ * Code for a part of the graph, from what is known already.
+ *
+ * The part is copied into a small graph of its own, in which every node that is a column, the
+ * row variable and the loop's variable are variables, numbered as the code's inputs. So
+ * the code is as long as what is really left to do, and making it takes no longer than that,
+ * however large the graph is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "cel/plan-part.h"
+
+/* A node of the part. */
+typedef struct Part {
+    uint32_t node;
+    uint32_t input; /* CEL_NO_COLUMN: it is computed */
+    uint32_t copy;  /* its number in the small graph */
+} Part;
+
+typedef struct Cutter {
+    CelPlanner *p;
+    uint32_t space, root;
+    CelTime time;
+    bool from_row;
+    VEC(Part) parts;
+    VEC(CelInput) inputs;
+} Cutter;
+
+/* --- where to cut ------------------------------------------------------------------------ */
+
+static bool is_cheap(const CelPlanner *p, const CelGraphNode *node) {
+    return node->op == OP_VARIABLE || node->op == OP_FAIL ||
+           (node->op == OP_FIELD && cel_graph_node(p->graph, node->args[0])->op == OP_VARIABLE);
+}
+
+/* Whether it is better to have @column than to compute it here. What is computed earlier than the
+ * code runs always is; what is not is worth it if it is no scalar code itself, or somebody
+ * has it made anyway. */
+static bool is_worth(const Cutter *c, const CelPlanColumn *column) {
+    const CelGraphNode *node = cel_graph_node(c->p->graph, column->node);
+
+    if (column->is_constant)
+        return false;
+    if (column->time != c->time || column->is_needed || column->how != CEL_HOW_SCALAR)
+        return true;
+    if (c->time == CEL_TIME_ONCE)
+        return node->uses > 1 && !is_cheap(c->p, node);
+    return column->lane == CEL_LANE_TEXT;
+}
+
+/* The input that stands for @number, if one does. */
+static int find_input(const Cutter *c, uint32_t number, CelInput *ret, bool *ret_is) {
+    const CelGraphNode *node = cel_graph_node(c->p->graph, number);
+    const CelSpace *space = &c->p->plan->spaces.items[c->space];
+    int r;
+
+    *ret = (CelInput){.kind = CEL_INPUT_COLUMN, .column = CEL_NO_COLUMN};
+    *ret_is = false;
+    if (number != c->root && !c->from_row) {
+        r = cel_planner_find(c->p, c->space, number, c->time, &ret->column);
+        if (r < 0)
+            return error_trace(r);
+        *ret_is = ret->column != CEL_NO_COLUMN && is_worth(c, cel_plan_at(c->p->plan, ret->column));
+    }
+    if (*ret_is)
+        return 0;
+    *ret_is = true;
+    if (node->op == OP_VARIABLE)
+        *ret = node->immediate == c->p->host->row_slot
+                   ? (CelInput){CEL_INPUT_ROW, CEL_NO_COLUMN}
+                   : (CelInput){CEL_INPUT_VARIABLE, node->immediate};
+    else if (node->op == OP_LOCAL && space->kind == CEL_SPACE_ITEMS &&
+             node->immediate == 2u * space->level)
+        *ret = (CelInput){CEL_INPUT_ELEMENT, CEL_NO_COLUMN};
+    else
+        *ret_is = false;
+    return 0;
+}
+
+/* --- walking ----------------------------------------------------------------------------- */
+
+static uint32_t add_input(Cutter *c, CelInput input) {
+    CelInput *added;
+
+    for (size_t i = 0; i < c->inputs.n; i++) {
+        if (c->inputs.items[i].kind == input.kind && c->inputs.items[i].column == input.column)
+            return (uint32_t)i;
+    }
+    added = VEC_PUSH(&c->inputs, c->p->arena);
+    if (!added)
+        return CEL_NO_COLUMN;
+    *added = input;
+    return (uint32_t)c->inputs.n - 1;
+}
+
+static int take(Cutter *c, uint32_t node) {
+    Part *part;
+    CelInput input;
+    bool is_input;
+    int r;
+
+    if (c->p->marks[node] == c->p->mark)
+        return 0;
+    c->p->marks[node] = c->p->mark;
+    r = find_input(c, node, &input, &is_input);
+    part = VEC_PUSH(&c->parts, c->p->mini);
+    if (r < 0 || !part)
+        return r < 0 ? error_trace(r) : error_origin(-ENOMEM);
+    *part = (Part){.node = node, .input = CEL_NO_COLUMN};
+    if (!is_input)
+        return 0;
+    part->input = add_input(c, input);
+    return part->input != CEL_NO_COLUMN ? 0 : error_origin(-ENOMEM);
+}
+
+static int order_of_parts(const void *a, const void *b) {
+    uint32_t x = ((const Part *)a)->node, y = ((const Part *)b)->node;
+
+    return (x > y) - (x < y);
+}
+
+static int walk(Cutter *c) {
+    int r;
+
+    c->p->mark++;
+    r = take(c, c->root);
+    for (size_t i = 0; r == 0 && i < c->parts.n; i++) {
+        const CelGraphNode *node = cel_graph_node(c->p->graph, c->parts.items[i].node);
+
+        for (uint32_t k = 0; r == 0 && c->parts.items[i].input == CEL_NO_COLUMN && k < node->n_args;
+             k++)
+            r = take(c, node->args[k]);
+    }
+    if (r == 0)
+        qsort(c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
+    return error_trace(r);
+}
+
+/* --- copying ----------------------------------------------------------------------------- */
+
+static uint32_t copy_of(const Cutter *c, uint32_t node) {
+    const Part key = {.node = node};
+    const Part *found =
+        bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
+
+    return found->copy;
+}
+
+static uint32_t copy_part(const Cutter *c, const Part *part, CelGraph *graph) {
+    CelGraphNode node = *cel_graph_node(c->p->graph, part->node);
+    uint32_t *args;
+
+    node.groups = 0;
+    node.levels = 0;
+    if (part->input != CEL_NO_COLUMN) {
+        node.op = OP_VARIABLE;
+        node.immediate = part->input;
+        node.constant = cel_string(STR("value"));
+        node.n_args = 0;
+        node.n_overloads = 0;
+    }
+    args = ARENA_RAW(c->p->mini, uint32_t, node.n_args);
+    if (!args)
+        return CEL_NO_NODE;
+    for (uint32_t k = 0; k < node.n_args; k++)
+        args[k] = copy_of(c, node.args[k]);
+    node.args = args;
+    return cel_graph_add(graph, &node);
+}
+
+static int copy_parts(Cutter *c, CelGraph **ret) {
+    *ret = cel_graph_new(c->p->mini, c->p->mini);
+    if (!*ret)
+        return error_origin(-ENOMEM);
+    cel_graph_keep_apart(*ret, true);
+    for (size_t i = 0; i < c->parts.n; i++) {
+        c->parts.items[i].copy = copy_part(c, &c->parts.items[i], *ret);
+        if (c->parts.items[i].copy == CEL_NO_NODE)
+            return error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+/* The root has the highest number of all. */
+int cel_planner_code(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, bool from_row,
+    const CelPlanCode **ret) {
+    Cutter c = {.p = p, .space = space, .root = node, .time = time, .from_row = from_row};
+    CelPlanCode *made = ARENA_NEW(p->arena, CelPlanCode);
+    CelEmitOptions options = {.scratch = p->mini};
+    CelGraph *graph;
+    CelCode *code;
+    int r;
+
+    if (!made)
+        return error_origin(-ENOMEM);
+    arena_reset(p->mini);
+    r = walk(&c);
+    if (r == 0)
+        r = copy_parts(&c, &graph);
+    if (r == 0)
+        r = cel_emit(graph, cel_graph_size(graph) - 1, &options, p->arena, &code);
+    if (r < 0)
+        return error_trace(r);
+    *made = (CelPlanCode){code, c.inputs.items, (uint32_t)c.inputs.n};
+    *ret = made;
+    return 0;
+}

@@ -1,0 +1,419 @@
+/*
+ * Which node can be a column, and how it would be computed.
+ *
+ * Nodes are looked at by rising numbers, so what a node is made of is known before it. A node
+ * that can be no column (a list, a map, a string that depends on more than its row) is
+ * part of the scalar code of whoever needs it.
+ */
+#include <errno.h>
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "cel/entry.h"
+#include "cel/plan-part.h"
+
+#define PLACES_FIRST 256 /* a power of two */
+
+/* --- the map ---------------------------------------------------------------------------- */
+
+static uint64_t key_of(uint32_t space, uint32_t node) {
+    return ((uint64_t)space << 32 | node) + 1;
+}
+
+static CelPlanPlace *place_of(const CelPlanner *p, uint64_t key) {
+    size_t mask = p->n_places - 1;
+    size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+
+    while (p->places[i].key != 0 && p->places[i].key != key)
+        i = (i + 1) & mask;
+    return &p->places[i];
+}
+
+static int grow_places(CelPlanner *p) {
+    CelPlanPlace *old = p->places;
+    size_t n_old = p->n_places;
+
+    p->n_places = n_old > 0 ? n_old * 2 : PLACES_FIRST;
+    p->places = ARENA_ARRAY(p->scratch, CelPlanPlace, p->n_places);
+    if (!p->places)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n_old; i++) {
+        if (old[i].key != 0)
+            *place_of(p, old[i].key) = old[i];
+    }
+    return 0;
+}
+
+static int remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t column) {
+    CelPlanPlace *place;
+
+    if (p->n_used * 2 >= p->n_places) {
+        int r = grow_places(p);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    place = place_of(p, key_of(space, node));
+    p->n_used += place->key == 0;
+    *place = (CelPlanPlace){key_of(space, node), column};
+    return 0;
+}
+
+bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret) {
+    const CelPlanPlace *place;
+
+    *ret = CEL_NO_COLUMN;
+    if (p->n_places == 0)
+        return false;
+    place = place_of(p, key_of(space, node));
+    if (place->key == 0)
+        return false;
+    *ret = place->column;
+    return true;
+}
+
+int cel_planner_add(
+    CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret) {
+    CelPlanColumn *added = VEC_PUSH(&p->plan->columns, p->arena);
+
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = *column;
+    added->op = (uint8_t)cel_graph_node(p->graph, column->node)->op;
+    *ret = (uint32_t)p->plan->columns.n - 1;
+    if (!is_found)
+        return 0;
+    return error_trace(remember(p, column->space, column->node, *ret));
+}
+
+/* --- times ------------------------------------------------------------------------------- */
+
+static uint8_t level_bit(const CelPlanner *p, uint32_t space) {
+    return space == CEL_ROWS ? 0 : (uint8_t)(1u << p->plan->spaces.items[space].level);
+}
+
+bool cel_planner_time(const CelPlanner *p, uint32_t space, uint32_t number, CelTime *ret) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number);
+    bool reads_row = (node->groups & p->host->row_groups) != 0;
+    bool reads_more = (node->groups & (uint8_t)~p->host->row_groups) != 0;
+    uint8_t bit = level_bit(p, space);
+
+    if (node->levels & (uint8_t)~bit)
+        return false;
+    if (p->plan->spaces.items[space].kind == CEL_SPACE_GROUPS && reads_row)
+        return false;
+    if (!reads_row &&
+        (!(node->levels & bit) || p->plan->spaces.items[space].kind == CEL_SPACE_GROUPS))
+        *ret = CEL_TIME_ONCE;
+    else if (reads_more || p->is_whole[number])
+        *ret = CEL_TIME_BATCH;
+    else
+        *ret = CEL_TIME_KEPT;
+    return true;
+}
+
+/* A constant's type may say less than its kind; who relies on types must not see it. */
+static CelLane lane_of(const CelGraphNode *node) {
+    if (node->op == OP_CONSTANT && node->constant.kind != node->type->value_kind)
+        return CEL_LANE_NONE;
+    return cel_lane_of(node->type);
+}
+
+/* --- finding ----------------------------------------------------------------------------- */
+
+static int find_spread(CelPlanner *p, uint32_t space, uint32_t of_row, uint32_t *ret) {
+    const CelPlanColumn *row = cel_plan_at(p->plan, of_row);
+    uint32_t *input = ARENA_NEW(p->arena, uint32_t);
+    CelPlanColumn spread = {
+        .node = row->node,
+        .space = space,
+        .how = CEL_HOW_SPREAD,
+        .time = row->time,
+        .lane = row->lane,
+        .kind = row->kind,
+        .inputs = input,
+        .n_inputs = 1,
+    };
+
+    if (cel_planner_known(p, space, row->node, ret))
+        return 0;
+    if (!input)
+        return error_origin(-ENOMEM);
+    *input = of_row;
+    return error_trace(cel_planner_add(p, &spread, true, ret));
+}
+
+int cel_planner_find(
+    CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
+    bool is_local = (cel_graph_node(p->graph, node)->levels & level_bit(p, space)) != 0;
+    const CelPlanColumn *column;
+    CelTime own;
+
+    *ret = CEL_NO_COLUMN;
+    if (!cel_planner_time(p, space, node, &own))
+        return 0;
+    (void)cel_planner_known(p, is_local ? space : CEL_ROWS, node, ret);
+    if (*ret == CEL_NO_COLUMN)
+        return 0;
+    column = cel_plan_at(p->plan, *ret);
+    if (time == CEL_TIME_KEPT && column->time == CEL_TIME_ONCE && !column->is_constant)
+        *ret = CEL_NO_COLUMN; /* an error that is no constant: nobody has its value there */
+    else if (!is_local && space != CEL_ROWS && column->time != CEL_TIME_ONCE)
+        return error_trace(find_spread(p, space, *ret, ret));
+    return 0;
+}
+
+/* --- ways -------------------------------------------------------------------------------- */
+
+/* The columns of all arguments, and whether there are such, of lanes that can be computed with. */
+static int find_args(CelPlanner *p, const CelPlanColumn *column, const uint32_t *args,
+    uint32_t n_args, const uint32_t **ret) {
+    uint32_t *inputs = ARENA_RAW(p->arena, uint32_t, n_args);
+
+    *ret = NULL;
+    if (!inputs)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < n_args; i++) {
+        int r = cel_planner_find(p, column->space, args[i], column->time, &inputs[i]);
+
+        if (r < 0)
+            return error_trace(r);
+        if (inputs[i] == CEL_NO_COLUMN || cel_plan_at(p->plan, inputs[i])->lane == CEL_LANE_NONE)
+            return 0;
+    }
+    *ret = inputs;
+    return 0;
+}
+
+static bool is_text(const CelPlanner *p, uint32_t column) {
+    return cel_plan_at(p->plan, column)->lane == CEL_LANE_TEXT;
+}
+
+/* How the columns of its arguments make a node: true if they can. */
+static bool choose_way(CelPlanner *p, CelPlanColumn *column, const CelGraphNode *node) {
+    uint32_t n_texts = 0;
+
+    for (uint32_t i = 0; i < node->n_args; i++)
+        n_texts += is_text(p, column->inputs[i]);
+    if (node->op == OP_EQ_STRING || node->op == OP_NE_STRING) {
+        column->how = CEL_HOW_SAME;
+        column->is_negated = node->op == OP_NE_STRING;
+        return n_texts == 2;
+    }
+    if (node->op == OP_CONDITIONAL && column->lane == CEL_LANE_TEXT) {
+        column->how = CEL_HOW_CHOOSE;
+        return n_texts == 2 && !is_text(p, column->inputs[0]);
+    }
+    column->how = CEL_HOW_KERNEL;
+    column->kernel = n_texts == 0 && column->lane != CEL_LANE_TEXT
+                         ? cel_kernel_find(p->graph, column->node)
+                         : NULL;
+    return column->kernel != NULL;
+}
+
+static int try_args(CelPlanner *p, CelPlanColumn *column, bool *ret) {
+    const CelGraphNode *node = cel_graph_node(p->graph, column->node);
+    int r;
+
+    *ret = false;
+    if (node->n_args == 0 || node->n_args > 3 || cel_op_is_loop(node->op))
+        return 0;
+    r = find_args(p, column, node->args, node->n_args, &column->inputs);
+    if (r < 0)
+        return error_trace(r);
+    column->n_inputs = node->n_args;
+    *ret = column->inputs && choose_way(p, column, node);
+    return 0;
+}
+
+/* math.greatest([a, b, c]). */
+static int try_fold(CelPlanner *p, CelPlanColumn *column, bool *ret) {
+    const CelGraphNode *node = cel_graph_node(p->graph, column->node), *list;
+    int r;
+
+    *ret = false;
+    column->kernel = cel_kernel_find_fold(p->graph, column->node);
+    if (!column->kernel || column->lane == CEL_LANE_TEXT)
+        return 0;
+    list = cel_graph_node(p->graph, node->args[0]);
+    if (list->op != OP_LIST || list->n_args < 2 || list->n_args > CEL_FOLD_ARGS_MAX)
+        return 0;
+    r = find_args(p, column, list->args, list->n_args, &column->inputs);
+    if (r < 0)
+        return error_trace(r);
+    column->how = CEL_HOW_FOLD;
+    column->n_inputs = list->n_args;
+    for (uint32_t i = 0; column->inputs && i < list->n_args; i++) {
+        if (cel_plan_at(p->plan, column->inputs[i])->lane != column->lane)
+            return 0;
+    }
+    *ret = column->inputs != NULL;
+    return 0;
+}
+
+/* Not from columns: the host's, the loop's variable, or the scalar machine. True: that is it. */
+static bool choose_source(CelPlanner *p, CelPlanColumn *column) {
+    const CelSpace *space = &p->plan->spaces.items[column->space];
+
+    if (space->kind == CEL_SPACE_ROWS && column->time == CEL_TIME_KEPT && p->host->leaf) {
+        column->leaf = p->host->leaf(p->host, p->graph, column->node);
+        column->how = CEL_HOW_LEAF;
+        return column->leaf != CEL_NO_LEAF;
+    }
+    column->how = CEL_HOW_ELEMENT;
+    return space->kind == CEL_SPACE_ITEMS &&
+           cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
+}
+
+static int choose_how(CelPlanner *p, CelPlanColumn *column, bool *ret) {
+    int r;
+
+    r = try_args(p, column, ret);
+    if (r == 0 && !*ret)
+        r = try_fold(p, column, ret);
+    if (r < 0 || *ret)
+        return error_trace(r);
+    column->how = CEL_HOW_SCALAR;
+    column->inputs = NULL;
+    column->n_inputs = 0;
+    *ret = p->plan->spaces.items[column->space].kind != CEL_SPACE_GROUPS;
+    return 0;
+}
+
+/* --- classifying ------------------------------------------------------------------------- */
+
+/* One entry of the lane that the constant is of. */
+static int set_constant(CelPlanner *p, CelPlanColumn *column, CelValue v) {
+    uint8_t *state = ARENA_NEW(p->arena, uint8_t);
+    int64_t *number = ARENA_NEW(p->arena, int64_t);
+    CelColumn single = {.lane = (CelLane)column->lane, .states = state, .ints = number};
+
+    if (!state || !number)
+        return error_origin(-ENOMEM);
+    column->is_constant = true;
+    column->constant = v;
+    if (column->lane != CEL_LANE_NONE && column->lane != CEL_LANE_TEXT)
+        cel_entry_set(&single, 0, (CelKind)column->kind, v);
+    column->single = single;
+    return 0;
+}
+
+/* What is known once is a value of any type. */
+static int classify_once(CelPlanner *p, CelPlanColumn *column) {
+    const CelGraphNode *node = cel_graph_node(p->graph, column->node);
+    uint32_t number;
+    int r = 0;
+
+    column->how = CEL_HOW_SCALAR;
+    if (node->op == OP_OPT_ELEMENT) /* may be no value at all */
+        return error_trace(remember(p, column->space, column->node, CEL_NO_COLUMN));
+    if (node->op == OP_CONSTANT)
+        r = set_constant(p, column, node->constant);
+    return r < 0 ? error_trace(r) : error_trace(cel_planner_add(p, column, true, &number));
+}
+
+int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
+    const CelType *type = cel_graph_node(p->graph, node)->type;
+    CelPlanColumn column = {.node = node, .space = space, .kind = type->value_kind};
+    uint32_t number;
+    bool is_one = false;
+    CelTime time;
+    int r;
+
+    if (cel_planner_known(p, space, node, &number))
+        return 0;
+    if (!cel_planner_time(p, space, node, &time))
+        return error_trace(remember(p, space, node, CEL_NO_COLUMN));
+    column.time = (uint8_t)time;
+    column.lane = (uint8_t)lane_of(cel_graph_node(p->graph, node));
+    if (column.lane != CEL_LANE_NONE && choose_source(p, &column))
+        return error_trace(cel_planner_add(p, &column, true, &number));
+    if (column.lane != CEL_LANE_NONE) {
+        r = cel_planner_reduce(p, space, node, &is_one);
+        if (r < 0 || is_one)
+            return error_trace(r);
+    }
+    if (cel_column_is_single(&column))
+        return error_trace(classify_once(p, &column));
+    if (column.lane != CEL_LANE_NONE && (column.lane != CEL_LANE_TEXT || time == CEL_TIME_KEPT)) {
+        r = choose_how(p, &column, &is_one);
+        if (r < 0)
+            return error_trace(r);
+    }
+    if (!is_one)
+        return error_trace(remember(p, space, node, CEL_NO_COLUMN));
+    return error_trace(cel_planner_add(p, &column, true, &number));
+}
+
+static int order_of_numbers(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Adds @node to @found unless it is there. */
+static bool collect(CelPlanner *p, uint32_t node, CelNodes *found) {
+    uint32_t *added;
+
+    if (p->marks[node] == p->mark)
+        return true;
+    p->marks[node] = p->mark;
+    added = VEC_PUSH(found, p->scratch);
+    if (!added)
+        return false;
+    *added = node;
+    return true;
+}
+
+int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) {
+    uint8_t bit = level_bit(p, space);
+    CelNodes found = {0};
+
+    p->mark++;
+    if (cel_graph_node(p->graph, node)->levels == bit && !collect(p, node, &found))
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < found.n; i++) {
+        const CelGraphNode *at = cel_graph_node(p->graph, found.items[i]);
+
+        for (uint32_t k = 0; k < at->n_args; k++) {
+            if (cel_graph_node(p->graph, at->args[k])->levels == bit &&
+                !collect(p, at->args[k], &found))
+                return error_origin(-ENOMEM);
+        }
+    }
+    if (found.n > 0)
+        qsort(found.items, found.n, sizeof(uint32_t), order_of_numbers);
+    for (size_t i = 0; i < found.n; i++) {
+        int r = cel_planner_classify(p, space, found.items[i]);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+int cel_planner_see(CelPlanner *p) {
+    uint32_t n = cel_graph_size(p->graph);
+    bool *is_whole;
+
+    if (n == p->n_seen)
+        return 0;
+    is_whole = ARENA_RAW(p->scratch, bool, n);
+    p->marks = ARENA_ARRAY(p->scratch, uint32_t, n);
+    if (!is_whole || !p->marks)
+        return error_origin(-ENOMEM);
+    if (p->n_seen > 0)
+        memcpy(is_whole, p->is_whole, p->n_seen * sizeof(bool));
+    for (uint32_t i = p->n_seen; i < n; i++) {
+        const CelGraphNode *node = cel_graph_node(p->graph, i);
+
+        is_whole[i] = p->host->is_whole && p->host->is_whole(p->host, p->graph, i);
+        for (uint32_t k = 0; k < node->n_args; k++)
+            is_whole[i] |= is_whole[node->args[k]];
+    }
+    p->mark = 1;
+    p->is_whole = is_whole;
+    p->n_seen = n;
+    return 0;
+}

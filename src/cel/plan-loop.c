@@ -1,0 +1,452 @@
+/*
+ * Loops that become one value: which of them run over columns.
+ *
+ * A reduction is all(), exists(), exists_one(), or size(), sum(), min(), max() of what filter()
+ * and map() leave of a list. Its list must be one of these:
+ *
+ *   kept      a list that each row has: the elements of all rows are a space, and each row's
+ *             are reduced to the row's value
+ *   a union   (the host says so) of what the rows of a group have: the same elements, reduced
+ *             to a value for each group, which the rows look up
+ *   groups    all groups of a key, each with unions: their values are reduced to one
+ *
+ * Everything else is the scalar machine's.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/plan-part.h"
+
+/* A reduction, in nodes. */
+typedef struct Shape {
+    CelReduce op;
+    uint32_t list;                      /* what is left when all filters are gone */
+    uint32_t predicates[CEL_CHAIN_MAX]; /* the innermost first */
+    uint32_t n_predicates;
+    uint32_t value; /* CEL_NO_NODE: none */
+    uint32_t level;
+    bool has_level;
+} Shape;
+
+/* --- shapes ------------------------------------------------------------------------------ */
+
+static bool is_plain_loop(const CelGraphNode *node) {
+    return cel_op_is_loop(node->op) && !(node->immediate & CEL_LOOP_PAIRS);
+}
+
+static bool is_list(const CelPlanner *p, uint32_t node) {
+    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
+}
+
+/* Takes the loop @node, whose elements count if its first @n arguments after the range are true;
+ * false: it does not go with what was taken before. */
+static bool take_loop(Shape *shape, const CelGraphNode *node, uint32_t n) {
+    uint32_t level = node->immediate & CEL_LOOP_LEVEL;
+
+    if (shape->n_predicates + n > CEL_CHAIN_MAX || (shape->has_level && level != shape->level))
+        return false;
+    shape->level = level;
+    shape->has_level = true;
+    for (uint32_t i = n; i-- > 0;)
+        shape->predicates[shape->n_predicates++] = node->args[1 + i];
+    shape->list = node->args[0];
+    return true;
+}
+
+static void take_filters(const CelPlanner *p, Shape *shape) {
+    for (;;) {
+        const CelGraphNode *node = cel_graph_node(p->graph, shape->list);
+
+        if (node->op != OP_FILTER || !is_plain_loop(node) || !take_loop(shape, node, 1))
+            break;
+    }
+    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
+        uint32_t other = shape->n_predicates - 1 - i, node = shape->predicates[i];
+
+        shape->predicates[i] = shape->predicates[other];
+        shape->predicates[other] = node;
+    }
+}
+
+/* What a call makes of a list. */
+static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
+    static const struct {
+        const char *name;
+        CelReduce op;
+    } calls[] = {
+        {"size", CEL_REDUCE_COUNT},
+        {"sum", CEL_REDUCE_SUM},
+        {"min", CEL_REDUCE_MIN},
+        {"max", CEL_REDUCE_MAX},
+    };
+
+    if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
+        return false;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        *ret = calls[i].op;
+        if (str_is(node->overloads[0]->name, calls[i].name))
+            return true;
+    }
+    return false;
+}
+
+/* size(), sum() … of a list. */
+static bool take_call(const CelPlanner *p, const CelGraphNode *node, Shape *shape) {
+    const CelGraphNode *list;
+
+    if (!call_reduces(node, &shape->op) || !is_list(p, node->args[0]))
+        return false;
+    shape->list = node->args[0];
+    list = cel_graph_node(p->graph, shape->list);
+    if (list->op == OP_MAP_LIST && is_plain_loop(list)) {
+        shape->value = list->args[list->n_args - 1];
+        return take_loop(shape, list, list->n_args - 2);
+    }
+    return shape->op == CEL_REDUCE_COUNT;
+}
+
+static bool find_shape(const CelPlanner *p, uint32_t number, Shape *shape) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number);
+
+    *shape = (Shape){.value = CEL_NO_NODE};
+    switch (node->op) {
+    case OP_ALL:
+        shape->op = CEL_REDUCE_ALL;
+        break;
+    case OP_EXISTS:
+        shape->op = CEL_REDUCE_EXISTS;
+        break;
+    case OP_EXISTS_ONE:
+        shape->op = CEL_REDUCE_ONE;
+        break;
+    default:
+        if (!take_call(p, node, shape))
+            return false;
+        take_filters(p, shape);
+        return is_list(p, shape->list);
+    }
+    if (!is_plain_loop(node) || !take_loop(shape, node, 0))
+        return false;
+    shape->value = node->args[1];
+    take_filters(p, shape);
+    return is_list(p, shape->list);
+}
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+static int space_of(
+    CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t level, uint32_t *ret) {
+    CelSpaces *spaces = &p->plan->spaces;
+    CelSpace *space;
+
+    for (size_t i = 1; i < spaces->n; i++) {
+        if (spaces->items[i].kind == kind && spaces->items[i].of == of &&
+            spaces->items[i].level == level) {
+            *ret = (uint32_t)i;
+            return 0;
+        }
+    }
+    space = VEC_PUSH(spaces, p->arena);
+    if (!space)
+        return error_origin(-ENOMEM);
+    *space = (CelSpace){.kind = (uint8_t)kind, .of = of, .level = (uint8_t)level};
+    *ret = (uint32_t)spaces->n - 1;
+    return 0;
+}
+
+/* The column of a part of the loop, or CEL_NO_COLUMN. */
+static int find_part(
+    CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
+    int r = cel_planner_classify_below(p, space, node);
+
+    if (r < 0)
+        return error_trace(r);
+    return error_trace(cel_planner_find(p, space, node, time, ret));
+}
+
+static bool fits_value(const CelPlanner *p, const CelReduction *reduction) {
+    CelLane lane;
+
+    if (reduction->value == CEL_NO_COLUMN)
+        return reduction->op == CEL_REDUCE_COUNT;
+    lane = (CelLane)cel_plan_at(p->plan, reduction->value)->lane;
+    switch ((CelReduce)reduction->op) {
+    case CEL_REDUCE_ALL:
+    case CEL_REDUCE_EXISTS:
+    case CEL_REDUCE_ONE:
+        return lane == CEL_LANE_BOOL;
+    case CEL_REDUCE_COUNT:
+        return lane != CEL_LANE_NONE;
+    case CEL_REDUCE_SUM:
+        return lane == CEL_LANE_INT || lane == CEL_LANE_DOUBLE;
+    default:
+        return lane == CEL_LANE_INT || lane == CEL_LANE_DOUBLE || lane == CEL_LANE_TIME;
+    }
+}
+
+/* The reduction over @space of a column of @time; NULL through @ret: parts of it are no
+ * columns. */
+static int make_reduction(
+    CelPlanner *p, const Shape *shape, uint32_t space, CelTime time, CelReduction **ret) {
+    CelReduction *made = ARENA_NEW(p->arena, CelReduction);
+    uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, shape->n_predicates);
+    int r = 0;
+
+    *ret = NULL;
+    if (!made || !predicates)
+        return error_origin(-ENOMEM);
+    *made = (CelReduction){
+        .op = (uint8_t)shape->op,
+        .space = space,
+        .n_predicates = shape->n_predicates,
+        .predicates = predicates,
+        .value = CEL_NO_COLUMN,
+        .partial = CEL_NO_COLUMN,
+    };
+    for (uint32_t i = 0; r == 0 && i < shape->n_predicates; i++) {
+        r = find_part(p, space, shape->predicates[i], time, &predicates[i]);
+        if (r == 0 && (predicates[i] == CEL_NO_COLUMN ||
+                          cel_plan_at(p->plan, predicates[i])->lane != CEL_LANE_BOOL))
+            return 0;
+    }
+    if (r == 0 && shape->value != CEL_NO_NODE) {
+        r = find_part(p, space, shape->value, time, &made->value);
+        if (r == 0 && made->value == CEL_NO_COLUMN)
+            return 0;
+    }
+    if (r == 0 && fits_value(p, made))
+        *ret = made;
+    return error_trace(r);
+}
+
+/* Its columns, as arguments. */
+static int set_inputs(CelPlanner *p, CelPlanColumn *column) {
+    const CelReduction *of = column->reduction;
+    uint32_t *inputs = ARENA_RAW(p->arena, uint32_t, of->n_predicates + 1);
+
+    if (!inputs)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < of->n_predicates; i++)
+        inputs[column->n_inputs++] = of->predicates[i];
+    if (of->value != CEL_NO_COLUMN)
+        inputs[column->n_inputs++] = of->value;
+    column->inputs = inputs;
+    return 0;
+}
+
+static CelPlanColumn column_of(
+    const CelPlanner *p, uint32_t space, uint32_t number, CelHow how, CelTime time) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number);
+
+    return (CelPlanColumn){
+        .node = number,
+        .space = space,
+        .how = (uint8_t)how,
+        .time = (uint8_t)time,
+        .lane = (uint8_t)cel_lane_of(node->type),
+        .kind = node->type->value_kind,
+    };
+}
+
+static int add_reduced(
+    CelPlanner *p, CelPlanColumn column, CelReduction *reduction, bool is_found, uint32_t *ret) {
+    int r;
+
+    column.reduction = reduction;
+    r = set_inputs(p, &column);
+    return r < 0 ? error_trace(r) : error_trace(cel_planner_add(p, &column, is_found, ret));
+}
+
+/* --- lists of rows ----------------------------------------------------------------------- */
+
+static int reduce_items(
+    CelPlanner *p, const Shape *shape, uint32_t node, CelTime time, bool *ret_done) {
+    CelReduction *reduction;
+    uint32_t space, number;
+    CelTime of_list;
+    int r;
+
+    if (!shape->has_level || !cel_planner_time(p, CEL_ROWS, shape->list, &of_list) ||
+        of_list != CEL_TIME_KEPT || time == CEL_TIME_ONCE)
+        return 0;
+    r = space_of(p, CEL_SPACE_ITEMS, shape->list, shape->level, &space);
+    if (r == 0)
+        r = make_reduction(p, shape, space, time, &reduction);
+    if (r < 0 || !reduction)
+        return error_trace(r);
+    *ret_done = true;
+    return error_trace(add_reduced(
+        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, time), reduction, true, &number));
+}
+
+/* --- unions ------------------------------------------------------------------------------ */
+
+static bool reads_row(const CelPlanner *p, uint32_t node) {
+    return (cel_graph_node(p->graph, node)->groups & p->host->row_groups) != 0;
+}
+
+/* Rows of a group share the value: nothing of a row itself may be in it. */
+static bool is_same_for_group(const CelPlanner *p, const Shape *shape) {
+    for (uint32_t i = 0; i < shape->n_predicates; i++) {
+        if (reads_row(p, shape->predicates[i]))
+            return false;
+    }
+    return shape->value == CEL_NO_NODE || !reads_row(p, shape->value);
+}
+
+/* Whether everything in it is known when the rows are. */
+static bool is_kept_reduction(const CelPlanner *p, const CelReduction *reduction) {
+    for (uint32_t i = 0; i < reduction->n_predicates; i++) {
+        const CelPlanColumn *column = cel_plan_at(p->plan, reduction->predicates[i]);
+
+        if (column->time != CEL_TIME_KEPT && !column->is_constant)
+            return false;
+    }
+    return reduction->value == CEL_NO_COLUMN ||
+           cel_plan_at(p->plan, reduction->value)->time == CEL_TIME_KEPT ||
+           cel_plan_at(p->plan, reduction->value)->is_constant;
+}
+
+/* Counts and verdicts of rows add up to those of a group; sums and extremes of elements must be
+ * taken in their order. */
+static bool adds_up(const CelReduction *reduction) {
+    return reduction->op <= CEL_REDUCE_COUNT;
+}
+
+static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduction) {
+    CelReduction *partial = ARENA_NEW(p->arena, CelReduction);
+
+    if (!partial)
+        return error_origin(-ENOMEM);
+    *partial = *reduction;
+    column.space = CEL_ROWS;
+    column.how = CEL_HOW_REDUCE;
+    column.time = CEL_TIME_KEPT;
+    if (reduction->op == CEL_REDUCE_ONE) {
+        /* the value is one more thing that must be true of those that are counted */
+        uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, reduction->n_predicates + 1u);
+
+        if (!predicates)
+            return error_origin(-ENOMEM);
+        for (uint32_t i = 0; i < reduction->n_predicates; i++)
+            predicates[i] = reduction->predicates[i];
+        predicates[partial->n_predicates++] = reduction->value;
+        partial->predicates = predicates;
+        partial->value = CEL_NO_COLUMN;
+        partial->op = CEL_REDUCE_COUNT;
+        column.lane = CEL_LANE_INT;
+        column.kind = CEL_INT;
+    }
+    return error_trace(add_reduced(p, column, partial, false, &reduction->partial));
+}
+
+/* The value for each group, as a column of the space @groups. */
+static int reduce_groups(CelPlanner *p, const Shape *shape, uint32_t list, uint32_t groups,
+    uint32_t node, uint32_t *ret) {
+    CelPlanColumn column = column_of(p, groups, node, CEL_HOW_GROUP, CEL_TIME_ONCE);
+    CelReduction *reduction;
+    CelTime of_list;
+    uint32_t space;
+    int r;
+
+    *ret = CEL_NO_COLUMN;
+    if (!is_list(p, list) || !cel_planner_time(p, CEL_ROWS, list, &of_list) ||
+        of_list != CEL_TIME_KEPT || !is_same_for_group(p, shape))
+        return 0;
+    r = space_of(p, CEL_SPACE_ITEMS, list, shape->level, &space);
+    if (r == 0)
+        r = make_reduction(p, shape, space, CEL_TIME_BATCH, &reduction);
+    if (r < 0 || !reduction)
+        return error_trace(r);
+    if (adds_up(reduction) && is_kept_reduction(p, reduction)) {
+        r = add_partial(p, column, reduction);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return error_trace(add_reduced(p, column, reduction, true, ret));
+}
+
+static int find_union(CelPlanner *p, uint32_t list, CelUnion *ret, bool *ret_is) {
+    *ret_is = p->host->find_union && p->host->find_union(p->host, p->graph, list, ret);
+    return error_trace(cel_planner_see(p));
+}
+
+/* A union of a row's group: the row looks its value up. */
+static int reduce_union(CelPlanner *p, const Shape *shape, uint32_t node, bool *ret_done) {
+    CelPlanColumn lookup = column_of(p, CEL_ROWS, node, CEL_HOW_LOOKUP, CEL_TIME_BATCH);
+    uint32_t *input = ARENA_NEW(p->arena, uint32_t), groups, number;
+    CelUnion of;
+    bool is_union;
+    int r;
+
+    if (!input)
+        return error_origin(-ENOMEM);
+    r = find_union(p, shape->list, &of, &is_union);
+    if (r < 0 || !is_union)
+        return error_trace(r);
+    r = space_of(p, CEL_SPACE_GROUPS, of.key, 0, &groups);
+    if (r == 0)
+        r = reduce_groups(p, shape, of.list, groups, node, input);
+    if (r < 0 || *input == CEL_NO_COLUMN)
+        return error_trace(r);
+    *ret_done = true;
+    lookup.inputs = input;
+    lookup.n_inputs = 1;
+    return error_trace(cel_planner_add(p, &lookup, true, &number));
+}
+
+/* In a loop over groups: a union of the group that is the loop's variable. */
+static int reduce_of_group(
+    CelPlanner *p, const Shape *shape, uint32_t space, uint32_t node, bool *ret_done) {
+    CelUnion of;
+    uint32_t number = CEL_NO_COLUMN;
+    bool is_union;
+    int r = find_union(p, shape->list, &of, &is_union);
+
+    if (r < 0 || !is_union || of.key != p->plan->spaces.items[space].of)
+        return error_trace(r);
+    r = reduce_groups(p, shape, of.list, space, node, &number);
+    *ret_done = number != CEL_NO_COLUMN;
+    return error_trace(r);
+}
+
+/* A loop over all groups: one value. */
+static int reduce_all_groups(CelPlanner *p, const Shape *shape, uint32_t node, bool *ret_done) {
+    CelReduction *reduction;
+    uint32_t key, space, number;
+    int r;
+
+    if (!shape->has_level || !p->host->find_groups ||
+        !p->host->find_groups(p->host, p->graph, shape->list, &key))
+        return 0;
+    r = space_of(p, CEL_SPACE_GROUPS, key, shape->level, &space);
+    if (r == 0)
+        r = make_reduction(p, shape, space, CEL_TIME_ONCE, &reduction);
+    if (r < 0 || !reduction)
+        return error_trace(r);
+    *ret_done = true;
+    return error_trace(add_reduced(
+        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, CEL_TIME_ONCE), reduction, true, &number));
+}
+
+/* --- all of them ------------------------------------------------------------------------- */
+
+int cel_planner_reduce(CelPlanner *p, uint32_t space, uint32_t node, bool *ret_done) {
+    CelSpaceKind kind = (CelSpaceKind)p->plan->spaces.items[space].kind;
+    CelTime time;
+    Shape shape;
+    int r;
+
+    *ret_done = false;
+    if (kind == CEL_SPACE_ITEMS || !cel_planner_time(p, space, node, &time) ||
+        !find_shape(p, node, &shape))
+        return 0;
+    if (kind == CEL_SPACE_GROUPS)
+        return error_trace(reduce_of_group(p, &shape, space, node, ret_done));
+    if (time == CEL_TIME_ONCE)
+        return error_trace(reduce_all_groups(p, &shape, node, ret_done));
+    r = reduce_items(p, &shape, node, time, ret_done);
+    if (r == 0 && !*ret_done && time == CEL_TIME_BATCH)
+        r = reduce_union(p, &shape, node, ret_done);
+    return error_trace(r);
+}

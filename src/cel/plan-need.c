@@ -1,0 +1,217 @@
+/*
+ * What is needed: from the roots down, which columns are worked out when.
+ *
+ * A column that is kept with the rows and that a session reads gets a place in the blocks. What
+ * only other kept columns read is forgotten when the block is done. Scalar code is made for
+ * what is needed and nothing else.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/plan-part.h"
+
+typedef struct Want {
+    uint32_t column;
+    bool in_session;
+} Want;
+
+typedef struct Needs {
+    CelPlanner *p;
+    VEC(Want) wants;
+} Needs;
+
+static int want(Needs *n, uint32_t column, bool in_session) {
+    Want *added = VEC_PUSH(&n->wants, n->p->scratch);
+
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = (Want){column, in_session};
+    return 0;
+}
+
+/* --- spaces ------------------------------------------------------------------------------ */
+
+static int need_space(Needs *n, uint32_t number, bool is_stored) {
+    CelSpace *space = &n->p->plan->spaces.items[number];
+
+    if (space->kind != CEL_SPACE_ITEMS)
+        return 0;
+    space->is_stored |= is_stored;
+    if (space->is_needed)
+        return 0;
+    space->is_needed = true;
+    return error_trace(cel_planner_code(
+        n->p, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &n->p->plan->spaces.items[number].code));
+}
+
+/* --- scalar code ------------------------------------------------------------------------- */
+
+/* Whether it reads nothing but one string of the row, and what is known once. */
+static bool reads_one_text(const CelPlanner *p, const CelPlanCode *code) {
+    uint32_t n_texts = 0;
+
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        const CelPlanColumn *column;
+
+        if (code->inputs[i].kind != CEL_INPUT_COLUMN)
+            return false;
+        column = cel_plan_at(p->plan, code->inputs[i].column);
+        if (cel_column_is_single(column))
+            continue;
+        if (column->lane != CEL_LANE_TEXT || column->how == CEL_HOW_SPREAD)
+            return false;
+        n_texts++;
+    }
+    return n_texts == 1;
+}
+
+/* Adding columns may move them all. */
+static int make_code(Needs *n, uint32_t number) {
+    CelPlanColumn *column = cel_plan_at(n->p->plan, number);
+    const CelPlanCode *code;
+    uint32_t *inputs;
+    int r;
+
+    r = cel_planner_code(
+        n->p, column->space, column->node, (CelTime)column->time, false, &code);
+    if (r < 0)
+        return error_trace(r);
+    inputs = ARENA_RAW(n->p->arena, uint32_t, code->n_inputs);
+    if (!inputs)
+        return error_origin(-ENOMEM);
+    column = cel_plan_at(n->p->plan, number);
+    column->code = code;
+    column->inputs = inputs;
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        if (code->inputs[i].kind == CEL_INPUT_COLUMN)
+            inputs[column->n_inputs++] = code->inputs[i].column;
+    }
+    if (code->n_inputs > n->p->plan->n_inputs_max)
+        n->p->plan->n_inputs_max = code->n_inputs;
+    if (!cel_column_is_single(column) && column->lane != CEL_LANE_TEXT &&
+        reads_one_text(n->p, code))
+        column->how = CEL_HOW_TEXT;
+    return 0;
+}
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+static int want_inputs(Needs *n, const CelPlanColumn *column, bool in_session) {
+    for (uint32_t i = 0; i < column->n_inputs; i++) {
+        int r = want(n, column->inputs[i], in_session);
+
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+/* Elements of a group are summed up by rows beforehand, where that can be done. */
+static int need_group(Needs *n, const CelPlanColumn *column) {
+    const CelReduction *reduction = column->reduction;
+    int r;
+
+    if (reduction->partial != CEL_NO_COLUMN)
+        return error_trace(want(n, reduction->partial, true));
+    r = need_space(n, reduction->space, true);
+    return r < 0 ? error_trace(r) : error_trace(want_inputs(n, column, true));
+}
+
+/* A session reads what is kept. */
+static int need_stored(Needs *n, uint32_t number) {
+    CelPlanColumn *column = cel_plan_at(n->p->plan, number);
+    int r;
+
+    if (column->is_in_batch)
+        return 0;
+    column->is_in_batch = true;
+    if (column->how == CEL_HOW_SPREAD)
+        return error_trace(want(n, column->inputs[0], true));
+    column->is_stored = true;
+    column->store = n->p->plan->n_stored++;
+    r = need_space(n, column->space, true);
+    return r < 0 ? error_trace(r) : error_trace(want(n, number, false));
+}
+
+static int need_column(Needs *n, uint32_t number) {
+    CelPlanColumn *column = cel_plan_at(n->p->plan, number);
+    bool in_session = column->time != CEL_TIME_KEPT;
+    int r = 0;
+
+    if (column->is_needed || column->is_constant)
+        return 0;
+    column->is_needed = true;
+    column->is_in_batch |= in_session;
+    if (column->how == CEL_HOW_GROUP)
+        return error_trace(need_group(n, column));
+    if (column->how == CEL_HOW_SCALAR)
+        r = make_code(n, number);
+    column = cel_plan_at(n->p->plan, number);
+    if (r == 0 && column->reduction)
+        r = need_space(n, column->reduction->space, in_session);
+    if (r == 0)
+        r = need_space(n, cel_plan_at(n->p->plan, number)->space, in_session);
+    return r < 0 ? error_trace(r)
+                 : error_trace(want_inputs(n, cel_plan_at(n->p->plan, number), in_session));
+}
+
+static int need_all(Needs *n) {
+    int r = 0;
+
+    while (r == 0 && n->wants.n > 0) {
+        Want next = n->wants.items[--n->wants.n];
+        bool is_kept = cel_plan_at(n->p->plan, next.column)->time == CEL_TIME_KEPT;
+
+        r = is_kept && next.in_session ? need_stored(n, next.column)
+                                       : need_column(n, next.column);
+    }
+    return error_trace(r);
+}
+
+/* --- numbers ----------------------------------------------------------------------------- */
+
+static void give_register(CelPlan *plan, CelPlanColumn *column) {
+    if (column->is_needed && column->time == CEL_TIME_KEPT)
+        column->kept_reg = plan->n_kept_regs++;
+    if (cel_column_is_single(column) && column->is_needed)
+        column->reg = plan->n_singles++;
+    else if (column->is_in_batch)
+        column->reg = plan->n_regs++;
+}
+
+static int number_all(CelPlanner *p) {
+    CelPlan *plan = p->plan;
+    VEC(uint32_t) groups = {0};
+
+    for (uint32_t i = 0; i < plan->columns.n; i++) {
+        CelPlanColumn *column = cel_plan_at(plan, i);
+        uint32_t *group;
+
+        give_register(plan, column);
+        if (column->how != CEL_HOW_GROUP || !column->is_needed)
+            continue;
+        group = VEC_PUSH(&groups, p->arena);
+        if (!group)
+            return error_origin(-ENOMEM);
+        column->store = (uint32_t)groups.n - 1;
+        *group = i;
+    }
+    for (size_t i = 1; i < plan->spaces.n; i++) {
+        if (plan->spaces.items[i].is_needed)
+            plan->spaces.items[i].store = plan->n_offsets++;
+    }
+    plan->groups = groups.items;
+    plan->n_groups = (uint32_t)groups.n;
+    return 0;
+}
+
+int cel_planner_need(CelPlanner *p) {
+    Needs n = {.p = p};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < p->plan->n_roots; i++)
+        r = want(&n, p->plan->roots[i].column, true);
+    if (r == 0)
+        r = need_all(&n);
+    return r < 0 ? error_trace(r) : error_trace(number_all(p));
+}

@@ -1,0 +1,447 @@
+/*
+ * The order of work: columns as lists of steps.
+ *
+ * A walk over what a target needs, arguments first, with a stack of columns that are being
+ * worked on. What only decides rows that are not yet decided (the right side of &&, the
+ * sides of ?:) is put between WHERE and END if it is dear, so that it runs for those rows only, or
+ * not at all. A column inside of such a part counts as done only there: who needs it elsewhere
+ * has it made again.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/plan-part.h"
+
+/* A list that makes things again too often stops being clever. */
+#define STEPS_SPARE 256
+#define STEPS_FACTOR 4
+
+/* A column that is being worked on. */
+typedef struct Doing {
+    uint32_t column;
+    uint32_t phase;
+    uint32_t where; /* the step to end */
+    bool has_parts; /* between WHERE and END */
+    uint32_t sides[2]; /* of && and ||, in the order they are worked out */
+} Doing;
+
+/* A part of the list that may be left out. */
+typedef struct Region {
+    uint32_t outer;
+} Region;
+
+/* Where a column was made. */
+typedef struct Made {
+    uint32_t list; /* number of the list */
+    uint32_t region;
+} Made;
+
+typedef struct Order {
+    CelPlanner *p;
+    bool is_kept;    /* the list that makes blocks */
+    Made *made;      /* by column */
+    uint32_t *asked; /* by column: list in which a single or a row's column is noted */
+    bool *is_open;   /* by space: the block has it */
+    uint32_t n_lists;
+
+    /* One list. */
+    uint32_t list, region, depth, depth_max;
+    size_t n_columns;
+    VEC(Doing) doing;
+    VEC(Region) regions;
+    VEC(CelStep) steps;
+    VEC(uint32_t) singles, of_rows;
+    uint32_t slow;
+    bool needs_elements;
+} Order;
+
+static CelPlanColumn *at(const Order *o, uint32_t column) {
+    return cel_plan_at(o->p->plan, column);
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+static int emit(Order *o, CelStep step) {
+    CelStep *added = VEC_PUSH(&o->steps, o->p->arena);
+
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = step;
+    return 0;
+}
+
+static int note(Order *o, uint32_t column, bool is_single) {
+    uint32_t *added;
+
+    if (o->asked[column] == o->list)
+        return 0;
+    o->asked[column] = o->list;
+    added = is_single ? VEC_PUSH(&o->singles, o->p->arena) : VEC_PUSH(&o->of_rows, o->p->arena);
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = column;
+    return 0;
+}
+
+static bool is_made(const Order *o, uint32_t column) {
+    const Made *made = &o->made[column];
+
+    if (made->list != o->list)
+        return false;
+    for (uint32_t region = o->region; region != UINT32_MAX;
+         region = o->regions.items[region].outer) {
+        if (region == made->region)
+            return true;
+    }
+    return false;
+}
+
+/* --- parts ------------------------------------------------------------------------------- */
+
+static int open_part(Order *o, Doing *doing, uint32_t column, CelWanted wanted) {
+    Region *region = VEC_PUSH(&o->regions, o->p->scratch);
+
+    if (!region)
+        return error_origin(-ENOMEM);
+    region->outer = o->region;
+    o->region = (uint32_t)o->regions.n - 1;
+    if (++o->depth > o->depth_max)
+        o->depth_max = o->depth;
+    doing->where = (uint32_t)o->steps.n;
+    return error_trace(
+        emit(o, (CelStep){.kind = CEL_STEP_WHERE, .wanted = (uint8_t)wanted, .column = column}));
+}
+
+static int close_part(Order *o, const Doing *doing) {
+    o->region = o->regions.items[o->region].outer;
+    o->depth--;
+    o->steps.items[doing->where].target = (uint32_t)o->steps.n;
+    return error_trace(emit(o, (CelStep){.kind = CEL_STEP_END}));
+}
+
+/* Whether it pays to work it out for some entries only. */
+static bool is_dear(const Order *o, uint32_t column) {
+    return at(o, column)->time == CEL_TIME_BATCH && at(o, column)->is_costly &&
+           !is_made(o, column);
+}
+
+/* The sides of && and ||, the cheaper one first: which is which does not matter. */
+static void sides_of(const Order *o, const CelPlanColumn *column, uint32_t sides[2]) {
+    bool is_turned = is_dear(o, column->inputs[0]) && !is_dear(o, column->inputs[1]);
+
+    sides[0] = column->inputs[is_turned];
+    sides[1] = column->inputs[!is_turned];
+}
+
+static bool has_parts(const Order *o, const CelPlanColumn *column) {
+    uint32_t sides[2];
+
+    if (o->is_kept || o->depth == CEL_WHERE_MAX || column->how != CEL_HOW_KERNEL || column->time != CEL_TIME_BATCH ||
+        o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
+        return false;
+    if (column->op == OP_CONDITIONAL)
+        return is_dear(o, column->inputs[1]) || is_dear(o, column->inputs[2]);
+    if (column->op != OP_AND && column->op != OP_OR)
+        return false;
+    sides_of(o, column, sides);
+    return is_dear(o, sides[1]);
+}
+
+/* --- visiting ---------------------------------------------------------------------------- */
+
+static int visit(Order *o, uint32_t column) {
+    Doing *doing;
+
+    if (at(o, column)->is_constant || is_made(o, column))
+        return 0;
+    if (cel_column_is_single(at(o, column)))
+        return error_trace(note(o, column, true));
+    doing = VEC_PUSH(&o->doing, o->p->scratch);
+    if (!doing)
+        return error_origin(-ENOMEM);
+    *doing = (Doing){.column = column};
+    o->n_columns++;
+    return 0;
+}
+
+/* The block's elements of a list, before the first column of them. */
+static int open_space(Order *o, uint32_t space) {
+    if (!o->is_kept || space == CEL_ROWS || o->is_open[space])
+        return 0;
+    o->is_open[space] = true;
+    return error_trace(emit(o, (CelStep){.kind = CEL_STEP_RANGE, .column = space}));
+}
+
+static void note_slow(Order *o, const CelPlanColumn *column) {
+    if (column->how != CEL_HOW_SCALAR || column->time != CEL_TIME_BATCH)
+        return;
+    if (o->slow == CEL_NO_NODE)
+        o->slow = column->node;
+    for (uint32_t i = 0; i < column->code->n_inputs; i++)
+        o->needs_elements |= column->code->inputs[i].kind == CEL_INPUT_ELEMENT;
+}
+
+static int finish(Order *o, uint32_t number) {
+    const CelPlanColumn *column = at(o, number);
+    bool is_loaded =
+        !o->is_kept && column->time == CEL_TIME_KEPT && column->how != CEL_HOW_SPREAD;
+    int r;
+
+    r = open_space(o, column->space);
+    if (r == 0 && column->reduction)
+        r = open_space(o, column->reduction->space);
+    if (r < 0)
+        return error_trace(r);
+    o->made[number] = (Made){o->list, o->region};
+    note_slow(o, column);
+    if (column->reduction && o->slow == CEL_NO_NODE && !o->is_kept)
+        o->slow = column->reduction->slow;
+    return error_trace(emit(o,
+        (CelStep){.kind = is_loaded ? CEL_STEP_LOAD : CEL_STEP_COLUMN, .column = number}));
+}
+
+/* What the elements read: other lists have it. */
+static int adopt(Order *o, const CelReduction *reduction) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < reduction->steps.n_singles; i++)
+        r = note(o, reduction->steps.singles[i], true);
+    return error_trace(r);
+}
+
+/* What a column needs before it: argument @phase of it; false through @ret: there are no more. */
+static int visit_next(Order *o, uint32_t number, uint32_t phase, bool *ret) {
+    const CelPlanColumn *column = at(o, number);
+    const CelReduction *reduction = column->reduction;
+    bool in_elements = reduction && (column->how == CEL_HOW_GROUP || column->time == CEL_TIME_BATCH);
+    const uint32_t *inputs = in_elements ? reduction->of_rows : column->inputs;
+    uint32_t n = in_elements ? reduction->n_of_rows : column->n_inputs;
+    int r = 0;
+
+    *ret = false;
+    if (!o->is_kept && column->time == CEL_TIME_KEPT && column->how != CEL_HOW_SPREAD)
+        return 0; /* loaded */
+    if (in_elements && phase == 0)
+        r = adopt(o, reduction);
+    if (r < 0 || phase >= n)
+        return error_trace(r);
+    if (column->how == CEL_HOW_SPREAD && !o->is_kept)
+        return error_trace(note(o, inputs[0], false)); /* of the rows' own list */
+    *ret = true;
+    return error_trace(visit(o, inputs[phase]));
+}
+
+static int next_of_logic(Order *o, Doing *doing, bool *ret_done) {
+    const CelPlanColumn *column = at(o, doing->column);
+    CelWanted wanted = column->op == OP_AND ? CEL_WANT_NOT_FALSE : CEL_WANT_NOT_TRUE;
+    int r;
+
+    switch (doing->phase++) {
+    case 0:
+        sides_of(o, column, doing->sides);
+        return error_trace(visit(o, doing->sides[0]));
+    case 1:
+        r = open_part(o, doing, doing->sides[0], wanted);
+        return r < 0 ? error_trace(r) : error_trace(visit(o, doing->sides[1]));
+    default:
+        *ret_done = true;
+        return error_trace(close_part(o, doing));
+    }
+}
+
+static int next_of_choice(Order *o, Doing *doing, bool *ret_done) {
+    const uint32_t *inputs = at(o, doing->column)->inputs;
+    uint32_t phase = doing->phase++;
+    int r = 0;
+
+    if (phase == 0)
+        return error_trace(visit(o, inputs[0]));
+    if (phase > 1)
+        r = close_part(o, doing);
+    *ret_done = phase == 3;
+    if (r < 0 || *ret_done)
+        return error_trace(r);
+    r = open_part(o, doing, inputs[0], phase == 1 ? CEL_WANT_TRUE : CEL_WANT_FALSE);
+    return r < 0 ? error_trace(r) : error_trace(visit(o, inputs[phase]));
+}
+
+static int advance(Order *o, Doing *doing, bool *ret_done) {
+    bool is_more;
+    int r;
+
+    *ret_done = false;
+    if (doing->phase == 0)
+        doing->has_parts = has_parts(o, at(o, doing->column));
+    if (doing->has_parts)
+        return at(o, doing->column)->op == OP_CONDITIONAL
+                   ? error_trace(next_of_choice(o, doing, ret_done))
+                   : error_trace(next_of_logic(o, doing, ret_done));
+    r = visit_next(o, doing->column, doing->phase++, &is_more);
+    *ret_done = !is_more;
+    return error_trace(r);
+}
+
+/* --- lists ------------------------------------------------------------------------------- */
+
+static void begin_list(Order *o, bool is_kept) {
+    o->is_kept = is_kept;
+    o->list = ++o->n_lists;
+    o->depth = o->depth_max = 0;
+    o->n_columns = 0;
+    o->regions.n = 0;
+    o->region = UINT32_MAX;
+    o->slow = CEL_NO_NODE;
+    o->needs_elements = false;
+    o->steps = (__typeof__(o->steps)){0};
+    o->singles = (__typeof__(o->singles)){0};
+    o->of_rows = (__typeof__(o->of_rows)){0};
+}
+
+static int add_target(Order *o, uint32_t target) {
+    int r = visit(o, target);
+
+    while (r == 0 && o->doing.n > 0) {
+        size_t n = o->doing.n;
+        Doing doing = o->doing.items[n - 1]; /* a visit may move them */
+        bool is_done = doing.phase == 0 && is_made(o, doing.column);
+
+        if (is_done) {
+            o->doing.n--;
+            continue;
+        }
+        r = advance(o, &doing, &is_done);
+        o->doing.items[n - 1] = doing;
+        if (r == 0 && is_done) {
+            o->doing.n--;
+            r = finish(o, doing.column);
+        }
+    }
+    return error_trace(r);
+}
+
+static CelSteps end_list(Order *o) {
+    if (o->depth_max > o->p->plan->depth)
+        o->p->plan->depth = o->depth_max;
+    return (CelSteps){
+        .steps = o->steps.items,
+        .n = (uint32_t)o->steps.n,
+        .singles = o->singles.items,
+        .n_singles = (uint32_t)o->singles.n,
+        .depth = o->depth_max,
+    };
+}
+
+/* The steps for the elements of a reduction that a session does. */
+static int order_elements(Order *o, const CelPlanColumn *column) {
+    CelReduction *reduction = column->reduction;
+    int r = 0;
+
+    begin_list(o, false);
+    for (uint32_t i = 0; r == 0 && i < column->n_inputs; i++)
+        r = add_target(o, column->inputs[i]);
+    reduction->steps = end_list(o);
+    reduction->of_rows = o->of_rows.items;
+    reduction->n_of_rows = (uint32_t)o->of_rows.n;
+    reduction->needs_elements = o->needs_elements;
+    reduction->slow = o->slow;
+    return error_trace(r);
+}
+
+static int order_reductions(Order *o) {
+    const CelPlan *plan = o->p->plan;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < plan->columns.n; i++) {
+        const CelPlanColumn *column = at(o, i);
+
+        if (!column->is_needed || !column->reduction)
+            continue;
+        column->reduction->slow = CEL_NO_NODE;
+        if (column->how == CEL_HOW_GROUP
+                ? column->reduction->partial == CEL_NO_COLUMN
+                : column->time == CEL_TIME_BATCH)
+            r = order_elements(o, column);
+    }
+    return error_trace(r);
+}
+
+/* The steps for groups, before they are reduced to one value. */
+static int order_singles(Order *o) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < o->p->plan->columns.n; i++) {
+        CelPlanColumn *column = at(o, i);
+
+        if (!column->is_needed || !cel_column_is_single(column) || !column->reduction)
+            continue;
+        begin_list(o, false);
+        for (uint32_t k = 0; r == 0 && k < column->n_inputs; k++)
+            r = add_target(o, column->inputs[k]);
+        column->steps = end_list(o);
+    }
+    return error_trace(r);
+}
+
+static int order_kept(Order *o) {
+    int r = 0;
+
+    begin_list(o, true);
+    for (uint32_t i = 0; r == 0 && i < o->p->plan->columns.n; i++) {
+        if (at(o, i)->is_stored)
+            r = add_target(o, i);
+    }
+    for (uint32_t i = 1; r == 0 && i < o->p->plan->spaces.n; i++) {
+        if (o->p->plan->spaces.items[i].is_needed)
+            r = open_space(o, i);
+    }
+    o->p->plan->kept = end_list(o);
+    return error_trace(r);
+}
+
+static int order_roots(Order *o) {
+    CelPlan *plan = o->p->plan;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < plan->n_roots; i++) {
+        begin_list(o, false);
+        r = add_target(o, plan->roots[i].column);
+        plan->roots[i].steps = end_list(o);
+        plan->roots[i].slow = o->slow;
+    }
+    return error_trace(r);
+}
+
+/* What a column reads has a lower number, but for what scalar code reads, which is dear
+ * anyway. */
+static void find_costly(const CelPlan *plan) {
+    for (uint32_t i = 0; i < plan->columns.n; i++) {
+        CelPlanColumn *column = cel_plan_at(plan, i);
+
+        if (column->time != CEL_TIME_BATCH || column->how == CEL_HOW_SPREAD)
+            continue;
+        column->is_costly = column->how == CEL_HOW_SCALAR || column->how == CEL_HOW_TEXT ||
+                            column->how == CEL_HOW_REDUCE || column->how == CEL_HOW_LOOKUP;
+        for (uint32_t k = 0; !column->is_costly && k < column->n_inputs; k++)
+            column->is_costly = cel_plan_at(plan, column->inputs[k])->is_costly;
+    }
+}
+
+int cel_planner_order(CelPlanner *p) {
+    Order o = {
+        .p = p,
+        .made = ARENA_ARRAY(p->scratch, Made, p->plan->columns.n),
+        .asked = ARENA_ARRAY(p->scratch, uint32_t, p->plan->columns.n),
+        .is_open = ARENA_ARRAY(p->scratch, bool, p->plan->spaces.n),
+    };
+    int r;
+
+    if (!o.made || !o.asked || !o.is_open)
+        return error_origin(-ENOMEM);
+    find_costly(p->plan);
+    r = order_reductions(&o);
+    if (r == 0)
+        r = order_singles(&o);
+    if (r == 0)
+        r = order_kept(&o);
+    return r < 0 ? error_trace(r) : error_trace(order_roots(&o));
+}

@@ -1,0 +1,220 @@
+/*
+ * Elements reduced to one value, as the scalar machine's loops and list functions do it.
+ *
+ * The order of additions is theirs: from the first element to the last, beginning with zero. So
+ * are the rules about errors: one of a predicate, and one of a value that is collected, ends it
+ * all; all() and exists() forgive those of their own body if another element decides.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/entry.h"
+#include "cel/work.h"
+
+/* --- which elements count ---------------------------------------------------------------- */
+
+/* 1: so far all predicates were true; else the state of the first that was not. */
+static void apply_predicate(uint8_t *include, size_t n, CelOperand predicate) {
+    const uint8_t *states = predicate.column->states;
+
+    for (size_t i = 0; i < n; i++)
+        include[i] = include[i] == CEL_STATE_TRUE ? states[predicate.is_single ? 0 : i] : include[i];
+}
+
+static int combine_predicates(
+    CelWork *work, const CelReduction *reduction, size_t n, const uint8_t **ret) {
+    *ret = work->include;
+    if (n > work->include_room) {
+        work->include = ARENA_RAW(work->arena, uint8_t, n);
+        work->include_room = n;
+        *ret = work->include;
+        if (!work->include)
+            return error_origin(-ENOMEM);
+    }
+    memset(work->include, CEL_STATE_TRUE, n);
+    for (uint32_t i = 0; i < reduction->n_predicates; i++)
+        apply_predicate(work->include, n, cel_work_operand(work, reduction->predicates[i]));
+    return 0;
+}
+
+int cel_reduce_begin(CelWork *work, const CelReduction *reduction, CelReduceArgs *ret) {
+    size_t n = work->frames[reduction->space].n;
+    CelOperand first;
+
+    *ret = (CelReduceArgs){
+        .op = (CelReduce)reduction->op,
+        .lane = CEL_LANE_BOOL,
+        .has_value = reduction->value != CEL_NO_COLUMN,
+    };
+    if (ret->has_value) {
+        ret->value = cel_work_operand(work, reduction->value);
+        ret->lane = (CelLane)cel_plan_at(work->plan, reduction->value)->lane;
+    }
+    if (reduction->n_predicates == 0 || n == 0)
+        return 0;
+    first = cel_work_operand(work, reduction->predicates[0]);
+    ret->include = first.column->states;
+    if (reduction->n_predicates == 1 && !first.is_single)
+        return 0;
+    return error_trace(combine_predicates(work, reduction, n, &ret->include));
+}
+
+/* --- elements ---------------------------------------------------------------------------- */
+
+static void worsen(uint8_t *bad, uint8_t state) {
+    if (state > *bad)
+        *bad = state;
+}
+
+/* Whether element @i counts. */
+static bool counts(const CelReduceArgs *args, size_t i, CelAccount *account) {
+    uint8_t include = args->include ? args->include[i] : CEL_STATE_TRUE;
+
+    if (include >= CEL_STATE_ERROR)
+        worsen(&account->bad, include);
+    return include == CEL_STATE_TRUE;
+}
+
+static uint8_t state_of(const CelReduceArgs *args, size_t i) {
+    const uint8_t *states = args->value.column->states;
+
+    return states ? states[args->value.is_single ? 0 : i] : CEL_STATE_FINE;
+}
+
+static void reduce_verdict(
+    const CelReduceArgs *args, size_t from, size_t to, uint8_t deciding, CelAccount *account) {
+    for (size_t i = from; i < to; i++) {
+        uint8_t state;
+
+        if (!counts(args, i, account))
+            continue;
+        state = state_of(args, i);
+        if (state >= CEL_STATE_ERROR)
+            worsen(&account->bad_value, state);
+        else if (state == deciding)
+            account->is_decided = true;
+    }
+}
+
+/* exists_one() counts what is true. */
+static void reduce_count(
+    const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
+    for (size_t i = from; i < to; i++) {
+        uint8_t state;
+
+        if (!counts(args, i, account))
+            continue;
+        state = args->has_value ? state_of(args, i) : CEL_STATE_FINE;
+        if (args->lane == CEL_LANE_BOOL && args->op == CEL_REDUCE_COUNT && state == CEL_STATE_TRUE)
+            state = CEL_STATE_FINE;
+        if (state >= CEL_STATE_ERROR)
+            worsen(&account->bad, state);
+        else
+            account->i += args->op == CEL_REDUCE_COUNT || state == CEL_STATE_TRUE;
+    }
+}
+
+static void add_int(int64_t x, CelAccount *account) {
+    if (__builtin_add_overflow(account->i, x, &account->i))
+        worsen(&account->bad, CEL_STATE_ERROR);
+}
+
+/* The first such that no later one is less (or greater); NaN is neither. */
+static void choose_int(bool is_min, int64_t x, CelAccount *account) {
+    if (!account->is_any || (is_min ? x < account->i : x > account->i))
+        account->i = x;
+}
+
+static void choose_double(bool is_min, double x, CelAccount *account) {
+    if (!account->is_any || (is_min ? x < account->d : x > account->d))
+        account->d = x;
+}
+
+static void reduce_numbers(
+    const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
+    const CelColumn *value = args->value.column;
+    bool is_double = args->lane == CEL_LANE_DOUBLE, is_min = args->op == CEL_REDUCE_MIN;
+
+    for (size_t i = from; i < to; i++) {
+        size_t at = args->value.is_single ? 0 : i;
+        uint8_t state;
+
+        if (!counts(args, i, account))
+            continue;
+        state = state_of(args, i);
+        if (state != CEL_STATE_FINE)
+            worsen(&account->bad, state);
+        else if (args->op == CEL_REDUCE_SUM && is_double)
+            account->d += value->doubles[at];
+        else if (args->op == CEL_REDUCE_SUM)
+            add_int(value->ints[at], account);
+        else if (is_double)
+            choose_double(is_min, value->doubles[at], account);
+        else
+            choose_int(is_min, value->ints[at], account);
+        account->is_any = true;
+    }
+}
+
+void cel_reduce_range(const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
+    switch (args->op) {
+    case CEL_REDUCE_ALL:
+        reduce_verdict(args, from, to, CEL_STATE_FALSE, account);
+        break;
+    case CEL_REDUCE_EXISTS:
+        reduce_verdict(args, from, to, CEL_STATE_TRUE, account);
+        break;
+    case CEL_REDUCE_ONE:
+    case CEL_REDUCE_COUNT:
+        reduce_count(args, from, to, account);
+        break;
+    default:
+        reduce_numbers(args, from, to, account);
+    }
+}
+
+/* --- the result -------------------------------------------------------------------------- */
+
+static uint8_t final_state(CelReduce op, const CelAccount *account) {
+    if (account->bad)
+        return account->bad;
+    switch (op) {
+    case CEL_REDUCE_ALL:
+    case CEL_REDUCE_EXISTS:
+        if (!account->is_decided && account->bad_value)
+            return account->bad_value;
+        return account->is_decided != (op == CEL_REDUCE_ALL);
+    case CEL_REDUCE_ONE:
+        return account->i == 1;
+    case CEL_REDUCE_MIN:
+    case CEL_REDUCE_MAX:
+        return account->is_any ? CEL_STATE_FINE : CEL_STATE_ERROR;
+    default:
+        return CEL_STATE_FINE;
+    }
+}
+
+void cel_reduce_end(CelReduce op, const CelAccount *account, CelColumn *out, size_t i) {
+    out->states[i] = final_state(op, account);
+    if (out->lane == CEL_LANE_DOUBLE)
+        out->doubles[i] = account->d;
+    else if (out->lane != CEL_LANE_BOOL)
+        out->ints[i] = account->i;
+}
+
+int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries, size_t n,
+    CelRegister *reg) {
+    const CelFrame *frame = &work->frames[column->reduction->space];
+    CelReduceArgs args;
+    int r = cel_reduce_begin(work, column->reduction, &args);
+
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n; i++) {
+        CelAccount account = {.bad = frame->broken ? frame->broken[i] : 0};
+
+        cel_reduce_range(&args, frame->starts[i], frame->starts[i + 1], &account);
+        cel_reduce_end(args.op, &account, &reg->column, entries ? entries[i] : i);
+    }
+    return 0;
+}

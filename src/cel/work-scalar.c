@@ -1,0 +1,282 @@
+/*
+ * By the scalar machine: for each entry, or once for each distinct string.
+ *
+ * The code's variables are its inputs: what is known once is put there before the first entry,
+ * the rest for each. An input that is odd makes the result odd; one that is an error is an
+ * error where the code reads it.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/entry.h"
+#include "cel/machine.h"
+#include "cel/work.h"
+
+#define NOT_KNOWN UINT8_MAX
+
+/* --- inputs ------------------------------------------------------------------------------ */
+
+static const CelPlanColumn *column_of(const CelWork *work, const CelInput *input) {
+    return cel_plan_at(work->plan, input->column);
+}
+
+/* What does not change from entry to entry; strings of the others are made ready. */
+static int set_inputs(CelWork *work, const CelPlanCode *code) {
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        const CelInput *input = &code->inputs[i];
+        int r = 0;
+
+        if (input->kind == CEL_INPUT_VARIABLE) {
+            work->inputs[i] = work->variables ? work->variables[input->column] : cel_absent();
+        } else if (input->kind == CEL_INPUT_COLUMN) {
+            const CelPlanColumn *column = column_of(work, input);
+
+            if (cel_column_is_single(column))
+                work->inputs[i] = cel_work_single(work, column);
+            else if (column->lane == CEL_LANE_TEXT)
+                r = cel_work_texts(work, column, cel_work_register(work, column));
+        }
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+/* False: it is odd. */
+static bool fetch_column(const CelWork *work, const CelPlanColumn *column, size_t entry,
+    CelValue *ret) {
+    const CelRegister *reg = cel_work_register(work, column);
+    uint8_t state = reg->column.states ? reg->column.states[entry] : CEL_STATE_FINE;
+
+    if (state == CEL_STATE_ODD)
+        return false;
+    if (column->lane != CEL_LANE_TEXT)
+        *ret = cel_entry_get(&reg->column, entry, (CelKind)column->kind);
+    else
+        *ret = state == CEL_STATE_ERROR ? cel_entry_error() : reg->texts[entry];
+    return true;
+}
+
+/* The inputs of one entry of @frame; false: one is odd. */
+static bool fetch_inputs(
+    CelWork *work, const CelPlanCode *code, const CelFrame *frame, size_t entry) {
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        const CelInput *input = &code->inputs[i];
+
+        if (input->kind == CEL_INPUT_ROW)
+            work->inputs[i] = cel_work_row(work, frame->row_of ? frame->row_of[entry] : entry);
+        else if (input->kind == CEL_INPUT_ELEMENT)
+            work->inputs[i] = frame->elements[entry];
+        else if (input->kind == CEL_INPUT_COLUMN &&
+                 !cel_column_is_single(column_of(work, input)) &&
+                 !fetch_column(work, column_of(work, input), entry, &work->inputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* --- for each entry ---------------------------------------------------------------------- */
+
+static void set_entry(const CelPlanColumn *column, CelRegister *reg, size_t entry, CelValue v) {
+    if (column->lane != CEL_LANE_TEXT) {
+        cel_entry_set(&reg->column, entry, (CelKind)column->kind, v);
+        return;
+    }
+    reg->states[entry] = cel_entry_state((CelKind)column->kind, v);
+    reg->texts[entry] = v;
+}
+
+static int open_result(
+    CelWork *work, const CelPlanColumn *column, CelRegister *reg, const CelFrame *frame) {
+    int r = 0;
+
+    if (reg->stamp != frame->stamp || !reg->is_partial)
+        r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
+    if (r == 0 && column->lane == CEL_LANE_TEXT) {
+        r = cel_register_open_texts(work, reg, frame->n);
+        reg->has_texts = true;
+        reg->is_borrowed = false;
+    }
+    return error_trace(r);
+}
+
+int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
+    const CelFrame *frame = &work->frames[column->space];
+    CelRegister *reg = cel_work_register(work, column);
+    const uint32_t *entries;
+    size_t n;
+    int r;
+
+    r = open_result(work, column, reg, frame);
+    if (r == 0)
+        r = cel_work_missing(work, reg, frame, &entries, &n);
+    if (r == 0)
+        r = set_inputs(work, column->code);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        size_t entry = entries ? entries[i] : i;
+
+        if (fetch_inputs(work, column->code, frame, entry)) {
+            set_entry(column, reg, entry, cel_work_run(work, column->code->code, work->inputs));
+            r = cel_work_between(work);
+        } else {
+            reg->states[entry] = CEL_STATE_ODD;
+        }
+    }
+    return error_trace(r);
+}
+
+/* --- once for each distinct string ------------------------------------------------------- */
+
+static int open_table(CelWork *work, size_t n) {
+    if (n > work->table_room) {
+        work->table_states = ARENA_RAW(work->arena, uint8_t, 2 * n);
+        work->table_values = ARENA_RAW(work->arena, int64_t, 2 * n);
+        work->table_room = 2 * n;
+        if (!work->table_states || !work->table_values)
+            return error_origin(-ENOMEM);
+    }
+    memset(work->table_states, NOT_KNOWN, n);
+    return 0;
+}
+
+typedef struct ByText {
+    const CelPlanColumn *column, *text;
+    CelRegister *reg, *of_text;
+    uint32_t input; /* the code's input that is the string */
+} ByText;
+
+static ByText by_text_of(const CelWork *work, const CelPlanColumn *column) {
+    ByText by = {.column = column, .reg = cel_work_register(work, column)};
+
+    for (uint32_t i = 0; i < column->code->n_inputs; i++) {
+        const CelPlanColumn *input = column_of(work, &column->code->inputs[i]);
+
+        if (cel_column_is_single(input))
+            continue;
+        by.input = i;
+        by.text = input;
+        by.of_text = cel_work_register(work, input);
+    }
+    return by;
+}
+
+/* Place @code of the table: the entry of the dictionary, or behind the last for an error. */
+static void fill_place(
+    CelWork *work, const ByText *by, const CelDictionary *dictionary, uint32_t code) {
+    CelColumn table = {
+        .lane = (CelLane)by->column->lane,
+        .states = work->table_states,
+        .ints = work->table_values,
+    };
+
+    work->inputs[by->input] = code < dictionary->n ? dictionary->values[code] : cel_entry_error();
+    cel_entry_set(&table,
+        code,
+        (CelKind)by->column->kind,
+        cel_work_run(work, by->column->code->code, work->inputs));
+}
+
+static int look_up(
+    CelWork *work, const ByText *by, const CelDictionary *dictionary, size_t entry) {
+    const uint8_t *states = by->of_text->column.states;
+    uint8_t state = states ? states[entry] : CEL_STATE_FINE;
+    uint32_t code = state == CEL_STATE_FINE ? by->of_text->column.codes[entry] : dictionary->n;
+    int r = 0;
+
+    if (state == CEL_STATE_ODD) {
+        by->reg->states[entry] = CEL_STATE_ODD;
+        return 0;
+    }
+    if (work->table_states[code] == NOT_KNOWN) {
+        fill_place(work, by, dictionary, code);
+        r = cel_work_between(work);
+    }
+    by->reg->states[entry] = work->table_states[code];
+    if (by->column->lane != CEL_LANE_BOOL)
+        by->reg->values[entry] = work->table_values[code];
+    return r;
+}
+
+static int by_text(CelWork *work, const ByText *by, const uint32_t *entries, size_t n) {
+    const CelDictionary *dictionary = NULL;
+    size_t end = 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        size_t entry = entries ? entries[i] : i;
+
+        if (!dictionary || entry >= end) {
+            dictionary = cel_work_dictionary(work, by->text, entry, &end);
+            r = open_table(work, dictionary->n + 1u);
+        }
+        if (r == 0)
+            r = look_up(work, by, dictionary, entry);
+    }
+    return error_trace(r);
+}
+
+int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
+    const CelFrame *frame = &work->frames[column->space];
+    ByText by = by_text_of(work, column);
+    const uint32_t *entries;
+    size_t n;
+    int r;
+
+    r = open_result(work, column, by.reg, frame);
+    if (r == 0)
+        r = cel_work_missing(work, by.reg, frame, &entries, &n);
+    if (r == 0)
+        r = set_inputs(work, column->code);
+    if (r == 0 && work->is_kept && !by.of_text->has_codes)
+        r = cel_work_encode(work, by.of_text, frame->n, work->arena);
+    return r < 0 ? error_trace(r) : error_trace(by_text(work, &by, entries, n));
+}
+
+/* --- lists and odd entries --------------------------------------------------------------- */
+
+CelValue cel_work_list(CelWork *work, const CelSpace *space, size_t entry) {
+    for (uint32_t i = 0; i < space->code->n_inputs; i++)
+        work->inputs[i] = space->code->inputs[i].kind == CEL_INPUT_ROW ? cel_work_row(work, entry)
+                                                                       : cel_absent();
+    return cel_work_run(work, space->code->code, work->inputs);
+}
+
+static int emit_root(CelWork *work, uint32_t node, const CelCode **ret, CelValue **ret_variables) {
+    CelValue *variables = ARENA_ARRAY(work->arena, CelValue, work->plan->n_slots);
+    CelCode *code;
+    int r;
+
+    if (!variables)
+        return error_origin(-ENOMEM);
+    if (work->variables)
+        memcpy(variables, work->variables, work->plan->n_slots * sizeof(CelValue));
+    r = cel_emit(work->plan->graph, node, NULL, work->arena, &code);
+    *ret = code;
+    *ret_variables = variables;
+    return error_trace(r);
+}
+
+/* Code of the whole root is made only now: it is hardly ever needed. */
+int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) {
+    size_t n = work->frames[CEL_ROWS].n;
+    const CelCode *code = NULL;
+    CelValue *variables = NULL;
+    int r = 0;
+
+    if (!reg->column.states || n == 0 || !memchr(reg->column.states, CEL_STATE_ODD, n))
+        return 0;
+    r = emit_root(work, node, &code, &variables);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        CelValue v;
+
+        if (reg->column.states[i] != CEL_STATE_ODD)
+            continue;
+        variables[work->plan->host->row_slot] = cel_work_row(work, i);
+        v = cel_work_run(work, code, variables);
+        cel_entry_set(&reg->column, i, kind, v);
+        if (reg->column.states[i] == CEL_STATE_ODD)
+            reg->column.states[i] = CEL_STATE_ERROR;
+        r = cel_work_between(work);
+    }
+    return error_trace(r);
+}

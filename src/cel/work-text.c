@@ -1,0 +1,279 @@
+/*
+ * Strings in columns: codes, dictionaries, and what needs no scalar machine.
+ *
+ * In a session a column of strings is codes, and the dictionary is that of the block the rows
+ * are of. While a block is made it is the strings themselves; codes are made when it is kept,
+ * or when something is to be done once for each distinct one.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "cel/entry.h"
+#include "cel/work.h"
+
+#define CODES_MAX 65536u
+
+/* --- dictionaries ------------------------------------------------------------------------ */
+
+/* Entries of one block that follow each other share its dictionary. */
+const CelDictionary *cel_work_dictionary(
+    const CelWork *work, const CelPlanColumn *column, size_t at, size_t *ret_end) {
+    const CelFrame *frame = &work->frames[column->space];
+    size_t low = 0, high = frame->n_stretches;
+
+    if (work->is_kept) {
+        *ret_end = frame->n;
+        return cel_work_register(work, column)->column.dictionary;
+    }
+    while (high - low > 1) { /* the last stretch that begins at @at or before */
+        size_t middle = low + (high - low) / 2;
+
+        if (frame->stretches[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    high = low + 1;
+    while (high < frame->n_stretches && frame->stretches[high].block == frame->stretches[low].block)
+        high++;
+    *ret_end = frame->stretches[high - 1].at + frame->stretches[high - 1].n;
+    return work->blocks[frame->stretches[low].block]->columns[column->store].dictionary;
+}
+
+int cel_work_texts(CelWork *work, const CelPlanColumn *column, CelRegister *reg) {
+    size_t n = work->frames[column->space].n, end = 0;
+    const CelDictionary *dictionary = NULL;
+    int r;
+
+    if (reg->has_texts)
+        return 0;
+    r = cel_register_open_texts(work, reg, n);
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n; i++) {
+        if (!dictionary || i >= end)
+            dictionary = cel_work_dictionary(work, column, i, &end);
+        reg->texts[i] = !reg->column.states || reg->column.states[i] == CEL_STATE_FINE
+                            ? dictionary->values[reg->column.codes[i]]
+                            : cel_entry_error();
+    }
+    reg->has_texts = true;
+    return 0;
+}
+
+typedef struct Encoder {
+    uint32_t *places; /* entry of the dictionary + 1 */
+    uint32_t n_places;
+    CelValue *values;
+    uint32_t n;
+} Encoder;
+
+static int encoder_open(Encoder *e, size_t n, Arena *scratch, Arena *keep) {
+    size_t n_places = 8;
+
+    while (n_places < 2 * n)
+        n_places *= 2;
+    *e = (Encoder){
+        .places = ARENA_ARRAY(scratch, uint32_t, n_places),
+        .n_places = (uint32_t)n_places,
+        .values = ARENA_RAW(keep, CelValue, n < CODES_MAX ? n : CODES_MAX),
+    };
+    return e->places && e->values ? 0 : error_origin(-ENOMEM);
+}
+
+static bool is_same(CelValue a, CelValue b) {
+    return a.len == b.len && (a.text == b.text || str_eq(cel_str(a), cel_str(b)));
+}
+
+/* The code of @v; CODES_MAX when there are no more. */
+static uint32_t encode(Encoder *e, CelValue v) {
+    uint32_t mask = e->n_places - 1, place = (uint32_t)hash_str(cel_str(v)) & mask;
+
+    while (e->places[place] != 0) {
+        if (is_same(e->values[e->places[place] - 1], v))
+            return e->places[place] - 1;
+        place = (place + 1) & mask;
+    }
+    if (e->n == CODES_MAX)
+        return CODES_MAX;
+    e->values[e->n++] = v;
+    e->places[place] = e->n;
+    return e->n - 1;
+}
+
+static int copy_strings(Encoder *e, Arena *keep) {
+    for (uint32_t i = 0; i < e->n; i++) {
+        Str copy = arena_copy(keep, cel_str(e->values[i]));
+
+        if (!copy.ptr)
+            return error_origin(-ENOMEM);
+        e->values[i].text = copy.ptr;
+    }
+    return 0;
+}
+
+int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
+    CelDictionary *dictionary = ARENA_NEW(keep, CelDictionary);
+    CelValue last = cel_string(STR(""));
+    uint32_t code = UINT32_MAX;
+    Encoder e;
+    int r = encoder_open(&e, n, work->run->arena, keep);
+
+    if (r < 0 || !dictionary)
+        return r < 0 ? error_trace(r) : error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        reg->column.codes[i] = 0;
+        if (reg->column.states && reg->column.states[i] != CEL_STATE_FINE)
+            continue;
+        if (code == UINT32_MAX || !is_same(last, reg->texts[i]))
+            code = encode(&e, reg->texts[i]);
+        last = reg->texts[i];
+        if (code < CODES_MAX) {
+            reg->column.codes[i] = (uint16_t)code;
+        } else {
+            reg->column.states = reg->states;
+            reg->states[i] = CEL_STATE_ODD;
+            code = UINT32_MAX;
+        }
+    }
+    if (keep != work->arena && !reg->is_borrowed)
+        r = copy_strings(&e, keep);
+    *dictionary = (CelDictionary){e.n, e.values};
+    reg->column.dictionary = dictionary;
+    reg->has_codes = true;
+    return error_trace(r);
+}
+
+/* --- the same or not --------------------------------------------------------------------- */
+
+/* A string of a column, or the one for all. */
+typedef struct Side {
+    const CelPlanColumn *column;
+    CelRegister *reg; /* NULL: one for all */
+    CelValue value;
+    uint8_t state; /* of that */
+} Side;
+
+static Side side_of(const CelWork *work, uint32_t number) {
+    const CelPlanColumn *column = cel_plan_at(work->plan, number);
+    Side side = {.column = column};
+
+    if (cel_column_is_single(column)) {
+        side.value = cel_work_single(work, column);
+        side.state = cel_entry_state(CEL_STRING, side.value);
+    } else {
+        side.reg = cel_work_register(work, column);
+    }
+    return side;
+}
+
+static uint8_t side_state(const Side *side, size_t i) {
+    if (!side->reg)
+        return side->state;
+    return side->reg->column.states ? side->reg->column.states[i] : CEL_STATE_FINE;
+}
+
+static CelValue side_text(const Side *side, size_t i) {
+    return side->reg ? side->reg->texts[i] : side->value;
+}
+
+static int make_texts(CelWork *work, const Side *side) {
+    return side->reg ? error_trace(cel_work_texts(work, side->column, side->reg)) : 0;
+}
+
+static int same_by_texts(
+    CelWork *work, const Side *a, const Side *b, bool is_negated, CelRegister *out) {
+    size_t n = work->frames[(a->reg ? a : b)->column->space].n;
+    int r = make_texts(work, a);
+
+    if (r == 0)
+        r = make_texts(work, b);
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t left = side_state(a, i), right = side_state(b, i);
+        uint8_t worst = left > right ? left : right;
+
+        out->states[i] = worst != CEL_STATE_FINE
+                             ? worst
+                             : is_same(side_text(a, i), side_text(b, i)) != is_negated;
+    }
+    return 0;
+}
+
+/* Entries @from to @to have one dictionary: at most one of its strings is @v. */
+static void same_by_code(const CelRegister *text, const CelDictionary *dictionary, CelValue v,
+    bool is_negated, size_t from, size_t to, uint8_t *out) {
+    const uint16_t *codes = text->column.codes;
+    uint32_t code = 0;
+
+    while (code < dictionary->n && !is_same(dictionary->values[code], v))
+        code++;
+    if (code == dictionary->n) {
+        memset(out + from, is_negated, to - from);
+    } else {
+        for (size_t i = from; i < to; i++)
+            out[i] = (codes[i] == code) != is_negated;
+    }
+}
+
+static int same_by_codes(CelWork *work, const Side *text, CelValue v, bool is_negated,
+    CelRegister *out) {
+    const CelFrame *frame = &work->frames[text->column->space];
+    const uint8_t *states = text->reg->column.states;
+
+    for (size_t i = 0, end = 0; i < frame->n; i = end) {
+        const CelDictionary *dictionary = cel_work_dictionary(work, text->column, i, &end);
+
+        same_by_code(text->reg, dictionary, v, is_negated, i, end, out->states);
+    }
+    for (size_t i = 0; states && i < frame->n; i++) {
+        if (states[i] != CEL_STATE_FINE)
+            out->states[i] = states[i];
+    }
+    return 0;
+}
+
+int cel_work_same(CelWork *work, const CelPlanColumn *column) {
+    CelRegister *reg = cel_work_register(work, column);
+    Side a = side_of(work, column->inputs[0]), b = side_of(work, column->inputs[1]);
+    const Side *text = a.reg ? &a : &b, *one = a.reg ? &b : &a;
+    int r = cel_register_open(work, reg, CEL_LANE_BOOL, work->frames[column->space].n);
+
+    if (r < 0)
+        return error_trace(r);
+    if (work->is_kept || one->reg || one->state != CEL_STATE_FINE ||
+        text->column->how == CEL_HOW_SPREAD)
+        return error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
+    return error_trace(same_by_codes(work, text, one->value, column->is_negated, reg));
+}
+
+/* --- one or the other -------------------------------------------------------------------- */
+
+int cel_work_choose(CelWork *work, const CelPlanColumn *column) {
+    CelRegister *reg = cel_work_register(work, column);
+    CelOperand by = cel_work_operand(work, column->inputs[0]);
+    Side sides[2] = {side_of(work, column->inputs[1]), side_of(work, column->inputs[2])};
+    size_t n = work->frames[column->space].n;
+    int r = cel_register_open(work, reg, CEL_LANE_TEXT, n);
+
+    if (r == 0)
+        r = cel_register_open_texts(work, reg, n);
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = make_texts(work, &sides[i]);
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t state = by.column->states[by.is_single ? 0 : i];
+        const Side *side = &sides[state == CEL_STATE_FALSE];
+
+        reg->states[i] = state >= CEL_STATE_ERROR ? state : side_state(side, i);
+        if (reg->states[i] == CEL_STATE_FINE)
+            reg->texts[i] = side_text(side, i);
+    }
+    reg->has_texts = true;
+    reg->is_borrowed = (!sides[0].reg || sides[0].reg->is_borrowed) &&
+                       (!sides[1].reg || sides[1].reg->is_borrowed);
+    return 0;
+}

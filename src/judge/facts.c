@@ -1,0 +1,179 @@
+#include "judge/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "schema/schema.h"
+
+/* Of one chunk: 64 nodes with all their pods. */
+#define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
+#define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
+
+/* What all chunks are worked out with. */
+typedef struct Work {
+    const Program *program;
+    const NodeTable *table;
+    CelTable rows;
+    CelRun run;
+    Arena *scratch;
+} Work;
+
+/* Sharing is not a change. */
+#define COUNTED(chunk) ((Ref *)(uintptr_t) & (chunk)->ref)
+
+/* --- one chunk ------------------------------------------------------------------------- */
+
+/* A filter that reads the node alone speaks for its policy where it fails. */
+static void note_failing(const Program *program, const Filter *filter, const CelKept *kept,
+    size_t n, uint16_t *failing) {
+    CelColumn column = cel_kept_root(program->plan, kept, filter->root);
+
+    for (size_t i = 0; i < n; i++) {
+        bool passes = column.states[i] == CEL_STATE_TRUE ||
+                      (column.states[i] == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
+        uint16_t said = passes ? VERDICT_PASS : filter->number;
+
+        failing[i] = failing[i] < said ? failing[i] : said;
+    }
+}
+
+static void find_failing(const Program *program, size_t n, FactsChunk *chunk) {
+    memset(chunk->failing, 0xff, program->n_policies * CHUNK_ROWS * sizeof(uint16_t));
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+        size_t policy = (size_t)(filter->policy - program->policies);
+
+        if (cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT)
+            note_failing(program, filter, chunk->kept, n, chunk->failing + policy * CHUNK_ROWS);
+    }
+}
+
+/* Works out the chunk that begins at row @first, in @keep. */
+static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk) {
+    size_t left = work->table->n_rows + 1 - first; /* the unknown node included */
+    size_t n = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+    uint32_t rows[CHUNK_ROWS];
+    int r;
+
+    for (uint32_t i = 0; i < CHUNK_ROWS; i++)
+        rows[i] = first + i;
+    arena_reset(work->scratch);
+    r = cel_kept_new(work->program->plan, &work->rows, rows, n, &work->run, keep, &chunk->kept);
+    if (r < 0)
+        return error_trace(r);
+    find_failing(work->program, n, chunk);
+    return 0;
+}
+
+static void chunk_free(const FactsChunk *chunk) {
+    arena_free(chunk->arena);
+    free((void *)(uintptr_t)chunk);
+}
+
+/* A new chunk with one reference, in @arena, or (NULL) by itself. */
+static FactsChunk *chunk_new_for(const Program *program, Arena *arena) {
+    size_t size = sizeof(FactsChunk) + program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
+    FactsChunk *chunk = arena ? arena_alloc(arena, size) : malloc(size);
+
+    if (!chunk)
+        return NULL;
+    *chunk = (FactsChunk){.ref = REF_ONE, .arena = arena ? NULL : arena_new(CHUNK_BUDGET)};
+    if (arena || chunk->arena)
+        return chunk;
+    free(chunk);
+    return NULL;
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+static const FactsChunk *find_shared(const KnownFacts *known, const NodeTable *table, size_t i) {
+    if (known && i < known->table->n_chunks && known->table->chunks[i] == table->chunks[i])
+        return known->facts->chunks[i];
+    return NULL;
+}
+
+static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena, Facts *facts) {
+    const FactsChunk *shared = find_shared(known, work->table, i);
+    FactsChunk *made;
+    int r;
+
+    if (shared) {
+        facts->chunks[i] = shared;
+        if (facts->is_counted)
+            ref_take(COUNTED(shared));
+    } else {
+        made = chunk_new_for(work->program, facts->is_counted ? NULL : arena);
+        if (!made)
+            return error_origin(-ENOMEM);
+        facts->chunks[i] = made;
+        r = find_facts(work, (uint32_t)(i * CHUNK_ROWS), made->arena ? made->arena : arena, made);
+        if (r < 0)
+            return error_trace(r);
+    }
+    facts->blocks[i] = facts->chunks[i]->kept;
+    return 0;
+}
+
+/* Totals and groups: of all rows together. */
+static int find_whole(const Work *work, Arena *arena, Facts *facts) {
+    if (work->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
+        facts->cluster = schema_cluster(work->table, arena);
+    return error_trace(cel_whole_new(work->program->plan,
+        &work->rows,
+        facts->blocks,
+        work->table->n_rows,
+        arena,
+        &facts->whole));
+}
+
+static int build(const Program *program, const NodeTable *table, const CelZones *zones,
+    const KnownFacts *known, Arena *arena, Facts *ret) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    Work work = {
+        .program = program,
+        .table = table,
+        .rows = schema_table(program->schema, table),
+        .run = CEL_RUN(scratch),
+        .scratch = scratch,
+    };
+    int r = 0;
+
+    ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
+    ret->blocks = ARENA_ARRAY(arena, const CelKept *, table->n_chunks);
+    if (!scratch || !ret->chunks || !ret->blocks)
+        return error_origin(-ENOMEM);
+    work.run.zones = zones;
+    for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
+        r = add_chunk(&work, known, i, arena, ret);
+        ret->n_chunks = i + 1;
+    }
+    if (r == 0)
+        r = find_whole(&work, arena, ret);
+    return error_trace(r);
+}
+
+int facts_build(const Program *program, const NodeTable *table, const CelZones *zones,
+    const KnownFacts *known, Arena *arena, Facts *ret) {
+    *ret = (Facts){.is_counted = false};
+    return error_trace(build(program, table, zones, known, arena, ret));
+}
+
+int facts_build_counted(const Program *program, const NodeTable *table, const CelZones *zones,
+    const KnownFacts *known, Arena *arena, Facts *ret) {
+    *ret = (Facts){.is_counted = true};
+    return error_trace(build(program, table, zones, known, arena, ret));
+}
+
+void facts_release(Facts *facts) {
+    for (size_t i = 0; facts->is_counted && i < facts->n_chunks; i++)
+        if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i])))
+            chunk_free(facts->chunks[i]);
+    *facts = (Facts){0};
+}
+
+uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row) {
+    CelColumn column = cel_kept_root(program->plan, facts->blocks[row / CHUNK_ROWS], root);
+
+    return column.states[table_slot(row)];
+}

@@ -1,0 +1,69 @@
+#pragma once
+
+/*
+ * Facts: what a program can say of each node before any pod is known.
+ *
+ * They hold for one pair of program and table, and are kept chunk by chunk as the
+ * table is: where a new table shares a chunk with the one before, the facts about it
+ * are shared too. So they cost what changed, like publishing does.
+ *
+ * Threads: read from any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/ref.h"
+#include "cel/plan.h"
+#include "cel/zone.h"
+#include "cluster/table.h"
+#include "policy/program.h"
+
+#define VERDICT_PASS UINT16_MAX
+
+/* A chunk of the table is a block of the plan. */
+_Static_assert(CHUNK_ROWS == CEL_BLOCK_ROWS, "one chunk, one block");
+
+/* The facts about one chunk. */
+typedef struct FactsChunk {
+    Ref ref;
+    Arena *arena; /* its own, where @kept lies; NULL: that of a request */
+    const CelKept *kept;
+    uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
+                           and that the node fails; VERDICT_PASS when none */
+} FactsChunk;
+
+typedef struct Facts {
+    const FactsChunk **chunks; /* as many as the table has */
+    const CelKept **blocks;    /* theirs */
+    size_t n_chunks;
+    const CelWhole *whole; /* what must be known of all rows together; may be NULL */
+    CelValue cluster;      /* its totals, if the program reads them */
+    bool is_counted;       /* chunks are on the heap, shared and counted; else the arena's */
+} Facts;
+
+/* Facts that may be shared: of the same program. */
+typedef struct KnownFacts {
+    const NodeTable *table;
+    const Facts *facts;
+} KnownFacts;
+
+/* All in @arena; what is shared with @known (NULL: nothing) is borrowed. @zones may be NULL. 0, or
+ * -ENOMEM. */
+int facts_build(const Program *program, const NodeTable *table, const CelZones *zones,
+    const KnownFacts *known, Arena *arena, Facts *ret);
+
+/* The same with chunks that outlive the arena by references: for a view. facts_release() ends
+ * it, also after a failure. */
+int facts_build_counted(const Program *program, const NodeTable *table, const CelZones *zones,
+    const KnownFacts *known, Arena *arena, Facts *ret);
+void facts_release(Facts *facts);
+
+/* Of policy @policy: what is known to fail row @row. */
+static inline uint16_t facts_failing(const Facts *facts, size_t policy, uint32_t row) {
+    return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
+}
+
+/* The state (cel/column.h) of root @root of the plan, which reads the node alone, for a row. */
+uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row);

@@ -1,0 +1,57 @@
+#pragma once
+
+/*
+ * What the files of this folder share. judge.h is the contract: nobody else includes this.
+ *
+ *     judge.c      opening; which policies apply
+ *     order.c      which rows are judged in which order; counting errors
+ *     verdict.c    filters
+ *     score.c      scores
+ *     narrow.c     the best of those that pass
+ */
+
+#include "judge/judge.h"
+#include "schema/schema.h"
+
+struct Judge {
+    Question question;
+    CelTable rows;
+    CelRun run;
+    CelValue *variables; /* by slot */
+    CelSession *session;
+    uint8_t *applies;              /* by policy */
+    const CelError **match_errors; /* by policy */
+    uint32_t *filter_errors, *score_errors;
+    size_t n_late;
+};
+
+/* Which rows are judged, and for whom. */
+typedef struct Order {
+    const uint32_t *asked; /* the rows that somebody wants to know of */
+    size_t n_asked;
+    const uint32_t *rows; /* those that are judged, none the unknown node */
+    size_t n;
+    bool is_scattered; /* rows are those of the table, not those asked for */
+} Order;
+
+/* 0 or -ENOMEM. */
+int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret);
+
+/* The batch that begins at @begin becomes the session's; how many rows it has. */
+size_t order_begin(Judge *judge, const Order *order, size_t begin);
+
+/* Where the results of row @i of those asked for are, among those judged; SIZE_MAX: it was not
+ * judged, since nobody knows it. */
+static inline size_t order_place(const Judge *judge, const Order *order, size_t i) {
+    if (order->asked[i] == judge->question.table->n_rows)
+        return SIZE_MAX;
+    return order->is_scattered ? order->asked[i] : i;
+}
+
+/* Adds to @counts (by number of @n_rules rules; made when it is first needed) the rows of a batch
+ * whose state is an error, if somebody asked for them. 0 or -ENOMEM. */
+int order_count_errors(const Judge *judge, const Order *order, size_t begin, const uint8_t *states,
+    size_t n, size_t n_rules, uint16_t rule, uint32_t **counts);
+
+/* The scores of any rows; see judge_scores(). */
+int score_rows(Judge *judge, const uint32_t *rows, size_t n, double *ret);

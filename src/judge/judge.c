@@ -1,0 +1,201 @@
+#include "judge/judge.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/machine.h"
+#include "judge/judge-internal.h"
+
+/* One evaluation by the scalar machine: some milliseconds at the very most. */
+#define JUDGE_FUEL 1000000
+
+/* --- opening ------------------------------------------------------------------------- */
+
+static int bind_variables(Judge *judge) {
+    const Question *question = &judge->question;
+    const Schema *schema = question->program->schema;
+
+    judge->variables = ARENA_ARRAY(question->arena, CelValue, question->program->n_slots);
+    if (!judge->variables)
+        return error_origin(-ENOMEM);
+    judge->variables[schema->pod_slot] = schema_pod(question->pod, question->arena);
+    judge->variables[schema->cluster_slot] = question->facts->cluster;
+    judge->variables[schema->now_slot] = schema_now(question->now_nsec);
+    for (size_t i = 0; i < question->program->n_policies; i++) {
+        const Scope *scope = question->program->policies[i].scope;
+
+        judge->variables[scope->metrics_slot] = scope->metrics;
+    }
+    return 0;
+}
+
+static int open_session(Judge *judge) {
+    const Question *question = &judge->question;
+    CelSessionOptions options = {
+        .table = &judge->rows,
+        .blocks = question->facts->blocks,
+        .whole = question->facts->whole,
+        .n_rows = question->table->n_rows,
+        .variables = judge->variables,
+        .run = &judge->run,
+        .fuel = JUDGE_FUEL,
+        .is_over = question->is_over,
+        .context = question->context,
+    };
+
+    judge->rows = schema_table(question->program->schema, question->table);
+    judge->run = CEL_RUN(question->arena);
+    judge->run.zones = question->zones;
+    return error_trace(
+        cel_session_new(question->program->plan, &options, question->arena, &judge->session));
+}
+
+static int match_policy(Judge *judge, size_t i) {
+    const Policy *policy = &judge->question.program->policies[i];
+    CelValue value;
+    int r;
+
+    judge->applies[i] = policy_selects(policy, judge->question.pod);
+    if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
+        return 0;
+    r = cel_session_once(judge->session, policy->match.root, &value);
+    if (r != 0)
+        return error_fold(r);
+    judge->applies[i] = cel_is_true(value);
+    if (value.kind == CEL_ERROR)
+        judge->match_errors[i] = value.error;
+    return 0;
+}
+
+int judge_open(const Question *question, Judge **ret) {
+    const Program *program = question->program;
+    Judge *judge = ARENA_NEW(question->arena, Judge);
+    int r;
+
+    if (!judge)
+        return error_origin(-ENOMEM);
+    judge->question = *question;
+    judge->applies = ARENA_ARRAY(question->arena, uint8_t, program->n_policies);
+    judge->match_errors = ARENA_ARRAY(question->arena, const CelError *, program->n_policies);
+    if (!judge->applies || !judge->match_errors)
+        return error_origin(-ENOMEM);
+    r = bind_variables(judge);
+    if (r == 0)
+        r = open_session(judge);
+    for (size_t i = 0; r == 0 && i < program->n_policies; i++)
+        r = match_policy(judge, i);
+    if (r < 0)
+        return error_trace(r);
+    *ret = judge;
+    return 0;
+}
+
+/* --- what applies -------------------------------------------------------------------- */
+
+static size_t number_of(const Judge *judge, const Policy *policy) {
+    return (size_t)(policy - judge->question.program->policies);
+}
+
+bool judge_applies(const Judge *judge, const Policy *policy) {
+    return judge->applies[number_of(judge, policy)];
+}
+
+const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
+    return judge->match_errors[number_of(judge, policy)];
+}
+
+static bool has_filters(const Judge *judge, bool observed) {
+    const Program *program = judge->question.program;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (judge->applies[i] && program->policies[i].is_observed == observed &&
+            program->policies[i].n_filters > 0)
+            return true;
+    return false;
+}
+
+bool judge_has_filters(const Judge *judge) {
+    return has_filters(judge, /* observed= */ false);
+}
+
+bool judge_has_observed(const Judge *judge) {
+    return has_filters(judge, /* observed= */ true);
+}
+
+bool judge_has_scores(const Judge *judge) {
+    const Program *program = judge->question.program;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (judge->applies[i] && !program->policies[i].is_observed &&
+            program->policies[i].n_scores > 0)
+            return true;
+    return false;
+}
+
+uint32_t judge_wire_max(const Judge *judge) {
+    const Program *program = judge->question.program;
+    uint32_t most = WIRE_MAX_DEFAULT;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (judge->applies[i] && !program->policies[i].is_observed &&
+            program->policies[i].wire_max > most)
+            most = program->policies[i].wire_max;
+    return most;
+}
+
+uint32_t judge_narrow_to(const Judge *judge) {
+    const Program *program = judge->question.program;
+    uint32_t least = 0;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (judge->applies[i] && !policy->is_observed && policy->narrow_to > 0 &&
+            (least == 0 || policy->narrow_to < least))
+            least = policy->narrow_to;
+    }
+    return least;
+}
+
+int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) {
+    const Program *program = judge->question.program;
+    size_t n_max = 0;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        n_max += program->policies[i].bind_annotations.n;
+    *ret = (Labels){.items = ARENA_ARRAY(arena, Label, n_max)};
+    if (!ret->items)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (policy->is_observed || !judge->applies[i])
+            continue;
+        for (size_t j = 0; j < policy->bind_annotations.n; j++)
+            annotations_add(ret, policy->bind_annotations.items[j]);
+    }
+    return 0;
+}
+
+/* --- for explanations ------------------------------------------------------------------ */
+
+JudgeNotes judge_notes(const Judge *judge) {
+    return (JudgeNotes){
+        .filter_errors = judge->filter_errors,
+        .score_errors = judge->score_errors,
+        .n_late = judge->n_late,
+    };
+}
+
+CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
+    CelRun run = CEL_RUN(arena);
+    uint32_t slot = judge->question.program->schema->node_slot;
+    CelValue value;
+
+    run.zones = judge->question.zones;
+    run.fuel = JUDGE_FUEL;
+    judge->variables[slot] = schema_node(judge->question.table, row, arena);
+    value = cel_run(expression->code, &run, judge->variables);
+    judge->variables[slot] = cel_absent();
+    return value;
+}

@@ -1,0 +1,105 @@
+#pragma once
+
+/*
+ * Judge: a program over rows of a table, for one pod.
+ *
+ * judge_open() finds out which policies apply and what is the same for all nodes; then nodes are
+ * judged and scored, a batch of rows at a time. Pure functions of the question: the same
+ * question gets the same answers, in the daemon, in the command line, in a fuzzer. The
+ * clock is the caller's (@is_over).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/zone.h"
+#include "cluster/table.h"
+#include "judge/facts.h"
+#include "model/pod.h"
+#include "policy/program.h"
+
+/* Verdicts besides the numbers of filters and VERDICT_PASS. */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: nothing is said of that one here */
+#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
+#define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
+
+typedef struct Question {
+    const Program *program;
+    const NodeTable *table;
+    const Facts *facts; /* of that program and that table */
+    const Pod *pod;
+    const uint32_t *rows; /* each at most table->n_rows, the unknown node */
+    size_t n;
+    int64_t now_nsec;
+    const CelZones *zones;          /* may be NULL */
+    bool (*is_over)(void *context); /* whether time is up; NULL: never */
+    void *context;
+    Arena *arena;
+} Question;
+
+typedef struct Judge Judge;
+
+/* Lies in the question's arena, which must be there as long; so must everything the question
+ * points to. 0 or -ENOMEM. */
+int judge_open(const Question *question, Judge **ret) MUST_CHECK;
+
+/* Whether policy @policy is for the pod. One whose match.expression fails is not. */
+bool judge_applies(const Judge *judge, const Policy *policy);
+
+/* The error of a policy's match.expression; NULL: none. */
+const CelError *judge_match_error(const Judge *judge, const Policy *policy);
+
+/* Whether any filter (any of policies in mode Observe; any score) applies. */
+bool judge_has_filters(const Judge *judge);
+bool judge_has_observed(const Judge *judge);
+bool judge_has_scores(const Judge *judge);
+
+/* verdicts[i] = number of the filter that speaks against row i, or one of those above.
+ * Policies in mode Observe are not asked; the unknown node passes. 0, or -ENOMEM. */
+int judge_filters(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
+
+/* The same for the policies in mode Observe only: what they would have said. */
+int judge_observed(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
+
+/* scores[i] = weighted mean of the score rules that apply, 0..100; all 0 when none does. 0, or
+ * -ENOMEM. */
+int judge_scores(Judge *judge, double *ret_scores) MUST_CHECK;
+
+/* The annotations that policies want on the pod when it is bound: of all that apply and are not
+ * in mode Observe, in order; of equal keys the last. 0, or -ENOMEM. */
+int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) MUST_CHECK;
+
+/* The most that kube-scheduler may be told of a score. */
+uint32_t judge_wire_max(const Judge *judge);
+
+/* How many nodes may go back at most; 0: all. */
+uint32_t judge_narrow_to(const Judge *judge);
+
+/* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED;
+ * of equals the first stay. Nothing to do when no more pass. @ret_scores (NULL: not wanted): the
+ * score of each row that passed, -1 for the others; NULL through it when nothing was to be done. 0
+ * or -ENOMEM. */
+int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
+    MUST_CHECK;
+
+/* What happened besides, since the judge was opened. By number of the rule: rows of the question
+ * on which it failed and onError decided. */
+typedef struct JudgeNotes {
+    const uint32_t *filter_errors, *score_errors; /* NULL: none at all */
+    size_t n_late; /* rows that were not judged, or not scored, in time */
+} JudgeNotes;
+JudgeNotes judge_notes(const Judge *judge);
+
+/* --- for explanations ------------------------------------------------------------------ */
+
+/* One rule over the rows: states as of cel/column.h; what a score rule gives before onError,
+ * with its state, and after it and normalize. */
+int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
+int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
+    double *ret_values) MUST_CHECK;
+
+/* Any expression of the program for one row by the scalar machine, in @arena; may be an error. */
+CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);

@@ -1,0 +1,138 @@
+/*
+ * Narrowing: kube-scheduler's own work after filter goes over the nodes that come back. So a
+ * policy may hand back the best only. The score that the last of them has is found without
+ * sorting; of those with just that score the first in the request stay.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "judge/judge-internal.h"
+
+/* Moves everything over @pivot in @values[0..n) to the front; how much that is, and through
+ * @ret_same how much equals it and comes next. */
+static size_t partition(double *values, size_t n, double pivot, size_t *ret_same) {
+    size_t over = 0, same = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double value = values[i];
+
+        if (value < pivot)
+            continue;
+        values[i] = values[over + same];
+        values[over + same] = value;
+        same++;
+        if (value > pivot) {
+            values[over + same - 1] = values[over];
+            values[over++] = value;
+            same--;
+        }
+    }
+    *ret_same = same;
+    return over;
+}
+
+/* The @k-th largest (from 1) of @n values, which are moved about. The pivot is the middle of
+ * three, so that lists in order, the usual case, are not the worst one. */
+static double find_kth(double *values, size_t n, size_t k) {
+    for (;;) {
+        double a = values[0], b = values[n / 2], c = values[n - 1];
+        double low = a < b ? a : b, high = a < b ? b : a;
+        double pivot = c < low ? low : c > high ? high : c;
+        size_t same, over = partition(values, n, pivot, &same);
+
+        if (k <= over) {
+            n = over;
+        } else if (k <= over + same) {
+            return pivot;
+        } else {
+            values += over + same;
+            n -= over + same;
+            k -= over + same;
+        }
+    }
+}
+
+/* The rows that pass. */
+typedef struct Passed {
+    uint32_t *places; /* in the question */
+    uint32_t *rows;
+    double *scores;
+    size_t n;
+} Passed;
+
+static int collect(const Judge *judge, const uint16_t *verdicts, Passed *ret) {
+    const Question *question = &judge->question;
+    Arena *arena = question->arena;
+
+    *ret = (Passed){
+        .places = ARENA_RAW(arena, uint32_t, question->n + 1),
+        .rows = ARENA_RAW(arena, uint32_t, question->n + 1),
+    };
+    if (!ret->places || !ret->rows)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < question->n; i++) {
+        ret->places[ret->n] = (uint32_t)i;
+        ret->rows[ret->n] = question->rows[i];
+        ret->n += verdicts[i] == VERDICT_PASS;
+    }
+    return 0;
+}
+
+/* How many of @n scores equal to @least may stay, when @to may in all. */
+static size_t count_ties(const double *scores, size_t n, double least, uint32_t to) {
+    size_t over = 0;
+
+    for (size_t i = 0; i < n; i++)
+        over += scores[i] > least;
+    return to - over;
+}
+
+static void leave_out(const Passed *passed, double least, uint32_t to, uint16_t *verdicts) {
+    size_t ties = count_ties(passed->scores, passed->n, least, to);
+
+    for (size_t i = 0; i < passed->n; i++) {
+        bool is_tie = passed->scores[i] == least;
+        bool stays = passed->scores[i] > least || (is_tie && ties > 0);
+
+        if (is_tie && stays)
+            ties--;
+        if (!stays)
+            verdicts[passed->places[i]] = VERDICT_NARROWED;
+    }
+}
+
+static int spread_scores(const Judge *judge, const Passed *passed, const double **ret) {
+    double *scores = ARENA_RAW(judge->question.arena, double, judge->question.n);
+
+    if (!scores)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < judge->question.n; i++)
+        scores[i] = -1;
+    for (size_t i = 0; i < passed->n; i++)
+        scores[passed->places[i]] = passed->scores[i];
+    *ret = scores;
+    return 0;
+}
+
+int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores) {
+    Arena *arena = judge->question.arena;
+    Passed passed;
+    double *moved;
+    int r = collect(judge, verdicts, &passed);
+
+    if (ret_scores)
+        *ret_scores = NULL;
+    if (r < 0 || passed.n <= to)
+        return error_trace(r);
+    passed.scores = ARENA_RAW(arena, double, passed.n);
+    moved = ARENA_RAW(arena, double, passed.n);
+    if (!passed.scores || !moved)
+        return error_origin(-ENOMEM);
+    r = score_rows(judge, passed.rows, passed.n, passed.scores);
+    if (r < 0)
+        return error_trace(r);
+    memcpy(moved, passed.scores, passed.n * sizeof(*moved));
+    leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);
+    return ret_scores ? error_trace(spread_scores(judge, &passed, ret_scores)) : 0;
+}

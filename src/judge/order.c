@@ -1,0 +1,100 @@
+/*
+ * Rows are judged in the order of the table if many of them are asked about: then a kept column
+ * is copied chunk by chunk, and only the verdicts are looked up for each node of the request.
+ * If few are asked about, they are judged in the order of the request.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "judge/judge-internal.h"
+
+/* Judging all rows in order is cheaper than judging a part of them out of order, if the part
+ * is more than one in so many. */
+#define SPARSE 4u
+
+/* The rows of the table, one after the other. */
+static int order_by_table(const Judge *judge, Order *order) {
+    size_t n = judge->question.table->n_rows;
+    uint32_t *rows = ARENA_RAW(judge->question.arena, uint32_t, n);
+
+    if (!rows)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (uint32_t)i;
+    order->rows = rows;
+    order->n = n;
+    order->is_scattered = true;
+    return 0;
+}
+
+/* Those that are asked for; row 0 stands in for the unknown node, of which nothing is read. */
+static int order_as_asked(const Judge *judge, Order *order) {
+    uint32_t *rows = NULL;
+
+    order->rows = order->asked;
+    order->n = order->n_asked;
+    for (size_t i = 0; i < order->n_asked; i++) {
+        if (order->asked[i] != judge->question.table->n_rows)
+            continue;
+        if (!rows) {
+            rows = ARENA_RAW(judge->question.arena, uint32_t, order->n_asked);
+            if (!rows)
+                return error_origin(-ENOMEM);
+            memcpy(rows, order->asked, order->n_asked * sizeof(*rows));
+            order->rows = rows;
+        }
+        rows[i] = 0;
+    }
+    return 0;
+}
+
+int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) {
+    *ret = (Order){.asked = asked, .n_asked = n};
+    if (judge->question.table->n_rows == 0)
+        return 0; /* all are unknown */
+    if (n > judge->question.table->n_rows / SPARSE)
+        return error_trace(order_by_table(judge, ret));
+    return error_trace(order_as_asked(judge, ret));
+}
+
+/* The batch that begins at @begin. */
+size_t order_begin(Judge *judge, const Order *order, size_t begin) {
+    size_t left = order->n - begin;
+    size_t n = left < CEL_BATCH_ROWS ? left : CEL_BATCH_ROWS;
+
+    cel_session_rows(judge->session, order->rows + begin, n);
+    return n;
+}
+
+/* --- what went wrong ---------------------------------------------------------------------- */
+
+static bool has_errors(const uint8_t *states, size_t n) {
+    unsigned found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found |= states[i] == CEL_STATE_ERROR;
+    return found;
+}
+
+/* Counts the rows of a batch that failed, if somebody asked for them. */
+int order_count_errors(const Judge *judge, const Order *order, size_t begin, const uint8_t *states,
+    size_t n, size_t n_rules, uint16_t rule, uint32_t **counts) {
+    Arena *arena = judge->question.arena;
+    uint8_t *is_asked = NULL;
+
+    if (!states || !has_errors(states, n))
+        return 0;
+    if (!*counts)
+        *counts = ARENA_ARRAY(arena, uint32_t, n_rules);
+    if (order->is_scattered)
+        is_asked = ARENA_ARRAY(arena, uint8_t, judge->question.table->n_rows + 1);
+    if (!*counts || (order->is_scattered && !is_asked))
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; is_asked && i < order->n_asked; i++)
+        is_asked[order->asked[i]] = 1;
+    for (size_t i = 0; i < n; i++)
+        if (states[i] == CEL_STATE_ERROR && (!is_asked || is_asked[order->rows[begin + i]]))
+            (*counts)[rule]++;
+    return 0;
+}

@@ -1,0 +1,228 @@
+/* Scores: each rule made 0..100, their weighted mean. */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "judge/judge-internal.h"
+#include "judge/normalize.h"
+
+static bool score_applies(const Judge *judge, const Score *score) {
+    return !score->policy->is_observed && judge_applies(judge, score->policy);
+}
+
+/* The column of a score rule as doubles. @ret_states may be NULL: all fine. */
+static int fetch_score(
+    Judge *judge, const Score *score, size_t n, double *ret, const uint8_t **ret_states) {
+    const CelColumn *column;
+    int r = cel_session_root(judge->session, score->root, &column);
+
+    if (r != 0)
+        return r;
+    *ret_states = column->states;
+    if (column->lane == CEL_LANE_DOUBLE)
+        memcpy(ret, column->doubles, n * sizeof(*ret));
+    else
+        for (size_t i = 0; i < n; i++)
+            ret[i] = (double)column->ints[i];
+    return 0;
+}
+
+/* 0..100, whatever came out. */
+static void settle(const Score *score, const uint8_t *states, size_t n, double *values) {
+    double on_error = score->on_error;
+
+    for (size_t i = 0; i < n; i++) {
+        double value = values[i] > 0 ? values[i] : 0;
+
+        value = value < 100 ? value : 100;
+        values[i] = values[i] == values[i] ? value : on_error; /* NaN is no score */
+    }
+    for (size_t i = 0; states && i < n; i++)
+        values[i] = states[i] == CEL_STATE_ERROR ? on_error : values[i];
+}
+
+/* Raw values of a rule that is normalised, by the order's rows. */
+typedef struct Raw {
+    double *values;
+    uint8_t *states;
+} Raw;
+
+/* The rows and what they add up to. */
+typedef struct Tally {
+    Order order;
+    double weights;
+    double *totals; /* by the order's rows: rules that are not normalised */
+    Raw *raws;      /* by number of the rule; of those that are */
+    double batch[CEL_BATCH_ROWS];
+} Tally;
+
+static int keep_raw(
+    Judge *judge, Tally *tally, const Score *score, size_t begin, const uint8_t *states, size_t n) {
+    Raw *raw = &tally->raws[score->number];
+
+    if (!raw->values) {
+        raw->values = ARENA_RAW(judge->question.arena, double, tally->order.n);
+        raw->states = ARENA_ARRAY(judge->question.arena, uint8_t, tally->order.n);
+    }
+    if (!raw->values || !raw->states)
+        return error_origin(-ENOMEM);
+    memcpy(raw->values + begin, tally->batch, n * sizeof(double));
+    if (states)
+        memcpy(raw->states + begin, states, n);
+    return 0;
+}
+
+static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
+    const Program *program = judge->question.program;
+
+    for (size_t i = 0; i < program->n_scores; i++) {
+        const Score *score = program->scores[i];
+        double share = score->weight / tally->weights;
+        const uint8_t *states;
+        int r;
+
+        if (!score_applies(judge, score))
+            continue;
+        r = fetch_score(judge, score, n, tally->batch, &states);
+        if (r != 0)
+            return r;
+        r = order_count_errors(judge,
+            &tally->order,
+            begin,
+            states,
+            n,
+            program->n_scores,
+            score->number,
+            &judge->score_errors);
+        if (r == 0 && score->normalize != NORMALIZE_NONE)
+            r = keep_raw(judge, tally, score, begin, states, n);
+        if (r < 0)
+            return error_trace(r);
+        if (score->normalize != NORMALIZE_NONE)
+            continue;
+        settle(score, states, n, tally->batch);
+        for (size_t j = 0; j < n; j++)
+            tally->totals[begin + j] += share * tally->batch[j];
+    }
+    return 0;
+}
+
+/* What a rule gives those who asked, made 0..100 over them. */
+static int normalize_rule(
+    Judge *judge, const Order *order, const Score *score, const Raw *raw, double *ret) {
+    uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order->n_asked);
+
+    if (!states)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < order->n_asked; i++) {
+        size_t place = order_place(judge, order, i);
+
+        ret[i] = place != SIZE_MAX ? raw->values[place] : 0;
+        states[i] = place != SIZE_MAX ? raw->states[place] : CEL_STATE_ERROR;
+    }
+    return error_trace(normalize(
+        score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret));
+}
+
+/* Rules that are normalised are added when all rows are known. */
+static int add_normalized(Judge *judge, const Tally *tally, double *totals) {
+    const Program *program = judge->question.program;
+    size_t n = tally->order.n_asked;
+    double *values = ARENA_RAW(judge->question.arena, double, n);
+
+    if (!values)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < program->n_scores; i++) {
+        const Score *score = program->scores[i];
+        int r;
+
+        if (!tally->raws[i].values)
+            continue;
+        r = normalize_rule(judge, &tally->order, score, &tally->raws[i], values);
+        if (r < 0)
+            return error_trace(r);
+        for (size_t j = 0; j < n; j++)
+            totals[j] += score->weight / tally->weights * values[j];
+    }
+    return 0;
+}
+
+static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret) {
+    const Program *program = judge->question.program;
+    Arena *arena = judge->question.arena;
+    int r = order_find(judge, rows, n, &ret->order);
+
+    if (r < 0)
+        return error_trace(r);
+    ret->weights = 0;
+    for (size_t i = 0; i < program->n_scores; i++)
+        if (score_applies(judge, program->scores[i]))
+            ret->weights += program->scores[i]->weight;
+    ret->totals = ARENA_ARRAY(arena, double, ret->order.n);
+    ret->raws = ARENA_ARRAY(arena, Raw, program->n_scores);
+    return ret->totals && ret->raws ? 0 : error_origin(-ENOMEM);
+}
+
+int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
+    Tally *tally = ARENA_RAW(judge->question.arena, Tally, 1);
+    size_t n = 0;
+    int r = tally ? start_tally(judge, rows, n_rows, tally) : error_origin(-ENOMEM);
+
+    if (r < 0)
+        return error_trace(r);
+    for (size_t begin = 0; begin < tally->order.n && r == 0; begin += n) {
+        n = order_begin(judge, &tally->order, begin);
+        r = score_batch(judge, tally, begin, n);
+        if (r == CEL_SESSION_OVER) /* they are worth nothing */
+            judge->n_late += tally->order.n - begin;
+    }
+    if (r < 0)
+        return error_trace(r);
+    for (size_t i = 0; i < n_rows; i++) {
+        size_t place = order_place(judge, &tally->order, i);
+
+        ret[i] = place == SIZE_MAX ? 0 : tally->totals[place];
+    }
+    if (r == CEL_SESSION_OVER)
+        return 0;
+    return error_trace(add_normalized(judge, tally, ret));
+}
+
+int judge_scores(Judge *judge, double *ret_scores) {
+    return error_trace(score_rows(judge, judge->question.rows, judge->question.n, ret_scores));
+}
+
+/* --- one rule, for explanations ------------------------------------------------------------ */
+
+int judge_score_values(
+    Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states, double *ret_values) {
+    Order order;
+    Raw raw;
+    size_t n = 0;
+    int r = order_find(judge, judge->question.rows, judge->question.n, &order);
+
+    raw.values = ARENA_ARRAY(judge->question.arena, double, order.n);
+    raw.states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
+    if (r < 0 || !raw.values || !raw.states)
+        return error_origin(-ENOMEM);
+    for (size_t begin = 0; begin < order.n; begin += n) {
+        const uint8_t *states;
+
+        n = order_begin(judge, &order, begin);
+        r = fetch_score(judge, score, n, raw.values + begin, &states);
+        if (r != 0)
+            return error_fold(r);
+        if (states)
+            memcpy(raw.states + begin, states, n);
+    }
+    for (size_t i = 0; i < order.n_asked; i++) {
+        size_t place = order_place(judge, &order, i);
+
+        ret_raw[i] = ret_values[i] = place == SIZE_MAX ? 0 : raw.values[place];
+        ret_states[i] = place == SIZE_MAX ? CEL_STATE_ERROR : raw.states[place];
+    }
+    if (score->normalize != NORMALIZE_NONE)
+        return error_trace(normalize_rule(judge, &order, score, &raw, ret_values));
+    settle(score, ret_states, order.n_asked, ret_values);
+    return 0;
+}

@@ -1,0 +1,237 @@
+/*
+ * Policy cases as data: the files NAME.test in test/policy, one YAML document a case.
+ *
+ * A case is a scene (policy/test-scene.h) and what is to come of it:
+ *
+ *     case: what it shows
+ *     policy: ...
+ *     nodes: ...
+ *     expect:                              # every node of the scene
+ *       a: pass
+ *       b: "pool: node is not in the pool" # RULE: REASON; POLICY/RULE with several policies
+ *       c: "unresolvable pool: ..."
+ *     observed: {a: pass, b: ...}          # what policies in mode Observe would have said
+ *     scores: {a: 50, b: 33.3333333333}    # every node; to nine decimals
+ *     explain: {b: "label pool is absent"} # of the filter that speaks against it
+ *
+ * Besides, each verdict is held against every filter asked one by one of the scalar machine.
+ */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "judge/judge.h"
+#include "policy/test-scene.h"
+
+typedef struct Case {
+    Scene scene;
+    const char *name;
+    Facts facts;
+    Question question;
+    Judge *judge;
+} Case;
+
+static void case_init(Case *test, const YamlNode *document) {
+    static const Str keys[] = {
+        STR("case"), STR("expect"), STR("observed"), STR("scores"), STR("explain")};
+    const YamlNode *name = yaml_find(document, STR("case"));
+    const NodeTable *table;
+    uint32_t *rows;
+
+    scene_require(name != NULL, document->place, "a case needs a name");
+    scene_init(&test->scene, document, keys, ELEMENTS_OF(keys));
+    scene_require(test->scene.snapshot != NULL, document->place, "a case needs nodes");
+    test->name = arena_copy(test->scene.arena, name->text).ptr;
+    table = snapshot_table(test->scene.snapshot);
+    assert_int_equal(facts_build(test->scene.program,
+                         table,
+                         /* zones= */ NULL,
+                         /* known= */ NULL,
+                         test->scene.arena,
+                         &test->facts),
+        0);
+    rows = ARENA_ARRAY(test->scene.arena, uint32_t, table->n_rows);
+    for (size_t i = 0; i < table->n_rows; i++)
+        rows[i] = (uint32_t)i;
+    test->question = (Question){
+        .program = test->scene.program,
+        .table = table,
+        .facts = &test->facts,
+        .pod = &test->scene.pod,
+        .rows = rows,
+        .n = table->n_rows,
+        .now_nsec = test->scene.now,
+        .arena = test->scene.arena,
+    };
+    assert_int_equal(judge_open(&test->question, &test->judge), 0);
+}
+
+static Str verdict_text(const Case *test, uint16_t verdict) {
+    const Filter *filter;
+    bool with_policy = test->scene.program->n_policies > 1;
+
+    if (verdict == VERDICT_PASS)
+        return STR("pass");
+    filter = test->scene.program->filters[verdict];
+    return arena_printf(test->scene.arena,
+        "%s%.*s%s%.*s: %.*s",
+        filter->is_unresolvable ? "unresolvable " : "",
+        STR_FMT(with_policy ? filter->policy->name : STR_NULL),
+        with_policy ? "/" : "",
+        STR_FMT(filter->name),
+        STR_FMT(filter->reason));
+}
+
+/* The row of a key that names a node; every node must be named once. */
+static uint32_t row_of(const Case *test, const YamlNode *list, size_t i) {
+    uint32_t row = table_find(test->question.table, list->pairs[i].key->text);
+
+    scene_require(row < test->question.n, list->pairs[i].key->place, "no such node");
+    scene_require(list->n == test->question.n, list->place, "every node must be named");
+    return row;
+}
+
+static void check_verdicts(const Case *test, Str key, const uint16_t *verdicts) {
+    const YamlNode *expected = yaml_find(test->scene.document, key);
+
+    for (size_t i = 0; expected && i < expected->n; i++) {
+        char want[512], name[256];
+        uint32_t row = row_of(test, expected, i);
+
+        (void)snprintf(want, sizeof(want), "%.*s", STR_FMT(expected->pairs[i].value->text));
+        (void)snprintf(
+            name, sizeof(name), "%s, node %.*s", test->name, STR_FMT(expected->pairs[i].key->text));
+        assert_text(name, verdict_text(test, verdicts[row]), want);
+    }
+}
+
+/* What the scalar machine says of one filter and one node. */
+static bool passes(const Case *test, const Filter *filter, uint32_t row) {
+    CelValue value = judge_value(test->judge, &filter->test, row, test->scene.arena);
+
+    return cel_is_true(value) || (value.kind == CEL_ERROR && filter->on_error == FALLBACK_ALLOW);
+}
+
+/* The verdict is the first filter, by number, that fails when each is asked. */
+static void check_against_each(const Case *test, const uint16_t *verdicts, bool observed) {
+    const Program *program = test->scene.program;
+
+    for (uint32_t row = 0; row < test->question.n; row++) {
+        uint16_t first = VERDICT_PASS;
+
+        for (size_t i = program->n_filters; i > 0; i--) {
+            const Filter *filter = program->filters[i - 1];
+
+            assert_int_equal(filter->number, i - 1);
+            if (filter->policy->is_observed == observed &&
+                judge_applies(test->judge, filter->policy) && !passes(test, filter, row))
+                first = filter->number;
+        }
+        assert_case(test->name, first == verdicts[row]);
+    }
+}
+
+/* What the filter that speaks against the node says of it. */
+static Str message_of(const Case *test, uint16_t verdict, uint32_t row) {
+    const Filter *filter = test->scene.program->filters[verdict];
+    const Expression *told =
+        expression_is_given(&filter->message) ? &filter->message : &filter->test;
+    CelValue value = judge_value(test->judge, told, row, test->scene.arena);
+
+    if (value.kind == CEL_ERROR)
+        return value.error->text;
+    return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
+}
+
+static void check_explanations(const Case *test, const uint16_t *verdicts) {
+    const YamlNode *expected = yaml_find(test->scene.document, STR("explain"));
+
+    for (size_t i = 0; expected && i < expected->n; i++) {
+        uint32_t row = table_find(test->question.table, expected->pairs[i].key->text);
+        char want[512];
+
+        scene_require(row < test->question.n && verdicts[row] < test->scene.program->n_filters,
+            expected->pairs[i].key->place,
+            "no node that failed");
+        (void)snprintf(want, sizeof(want), "%.*s", STR_FMT(expected->pairs[i].value->text));
+        assert_text(test->name, message_of(test, verdicts[row], row), want);
+    }
+}
+
+/* Whoever is turned away by a built-in rule is owed a word why. */
+static void check_explained(const Case *test, const uint16_t *verdicts) {
+    for (uint32_t row = 0; row < test->question.n; row++)
+        if (verdicts[row] < test->scene.program->n_filters &&
+            test->scene.program->filters[verdicts[row]]->kind)
+            assert_case(test->name, message_of(test, verdicts[row], row).len > 0);
+}
+
+static void check_filters(const Case *test) {
+    uint16_t *verdicts = ARENA_ARRAY(test->scene.arena, uint16_t, test->question.n);
+
+    assert_int_equal(judge_filters(test->judge, verdicts), 0);
+    check_verdicts(test, STR("expect"), verdicts);
+    check_against_each(test, verdicts, /* observed= */ false);
+    check_explanations(test, verdicts);
+    check_explained(test, verdicts);
+
+    assert_int_equal(judge_observed(test->judge, verdicts), 0);
+    assert_case(test->name,
+        judge_has_observed(test->judge) || !yaml_find(test->scene.document, STR("observed")));
+    check_verdicts(test, STR("observed"), verdicts);
+    check_against_each(test, verdicts, /* observed= */ true);
+}
+
+static void check_scores(const Case *test) {
+    const YamlNode *expected = yaml_find(test->scene.document, STR("scores"));
+    double *scores = ARENA_ARRAY(test->scene.arena, double, test->question.n);
+
+    assert_int_equal(judge_scores(test->judge, scores), 0);
+
+    for (size_t i = 0; expected && i < expected->n; i++) {
+        const YamlPair *pair = &expected->pairs[i];
+        double got = scores[row_of(test, expected, i)];
+
+        if (fabs(got - pair->value->real) < 1e-9)
+            continue;
+        print_error("%s, node %.*s: got %.12g, want %.*s\n",
+            test->name,
+            STR_FMT(pair->key->text),
+            got,
+            STR_FMT(pair->value->text));
+        fail();
+    }
+    for (size_t i = 0; i < test->question.n; i++)
+        assert_case(test->name, scores[i] >= 0 && scores[i] <= 100 + 1e-9);
+}
+
+static void check_file(const char *path, void *user) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
+    YamlStream stream = scene_parse(path, scene_read(path, arena), arena);
+
+    for (size_t i = 0; i < stream.n_documents; i++) {
+        Case test;
+
+        case_init(&test, stream.documents[i]);
+        check_filters(&test);
+        check_scores(&test);
+        scene_done(&test.scene);
+        ++*(size_t *)user;
+    }
+}
+
+static void test_cases(void **state) {
+    size_t n_cases = 0;
+
+    (void)state;
+    assert_true(scene_each(TEST_DATA "/policy", ".test", check_file, &n_cases) > 0);
+    assert_true(n_cases > 0);
+    print_message("%zu cases\n", n_cases);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

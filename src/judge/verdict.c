@@ -1,0 +1,195 @@
+/*
+ * Filters. What was known of the rows before comes first, then each filter that needs the pod, in
+ * order of precedence, as long as there is a row that it could still fail.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "judge/judge-internal.h"
+
+/* Verdicts as they are found, by the order's rows. */
+typedef struct Docket {
+    Order order;
+    uint16_t *said;
+    bool observed;
+} Docket;
+
+static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filter *filter) {
+    return filter->policy->is_observed == docket->observed && judge_applies(judge, filter->policy);
+}
+
+static void take_lower(uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        said[i] = said[i] < other[i] ? said[i] : other[i];
+}
+
+/* What was known of these rows before. */
+static void note_known(
+    const Judge *judge, size_t policy, const Docket *docket, size_t begin, size_t n) {
+    const Facts *facts = judge->question.facts;
+    const uint32_t *rows = docket->order.rows + begin;
+    uint16_t *said = docket->said + begin;
+
+    if (!docket->order.is_scattered) {
+        for (size_t i = 0; i < n; i++) {
+            uint16_t known = facts_failing(facts, policy, rows[i]);
+
+            said[i] = said[i] < known ? said[i] : known;
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i += CHUNK_ROWS) /* batches begin with a chunk */
+        take_lower(said + i,
+            facts->chunks[rows[i] / CHUNK_ROWS]->failing + policy * CHUNK_ROWS,
+            n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS);
+}
+
+static void note_known_all(const Judge *judge, const Docket *docket, size_t begin, size_t n) {
+    const Program *program = judge->question.program;
+
+    memset(docket->said + begin, 0xff, n * sizeof(*docket->said)); /* VERDICT_PASS */
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (judge->applies[i] && program->policies[i].is_observed == docket->observed &&
+            program->policies[i].has_known)
+            note_known(judge, i, docket, begin, n);
+}
+
+/* Whether some row could still be failed by filter @number. */
+static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
+    uint16_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = said[i] > most ? said[i] : most;
+    return most > number;
+}
+
+static void note_states(
+    const Filter *filter, const uint8_t *restrict states, size_t n, uint16_t *restrict said) {
+    unsigned allows = filter->on_error == FALLBACK_ALLOW;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned passes = (states[i] == CEL_STATE_TRUE) | ((states[i] == CEL_STATE_ERROR) & allows);
+        uint16_t verdict = (uint16_t)(filter->number | (0u - passes));
+
+        said[i] = said[i] < verdict ? said[i] : verdict;
+    }
+}
+
+/* 0, CEL_SESSION_OVER or -ENOMEM. */
+static int judge_batch(Judge *judge, const Docket *docket, size_t begin, size_t n) {
+    const Program *program = judge->question.program;
+    uint16_t *said = docket->said + begin;
+
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+        const CelColumn *column;
+        int r;
+
+        if (!filter_is_asked(judge, docket, filter) || filter->is_known ||
+            !is_open(said, n, filter->number))
+            continue;
+        r = cel_session_root(judge->session, filter->root, &column);
+        if (r != 0)
+            return r;
+        note_states(filter, column->states, n, said);
+        r = order_count_errors(judge,
+            &docket->order,
+            begin,
+            column->states,
+            n,
+            program->n_filters,
+            filter->number,
+            &judge->filter_errors);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+/* Time is up: what counts for the rows from @begin on, where nothing speaks against them yet? What
+ * is known beforehand holds all the same; up to @noted it has been noted. */
+static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t noted) {
+    const Program *program = judge->question.program;
+    bool rejects = false;
+
+    if (noted < docket->order.n)
+        note_known_all(judge, docket, noted, docket->order.n - noted);
+    for (size_t i = 0; i < program->n_policies; i++)
+        rejects |= judge->applies[i] && program->policies[i].n_filters > 0 &&
+                   program->policies[i].is_observed == docket->observed &&
+                   program->policies[i].on_timeout == FALLBACK_REJECT;
+    for (size_t i = begin; i < docket->order.n; i++) {
+        judge->n_late++;
+        if (rejects && docket->said[i] == VERDICT_PASS)
+            docket->said[i] = VERDICT_LATE;
+    }
+}
+
+/* Verdicts of the order's rows, to those who asked. */
+static void hand_out(const Judge *judge, const Docket *docket, uint16_t *ret) {
+    const Order *order = &docket->order;
+
+    for (size_t i = 0; i < order->n_asked; i++) {
+        size_t place = order_place(judge, order, i);
+
+        ret[i] = place == SIZE_MAX ? VERDICT_PASS : docket->said[place];
+    }
+}
+
+static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
+    Docket docket = {.observed = observed};
+    size_t n = 0;
+    int r = order_find(judge, judge->question.rows, judge->question.n, &docket.order);
+
+    if (r < 0)
+        return error_trace(r);
+    docket.said = ARENA_RAW(judge->question.arena, uint16_t, docket.order.n);
+    if (!docket.said)
+        return error_origin(-ENOMEM);
+    for (size_t begin = 0; begin < docket.order.n && r == 0; begin += n) {
+        n = order_begin(judge, &docket.order, begin);
+        note_known_all(judge, &docket, begin, n);
+        r = judge_batch(judge, &docket, begin, n);
+        if (r == CEL_SESSION_OVER) {
+            note_late(judge, &docket, begin, begin + n);
+        }
+    }
+    if (r < 0)
+        return error_trace(r);
+    hand_out(judge, &docket, ret);
+    return 0;
+}
+
+int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
+    return error_trace(judge_rows(judge, /* observed= */ false, ret_verdicts));
+}
+
+int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
+    return error_trace(judge_rows(judge, /* observed= */ true, ret_verdicts));
+}
+
+int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {
+    Order order;
+    size_t n = 0;
+    int r = order_find(judge, judge->question.rows, judge->question.n, &order);
+    uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
+
+    if (r < 0 || !states)
+        return error_origin(-ENOMEM);
+    for (size_t begin = 0; begin < order.n; begin += n) {
+        const CelColumn *column;
+
+        n = order_begin(judge, &order, begin);
+        r = cel_session_root(judge->session, filter->root, &column);
+        if (r != 0)
+            return error_fold(r);
+        memcpy(states + begin, column->states, n);
+    }
+    for (size_t i = 0; i < order.n_asked; i++) {
+        size_t place = order_place(judge, &order, i);
+
+        ret_states[i] = place == SIZE_MAX ? CEL_STATE_TRUE : states[place];
+    }
+    return 0;
+}

@@ -1,0 +1,301 @@
+/*
+ * From the text of an expression to its checked tree and its code. What the language reports
+ * counts lines and columns of the expression; a person reads the policy file, so every report
+ * is moved to where the text stands there, if it stands there as it reads: plain, quoted
+ * without escapes, or as a literal block. Of other spellings the beginning is shown.
+ */
+
+#include "policy/expression.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/limits.h"
+#include "cel/program.h"
+#include "policy/scope.h"
+
+/* What is needed to compile one; given back at once. */
+#define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+
+typedef struct Compiling {
+    PolicyReader *reader;
+    Scope *scope;
+    const YamlNode *at;
+    Expression *result;
+    CelOptions options;
+    DiagList diags; /* as the language has them */
+    Arena *scratch;
+} Compiling;
+
+/* --- places -------------------------------------------------------------------------- */
+
+/* Line @number (from 1) of @text, without its end; past the last it is empty. */
+static Str line_of(Str text, size_t number) {
+    while (number > 1 && text.len > 0) {
+        size_t end = str_find(text, '\n');
+
+        text = end < text.len ? str_skip(text, end + 1) : STR_NULL;
+        number--;
+    }
+    return str_take(text, str_find(text, '\n'));
+}
+
+static size_t count_spaces(Str line) {
+    size_t n = 0;
+
+    while (n < line.len && line.ptr[n] == ' ')
+        n++;
+    return n;
+}
+
+/* How far a literal block that begins under line @line is indented: its first line tells. */
+static size_t find_indent(const Compiling *compiling, size_t line) {
+    size_t there = count_spaces(line_of(compiling->reader->source, line + 1));
+    size_t own = count_spaces(line_of(compiling->at->text, 1));
+
+    return there > own ? there - own : 0;
+}
+
+/* Where byte @column (from 1) of line @line of the expression stands in the file. False: it
+ * does not stand there as it reads. */
+static bool find_place(const Compiling *compiling, size_t line, size_t column, Place *ret) {
+    Str source = compiling->reader->source;
+    const Place *begin = &compiling->at->place;
+    Str wanted = line_of(compiling->at->text, line);
+    Str first = str_skip(line_of(source, begin->line), begin->column - 1);
+    bool is_block = str_has_prefix(first, STR("|"));
+    size_t before = is_block ? find_indent(compiling, begin->line)
+                             : str_has_prefix(first, STR("'")) || str_has_prefix(first, STR("\""));
+    Str there = is_block ? line_of(source, begin->line + line) : first;
+
+    if (!is_block && str_find(compiling->at->text, '\n') != SIZE_MAX)
+        return false;
+    if (!str_has_prefix(str_skip(there, before), wanted))
+        return false;
+    *ret = *begin;
+    ret->line = begin->line + (is_block ? line : 0);
+    ret->column = (is_block ? 1 : begin->column) + before + column - 1;
+    return true;
+}
+
+/* One report of the language, in terms of the policy file. */
+static void report(const Compiling *compiling, const Diag *diag) {
+    PolicyReader *reader = compiling->reader;
+    Place place = compiling->at->place;
+    Str text = diag->text;
+
+    if (!compiling->result->is_built_in &&
+        find_place(compiling, diag->place.line, diag->place.column, &place))
+        place.width = diag->place.width;
+    else if (diag->source.len > 0)
+        text = arena_printf(reader->diags->arena,
+            "%.*s, in \"%.*s\" at column %zu",
+            STR_FMT(diag->text),
+            STR_FMT(diag->source),
+            diag->place.column);
+    diag_add(reader->diags, diag->level, place, reader->source, text, diag->hint);
+}
+
+static void report_all(const Compiling *compiling) {
+    for (size_t i = 0; i < compiling->diags.diags.n; i++)
+        report(compiling, &compiling->diags.diags.items[i]);
+}
+
+/* --- what it uses ---------------------------------------------------------------------- */
+
+/* The variables that a tree names, and those that these use. */
+static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
+    uint64_t found = 0;
+
+    for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
+        uint32_t number = checked->notes[i].field;
+        const CelNote *from = &checked->notes[i > 0 ? i - 1 : 0]; /* what a selection is from */
+
+        if (number >= scope->variables_type.n_fields || checked->tree->nodes[i].n_children != 1)
+            continue;
+        if (from->ref == CEL_REF_VARIABLE && from->variable->slot == scope->variables_slot) {
+            found |= (UINT64_C(1) << number) | scope->variables[number].expression.variables;
+        }
+    }
+    return found;
+}
+
+static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
+    return (CelComposite){
+        .slot = scope->variables_slot,
+        .nodes = nodes,
+        .n = scope->variables_type.n_fields,
+    };
+}
+
+/* Adds the variables it uses to a graph of its own: @nodes by number. */
+static int lower_variables(Compiling *compiling, CelGraph *graph, uint32_t *nodes) {
+    const Scope *scope = compiling->scope;
+    CelComposite composite = composite_of(scope, nodes);
+    CelOptions options = {.composite = &composite};
+
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        int r;
+
+        nodes[i] = CEL_NO_NODE;
+        if (!(compiling->result->variables >> i & 1))
+            continue;
+        r = cel_lower(
+            graph, scope->variables[i].expression.checked, &options, &compiling->diags, &nodes[i]);
+        if (r != 0)
+            return error_fold(r); /* it was lowered before, when it was read */
+    }
+    return 0;
+}
+
+/* --- compiling -------------------------------------------------------------------------- */
+
+/* Its own code, for one node at a time. */
+static int compile_code(Compiling *compiling) {
+    Expression *result = compiling->result;
+    CelGraph *graph = cel_graph_new(compiling->scratch, compiling->reader->arena);
+    CelEmitOptions emit = {.scratch = compiling->scratch};
+    uint32_t nodes[SCOPE_VARIABLES_MAX];
+    CelComposite composite = composite_of(compiling->scope, nodes);
+    uint32_t root = CEL_NO_NODE;
+    CelCode *code = NULL;
+    int r;
+
+    if (!graph)
+        return error_origin(-ENOMEM);
+    r = lower_variables(compiling, graph, nodes);
+    if (r != 0)
+        return error_trace(r);
+    compiling->options.composite = &composite;
+    r = cel_lower(graph, result->checked, &compiling->options, &compiling->diags, &root);
+    compiling->options.composite = NULL;
+    if (r == CEL_LOWER_REFUSED)
+        return CEL_COMPILE_REFUSED;
+    if (r != 0)
+        return error_fold(r);
+    result->groups = cel_graph_node(graph, root)->groups;
+    r = cel_emit(graph, root, &emit, compiling->reader->arena, &code);
+    result->code = code;
+    return error_fold(r);
+}
+
+static int check(Compiling *compiling) {
+    Expression *result = compiling->result;
+    CelChecked *checked = NULL;
+    int r;
+
+    r = cel_compile_tree(compiling->scope->env,
+        compiling->at->place.file,
+        result->text,
+        &compiling->options,
+        compiling->reader->arena,
+        &compiling->diags,
+        &checked);
+    if (r != 0)
+        return error_trace(r);
+    result->checked = checked;
+    result->variables = find_variables(checked, compiling->scope);
+    r = cel_cost_estimate(checked, compiling->scratch, &result->cost);
+    if (r < 0)
+        return error_trace(r);
+    for (uint32_t i = 0; i < compiling->scope->variables_type.n_fields; i++)
+        if (result->variables >> i & 1)
+            result->cost.max += compiling->scope->variables[i].expression.cost.max;
+    if (result->cost.max > EXPRESSION_COST_MAX) {
+        cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiling->diags);
+        return CEL_COMPILE_REFUSED;
+    }
+    return 0;
+}
+
+/* Numbers may be of two types, which no single expected type can say. */
+static bool has_type(Compiling *compiling, ExpressionType type, const char *what) {
+    const CelType *found = cel_checked_type(compiling->result->checked);
+    char text[128];
+    Buf name = BUF_INIT(sizeof(text));
+
+    if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE)
+        return true;
+    cel_type_print(found, /* is_wire= */ false, &name);
+    reader_error_hint(compiling->reader,
+        compiling->at,
+        STR("double(…) makes one of a text or an int"),
+        "%s must be a number (double or int), and this is %.*s",
+        what,
+        STR_FMT(buf_str(&name)));
+    buf_done(&name);
+    return false;
+}
+
+/* A variable that was refused has been reported where it stands. */
+static bool uses_refused(const Compiling *compiling) {
+    const Scope *scope = compiling->scope;
+
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++)
+        if ((compiling->result->variables >> i & 1) && !scope->variables[i].expression.checked)
+            return true;
+    return false;
+}
+
+static bool compile(Compiling *compiling, ExpressionType type, const char *what) {
+    static const CelType *const expected[] = {
+        [EXPRESSION_BOOL] = &cel_bool_type,
+        [EXPRESSION_STRING] = &cel_string_type,
+        [EXPRESSION_ANY] = NULL,
+    };
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    int r;
+
+    if (!scratch)
+        return false;
+    compiling->scratch = scratch;
+    compiling->diags = DIAG_LIST_IN(scratch);
+    compiling->options.expect = expected[type];
+    compiling->result->scope = compiling->scope;
+    compiling->result->node = CEL_NO_NODE;
+    r = check(compiling);
+    if (r == 0 && (uses_refused(compiling) || !has_type(compiling, type, what)))
+        return false;
+    if (r == 0)
+        r = compile_code(compiling);
+    report_all(compiling);
+    return r == 0;
+}
+
+bool expression_read(PolicyReader *reader, Scope *scope, const YamlNode *value, const char *what,
+    ExpressionType type, Expression *ret) {
+    Compiling compiling = {.reader = reader, .scope = scope, .at = value, .result = ret};
+    Str text;
+
+    if (value->kind == YAML_BOOL || value->kind == YAML_INT || value->kind == YAML_FLOAT)
+        text = value->text; /* true and 50 are expressions, too */
+    else if (!reader_string(reader, value, what, &text))
+        return false;
+    if (str_is_empty(str_trim(text))) {
+        reader_error(reader, value, "%s is empty", what);
+        return false;
+    }
+    *ret = (Expression){.text = text, .place = value->place};
+    return compile(&compiling, type, what);
+}
+
+bool expression_write(PolicyReader *reader, Scope *scope, const YamlNode *at, Str text,
+    ExpressionType type, Expression *ret) {
+    Compiling compiling = {.reader = reader, .scope = scope, .at = at, .result = ret};
+
+    *ret = (Expression){
+        .text = arena_copy(reader->arena, text),
+        .place = at->place,
+        .is_built_in = true,
+    };
+    return ret->text.ptr && compile(&compiling, type, "a built-in rule");
+}
+
+int expression_lower(Expression *expression, CelGraph *graph) {
+    CelComposite composite = composite_of(expression->scope, expression->scope->nodes);
+    CelOptions options = {.composite = &composite};
+    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
+
+    /* It was lowered before, alone: what could be refused has been. */
+    return error_fold(cel_lower(graph, expression->checked, &options, &nothing, &expression->node));
+}

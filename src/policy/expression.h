@@ -1,0 +1,64 @@
+#pragma once
+
+/*
+ * Expression: CEL in a policy, checked and ready.
+ *
+ * Written by a person, or by a built-in rule (kind.h). What is wrong with it is reported at
+ * its place in the policy file. It is compiled twice: alone, for the scalar machine, which
+ * answers messages and explanations; and into the graph of the whole program, for the plan
+ * that judges nodes (program.h).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/str.h"
+#include "cel/check.h"
+#include "cel/code.h"
+#include "cel/cost.h"
+#include "cel/graph.h"
+#include "policy/reader.h"
+#include "yaml/document.h"
+
+typedef struct Scope Scope; /* scope.h */
+
+/* Kubernetes' units; what one node may cost at most. */
+#define EXPRESSION_COST_MAX 10000000u
+
+typedef struct Expression {
+    Str text;    /* CEL; empty: there is none */
+    Place place; /* of the text, or of the built-in rule that wrote it */
+    bool is_built_in;
+    const Scope *scope;
+    const CelChecked *checked;
+    const CelCode *code; /* for the scalar machine */
+    CelCostRange cost;
+    uint64_t variables; /* bit i: uses variable i of its scope, also through others */
+    uint8_t groups;     /* SCHEMA_BIT()s it reads */
+    uint32_t node;      /* in the program's graph; set by expression_lower() */
+} Expression;
+
+static inline bool expression_is_given(const Expression *expression) {
+    return expression->text.len > 0;
+}
+
+/* What an expression must give. */
+typedef enum ExpressionType {
+    EXPRESSION_BOOL,
+    EXPRESSION_NUMBER, /* int or double */
+    EXPRESSION_STRING,
+    EXPRESSION_ANY,
+} ExpressionType;
+
+/* Reads the CEL text in @value, a scalar. @what names it in messages. False after an error, which
+ * has been reported. */
+bool expression_read(PolicyReader *reader, Scope *scope, const YamlNode *value, const char *what,
+    ExpressionType type, Expression *ret);
+
+/* The same for @text, which a built-in rule at @at has written. */
+bool expression_write(PolicyReader *reader, Scope *scope, const YamlNode *at, Str text,
+    ExpressionType type, Expression *ret);
+
+/* Adds it to @graph; those of its scope's variables must be there (scope_lower()). 0 or -ENOMEM. */
+int expression_lower(Expression *expression, CelGraph *graph);

@@ -1,0 +1,103 @@
+#pragma once
+
+/*
+ * Policy: what a person writes, read and checked.
+ *
+ * Filters say which nodes a pod may go to, scores how good they are. Every rule is an
+ * expression, written as such or by a built-in rule (kind.h).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/str.h"
+#include "model/labels.h"
+#include "model/selector.h"
+#include "policy/expression.h"
+#include "policy/kind.h"
+#include "policy/scope.h"
+
+typedef struct Policy Policy;
+
+/* What counts for a node of which a rule, or time, says nothing. */
+typedef enum Fallback {
+    FALLBACK_REJECT,
+    FALLBACK_ALLOW,
+} Fallback;
+
+typedef struct Filter {
+    const Policy *policy;
+    Str name;
+    Str reason; /* what kube-scheduler is told; fixed text */
+    bool is_unresolvable;
+    Fallback on_error;
+    const RuleKind *kind; /* NULL: an expression */
+    Expression test;      /* bool: may the pod go there? */
+    Expression message;   /* string, for explain; may be empty */
+    uint16_t number;
+    uint32_t root; /* of the program's plan */
+    bool is_known; /* it reads the node alone: facts tell */
+    uint32_t part; /* root of that part of the test that reads the node alone, when the test as a
+                      whole does not (`for this pod || what the node has`); UINT32_MAX: none */
+} Filter;
+
+typedef enum Normalize {
+    NORMALIZE_NONE,
+    NORMALIZE_MIN_MAX, /* the least of the candidates 0, the most 100 */
+    NORMALIZE_RANK,    /* by the share of candidates that have less */
+} Normalize;
+
+typedef struct Score {
+    const Policy *policy;
+    Str name;
+    double weight;   /* over 0 */
+    double on_error; /* 0..100 */
+    Normalize normalize;
+    const RuleKind *kind;
+    Expression value; /* double or int */
+    uint16_t number;
+    uint32_t root;
+} Score;
+
+typedef struct Match {
+    const Str *namespaces; /* none given: all */
+    size_t n_namespaces;
+    Selector pod_selector;
+    Expression expression; /* bool, of the pod; may be empty */
+    uint32_t root;
+} Match;
+
+struct Policy {
+    Str name;
+    Place place;
+    bool is_observed; /* mode Observe: judged and counted, never acted upon */
+    Match match;
+    Scope *scope;
+    Filter *filters; /* as written */
+    size_t n_filters;
+    Score *scores;
+    size_t n_scores;
+    Labels bind_annotations; /* set on a pod together with its node, when berth binds it */
+    bool has_known;          /* some filters read the node alone */
+    uint32_t narrow_to;      /* hand back so many nodes at most; 0: all */
+    Fallback on_timeout;      /* of nodes that were not judged in time */
+    uint32_t wire_max;       /* the best score on the wire; 10 unless the policy asks for more */
+};
+
+#define WIRE_MAX_DEFAULT 10u
+#define WIRE_MAX_LIMIT 100u
+
+/* Reads one document of a policy file. Problems are reported. */
+void policy_read(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+    const YamlNode *document, Policy *ret);
+
+/* The shape of a document, for the JSON Schema. */
+extern const Shape policy_shape;
+
+/* Whether it is for pods like @pod, as far as namespaces and podSelector say. */
+bool policy_selects(const Policy *policy, const Pod *pod);
+
+/* Adds @label to sorted @annotations, whose array has room for it. */
+void annotations_add(Labels *annotations, Label label);

@@ -1,0 +1,485 @@
+/*
+ * Filters and scores. A rule is a mapping of common fields and exactly one more: `expression`,
+ * or the name of a built-in rule, which writes one.
+ */
+
+#include "policy/rules.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/utf8.h"
+
+#define NAME_MAX_BYTES 63u
+
+/* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
+ * together. */
+#define REASON_MAX 200u
+
+#define KINDS_MAX 48u
+
+/* --- names ---------------------------------------------------------------- */
+
+static bool is_name(Str name) {
+    if (name.len == 0 || name.len > NAME_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                c == '-' || c == '_' || c == '.'))
+            return false;
+    }
+    return true;
+}
+
+bool reader_name(PolicyReader *reader, const YamlNode *value, Str *ret) {
+    Str name;
+
+    if (!reader_string(reader, value, "name", &name))
+        return false;
+    if (is_name(name)) {
+        *ret = name;
+        return true;
+    }
+    reader_error_hint(reader,
+        value,
+        STR("letters, digits, '-', '_' and '.', at most 63 characters"),
+        "\"%.*s\" is not a name",
+        STR_FMT(name));
+    return false;
+}
+
+void reader_fallback(PolicyReader *reader, const YamlNode *value, const char *what, Fallback *ret) {
+    Str word;
+
+    if (!reader_string(reader, value, what, &word))
+        return;
+    if (str_is(word, "allow"))
+        *ret = FALLBACK_ALLOW;
+    else if (str_is(word, "reject"))
+        *ret = FALLBACK_REJECT;
+    else
+        reader_error_hint(reader,
+            value,
+            STR("reject (the default), or allow: as if the node had passed"),
+            "%s must be allow or reject, not \"%.*s\"",
+            what,
+            STR_FMT(word));
+}
+
+/* --- common fields ----------------------------------------------------------- */
+
+/* What a rule may say besides its kind; filters and scores use their part of it. */
+typedef struct RuleFields {
+    Str name;
+    Str reason;
+    bool is_unresolvable;
+    Fallback on_error;
+    double weight, score_on_error;
+    Normalize normalize;
+    const YamlNode *message;
+} RuleFields;
+
+static void read_rule_name(PolicyReader *reader, const YamlNode *value, void *into) {
+    (void)reader_name(reader, value, &((RuleFields *)into)->name);
+}
+
+static bool is_plain_text(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
+            return false;
+    return utf8_valid_length(text) == text.len;
+}
+
+static void read_reason(PolicyReader *reader, const YamlNode *value, void *into) {
+    RuleFields *fields = into;
+
+    if (!reader_string(reader, value, "reason", &fields->reason))
+        return;
+    if (str_is_empty(fields->reason) || fields->reason.len > REASON_MAX ||
+        !is_plain_text(fields->reason))
+        reader_error_hint(reader,
+            value,
+            STR("kube-scheduler groups nodes by this text and shows it in events"),
+            "reason must be one line of 1 to %u bytes",
+            REASON_MAX);
+}
+
+static void read_unresolvable(PolicyReader *reader, const YamlNode *value, void *into) {
+    (void)reader_bool(reader, value, "unresolvable", &((RuleFields *)into)->is_unresolvable);
+}
+
+static void read_message(PolicyReader *reader, const YamlNode *value, void *into) {
+    (void)reader;
+    ((RuleFields *)into)->message = value;
+}
+
+static void read_filter_on_error(PolicyReader *reader, const YamlNode *value, void *into) {
+    reader_fallback(reader, value, "onError", &((RuleFields *)into)->on_error);
+}
+
+static void read_score_on_error(PolicyReader *reader, const YamlNode *value, void *into) {
+    (void)reader_number(reader, value, "onError", 0, 100, &((RuleFields *)into)->score_on_error);
+}
+
+static void read_weight(PolicyReader *reader, const YamlNode *value, void *into) {
+    double weight;
+
+    if (!reader_number(reader, value, "weight", 0, 1000000, &weight))
+        return;
+    if (weight == 0)
+        reader_error_hint(
+            reader, value, STR("leave the rule out instead"), "weight must be greater than 0");
+    else
+        ((RuleFields *)into)->weight = weight;
+}
+
+static const char *const normalize_words[] = {"none", "minMax", "rank", NULL};
+
+static void read_normalize(PolicyReader *reader, const YamlNode *value, void *into) {
+    RuleFields *fields = into;
+    Str word;
+
+    if (!reader_string(reader, value, "normalize", &word))
+        return;
+    for (unsigned i = 0; normalize_words[i]; i++) {
+        if (str_is(word, normalize_words[i])) {
+            fields->normalize = (Normalize)i;
+            return;
+        }
+    }
+    reader_error_hint(reader,
+        value,
+        STR("none (the default), minMax or rank: over the candidates of a request"),
+        "unknown normalize \"%.*s\"",
+        STR_FMT(word));
+}
+
+static const char *const fallback_words[] = {"reject", "allow", NULL};
+const Shape fallback_shape = {.kind = SHAPE_WORD, .words = fallback_words};
+static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
+static const Shape percent_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
+static const Shape weight_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 1000000};
+static const Shape normalize_shape = {.kind = SHAPE_WORD, .words = normalize_words};
+
+static const Field filter_fields[] = {
+    {.name = STR("name"),
+        .is_required = true,
+        .shape = &shape_string,
+        .about = "how metrics and explanations call it",
+        .read = read_rule_name},
+    {.name = STR("reason"),
+        .shape = &shape_string,
+        .about = "what kube-scheduler is told of a node that fails; fixed text",
+        .read = read_reason},
+    {.name = STR("messageExpression"),
+        .shape = &expression_shape,
+        .about = "a string for explain: which value met which limit",
+        .read = read_message},
+    {.name = STR("unresolvable"),
+        .shape = &shape_bool,
+        .about = "preemption cannot help",
+        .read = read_unresolvable},
+    {.name = STR("onError"),
+        .shape = &fallback_shape,
+        .about = "what counts for a node on which the expression fails",
+        .read = read_filter_on_error},
+};
+
+static const Field score_fields[] = {
+    {.name = STR("name"),
+        .is_required = true,
+        .shape = &shape_string,
+        .about = "how metrics and explanations call it",
+        .read = read_rule_name},
+    {.name = STR("weight"),
+        .shape = &weight_shape,
+        .about = "its share among all scores that apply; 1 unless given",
+        .read = read_weight},
+    {.name = STR("onError"),
+        .shape = &percent_shape,
+        .about = "the score of a node on which the expression fails; 0 unless given",
+        .read = read_score_on_error},
+    {.name = STR("normalize"),
+        .shape = &normalize_shape,
+        .about = "how values become 0 to 100 over the candidates",
+        .read = read_normalize},
+};
+
+/* --- one rule ------------------------------------------------------------------ */
+
+/* The names of what a rule can be: kinds, then `expression`. */
+typedef struct Choices {
+    Str names[KINDS_MAX];
+    size_t n;
+} Choices;
+
+static Choices choices_of(const RuleKind *const *kinds, size_t n_kinds) {
+    Choices choices = {.n = n_kinds + 1};
+
+    assert(choices.n <= KINDS_MAX);
+    for (size_t i = 0; i < n_kinds; i++)
+        choices.names[i] = kinds[i]->field;
+    choices.names[n_kinds] = STR("expression");
+    return choices;
+}
+
+/* The field that says what the rule is. NULL when there is none. */
+static const YamlPair *find_choice(PolicyReader *reader, const YamlNode *rule, const char *what,
+    const Choices *choices, size_t *ret_choice) {
+    const YamlPair *first = NULL;
+
+    for (size_t i = 0; i < rule->n; i++) {
+        size_t choice = 0;
+
+        while (choice < choices->n && !str_eq(choices->names[choice], rule->pairs[i].key->text))
+            choice++;
+        if (choice == choices->n)
+            continue;
+        if (first) {
+            reader_error_hint(reader,
+                rule->pairs[i].key,
+                STR("write two rules"),
+                "%s has one kind, and \"%.*s\" is given already",
+                what,
+                STR_FMT(first->key->text));
+        } else {
+            first = &rule->pairs[i];
+            *ret_choice = choice;
+        }
+    }
+    return first;
+}
+
+/* Whether the mapping has a field that is unknown: then "which kind?" would be noise on top of
+ * the error already given. */
+static bool has_foreign_field(const YamlNode *rule, const Field *fields, size_t n_fields) {
+    for (size_t i = 0; i < rule->n; i++) {
+        bool is_own = false;
+
+        for (size_t j = 0; j < n_fields; j++)
+            is_own |= str_eq(fields[j].name, rule->pairs[i].key->text);
+        if (!is_own)
+            return true;
+    }
+    return false;
+}
+
+static void report_no_choice(
+    PolicyReader *reader, const YamlNode *rule, const char *what, const Choices *choices) {
+    char hint[1024] = "one of";
+    size_t used = strlen(hint);
+
+    for (size_t i = 0; i < choices->n && used < sizeof(hint); i++)
+        used += (size_t)snprintf(
+            hint + used, sizeof(hint) - used, "%s %.*s", i ? "," : "", STR_FMT(choices->names[i]));
+    reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
+}
+
+/* What is common to all rules of a list. */
+typedef struct RuleList {
+    const char *what;
+    const Field *fields;
+    size_t n_fields;
+    const RuleKind *const *kinds;
+    size_t n_kinds;
+    ExpressionType type;
+} RuleList;
+
+/* A rule as it is read. */
+typedef struct Rule {
+    RuleFields fields;
+    const RuleKind *kind; /* NULL: an expression */
+    Expression expression, message;
+} Rule;
+
+/* The rule that @value, under the field of a built-in one, stands for. */
+static bool read_built_in(
+    PolicyReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
+    RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+    size_t n_errors = reader->diags->n_errors;
+    bool is_right = false;
+
+    rule->kind->write(reader, pair->value, &text);
+    if (reader->diags->n_errors > n_errors)
+        is_right = false;
+    else if (buf_error(&text.expression) || buf_error(&text.message))
+        reader_error(reader, pair->value, "the rule is too large: write it as several");
+    else
+        is_right =
+            expression_write(
+                reader, scope, pair->value, buf_str(&text.expression), type, &rule->expression) &&
+            (buf_str(&text.message).len == 0 || rule->fields.message ||
+                expression_write(reader,
+                    scope,
+                    pair->value,
+                    buf_str(&text.message),
+                    EXPRESSION_STRING,
+                    &rule->message));
+    buf_done(&text.expression);
+    buf_done(&text.message);
+    return is_right;
+}
+
+/* False after an error, which has been reported. */
+static bool read_rule(
+    PolicyReader *reader, Scope *scope, const YamlNode *value, const RuleList *list, Rule *ret) {
+    Choices choices = choices_of(list->kinds, list->n_kinds);
+    const YamlPair *pair;
+    size_t choice = 0;
+    bool is_right = true;
+
+    reader_fields_besides(reader,
+        value,
+        list->what,
+        list->fields,
+        list->n_fields,
+        choices.names,
+        choices.n,
+        &ret->fields);
+    if (value->kind != YAML_MAPPING)
+        return false;
+    pair = find_choice(reader, value, list->what, &choices, &choice);
+    if (!pair && !has_foreign_field(value, list->fields, list->n_fields))
+        report_no_choice(reader, value, list->what, &choices);
+    if (!pair)
+        return false;
+    if (ret->fields.message)
+        is_right = expression_read(reader,
+            scope,
+            ret->fields.message,
+            "messageExpression",
+            EXPRESSION_STRING,
+            &ret->message);
+    if (choice == list->n_kinds)
+        return expression_read(
+                   reader, scope, pair->value, "expression", list->type, &ret->expression) &&
+               is_right;
+    ret->kind = list->kinds[choice];
+    return read_built_in(reader, scope, pair, list->type, ret) && is_right;
+}
+
+/* --- the lists -------------------------------------------------------------------- */
+
+static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+    RuleList list = {.what = "a filter",
+        .fields = filter_fields,
+        .n_fields = ELEMENTS_OF(filter_fields),
+        .kinds = filter_kinds,
+        .n_kinds = n_filter_kinds,
+        .type = EXPRESSION_BOOL};
+    Rule rule = {0};
+    Filter *filter = &policy->filters[policy->n_filters];
+
+    if (!read_rule(reader, policy->scope, value, &list, &rule))
+        return;
+    *filter = (Filter){
+        .name = rule.fields.name,
+        .reason = rule.fields.reason,
+        .is_unresolvable = rule.fields.is_unresolvable,
+        .on_error = rule.fields.on_error,
+        .kind = rule.kind,
+        .test = rule.expression,
+        .message = rule.message,
+        .part = UINT32_MAX,
+    };
+    if (str_is_empty(filter->reason))
+        filter->reason =
+            arena_printf(reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
+    policy->n_filters++;
+}
+
+static void read_score(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+    RuleList list = {.what = "a score",
+        .fields = score_fields,
+        .n_fields = ELEMENTS_OF(score_fields),
+        .kinds = score_kinds,
+        .n_kinds = n_score_kinds,
+        .type = EXPRESSION_NUMBER};
+    Rule rule = {.fields = {.weight = 1}};
+
+    if (!read_rule(reader, policy->scope, value, &list, &rule))
+        return;
+    policy->scores[policy->n_scores++] = (Score){
+        .name = rule.fields.name,
+        .weight = rule.fields.weight,
+        .on_error = rule.fields.score_on_error,
+        .normalize = rule.fields.normalize,
+        .kind = rule.kind,
+        .value = rule.expression,
+    };
+}
+
+void filters_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+    if (!reader_sequence(reader, value, "filters"))
+        return;
+    policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
+    for (size_t i = 0; policy->filters && i < value->n; i++)
+        read_filter(reader, value->items[i], policy);
+}
+
+void scores_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+    if (!reader_sequence(reader, value, "scores"))
+        return;
+    policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
+    for (size_t i = 0; policy->scores && i < value->n; i++)
+        read_score(reader, value->items[i], policy);
+}
+
+static const Shape filter_shape = {.kind = SHAPE_OBJECT,
+    .fields = filter_fields,
+    .n_fields = ELEMENTS_OF(filter_fields),
+    .kinds = filter_kinds,
+    .n_kinds = &n_filter_kinds,
+    .or_field = "expression"};
+static const Shape score_shape = {.kind = SHAPE_OBJECT,
+    .fields = score_fields,
+    .n_fields = ELEMENTS_OF(score_fields),
+    .kinds = score_kinds,
+    .n_kinds = &n_score_kinds,
+    .or_field = "expression"};
+const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape};
+const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
+
+/* --- what spans several rules ---------------------------------------------- */
+
+/* @names has the line of each. */
+static int check_names(PolicyReader *reader, const YamlNode *rules, Map *names) {
+    for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
+        const YamlNode *name = yaml_find(rules->items[i], STR("name"));
+        uint32_t line;
+        char hint[64];
+
+        if (!name || !is_name(name->text))
+            continue;
+        line = map_find(names, name->text);
+        if (line == MAP_NONE) {
+            int r = map_add(names, name->text, (uint32_t)name->place.line);
+
+            if (r < 0)
+                return error_trace(r);
+            continue;
+        }
+        (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
+        reader_error_hint(reader,
+            name,
+            str_from_c(hint),
+            "the policy has a rule named \"%.*s\" already",
+            STR_FMT(name->text));
+    }
+    return 0;
+}
+
+int rule_names_check(PolicyReader *reader, const YamlNode *document) {
+    const YamlNode *spec = yaml_find(document, STR("spec"));
+    Map names = MAP_INIT_IN(reader->arena);
+    int r = check_names(reader, yaml_find(spec, STR("filters")), &names);
+
+    if (r == 0)
+        r = check_names(reader, yaml_find(spec, STR("scores")), &names);
+    return error_trace(r);
+}

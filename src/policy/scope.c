@@ -1,0 +1,354 @@
+/* The policy's own names: params, metrics and variables, each a record of its own type. */
+
+#include "policy/scope.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/run.h"
+
+/* Elements of a list among the params, and how deep they are nested. */
+#define PARAM_ITEMS_MAX 1000u
+#define PARAM_DEPTH_MAX 8u
+
+/* A record of values, by number of the field. */
+typedef struct Values {
+    CelRecord head;
+    CelValue items[];
+} Values;
+
+static CelValue get_value(const CelRecord *record, uint32_t field, CelRun *run) {
+    (void)run;
+    return ((const Values *)(const void *)record)->items[field];
+}
+
+/* --- names ----------------------------------------------------------------------------- */
+
+/* Something that an expression can select: a letter or '_', then letters, digits and '_'. */
+static bool is_identifier(Str name) {
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+
+        if (!is_letter && !(i > 0 && c >= '0' && c <= '9'))
+            return false;
+    }
+    return name.len > 0 && name.len <= 63;
+}
+
+static bool check_name(PolicyReader *reader, const YamlNode *at, Str name) {
+    if (is_identifier(name))
+        return true;
+    reader_error_hint(reader,
+        at,
+        STR("a letter, then letters, digits and '_', at most 63: what stands behind a dot"),
+        "\"%.*s\" is not a name for expressions",
+        STR_FMT(name));
+    return false;
+}
+
+static bool is_taken(const CelRecordType *type, Str name) {
+    return cel_record_find(type, name) != UINT32_MAX;
+}
+
+/* --- params ------------------------------------------------------------------------------ */
+
+static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
+    switch (value->kind) {
+    case YAML_BOOL:
+        *ret_type = &cel_bool_type;
+        return cel_bool(value->boolean);
+    case YAML_INT:
+        *ret_type = &cel_int_type;
+        return cel_int(value->integer);
+    case YAML_FLOAT:
+        *ret_type = &cel_double_type;
+        return cel_double(value->real);
+    default:
+        *ret_type = &cel_string_type;
+        return cel_string(value->text);
+    }
+}
+
+static CelValue read_param(
+    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
+
+/* All elements must have one type. Ints among doubles are taken for doubles: [1, 2.5]. */
+static CelValue read_list(
+    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    CelList *list = ARENA_NEW(reader->arena, CelList);
+    CelValue *items = ARENA_ARRAY(reader->arena, CelValue, value->n);
+    const CelType *element = NULL;
+
+    if (!list || !items)
+        return cel_absent();
+    for (size_t i = 0; i < value->n; i++) {
+        const CelType *type = NULL;
+
+        items[i] = read_param(reader, value->items[i], depth + 1, &type);
+        if (items[i].kind == CEL_ABSENT)
+            return cel_absent();
+        if (element && !cel_type_equal(element, type)) {
+            reader_error(reader, value->items[i], "the elements of a list must be of one type");
+            return cel_absent();
+        }
+        element = type;
+    }
+    *list = (CelList){.n = (uint32_t)value->n, .depth = 1, .items = items};
+    for (size_t i = 0; i < value->n; i++)
+        if (cel_depth(items[i]) >= list->depth)
+            list->depth = cel_depth(items[i]) + 1;
+    *ret_type = cel_list_of(reader->arena, element ? element : &cel_dyn_type);
+    return *ret_type ? cel_list(list) : cel_absent();
+}
+
+/* A map from strings to values of one type. */
+static CelValue read_map(
+    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    CelRun run = CEL_RUN(reader->arena);
+    CelEntry *entries = cel_map_begin(&run, value->n);
+    const CelType *element = NULL;
+    CelValue map;
+
+    if (!entries)
+        return cel_absent();
+    for (size_t i = 0; i < value->n; i++) {
+        const CelType *type = NULL;
+
+        entries[i].key = cel_string(value->pairs[i].key->text);
+        entries[i].value = read_param(reader, value->pairs[i].value, depth + 1, &type);
+        if (entries[i].value.kind == CEL_ABSENT)
+            return cel_absent();
+        if (element && !cel_type_equal(element, type)) {
+            reader_error(reader, value->pairs[i].value, "the values of a map must be of one type");
+            return cel_absent();
+        }
+        element = type;
+    }
+    map = cel_map_end(&run, entries, value->n);
+    *ret_type = cel_map_of(reader->arena, &cel_string_type, element ? element : &cel_dyn_type);
+    return map.kind == CEL_MAP && *ret_type ? map : cel_absent();
+}
+
+/* CEL_ABSENT after an error. Recursive: PARAM_DEPTH_MAX deep at most. */
+static CelValue read_param(
+    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    if (value->kind == YAML_NULL) {
+        reader_error(reader, value, "a parameter needs a value");
+        return cel_absent();
+    }
+    if (value->kind != YAML_SEQUENCE && value->kind != YAML_MAPPING)
+        return read_scalar(value, ret_type);
+    if (depth == PARAM_DEPTH_MAX || value->n > PARAM_ITEMS_MAX) {
+        reader_error(reader,
+            value,
+            "at most %u elements, %u lists and maps inside each other",
+            PARAM_ITEMS_MAX,
+            PARAM_DEPTH_MAX);
+        return cel_absent();
+    }
+    return value->kind == YAML_SEQUENCE ? read_list(reader, value, depth, ret_type)
+                                        : read_map(reader, value, depth, ret_type);
+}
+
+static int read_params(PolicyReader *reader, const YamlNode *params, Scope *scope) {
+    size_t n = params && reader_mapping(reader, params, "params") ? params->n : 0;
+    CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
+    Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
+    CelRecordType *type = &scope->params_type;
+
+    *type = (CelRecordType){.name = STR("params"), .fields = fields, .get = get_value};
+    if (n > SCOPE_PARAMS_MAX) {
+        reader_error(reader, params, "at most %u parameters", SCOPE_PARAMS_MAX);
+        n = 0;
+    }
+    if (!fields || !values)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        Str name = params->pairs[i].key->text;
+        const CelType *found = NULL;
+        CelValue value = read_param(reader, params->pairs[i].value, 0, &found);
+
+        if (value.kind == CEL_ABSENT || !check_name(reader, params->pairs[i].key, name))
+            continue;
+        fields[type->n_fields] = (CelField){.name = name, .type = found, .always = true};
+        values->items[type->n_fields++] = value;
+    }
+    values->head.type = type;
+    return cel_env_add_constant(
+        scope->env, STR("params"), cel_record_of(reader->arena, type), cel_record(&values->head));
+}
+
+/* --- metrics ------------------------------------------------------------------------------ */
+
+static void read_metric(
+    PolicyReader *reader, const YamlNode *metric, CelRecordType *type, CelField *fields) {
+    const YamlNode *name;
+
+    if (!reader_mapping(reader, metric, "a metric"))
+        return;
+    name = yaml_find(metric, STR("name"));
+    if (!name) {
+        reader_error(reader, metric, "a metric needs a name");
+        return;
+    }
+    if (!check_name(reader, name, name->text))
+        return;
+    if (is_taken(type, name->text)) {
+        reader_error(reader, name, "there is a metric \"%.*s\" already", STR_FMT(name->text));
+        return;
+    }
+    fields[type->n_fields++] = (CelField){.name = name->text, .type = &cel_double_type};
+}
+
+/* Declared, so that rules can be written for both cases; nothing fetches them yet. */
+static int read_metrics(PolicyReader *reader, const YamlNode *metrics, Scope *scope) {
+    size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
+    CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
+    Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
+    CelRecordType *type = &scope->metrics_type;
+
+    *type = (CelRecordType){.name = STR("metrics"), .fields = fields, .get = get_value};
+    if (!fields || !values)
+        return error_origin(-ENOMEM);
+    if (n > SCOPE_METRICS_MAX) {
+        reader_error(reader, metrics, "at most %u metrics", SCOPE_METRICS_MAX);
+        n = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        read_metric(reader, metrics->items[i], type, fields);
+    if (n > 0)
+        reader_warning(reader,
+            metrics,
+            STR("rules see what has(metrics.x) and onError say of a value that is absent"),
+            "this version of berth does not fetch metrics: they are absent");
+    values->head.type = type;
+    scope->metrics = cel_record(&values->head);
+    return cel_env_add_variable(scope->env,
+        STR("metrics"),
+        cel_record_of(reader->arena, type),
+        /* max_size= */ 1,
+        SCHEMA_METRICS,
+        &scope->metrics_slot);
+}
+
+/* --- variables ------------------------------------------------------------------------------ */
+
+typedef struct VariableText {
+    Str name;
+    const YamlNode *expression;
+} VariableText;
+
+static void read_variable_name(PolicyReader *reader, const YamlNode *value, void *into) {
+    Str name;
+
+    if (reader_string(reader, value, "name", &name) && check_name(reader, value, name))
+        ((VariableText *)into)->name = name;
+}
+
+static void read_variable_expression(PolicyReader *reader, const YamlNode *value, void *into) {
+    (void)reader;
+    ((VariableText *)into)->expression = value;
+}
+
+static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
+static const Field variable_fields[] = {
+    {.name = STR("name"),
+        .is_required = true,
+        .shape = &shape_string,
+        .about = "variables.NAME in the expressions that follow",
+        .read = read_variable_name},
+    {.name = STR("expression"),
+        .is_required = true,
+        .shape = &expression_shape,
+        .about = "what it stands for",
+        .read = read_variable_expression},
+};
+
+static void read_variable(PolicyReader *reader, const YamlNode *value, Scope *scope) {
+    CelRecordType *type = &scope->variables_type;
+    Variable *variable = &scope->variables[type->n_fields];
+    VariableText text = {0};
+
+    reader_fields(
+        reader, value, "a variable", variable_fields, ELEMENTS_OF(variable_fields), &text);
+    if (str_is_empty(text.name) || !text.expression)
+        return;
+    if (is_taken(type, text.name)) {
+        reader_error(reader, value, "there is a variable \"%.*s\" already", STR_FMT(text.name));
+        return;
+    }
+    variable->name = text.name;
+    /* One that was refused is known all the same: naming it is no second mistake. */
+    if (!expression_read(
+            reader, scope, text.expression, "expression", EXPRESSION_ANY, &variable->expression))
+        variable->expression.checked = NULL;
+    scope->variable_fields[type->n_fields] = (CelField){
+        .name = text.name,
+        .type = variable->expression.checked ? cel_checked_type(variable->expression.checked)
+                                             : &cel_dyn_type,
+        .always = true,
+    };
+    type->n_fields++; /* from now on expressions can name it */
+}
+
+static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope *scope) {
+    CelRecordType *type = &scope->variables_type;
+    size_t n = variables && reader_sequence(reader, variables, "variables") ? variables->n : 0;
+    int r;
+
+    *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
+    r = cel_env_add_variable(scope->env,
+        STR("variables"),
+        cel_record_of(reader->arena, type),
+        /* max_size= */ 1,
+        SCHEMA_NOW, /* never read itself: what it stands for takes its place */
+        &scope->variables_slot);
+    if (n > SCOPE_VARIABLES_MAX) {
+        reader_error(reader, variables, "at most %u variables", SCOPE_VARIABLES_MAX);
+        n = 0;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        read_variable(reader, variables->items[i], scope);
+    return error_trace(r);
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
+
+static const Shape any_shape = {.kind = SHAPE_ANY};
+static const Shape variable_shape = {
+    .kind = SHAPE_OBJECT, .fields = variable_fields, .n_fields = ELEMENTS_OF(variable_fields)};
+const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &any_shape};
+const Shape scope_metrics_shape = {.kind = SHAPE_LIST, .of = &any_shape};
+const Shape scope_variables_shape = {.kind = SHAPE_LIST, .of = &variable_shape};
+
+Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+    const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) {
+    Scope *scope = ARENA_NEW(reader->arena, Scope);
+
+    if (!scope)
+        return NULL;
+    scope->schema = schema;
+    scope->env = cel_env_extend(schema->env, reader->arena);
+    scope->nodes = ARENA_ARRAY(reader->arena, uint32_t, SCOPE_VARIABLES_MAX);
+    if (!scope->env)
+        return NULL;
+    cel_env_skip_slots(scope->env, *next_slot);
+    if (!scope->nodes || read_params(reader, params, scope) < 0 ||
+        read_metrics(reader, metrics, scope) < 0 || read_variables(reader, variables, scope) < 0)
+        return NULL;
+    *next_slot = cel_env_n_slots(scope->env);
+    return scope;
+}
+
+int scope_lower(Scope *scope, CelGraph *graph) {
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        Expression *expression = &scope->variables[i].expression;
+        int r = expression_lower(expression, graph);
+
+        if (r < 0)
+            return error_trace(r);
+        scope->nodes[i] = expression->node;
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+#pragma once
+
+/*
+ * Scope: what the expressions of one policy may name.
+ *
+ * The schema's pod, node, cluster and now, and the policy's own:
+ *
+ *     params      constants; folded into the expressions
+ *     variables   expressions; each may use those before it, and stands for itself wherever it is
+ *                 named: what is computed once is decided by the plan, not by the name
+ *     metrics     measured values, absent as long as nothing measures them
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cel/env.h"
+#include "cel/type.h"
+#include "policy/expression.h"
+#include "policy/reader.h"
+#include "schema/schema.h"
+#include "yaml/document.h"
+
+#define SCOPE_VARIABLES_MAX 64u /* a bit each (Expression.variables) */
+#define SCOPE_PARAMS_MAX 256u
+#define SCOPE_METRICS_MAX 64u
+
+typedef struct Variable {
+    Str name;
+    Expression expression;
+} Variable;
+
+struct Scope {
+    const Schema *schema;
+    CelEnv *env;
+    Variable variables[SCOPE_VARIABLES_MAX];
+    CelField variable_fields[SCOPE_VARIABLES_MAX];
+    CelRecordType variables_type;
+    uint32_t variables_slot;
+    CelRecordType params_type, metrics_type;
+    uint32_t metrics_slot;
+    CelValue metrics; /* what to bind: a record in which nothing is set */
+    uint32_t *nodes;  /* by variable: its node in the program's graph; scope_lower() */
+};
+
+/* Reads the three sections, each of which may be NULL. Its variables get slots from @next_slot on,
+ * which goes up: scopes whose expressions share a graph must not share slots. Lies in the reader's
+ * arena. NULL when out of memory; problems are reported. */
+Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+    const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
+
+/* Adds the variables to @graph. 0 or -ENOMEM. */
+int scope_lower(Scope *scope, CelGraph *graph) MUST_CHECK;
+
+/* The shapes of the three sections, for the JSON Schema. */
+extern const Shape scope_params_shape, scope_metrics_shape, scope_variables_shape;

@@ -1,0 +1,230 @@
+/*
+ * Three kinds of maps with one way to read a key: a row of the table, an object's list, and the
+ * sums of a table. Division by 1000 gives the double nearest to the decimal: 0.25 for 250m, and
+ * 0.1 is the 0.1 that somebody writes.
+ */
+
+#include "schema/amounts.h"
+
+#include "cel/amount.h"
+
+SCHEMA_MAP_TYPE(schema_amounts_type, &cel_double_type);
+SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
+
+#define NANO_OF_MILLI 1000000
+#define NANO_OF_UNIT 1000000000
+
+static const CelValue nothing = {.kind = CEL_DOUBLE};
+
+AmountKey amount_key(Str key) {
+    if (str_eq(key, STR(AMOUNT_MILLI_CPU)))
+        return (AmountKey){.resource = STR("cpu"), .scale = 1.0};
+    return (AmountKey){.resource = key, .scale = str_eq(key, STR("cpu")) ? 1000.0 : 1.0};
+}
+
+static CelValue number(Str resource, int64_t amount) {
+    return cel_double(amount_number(amount_key(resource), amount));
+}
+
+/* --- rows -------------------------------------------------------------------------- */
+
+typedef struct RowAmounts {
+    CelMap map;
+    const NodeTable *table;
+    const Node *node;
+    uint32_t row;
+    AmountKind kind;
+} RowAmounts;
+
+/* What the table has no column for (TABLE_RESOURCES_MAX) is offered, but not counted. */
+int64_t amount_of_row(
+    const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column) {
+    const Node *node = table_node(table, row);
+    int64_t offered;
+
+    if (column == SIZE_MAX) {
+        offered =
+            node && kind == AMOUNT_ALLOCATABLE ? resources_get(&node->allocatable, resource) : 0;
+        return offered > 0 ? offered : 0;
+    }
+    if (kind == AMOUNT_FREE && table_amount(table, row, column, AMOUNT_ALLOCATABLE) <= 0)
+        return 0;
+    return table_amount(table, row, column, kind);
+}
+
+bool amount_is_there(
+    const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column) {
+    const Node *node = table_node(table, row);
+
+    return (node && resources_find(&node->allocatable, resource)) ||
+           (kind == AMOUNT_REQUESTED &&
+               amount_of_row(table, row, AMOUNT_REQUESTED, resource, column) > 0);
+}
+
+static CelValue row_find(const CelMap *map, CelValue key, CelRun *run) {
+    const RowAmounts *amounts = OBJECT_OF(map, RowAmounts, map);
+    AmountKey wanted;
+    size_t column;
+
+    (void)run;
+    if (key.kind != CEL_STRING)
+        return cel_absent();
+    wanted = amount_key(cel_str(key));
+    column = table_find_resource(amounts->table, wanted.resource);
+    if (!amount_is_there(amounts->table, amounts->row, amounts->kind, wanted.resource, column))
+        return cel_absent();
+    return cel_double(amount_number(wanted,
+        amount_of_row(amounts->table, amounts->row, amounts->kind, wanted.resource, column)));
+}
+
+static CelEntry row_at(const CelMap *map, uint32_t i, CelRun *run) {
+    const RowAmounts *amounts = OBJECT_OF(map, RowAmounts, map);
+    CelValue key = schema_text(amounts->node->allocatable.items[i].name);
+
+    return (CelEntry){.key = key, .value = row_find(map, key, run)};
+}
+
+CelValue schema_amounts_of_row(
+    CelRun *run, const NodeTable *table, uint32_t row, const Node *node, AmountKind kind) {
+    RowAmounts *amounts = cel_alloc(run, sizeof(*amounts));
+
+    if (!amounts)
+        return cel_no_memory(run);
+    *amounts = (RowAmounts){.map = {.n = (uint32_t)node->allocatable.n,
+                                .depth = 1,
+                                .find = row_find,
+                                .at = row_at,
+                                .otherwise = &nothing},
+        .table = table,
+        .node = node,
+        .row = row,
+        .kind = kind};
+    return cel_map(&amounts->map);
+}
+
+/* --- an object's own ---------------------------------------------------------------- */
+
+typedef struct ObjectAmounts {
+    CelMap map;
+    const Resources *resources;
+} ObjectAmounts;
+
+static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
+    const Resource *found;
+    AmountKey wanted;
+
+    (void)run;
+    if (key.kind != CEL_STRING)
+        return cel_absent();
+    wanted = amount_key(cel_str(key));
+    found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, wanted.resource);
+    return found ? cel_double(amount_number(wanted, found->amount)) : cel_absent();
+}
+
+static CelEntry object_at(const CelMap *map, uint32_t i, CelRun *run) {
+    const Resource *item = &OBJECT_OF(map, ObjectAmounts, map)->resources->items[i];
+
+    (void)run;
+    return (CelEntry){.key = schema_text(item->name), .value = number(item->name, item->amount)};
+}
+
+static CelValue make_object_map(CelRun *run, const Resources *resources, CelMap map) {
+    ObjectAmounts *amounts = cel_alloc(run, sizeof(*amounts));
+
+    if (!amounts)
+        return cel_no_memory(run);
+    map.n = (uint32_t)resources->n;
+    map.depth = 1;
+    *amounts = (ObjectAmounts){.map = map, .resources = resources};
+    return cel_map(&amounts->map);
+}
+
+CelValue schema_amounts_of(CelRun *run, const Resources *resources) {
+    return make_object_map(
+        run, resources, (CelMap){.find = object_find, .at = object_at, .otherwise = &nothing});
+}
+
+/* --- the same as quantities ----------------------------------------------------------- */
+
+/* How Kubernetes mostly writes it: sizes by 1024, all else by 1000. */
+static QuantityFormat format_of(Str name) {
+    return str_eq(name, STR("memory")) || str_eq(name, STR("ephemeral-storage")) ||
+                   str_has_prefix(name, STR("hugepages-"))
+               ? QUANTITY_BINARY
+               : QUANTITY_DECIMAL;
+}
+
+static CelValue quantity(CelRun *run, const Resource *resource) {
+    bool is_cpu = str_eq(resource->name, STR("cpu"));
+    Quantity exact = {.nano = (__int128)resource->amount * (is_cpu ? NANO_OF_MILLI : NANO_OF_UNIT)};
+    CelAmount *amount = cel_alloc(run, sizeof(*amount));
+
+    if (!amount)
+        return cel_no_memory(run);
+    *amount = cel_amount_from_quantity(exact, format_of(resource->name));
+    return cel_opaque(CEL_QUANTITY, amount);
+}
+
+static CelValue quantity_find(const CelMap *map, CelValue key, CelRun *run) {
+    const Resource *found;
+
+    if (key.kind != CEL_STRING)
+        return cel_absent();
+    found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, cel_str(key));
+    return found ? quantity(run, found) : cel_absent();
+}
+
+static CelEntry quantity_at(const CelMap *map, uint32_t i, CelRun *run) {
+    const Resource *item = &OBJECT_OF(map, ObjectAmounts, map)->resources->items[i];
+
+    return (CelEntry){.key = schema_text(item->name), .value = quantity(run, item)};
+}
+
+CelValue schema_quantities_of(CelRun *run, const Resources *resources) {
+    return make_object_map(run, resources, (CelMap){.find = quantity_find, .at = quantity_at});
+}
+
+/* --- the sums of a table --------------------------------------------------------------- */
+
+typedef struct TableAmounts {
+    CelMap map;
+    const NodeTable *table;
+    const int64_t *totals;
+} TableAmounts;
+
+static CelValue table_find_amount(const CelMap *map, CelValue key, CelRun *run) {
+    const TableAmounts *amounts = OBJECT_OF(map, TableAmounts, map);
+    AmountKey wanted;
+    size_t column;
+
+    (void)run;
+    if (key.kind != CEL_STRING)
+        return cel_absent();
+    wanted = amount_key(cel_str(key));
+    column = table_find_resource(amounts->table, wanted.resource);
+    return column != SIZE_MAX ? cel_double(amount_number(wanted, amounts->totals[column]))
+                              : cel_absent();
+}
+
+static CelEntry table_amount_at(const CelMap *map, uint32_t i, CelRun *run) {
+    const TableAmounts *amounts = OBJECT_OF(map, TableAmounts, map);
+    Str name = amounts->table->resources[i];
+
+    (void)run;
+    return (CelEntry){.key = schema_text(name), .value = number(name, amounts->totals[i])};
+}
+
+CelValue schema_amounts_of_table(CelRun *run, const NodeTable *table, const int64_t *totals) {
+    TableAmounts *amounts = cel_alloc(run, sizeof(*amounts));
+
+    if (!amounts)
+        return cel_no_memory(run);
+    *amounts = (TableAmounts){.map = {.n = (uint32_t)table->n_resources,
+                                  .depth = 1,
+                                  .find = table_find_amount,
+                                  .at = table_amount_at,
+                                  .otherwise = &nothing},
+        .table = table,
+        .totals = totals};
+    return cel_map(&amounts->map);
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+/*
+ * Amounts as plain numbers: node.free, node.requested, node.allocatable, pod.requests and the
+ * totals of the cluster.
+ *
+ * map(string, double): cpu in cores, everything else in whole units. Total: a resource that is
+ * not there is 0.0 to m[key]; `key in m` tells. AMOUNT_MILLI_CPU finds cpu in thousandths,
+ * whole numbers, and is not listed.
+ *
+ * A row lists what its node offers, "0" included, whatever the amount: free and requested too.
+ * Free of what the node does not offer is 0.0, whatever its pods ask for; requested is what they
+ * ask for. Free is below 0 when the node is overcommitted.
+ */
+
+#include "cel/run.h"
+#include "cel/value.h"
+#include "cluster/table.h"
+#include "model/resources.h"
+#include "schema/record.h"
+
+#define AMOUNT_MILLI_CPU "milliCPU"
+
+extern const CelType schema_amounts_type;    /* map(string, double) */
+extern const CelType schema_quantities_type; /* map(string, kubernetes.Quantity) */
+
+/* A key: which resource, and how its amount becomes a number. */
+typedef struct AmountKey {
+    Str resource;
+    double scale; /* units in one: 1000.0 for cpu, since a row counts it in thousandths */
+} AmountKey;
+
+AmountKey amount_key(Str key);
+
+static inline double amount_number(AmountKey key, int64_t amount) {
+    return (double)amount / key.scale;
+}
+
+/* Of one row, in the table's units; @column as table_find_resource() gives it for @resource. */
+int64_t amount_of_row(
+    const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column);
+
+/* Whether the row's map has the resource. */
+bool amount_is_there(
+    const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column);
+
+/* Values; an error when there is no memory. */
+CelValue schema_amounts_of_row(
+    CelRun *run, const NodeTable *table, uint32_t row, const Node *node, AmountKind kind);
+CelValue schema_amounts_of(CelRun *run, const Resources *resources);
+CelValue schema_quantities_of(CelRun *run, const Resources *resources); /* strict */
+
+/* Amounts of all rows, one a column of the table; lists the table's resources. */
+CelValue schema_amounts_of_table(CelRun *run, const NodeTable *table, const int64_t *totals);

@@ -1,0 +1,77 @@
+/*
+ * Sums are whole numbers in the table's units, made in the order of the rows, and stop at their
+ * limits; they become doubles when they are read.
+ */
+
+#include "schema/cluster.h"
+
+#include "base/num.h"
+#include "schema/amounts.h"
+#include "schema/schema.h"
+
+static const ClusterValue *value_of(const CelRecord *record) {
+    return OBJECT_OF(record, ClusterValue, head);
+}
+
+static CelValue totals(CelRun *run, const ClusterValue *value, AmountKind kind) {
+    return schema_amounts_of_table(run, value->table, value->totals[kind]);
+}
+
+GET(cluster_nodes, cel_int(value_of(record)->n_nodes))
+GET(cluster_pods, cel_int(value_of(record)->n_pods))
+GET(cluster_allocatable, totals(run, value_of(record), AMOUNT_ALLOCATABLE))
+GET(cluster_requested, totals(run, value_of(record), AMOUNT_REQUESTED))
+GET(cluster_free, totals(run, value_of(record), AMOUNT_FREE))
+
+#define CLUSTER(X)                                                                                 \
+    X("nodes", &cel_int_type, ALWAYS, 0, cluster_nodes, PART_NONE, "how many nodes there are")     \
+    X("pods", &cel_int_type, ALWAYS, 0, cluster_pods, PART_NONE, "how many pods are on them")      \
+    X("allocatable",                                                                               \
+        &schema_amounts_type,                                                                      \
+        ALWAYS,                                                                                    \
+        TABLE_RESOURCES_MAX,                                                                       \
+        cluster_allocatable,                                                                       \
+        PART_ALLOCATABLE,                                                                          \
+        "what all nodes offer together, as node.allocatable")                                      \
+    X("requested",                                                                                 \
+        &schema_amounts_type,                                                                      \
+        ALWAYS,                                                                                    \
+        TABLE_RESOURCES_MAX,                                                                       \
+        cluster_requested,                                                                         \
+        PART_ALLOCATABLE,                                                                          \
+        "what all pods on them ask for")                                                           \
+    X("free",                                                                                      \
+        &schema_amounts_type,                                                                      \
+        ALWAYS,                                                                                    \
+        TABLE_RESOURCES_MAX,                                                                       \
+        cluster_free,                                                                              \
+        PART_ALLOCATABLE,                                                                          \
+        "the sum of node.free")
+SCHEMA_RECORD(schema_cluster_record, "Cluster", CLUSTER);
+
+static void add_row(ClusterValue *value, const NodeTable *table, uint32_t row) {
+    if (!table_node(table, row))
+        return;
+    value->n_nodes++;
+    value->n_pods += table_chunk(table, row)->n_pods[table_slot(row)];
+    for (size_t i = 0; i < table->n_resources; i++)
+        for (size_t kind = 0; kind < _AMOUNT_KINDS; kind++)
+            value->totals[kind][i] = num_add_sat(value->totals[kind][i],
+                amount_of_row(table, row, (AmountKind)kind, table->resources[i], i));
+}
+
+CelValue schema_cluster(const NodeTable *table, Arena *arena) {
+    ClusterValue *value = ARENA_NEW(arena, ClusterValue);
+
+    if (!value)
+        return cel_absent();
+    *value = (ClusterValue){.head = {.type = &schema_cluster_record.type}, .table = table};
+    for (size_t kind = 0; kind < _AMOUNT_KINDS; kind++) {
+        value->totals[kind] = ARENA_ARRAY(arena, int64_t, table->n_resources);
+        if (!value->totals[kind])
+            return cel_absent();
+    }
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        add_row(value, table, row);
+    return cel_record(&value->head);
+}

@@ -1,0 +1,80 @@
+/* The tables of fields and functions as Markdown: docs/policy.md has it from here. */
+
+#include "schema/functions.h"
+#include "schema/record.h"
+#include "schema/schema.h"
+
+static const struct {
+    Str name, type, about;
+} variables[] = {
+    {STR("pod"), STR("Pod"), STR("the pod to be placed; read once a request")},
+    {STR("node"), STR("Node"), STR("the node that is judged; what depends on it alone is kept")},
+    {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once a request")},
+    {STR("now"), STR("timestamp"), STR("the time of the request")},
+};
+
+static void print_type(const CelType *type, Buf *out) {
+    cel_type_print(type, /* is_wire= */ false, out);
+}
+
+/* What the cost counts with. */
+static void print_size(const CelField *field, Buf *out) {
+    const char *of = field->type->kind == CEL_T_LIST  ? "elements"
+                     : field->type->kind == CEL_T_MAP ? "entries"
+                                                      : "bytes";
+
+    if (field->max_size > 0)
+        buf_printf(out, "%u %s", field->max_size, of);
+    else if (field->type->kind == CEL_T_LIST || field->type->kind == CEL_T_MAP)
+        buf_append(out, STR("not known"));
+    else
+        buf_append(out, STR("1"));
+}
+
+static void describe_field(const CelField *field, Buf *out) {
+    buf_printf(out, "| `%.*s` | ", STR_FMT(field->name));
+    if (field->type->kind == CEL_T_ERROR) {
+        buf_printf(out, "— | never | — | %.*s |\n", STR_FMT(field->about));
+        return;
+    }
+    print_type(field->type, out);
+    buf_append(out, field->always ? STR(" | always | ") : STR(" | has() tells | "));
+    print_size(field, out);
+    buf_printf(out, " | %.*s |\n", STR_FMT(field->about));
+}
+
+static void describe_record(const SchemaRecord *record, Buf *out) {
+    buf_printf(out, "\n### %.*s\n\n", STR_FMT(record->type.name));
+    buf_append(out, STR("| field | type | presence | cost: size | what it is |\n"));
+    buf_append(out, STR("|---|---|---|---|---|\n"));
+    for (uint32_t i = 0; i < record->type.n_fields; i++)
+        describe_field(&record->type.fields[i], out);
+}
+
+static void describe_variables(Buf *out) {
+    buf_append(out, STR("| variable | type | what it is |\n|---|---|---|\n"));
+    for (size_t i = 0; i < ELEMENTS_OF(variables); i++)
+        buf_printf(out,
+            "| `%.*s` | %.*s | %.*s |\n",
+            STR_FMT(variables[i].name),
+            STR_FMT(variables[i].type),
+            STR_FMT(variables[i].about));
+}
+
+static void describe_functions(Buf *out) {
+    buf_append(out, STR("\n| function | signature | what it does |\n|---|---|---|\n"));
+    for (size_t i = 0; i < schema_n_functions; i++)
+        buf_printf(out,
+            "| `%s` | `%s` | %.*s |\n",
+            schema_functions[i].name,
+            schema_functions[i].signature,
+            STR_FMT(schema_function_abouts[i]));
+}
+
+/* What people begin with comes first: the list has parts before what they are parts of. */
+void schema_describe(Buf *out) {
+    describe_variables(out);
+    describe_functions(out);
+    for (size_t i = schema_n_records; i-- > 0;)
+        describe_record(schema_records[i], out);
+}

@@ -1,0 +1,84 @@
+/* The functions of functions.h: each takes its objects out of their values. */
+
+#include "schema/functions.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "model/taint.h"
+#include "schema/amounts.h"
+#include "schema/cluster.h"
+#include "schema/domain.h"
+#include "schema/lists.h"
+#include "schema/node.h"
+#include "schema/pod.h"
+
+#define AMOUNT_TEXT_MAX 64
+
+CelValue schema_call_domain(CelRun *run, const CelValue *args, const void *prepared) {
+    const NodeValue *node = node_value_of(args[0]);
+
+    (void)prepared;
+    return schema_domain_of_row(run, node->table, node->row, cel_str(args[1]));
+}
+
+CelValue schema_call_domains(CelRun *run, const CelValue *args, const void *prepared) {
+    (void)prepared;
+    return schema_domains(run, cluster_value_of(args[0])->table, cel_str(args[1]));
+}
+
+CelValue schema_call_nodes_by_label(CelRun *run, const CelValue *args, const void *prepared) {
+    (void)prepared;
+    return schema_nodes_by_label(run, cluster_value_of(args[0])->table, cel_str(args[1]));
+}
+
+/* One taint alone, by the rule for all. */
+static CelValue tolerates(CelRun *run, const CelValue *args, const void *prepared) {
+    const Pod *pod = OBJECT_OF(args[0].record, PodValue, head)->pod;
+    Taints one = {.items = item_of(args[1].record), .n = 1};
+
+    (void)prepared;
+    if (!cel_charge(run, pod->tolerations.n))
+        return cel_exhausted(run);
+    return cel_bool(tolerations_admit(&pod->tolerations, &one));
+}
+
+/* The nearest whole number that an int64 holds. */
+static int64_t to_units(double units) {
+    if (units >= 0x1p63)
+        return INT64_MAX;
+    return units < -0x1p63 ? INT64_MIN : (int64_t)round(units);
+}
+
+static CelValue print_amount(CelRun *run, const CelValue *args, const void *prepared) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(AMOUNT_TEXT_MAX);
+    AmountKey key = amount_key(cel_str(args[0]));
+
+    (void)prepared;
+    if (isnan(args[1].d))
+        return cel_fail(run, "amount(): not a number");
+    resource_amount_print(key.resource, to_units(args[1].d * key.scale), &text);
+    if (buf_error(&text) < 0)
+        return cel_no_memory(run);
+    return cel_make_string(run, buf_str(&text));
+}
+
+const CelOverloadSpec schema_functions[] = {
+    {"domain", "Node.(string) -> Domain", schema_call_domain},
+    {"domains", "Cluster.(string) -> list(Domain)", schema_call_domains},
+    {"nodesByLabel", "Cluster.(string) -> map(string, int)", schema_call_nodes_by_label},
+    {"tolerates", "Pod.(Taint) -> bool", tolerates},
+    {"tolerates", "NodePod.(Taint) -> bool", tolerates},
+    {"amount", "(string, double) -> string", print_amount},
+};
+const Str schema_function_abouts[] = {
+    STR("the nodes with the node's value of that label; looks at every node: once for all of them "
+        "where its pods are counted or added up, else once for each node that is judged"),
+    STR("all domains of that label, in the order of their first node"),
+    STR("how many nodes have which value of that label"),
+    STR("whether the taint lets the pod in, as kube-scheduler judges: always if its effect is "
+        "PreferNoSchedule"),
+    STR("the same"),
+    STR("a number of node.free and the like for people: amount('cpu', 0.25) is \"250m\""),
+};
+const size_t schema_n_functions = sizeof(schema_functions) / sizeof(schema_functions[0]);

@@ -1,0 +1,181 @@
+/*
+ * What plans ask for gets a number: leaves (leaf.h) and the labels that rows are grouped by. The
+ * numbers are good for all plans of one Schema.
+ */
+
+#include "schema/host.h"
+
+#include "base/vec.h"
+#include "schema/domain.h"
+#include "schema/functions.h"
+#include "schema/leaf.h"
+#include "schema/node.h"
+#include "schema/pod.h"
+
+struct SchemaReads {
+    Arena *arena;
+    VEC(Leaf) leaves;
+    VEC(Str) keys; /* of labels */
+};
+
+static const Schema *schema_of(const CelHost *host) {
+    return (const Schema *)(const void *)((const char *)host - offsetof(Schema, host));
+}
+
+/* --- leaves ------------------------------------------------------------------------------ */
+
+/* Its strings live as long as the Schema. False: out of memory. */
+static bool keep_leaf(Arena *arena, Leaf *leaf) {
+    leaf->key = arena_copy(arena, leaf->key);
+    if (leaf->otherwise.kind == CEL_STRING)
+        leaf->otherwise = cel_string(arena_copy(arena, cel_str(leaf->otherwise)));
+    return leaf->key.ptr && (leaf->otherwise.kind != CEL_STRING || leaf->otherwise.text);
+}
+
+static uint32_t leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
+    struct SchemaReads *reads = schema_of(host)->reads;
+    Leaf leaf, *added;
+
+    if (!leaf_read(graph, node, host->row_slot, &leaf))
+        return CEL_NO_LEAF;
+    for (size_t i = 0; i < reads->leaves.n; i++)
+        if (leaf_equal(&reads->leaves.items[i], &leaf))
+            return (uint32_t)i;
+    added = keep_leaf(reads->arena, &leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
+    if (!added)
+        return CEL_NO_LEAF;
+    *added = leaf;
+    return (uint32_t)(reads->leaves.n - 1);
+}
+
+/* --- groups ------------------------------------------------------------------------------ */
+
+/* The number of a label that rows are grouped by. */
+static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
+    Str *added, copy;
+
+    for (*ret = 0; *ret < reads->keys.n; ++*ret)
+        if (str_eq(reads->keys.items[*ret], key))
+            return true;
+    copy = arena_copy(reads->arena, key);
+    added = copy.ptr ? VEC_PUSH(&reads->keys, reads->arena) : NULL;
+    if (added)
+        *added = copy;
+    return added != NULL;
+}
+
+static bool is_variable(const CelGraph *graph, uint32_t node, uint32_t slot) {
+    const CelGraphNode *variable = cel_graph_node(graph, node);
+
+    return variable->op == OP_VARIABLE && variable->immediate == slot;
+}
+
+static bool calls(const CelGraphNode *node, CelFunction *fn) {
+    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
+           node->overloads[0]->spec->fn == fn;
+}
+
+/* @fn of the variable in @slot and a constant key: the key's number. */
+static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t number, CelFunction *fn,
+    uint32_t slot, uint32_t *ret) {
+    const CelGraphNode *call = cel_graph_node(graph, number), *key;
+
+    if (!calls(call, fn) || !is_variable(graph, call->args[0], slot))
+        return false;
+    key = cel_graph_node(graph, call->args[1]);
+    return key->op == OP_CONSTANT && key->constant.kind == CEL_STRING &&
+           key_number(schema->reads, cel_str(key->constant), ret);
+}
+
+static bool is_whole(const CelHost *host, const CelGraph *graph, uint32_t node) {
+    (void)host;
+    return calls(cel_graph_node(graph, node), schema_call_domain);
+}
+
+static bool find_groups(
+    const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
+    const Schema *schema = schema_of(host);
+
+    return find_key(schema, graph, node, schema_call_domains, schema->cluster_slot, ret_key);
+}
+
+/* node.pods as a node of the graph. CEL_NO_NODE: out of memory. */
+static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
+    CelGraphNode node = {.op = OP_VARIABLE,
+        .groups = SCHEMA_BIT(SCHEMA_NODE),
+        .type = &schema_node_record.of,
+        .immediate = schema->node_slot,
+        .constant = cel_string(STR("node"))};
+    uint32_t row = cel_graph_add(graph, &node);
+
+    if (row == CEL_NO_NODE)
+        return CEL_NO_NODE;
+    node = (CelGraphNode){.op = OP_FIELD,
+        .args = &row,
+        .n_args = 1,
+        .type = &schema_pods_type,
+        .immediate = cel_record_find(&schema_node_record.type, STR("pods")),
+        .constant = cel_string(STR("pods"))};
+    return cel_graph_add(graph, &node);
+}
+
+/* The pods of a domain: of the row's own, or of the variable of a loop over all. */
+static bool find_union(const CelHost *host, CelGraph *graph, uint32_t number, CelUnion *ret) {
+    const CelGraphNode *node = cel_graph_node(graph, number), *domain;
+    const Schema *schema = schema_of(host);
+
+    if (node->op != OP_FIELD || !str_is(cel_str(node->constant), "pods"))
+        return false;
+    domain = cel_graph_node(graph, node->args[0]);
+    if (schema_record_of(domain->type) != &schema_domain)
+        return false;
+    if (domain->op == OP_LOCAL)
+        ret->key = CEL_KEY_OF_LOOP;
+    else if (!find_key(
+                 schema, graph, node->args[0], schema_call_domain, schema->node_slot, &ret->key))
+        return false;
+    ret->list = add_row_pods(schema, graph);
+    return ret->list != CEL_NO_NODE;
+}
+
+bool schema_host_init(Schema *schema, Arena *arena) {
+    schema->reads = ARENA_NEW(arena, struct SchemaReads);
+    if (!schema->reads)
+        return false;
+    schema->reads->arena = arena;
+    schema->host = (CelHost){.row_slot = schema->node_slot,
+        .row_groups = SCHEMA_BIT(SCHEMA_NODE),
+        .leaf = leaf_number,
+        .is_whole = is_whole,
+        .find_union = find_union,
+        .find_groups = find_groups};
+    return true;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static CelValue table_row(const CelTable *table, uint32_t row, CelRun *run) {
+    return schema_row(run, table->rows, row);
+}
+
+static void table_load(const CelTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
+    CelColumn *ret, CelValue *ret_texts) {
+    const struct SchemaReads *reads = schema_of(table->host)->reads;
+
+    leaf_load(&reads->leaves.items[leaf], table->rows, rows, n, ret, ret_texts);
+}
+
+static uint32_t table_groups(
+    const CelTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row) {
+    const struct SchemaReads *reads = schema_of(table->host)->reads;
+
+    return domain_groups(table->rows, reads->keys.items[key], n_rows, ret_group_of_row);
+}
+
+CelTable schema_table(const Schema *schema, const NodeTable *table) {
+    return (CelTable){.host = &schema->host,
+        .rows = table,
+        .row = table_row,
+        .load = table_load,
+        .groups = table_groups};
+}

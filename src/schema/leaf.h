@@ -1,0 +1,59 @@
+#pragma once
+
+/*
+ * Leaf: a part of an expression that is read from the table straight into a column.
+ *
+ *     node.metadata.name                              a field
+ *     has(node.metadata.creationTimestamp)            whether it is set
+ *     node.free['cpu'], labels['k']                   an entry of a map, by a constant key
+ *     'k' in labels, has(labels.k), labels[?'k'].hasValue()
+ *     labels[?'k'].value(), labels[?'k'].orValue('c')
+ *     node.pods.size()
+ *
+ * The result is the same as that of the scalar machine, errors included.
+ */
+
+#include "cel/graph.h"
+#include "cel/plan.h"
+#include "cluster/table.h"
+#include "schema/amounts.h"
+
+/* What is read. */
+typedef enum LeafSource {
+    LEAF_NAME,
+    LEAF_UID,
+    LEAF_CREATED,
+    LEAF_READY,
+    LEAF_CORDONED,
+    LEAF_N_PODS,
+    LEAF_N_TAINTS,
+    LEAF_LABEL, /* maps, by a key */
+    LEAF_ANNOTATION,
+    LEAF_ALLOCATABLE,
+    LEAF_REQUESTED,
+    LEAF_FREE,
+} LeafSource;
+
+/* What is asked of it. */
+typedef enum LeafAsk {
+    LEAF_VALUE,  /* an error when it is not set; of amounts 0.0 */
+    LEAF_STRICT, /* an error when it is not set */
+    LEAF_ELSE,   /* @otherwise when it is not set */
+    LEAF_IS_SET,
+} LeafAsk;
+
+typedef struct Leaf {
+    LeafSource source;
+    LeafAsk ask;
+    Str key;            /* of a map */
+    CelValue otherwise; /* LEAF_ELSE */
+} Leaf;
+
+/* Whether @node is a leaf of the row variable @row_slot. @ret borrows from the graph. */
+bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
+
+bool leaf_equal(const Leaf *a, const Leaf *b);
+
+/* As CelTable.load(). */
+void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
+    CelColumn *ret, CelValue *ret_texts);

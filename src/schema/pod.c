@@ -1,0 +1,381 @@
+/*
+ * One structure carries the heads of a pod and of its metadata, spec and status: a.b.c is three
+ * look-ups in tables and no memory. Pod and NodePod differ in the types of these heads only.
+ */
+
+#include "schema/pod.h"
+
+#include "model/pod-requests.h"
+#include "schema/amounts.h"
+#include "schema/lists.h"
+
+#define IMAGE_BYTES 512 /* for the cost */
+
+static const Pod *pod_of(const CelRecord *record) {
+    return OBJECT_OF(record, PodValue, head)->pod;
+}
+
+static const Pod *metadata_of(const CelRecord *record) {
+    return OBJECT_OF(record, PodValue, metadata)->pod;
+}
+
+static const Pod *spec_of(const CelRecord *record) {
+    return OBJECT_OF(record, PodValue, spec)->pod;
+}
+
+static const Pod *status_of(const CelRecord *record) {
+    return OBJECT_OF(record, PodValue, status)->pod;
+}
+
+/* A pod without them, as one that runs, has none. */
+static const PodDetails *details_of(const Pod *pod) {
+    static const PodDetails none;
+
+    return pod->details ? pod->details : &none;
+}
+
+/* --- the parts of a pod that are lists ------------------------------------------------- */
+
+static const Pod *owned_of(const CelRecord *record) {
+    return item_of(record);
+}
+
+GET(owner_kind, schema_text(owned_of(record)->owner_kind))
+GET(owner_name, schema_text(owned_of(record)->owner_name))
+GET(owner_uid, schema_text(owned_of(record)->owner_uid))
+GET(owner_controller, (void)record, cel_bool(true))
+
+#define OWNER(X)                                                                                   \
+    X("kind",                                                                                      \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        owner_kind,                                                                                \
+        PART_NONE,                                                                                 \
+        "ReplicaSet, Job, …")                                                                      \
+    X("name", &cel_string_type, ALWAYS, NAME_MAX_BYTES, owner_name, PART_NONE, "its name")         \
+    X("uid", &cel_string_type, ALWAYS, WORD_MAX_BYTES, owner_uid, PART_NONE, "its UID")            \
+    X("controller",                                                                                \
+        &cel_bool_type,                                                                            \
+        ALWAYS,                                                                                    \
+        0,                                                                                         \
+        owner_controller,                                                                          \
+        PART_NONE,                                                                                 \
+        "always true: other owners are not kept")
+SCHEMA_RECORD(schema_owner, "OwnerReference", OWNER);
+
+static const Toleration *toleration_of(const CelRecord *record) {
+    return item_of(record);
+}
+
+GET(toleration_key, schema_text(toleration_of(record)->key))
+GET(toleration_operator, schema_text(toleration_of(record)->exists ? STR("Exists") : STR("Equal")))
+GET(toleration_value, schema_text(toleration_of(record)->value))
+GET(toleration_effect, schema_text(taint_effect_word(toleration_of(record)->effect)))
+
+#define TOLERATION(X)                                                                              \
+    X("key",                                                                                       \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        KEY_MAX_BYTES,                                                                             \
+        toleration_key,                                                                            \
+        PART_NONE,                                                                                 \
+        "empty: every key")                                                                        \
+    X("operator",                                                                                  \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        toleration_operator,                                                                       \
+        PART_NONE,                                                                                 \
+        "Equal or Exists")                                                                         \
+    X("value",                                                                                     \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        toleration_value,                                                                          \
+        PART_NONE,                                                                                 \
+        "empty with Exists")                                                                       \
+    X("effect",                                                                                    \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        toleration_effect,                                                                         \
+        PART_NONE,                                                                                 \
+        "NoSchedule, PreferNoSchedule, NoExecute; empty: every effect; Unknown: a word that "      \
+        "tolerates nothing")
+SCHEMA_RECORD(schema_toleration, "Toleration", TOLERATION);
+
+static const PodContainer *container_of(const CelRecord *record) {
+    return item_of(record);
+}
+
+GET(container_name, schema_text(container_of(record)->name))
+GET(container_image, schema_text(container_of(record)->image))
+
+#define CONTAINER(X)                                                                               \
+    X("name", &cel_string_type, ALWAYS, WORD_MAX_BYTES, container_name, PART_NONE, "its name")     \
+    X("image",                                                                                     \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        IMAGE_BYTES,                                                                               \
+        container_image,                                                                           \
+        PART_NONE,                                                                                 \
+        "as the pod names it")
+SCHEMA_RECORD(schema_container, "Container", CONTAINER);
+
+SCHEMA_LIST_TYPE(owners_type, &schema_owner.of);
+SCHEMA_LIST_TYPE(tolerations_type, &schema_toleration.of);
+SCHEMA_LIST_TYPE(containers_type, &schema_container.of);
+
+/* --- metadata ----------------------------------------------------------------------------- */
+
+static CelValue owners(CelRun *run, const Pod *pod) {
+    bool is_owned = pod->owner_kind.len > 0 || pod->owner_name.len > 0 || pod->owner_uid.len > 0;
+
+    return schema_items(run, &schema_owner, pod, is_owned, sizeof(*pod));
+}
+
+GET(metadata_name, schema_text(metadata_of(record)->name))
+GET(metadata_namespace, schema_text(metadata_of(record)->namespace))
+GET(metadata_uid, schema_text(metadata_of(record)->uid))
+GET(metadata_labels, schema_labels(run, &metadata_of(record)->labels))
+GET(metadata_annotations, schema_labels(run, &details_of(metadata_of(record))->annotations))
+GET(metadata_created, schema_time(metadata_of(record)->created_at))
+GET(metadata_owners, owners(run, metadata_of(record)))
+
+#define METADATA(X)                                                                                \
+    X("name", &cel_string_type, ALWAYS, NAME_MAX_BYTES, metadata_name, PART_NONE, "its name")      \
+    X("namespace",                                                                                 \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        metadata_namespace,                                                                        \
+        PART_NONE,                                                                                 \
+        "its namespace")                                                                           \
+    X("uid", &cel_string_type, ALWAYS, WORD_MAX_BYTES, metadata_uid, PART_NONE, "its UID")         \
+    X("labels",                                                                                    \
+        &schema_labels_type,                                                                       \
+        ALWAYS,                                                                                    \
+        LABELS_ASSUMED,                                                                            \
+        metadata_labels,                                                                           \
+        PART_NONE,                                                                                 \
+        "its labels; labels[?'key'] where one may be missing")                                     \
+    X("creationTimestamp",                                                                         \
+        &cel_timestamp_type,                                                                       \
+        MAYBE,                                                                                     \
+        0,                                                                                         \
+        metadata_created,                                                                          \
+        PART_NONE,                                                                                 \
+        "when it was made")                                                                        \
+    X("ownerReferences",                                                                           \
+        &owners_type,                                                                              \
+        ALWAYS,                                                                                    \
+        1,                                                                                         \
+        metadata_owners,                                                                           \
+        PART_NONE,                                                                                 \
+        "the controlling owner, or nothing; other owners are not kept")                            \
+    REFUSED(X, "deletionTimestamp", "only whether it is set is kept: pod.terminating")
+
+#define POD_METADATA(X)                                                                            \
+    METADATA(X)                                                                                    \
+    X("annotations",                                                                               \
+        &schema_labels_type,                                                                       \
+        ALWAYS,                                                                                    \
+        POD_ANNOTATIONS_MAX,                                                                       \
+        metadata_annotations,                                                                      \
+        PART_NONE,                                                                                 \
+        "its annotations; those with a value over 4 KiB are left out")
+SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_METADATA);
+
+#define NODE_POD_METADATA(X)                                                                       \
+    METADATA(X)                                                                                    \
+    REFUSED(X,                                                                                     \
+        "annotations",                                                                             \
+        "annotations are not kept of pods that run, only of the pod to be placed; use a label")
+SCHEMA_RECORD(schema_node_pod_metadata, "NodePodMetadata", NODE_POD_METADATA);
+
+/* --- spec --------------------------------------------------------------------------------- */
+
+static CelValue tolerations(CelRun *run, const Tolerations *all) {
+    return schema_items(run, &schema_toleration, all->items, all->n, sizeof(*all->items));
+}
+
+static CelValue containers(CelRun *run, const PodContainer *items, size_t n) {
+    return schema_items(run, &schema_container, items, n, sizeof(*items));
+}
+
+GET(spec_node_name, schema_text(spec_of(record)->node_name))
+GET(spec_scheduler_name, schema_text(spec_of(record)->scheduler_name))
+GET(spec_priority, cel_int(spec_of(record)->priority))
+GET(spec_tolerations, tolerations(run, &spec_of(record)->tolerations))
+GET(spec_node_selector, schema_labels(run, &details_of(spec_of(record))->node_selector))
+GET(spec_containers, containers(run, details_of(spec_of(record))->containers,
+                         details_of(spec_of(record))->n_containers))
+GET(spec_init_containers, containers(run, details_of(spec_of(record))->init_containers,
+                              details_of(spec_of(record))->n_init_containers))
+
+#define SPEC(X)                                                                                    \
+    X("nodeName",                                                                                  \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        NAME_MAX_BYTES,                                                                            \
+        spec_node_name,                                                                            \
+        PART_NONE,                                                                                 \
+        "where it runs; empty while it is to be placed")                                           \
+    X("schedulerName",                                                                             \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        NAME_MAX_BYTES,                                                                            \
+        spec_scheduler_name,                                                                       \
+        PART_NONE,                                                                                 \
+        "who is to place it")                                                                      \
+    X("priority", &cel_int_type, ALWAYS, 0, spec_priority, PART_NONE, "0 when it is not given")    \
+    X("tolerations",                                                                               \
+        &tolerations_type,                                                                         \
+        ALWAYS,                                                                                    \
+        TOLERATIONS_MAX,                                                                           \
+        spec_tolerations,                                                                          \
+        PART_NONE,                                                                                 \
+        "the taints it puts up with; see tolerates()")
+
+#define POD_SPEC(X)                                                                                \
+    SPEC(X)                                                                                        \
+    X("nodeSelector",                                                                              \
+        &schema_labels_type,                                                                       \
+        ALWAYS,                                                                                    \
+        LABELS_ASSUMED,                                                                            \
+        spec_node_selector,                                                                        \
+        PART_NONE,                                                                                 \
+        "labels that its node must have; kube-scheduler sees to that")                             \
+    X("containers",                                                                                \
+        &containers_type,                                                                          \
+        ALWAYS,                                                                                    \
+        POD_CONTAINERS_MAX,                                                                        \
+        spec_containers,                                                                           \
+        PART_NONE,                                                                                 \
+        "its containers")                                                                          \
+    X("initContainers",                                                                            \
+        &containers_type,                                                                          \
+        ALWAYS,                                                                                    \
+        POD_CONTAINERS_MAX,                                                                        \
+        spec_init_containers,                                                                      \
+        PART_NONE,                                                                                 \
+        "those that run first")
+SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_SPEC);
+
+#define NOT_OF_NODE_PODS " of pods that run, only of the pod to be placed"
+#define NODE_POD_SPEC(X)                                                                           \
+    SPEC(X)                                                                                        \
+    REFUSED(X, "nodeSelector", "nodeSelector is not kept" NOT_OF_NODE_PODS)                        \
+    REFUSED(X, "containers", "containers are not kept" NOT_OF_NODE_PODS)                           \
+    REFUSED(X, "initContainers", "containers are not kept" NOT_OF_NODE_PODS)
+SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", NODE_POD_SPEC);
+
+/* --- status ------------------------------------------------------------------------------- */
+
+static CelValue set_text(Str text) {
+    return text.len > 0 ? schema_text(text) : cel_absent();
+}
+
+GET(status_nominated, set_text(status_of(record)->nominated_node_name))
+GET(status_started, schema_time(status_of(record)->started_at))
+
+#define POD_STATUS(X)                                                                              \
+    X("nominatedNodeName",                                                                         \
+        &cel_string_type,                                                                          \
+        MAYBE,                                                                                     \
+        NAME_MAX_BYTES,                                                                            \
+        status_nominated,                                                                          \
+        PART_NONE,                                                                                 \
+        "the node that preemption makes room on for it")                                           \
+    X("startTime",                                                                                 \
+        &cel_timestamp_type,                                                                       \
+        MAYBE,                                                                                     \
+        0,                                                                                         \
+        status_started,                                                                            \
+        PART_NONE,                                                                                 \
+        "when a kubelet took it")                                                                  \
+    REFUSED(X,                                                                                     \
+        "phase",                                                                                   \
+        "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
+        "among node.pods")
+SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_STATUS);
+
+/* --- the pod itself ------------------------------------------------------------------------ */
+
+GET(pod_metadata, cel_record(&OBJECT_OF(record, PodValue, head)->metadata))
+GET(pod_spec, cel_record(&OBJECT_OF(record, PodValue, head)->spec))
+GET(pod_status, cel_record(&OBJECT_OF(record, PodValue, head)->status))
+GET(pod_requests, schema_amounts_of(run, &pod_of(record)->requests))
+GET(pod_owner, schema_text(pod_of(record)->owner_uid))
+GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
+
+#define POD_OF(X, its_metadata, its_spec)                                                          \
+    X("metadata", &its_metadata.of, ALWAYS, 0, pod_metadata, PART_NONE, "who it is")               \
+    X("spec", &its_spec.of, ALWAYS, 0, pod_spec, PART_NONE, "what it wants")                       \
+    X("status", &schema_pod_status.of, ALWAYS, 0, pod_status, PART_NONE, "how far it is")          \
+    X("requests",                                                                                  \
+        &schema_amounts_type,                                                                      \
+        ALWAYS,                                                                                    \
+        RESOURCES_MAX,                                                                             \
+        pod_requests,                                                                              \
+        PART_NONE,                                                                                 \
+        "what kube-scheduler counts for it, as numbers: cpu in cores, 0.0 for what it does not "   \
+        "ask for; milliCPU is cpu in thousandths")                                                 \
+    X("owner",                                                                                     \
+        &cel_string_type,                                                                          \
+        ALWAYS,                                                                                    \
+        WORD_MAX_BYTES,                                                                            \
+        pod_owner,                                                                                 \
+        PART_NONE,                                                                                 \
+        "the UID of its controlling owner; empty when it has none")                                \
+    X("terminating",                                                                               \
+        &cel_bool_type,                                                                            \
+        ALWAYS,                                                                                    \
+        0,                                                                                         \
+        pod_terminating,                                                                           \
+        PART_NONE,                                                                                 \
+        "it has a deletionTimestamp")
+
+#define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec)
+SCHEMA_RECORD(schema_pod_record, "Pod", POD);
+
+#define NODE_POD(X) POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)
+SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
+
+SCHEMA_LIST_TYPE(schema_pods_type, &schema_node_pod.of);
+
+void pod_value_init(PodValue *value, const Pod *pod) {
+    *value = (PodValue){.head = {.type = &schema_pod_record.type},
+        .metadata = {.type = &schema_pod_metadata.type},
+        .spec = {.type = &schema_pod_spec.type},
+        .status = {.type = &schema_pod_status.type},
+        .pod = pod};
+}
+
+typedef struct PodValues {
+    CelList list;
+    const Pod *const *items;
+} PodValues;
+
+static CelValue pod_at(const CelList *list, uint32_t i, CelRun *run) {
+    PodValue *value = cel_alloc(run, sizeof(*value));
+
+    if (!value)
+        return cel_no_memory(run);
+    *value = (PodValue){.head = {.type = &schema_node_pod.type},
+        .metadata = {.type = &schema_node_pod_metadata.type},
+        .spec = {.type = &schema_node_pod_spec.type},
+        .status = {.type = &schema_pod_status.type},
+        .pod = OBJECT_OF(list, PodValues, list)->items[i]};
+    return cel_record(&value->head);
+}
+
+CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n) {
+    PodValues *pods = cel_alloc(run, sizeof(*pods));
+
+    if (!pods)
+        return cel_no_memory(run);
+    *pods = (PodValues){.list = {.n = (uint32_t)n, .depth = 1, .at = pod_at}, .items = items};
+    return cel_list(&pods->list);
+}

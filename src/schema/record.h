@@ -1,0 +1,136 @@
+#pragma once
+
+/*
+ * Record: how an object of the model becomes a value, field by field.
+ *
+ * A record is declared by one list of its fields, in the file of its noun:
+ *
+ *     #define TAINT(X)                                                              \
+ *         X("key", &cel_string_type, ALWAYS, 317, taint_key, PART_TAINTS, "…")      \
+ *         …
+ *     SCHEMA_RECORD(schema_taint, "Taint", TAINT)
+ *
+ * and that list makes its type, its accessors, what it needs of a Node object, and its page in the
+ * docs. Everything is constant data: values find their type without an environment.
+ *
+ * Objects are wrapped when an expression asks for them, never before: a value is a head and a
+ * pointer to what it stands for.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cel/run.h"
+#include "cel/type.h"
+#include "cel/value.h"
+
+/* The value of one field. CEL_ABSENT: not set. */
+typedef CelValue SchemaGet(const CelRecord *record, CelRun *run);
+
+/* The part of a Node object that a field is read from (NodeParts). */
+typedef enum SchemaPart {
+    PART_NONE, /* always there, or not of a node */
+    PART_LABELS,
+    PART_TAINTS,
+    PART_CONDITIONS,
+    PART_ALLOCATABLE,
+    PART_REST,
+} SchemaPart;
+
+typedef struct SchemaRecord {
+    CelRecordType type;
+    CelType of; /* the same as a type of values */
+    SchemaGet *const *gets;
+    const uint8_t *parts; /* SchemaPart */
+} SchemaRecord;
+
+/* All of them; what a record has inside comes before it. */
+extern const SchemaRecord *const schema_records[];
+extern const size_t schema_n_records;
+
+/* get() of every record. */
+CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run);
+
+/* The record of @type; NULL: it is none of ours. */
+const SchemaRecord *schema_record_of(const CelType *type);
+
+#define ALWAYS true /* has() is always true: what is not set has the API's default */
+#define MAYBE false /* has() tells; reading what is not set is an error */
+
+/* A field that expressions might expect and that is not kept: refused, with the reason. */
+#define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, schema_absent, PART_NONE, text)
+SchemaGet schema_absent;
+
+#define SCHEMA_FIELD(title, its_type, presence, size, getter, part, text)                          \
+    {.name = {.ptr = (title), .len = sizeof(title) - 1},                                           \
+        .type = (its_type),                                                                        \
+        .always = (presence),                                                                      \
+        .max_size = (size),                                                                        \
+        .about = {.ptr = (text), .len = sizeof(text) - 1}},
+#define SCHEMA_GET(title, its_type, presence, size, getter, part, text) getter,
+#define SCHEMA_PART(title, its_type, presence, size, getter, part, text) part,
+
+#define SCHEMA_RECORD(variable, title, LIST)                                                       \
+    static const CelField variable##_fields[] = {LIST(SCHEMA_FIELD)};                              \
+    static SchemaGet *const variable##_gets[] = {LIST(SCHEMA_GET)};                                \
+    static const uint8_t variable##_parts[] = {LIST(SCHEMA_PART)};                                 \
+    const SchemaRecord variable = {                                                                \
+        .type = {.name = {.ptr = (title), .len = sizeof(title) - 1},                               \
+            .fields = variable##_fields,                                                           \
+            .n_fields = sizeof(variable##_fields) / sizeof(variable##_fields[0]),                  \
+            .get = schema_get},                                                                    \
+        .of = {.kind = CEL_T_RECORD,                                                               \
+            .value_kind = CEL_RECORD,                                                              \
+            .weight = 1,                                                                           \
+            .name = {.ptr = (title), .len = sizeof(title) - 1},                                    \
+            .record = &variable.type},                                                             \
+        .gets = variable##_gets,                                                                   \
+        .parts = variable##_parts}
+
+/* The types of lists and maps, as cel_list_of() and cel_map_of() would make them. */
+#define SCHEMA_LIST_TYPE(variable, element)                                                        \
+    static const CelType *const variable##_params[] = {element};                                   \
+    const CelType variable = {.kind = CEL_T_LIST,                                                  \
+        .value_kind = CEL_LIST,                                                                    \
+        .n_params = 1,                                                                             \
+        .depth = 1,                                                                                \
+        .weight = 2,                                                                               \
+        .name = {.ptr = "list", .len = 4},                                                         \
+        .params = variable##_params}
+
+#define SCHEMA_MAP_TYPE(variable, its_value)                                                       \
+    static const CelType *const variable##_params[] = {&cel_string_type, its_value};               \
+    const CelType variable = {.kind = CEL_T_MAP,                                                   \
+        .value_kind = CEL_MAP,                                                                     \
+        .n_params = 2,                                                                             \
+        .depth = 1,                                                                                \
+        .weight = 3,                                                                               \
+        .name = {.ptr = "map", .len = 3},                                                          \
+        .params = variable##_params}
+
+/* Sizes of strings that the cost of expressions counts with. */
+#define NAME_MAX_BYTES 253 /* of an object */
+#define WORD_MAX_BYTES 63  /* namespaces, label values, words of the API */
+#define KEY_MAX_BYTES 317  /* a prefix of 253, a slash, a name of 63 */
+#define LABELS_ASSUMED 64  /* Kubernetes has no ceiling */
+
+/* A getter: GET(name, value), where the value may use @record and @run. */
+#define GET(name, ...)                                                                             \
+    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
+        (void)run;                                                                                 \
+        return __VA_ARGS__;                                                                        \
+    }
+
+/* The object that a record inside of it (its @member) belongs to. */
+#define OBJECT_OF(record, type, member)                                                            \
+    ((const type *)(const void *)((const char *)(record)-offsetof(type, member)))
+
+/* A string; an empty one has a place in memory too. */
+static inline CelValue schema_text(Str text) {
+    return cel_string(text.ptr ? text : STR(""));
+}
+
+/* Seconds since 1970; 0: not given. */
+static inline CelValue schema_time(int64_t sec) {
+    return sec != 0 ? cel_timestamp(sec, 0) : cel_absent();
+}

@@ -1,0 +1,116 @@
+/*
+ * The list of all records, and what is made of it: an environment in which they are known, with
+ * the variables that stand for them.
+ */
+
+#include "schema/schema.h"
+
+#include "schema/cluster.h"
+#include "schema/domain.h"
+#include "schema/functions.h"
+#include "schema/host.h"
+#include "schema/node.h"
+#include "schema/pod.h"
+#include "schema/record.h"
+
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+const SchemaRecord *const schema_records[] = {
+    &schema_owner,
+    &schema_toleration,
+    &schema_container,
+    &schema_pod_metadata,
+    &schema_pod_spec,
+    &schema_pod_status,
+    &schema_pod_record,
+    &schema_node_pod_metadata,
+    &schema_node_pod_spec,
+    &schema_node_pod,
+    &schema_taint,
+    &schema_condition,
+    &schema_image,
+    &schema_node_metadata,
+    &schema_node_spec,
+    &schema_node_status,
+    &schema_node_record,
+    &schema_domain,
+    &schema_cluster_record,
+};
+const size_t schema_n_records = ELEMENTS_OF(schema_records);
+
+CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run) {
+    return OBJECT_OF(record->type, SchemaRecord, type)->gets[field](record, run);
+}
+
+CelValue schema_absent(const CelRecord *record, CelRun *run) {
+    (void)record;
+    (void)run;
+    return cel_absent();
+}
+
+const SchemaRecord *schema_record_of(const CelType *type) {
+    return type->kind == CEL_T_RECORD && type->record->get == schema_get
+               ? OBJECT_OF(type->record, SchemaRecord, type)
+               : NULL;
+}
+
+static bool add_variables(Schema *schema) {
+    CelEnv *env = schema->env;
+
+    return cel_env_add_variable(
+               env, STR("pod"), &schema_pod_record.of, 0, SCHEMA_POD, &schema->pod_slot) == 0 &&
+           cel_env_add_variable(
+               env, STR("node"), &schema_node_record.of, 0, SCHEMA_NODE, &schema->node_slot) == 0 &&
+           cel_env_add_variable(env,
+               STR("cluster"),
+               &schema_cluster_record.of,
+               0,
+               SCHEMA_CLUSTER,
+               &schema->cluster_slot) == 0 &&
+           cel_env_add_variable(
+               env, STR("now"), &cel_timestamp_type, 0, SCHEMA_NOW, &schema->now_slot) == 0;
+}
+
+Schema *schema_new(Arena *arena) {
+    Schema *schema = ARENA_NEW(arena, Schema);
+
+    if (!schema)
+        return NULL;
+    schema->env = cel_env_new(arena);
+    if (!schema->env)
+        return NULL;
+    for (size_t i = 0; i < schema_n_records; i++)
+        if (cel_env_add_record(schema->env, &schema_records[i]->type) < 0)
+            return NULL;
+    for (size_t i = 0; i < schema_n_functions; i++)
+        if (cel_env_add_overload(schema->env, &schema_functions[i]) != 0)
+            return NULL;
+    if (!add_variables(schema) || !schema_host_init(schema, arena))
+        return NULL;
+    return schema;
+}
+
+CelValue schema_pod(const Pod *pod, Arena *arena) {
+    PodValue *value = ARENA_RAW(arena, PodValue, 1);
+
+    if (!value)
+        return cel_absent();
+    pod_value_init(value, pod);
+    return cel_record(&value->head);
+}
+
+CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena) {
+    NodeValue *value = ARENA_RAW(arena, NodeValue, 1);
+
+    if (!value)
+        return cel_absent();
+    node_value_init(value, table, row);
+    return cel_record(&value->head);
+}
+
+CelValue schema_now(int64_t now_nsec) {
+    int64_t sec = now_nsec / NSEC_PER_SEC, nsec = now_nsec % NSEC_PER_SEC;
+
+    return nsec < 0 ? cel_timestamp(sec - 1, (uint32_t)(nsec + NSEC_PER_SEC))
+                    : cel_timestamp(sec, (uint32_t)nsec);
+}

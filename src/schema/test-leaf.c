@@ -1,0 +1,299 @@
+/* Every form of leaf gives, over random nodes, what the scalar machine gives for each. */
+
+#include "schema/test-graph.h"
+
+#define N_NODES 200u
+
+/* xorshift64: the same nodes every time. */
+static uint64_t next(uint64_t *seed) {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static uint64_t below(uint64_t *seed, uint64_t n) {
+    return next(seed) % n;
+}
+
+static void random_labels(uint64_t *seed, const char *title, Buf *out) {
+    static const char *const keys[] = {"a", "b", "zone", "example.com/x"};
+    static const char *const values[] = {"", "1", "z1", "z2", "long-value"};
+    bool is_first = true;
+
+    buf_printf(out, ",\"%s\":{", title);
+    for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
+        if (below(seed, 2)) {
+            buf_printf(out,
+                "%s\"%s\":\"%s\"",
+                is_first ? "" : ",",
+                keys[i],
+                values[below(seed, ELEMENTS_OF(values))]);
+            is_first = false;
+        }
+    buf_append_char(out, '}');
+}
+
+static void random_allocatable(uint64_t *seed, Buf *out) {
+    static const char *const amounts[] = {"0", "1", "2500m", "7", "9223372036854775807", "100m"};
+    static const char *const names[] = {"cpu", "memory", "example.com/device", "rare"};
+    bool is_first = true;
+
+    buf_append(out, STR("\"allocatable\":{"));
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
+        if (below(seed, 4) > (i == 3 ? 2 : 0)) {
+            buf_printf(out,
+                "%s\"%s\":\"%s\"",
+                is_first ? "" : ",",
+                names[i],
+                amounts[below(seed, ELEMENTS_OF(amounts))]);
+            is_first = false;
+        }
+    buf_append_char(out, '}');
+}
+
+static void random_node(uint64_t *seed, uint32_t number, Buf *out) {
+    static const char *const times[] = {"2026-01-02T03:04:05Z",
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        "1969-12-31T23:59:59Z"};
+    static const char *const states[] = {"True", "False", "Unknown"};
+
+    buf_printf(out, "{\"metadata\":{\"name\":\"n%u\"", number);
+    if (below(seed, 2))
+        buf_printf(out, ",\"uid\":\"u%u\"", number);
+    if (below(seed, 2))
+        buf_printf(out, ",\"creationTimestamp\":\"%s\"", times[below(seed, ELEMENTS_OF(times))]);
+    random_labels(seed, "labels", out);
+    random_labels(seed, "annotations", out);
+    buf_printf(out, "},\"spec\":{\"unschedulable\":%s", below(seed, 2) ? "true" : "false");
+    if (below(seed, 2))
+        buf_append(out, STR(",\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"));
+    buf_printf(out,
+        "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}],",
+        states[below(seed, ELEMENTS_OF(states))]);
+    random_allocatable(seed, out);
+    buf_append(out, STR("}}"));
+}
+
+static void random_pod(uint64_t *seed, uint32_t number, Buf *out) {
+    static const char *const amounts[] = {"1", "250m", "9223372036854775807", "3"};
+    static const char *const names[] = {"cpu", "memory", "example.com/device", "nobody"};
+
+    buf_printf(out,
+        "{\"metadata\":{\"name\":\"p%u\",\"uid\":\"u%u\"},\"spec\":{\"nodeName\":\"n%u\","
+        "\"containers\":[{\"resources\":{\"requests\":{\"%s\":\"%s\"}}}]}}",
+        number,
+        number,
+        (unsigned)below(seed, N_NODES),
+        names[below(seed, ELEMENTS_OF(names))],
+        amounts[below(seed, ELEMENTS_OF(amounts))]);
+}
+
+static int setup(void **state) {
+    static Scene scene;
+    uint64_t seed = 0x9e3779b97f4a7c15u;
+    Buf text = BUF_INIT(1 << 16);
+
+    scene_init(&scene);
+    for (uint32_t i = 0; i < N_NODES; i++) {
+        buf_reset(&text);
+        random_node(&seed, i, &text);
+        scene_add_node(&scene, buf_str(&text));
+    }
+    for (uint32_t i = 0; i < 2 * N_NODES; i++) {
+        buf_reset(&text);
+        random_pod(&seed, i, &text);
+        scene_add_pod(&scene, buf_str(&text));
+    }
+    buf_done(&text);
+    scene_build(&scene, STR("{\"metadata\":{\"name\":\"p\"}}"));
+    *state = &scene;
+    return 0;
+}
+
+static int teardown(void **state) {
+    scene_done(*state);
+    return 0;
+}
+
+/* The columns of one leaf. Rows are asked for in an order of their own, with the row that nobody
+ * knows among them. */
+typedef struct Loaded {
+    uint32_t rows[N_NODES + 1];
+    uint8_t states[N_NODES + 1];
+    union {
+        int64_t ints[N_NODES + 1];
+        double doubles[N_NODES + 1];
+    };
+    CelValue texts[N_NODES + 1];
+    CelColumn column;
+} Loaded;
+
+static void load(Scene *scene, CelLane lane, uint32_t leaf, Loaded *loaded) {
+    CelTable table = schema_table(scene->schema, &scene->table);
+    size_t n = N_NODES + 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        loaded->rows[i] = (i * 64 + 5) % (uint32_t)n;
+        loaded->states[i] = CEL_STATE_ODD;
+    }
+    loaded->column = (CelColumn){.lane = lane, .states = loaded->states};
+    if (lane == CEL_LANE_DOUBLE)
+        loaded->column.doubles = loaded->doubles;
+    else
+        loaded->column.ints = loaded->ints;
+    table.load(&table, leaf, loaded->rows, n, &loaded->column, loaded->texts);
+}
+
+static CelValue loaded_at(const Loaded *loaded, size_t i) {
+    uint8_t state = loaded->column.states ? loaded->column.states[i] : CEL_STATE_FINE;
+    int64_t at = loaded->ints[i];
+
+    if (loaded->column.lane == CEL_LANE_BOOL && state <= CEL_STATE_TRUE)
+        return cel_bool(state == CEL_STATE_TRUE);
+    if (state == CEL_STATE_ERROR)
+        return (CelValue){.kind = CEL_ERROR};
+    if (state == CEL_STATE_ODD)
+        return cel_absent();
+    switch (loaded->column.lane) {
+    case CEL_LANE_INT:
+        return cel_int(at);
+    case CEL_LANE_DOUBLE:
+        return cel_double(loaded->doubles[i]);
+    case CEL_LANE_TIME:
+        return schema_now(at);
+    default:
+        return loaded->texts[i];
+    }
+}
+
+/* Bit for bit; a row that is odd says nothing. */
+static bool same(CelValue a, CelValue b) {
+    if (a.kind == CEL_ABSENT || (a.kind == CEL_ERROR && b.kind == CEL_ERROR))
+        return true;
+    if (a.kind != b.kind || a.len != b.len)
+        return false;
+    return a.kind == CEL_STRING ? str_eq(cel_str(a), cel_str(b)) : a.u == b.u;
+}
+
+static const struct {
+    const char *source;
+    uint32_t n_odd_max; /* rows that the lane cannot hold */
+} forms[] = {
+    {"node.metadata.name", 0},
+    {"node.metadata.uid", 0},
+    {"node.metadata.creationTimestamp", N_NODES},
+    {"has(node.metadata.creationTimestamp)", 0},
+    {"has(node.metadata.name)", 0},
+    {"node.ready", 0},
+    {"has(node.ready)", 0},
+    {"node.spec.unschedulable", 0},
+    {"node.pods.size()", 0},
+    {"size(node.pods)", 0},
+    {"node.spec.taints.size()", 0},
+    {"node.metadata.labels['zone']", 0},
+    {"node.metadata.labels.a", 0},
+    {"node.metadata.labels['nobody']", 0},
+    {"'zone' in node.metadata.labels", 0},
+    {"has(node.metadata.labels.a)", 0},
+    {"node.metadata.labels[?'a'].hasValue()", 0},
+    {"node.metadata.labels[?'a'].value()", 0},
+    {"node.metadata.labels[?'a'].orValue('none')", 0},
+    {"node.metadata.labels.?zone.orValue('')", 0},
+    {"node.metadata.annotations['example.com/x']", 0},
+    {"'b' in node.metadata.annotations", 0},
+    {"node.metadata.annotations[?'b'].orValue('x')", 0},
+    {"node.allocatable['cpu']", 0},
+    {"node.allocatable.milliCPU", 0},
+    {"node.allocatable['rare']", 0},
+    {"node.allocatable['nobody']", 0},
+    {"node.requested['cpu']", 0},
+    {"node.requested['memory']", 0},
+    {"node.requested['example.com/device']", 0},
+    {"node.free['cpu']", 0},
+    {"node.free['milliCPU']", 0},
+    {"node.free['memory']", 0},
+    {"node.free['example.com/device']", 0},
+    {"node.free['nobody']", 0},
+    {"'rare' in node.allocatable", 0},
+    {"'milliCPU' in node.allocatable", 0},
+    {"'memory' in node.requested", 0},
+    {"has(node.free.rare)", 0},
+    {"node.free[?'rare'].hasValue()", 0},
+    {"node.free[?'rare'].value()", 0},
+    {"node.free[?'rare'].orValue(-1.0)", 0},
+    {"node.requested[?'memory'].value()", 0},
+};
+
+static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
+    CelGraph *graph = scene_graph(scene);
+    uint32_t root = scene_lower(scene, graph, source), n_odd = 0;
+    const CelHost *host = &scene->schema->host;
+    uint32_t leaf = host->leaf(host, graph, root);
+    Loaded loaded;
+    CelCode *code;
+
+    assert_case(source, leaf != CEL_NO_LEAF);
+    assert_case(source, host->leaf(host, graph, root) == leaf);
+    assert_int_equal(cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code), 0);
+    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, &loaded);
+    for (size_t i = 0; i < N_NODES + 1; i++) {
+        CelValue got = loaded_at(&loaded, i), want;
+
+        scene_set_row(scene, loaded.rows[i]);
+        want = cel_run(code, &scene->run, scene->variables);
+        scene->run.fuel = CEL_FUEL_DEFAULT;
+        assert_case(source, same(got, want));
+        n_odd += got.kind == CEL_ABSENT;
+    }
+    assert_case(source, n_odd <= n_odd_max);
+    assert_case(source, n_odd_max == 0 || (n_odd > 0 && n_odd < N_NODES / 2));
+}
+
+static void test_forms(void **state) {
+    for (size_t i = 0; i < ELEMENTS_OF(forms); i++)
+        check_form(*state, forms[i].source, forms[i].n_odd_max);
+}
+
+/* Different leaves have different numbers; what is no leaf has none. */
+static void test_numbers(void **state) {
+    static const char *const not_leaves[] = {
+        "node",
+        "node.metadata",
+        "node.metadata.labels",
+        "node.metadata.labels['a'] == 'x'",
+        "node.metadata.labels[?'a']",
+        "node.pods",
+        "node.pods.map(p, p.spec.priority)",
+        "pod.metadata.name",
+        "cluster.free['cpu']",
+        "pod.requests['cpu']",
+        "node.domain('zone').value",
+        "node.status.images.size()",
+        "node.metadata.labels[?'a'].orValue(pod.metadata.name)",
+    };
+    Scene *scene = *state;
+    CelGraph *graph = scene_graph(scene);
+    const CelHost *host = &scene->schema->host;
+    uint32_t a = host->leaf(host, graph, scene_lower(scene, graph, "node.free['a']"));
+    uint32_t b = host->leaf(host, graph, scene_lower(scene, graph, "node.free['b']"));
+    uint32_t c = host->leaf(host, graph, scene_lower(scene, graph, "node.requested['a']"));
+    uint32_t d = host->leaf(host, graph, scene_lower(scene, graph, "'a' in node.free"));
+
+    assert_true(a != b && a != c && a != d && b != c && b != d && c != d);
+    for (size_t i = 0; i < ELEMENTS_OF(not_leaves); i++) {
+        uint32_t root = scene_lower(scene, graph, not_leaves[i]);
+
+        assert_case(not_leaves[i], host->leaf(host, graph, root) == CEL_NO_LEAF);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_numbers),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,146 @@
+/* Which parts of a Node object an expression makes a request decode. */
+
+#include "schema/test-graph.h"
+
+static int setup(void **state) {
+    static Scene scene;
+
+    scene_init(&scene);
+    *state = &scene;
+    return 0;
+}
+
+static int teardown(void **state) {
+    scene_done(*state);
+    return 0;
+}
+
+/* "labels a b taints", in a fixed order. */
+static void print_needs(const SchemaNeeds *needs, Buf *out) {
+    const NodeParts *parts = &needs->parts;
+
+    if (parts->all_labels)
+        buf_append(out, STR("all-labels "));
+    for (size_t i = 0; i < parts->n_labels; i++)
+        buf_printf(out, "%.*s ", STR_FMT(parts->labels[i]));
+    buf_printf(out,
+        "%s%s%s%s",
+        parts->taints ? "taints " : "",
+        parts->conditions ? "conditions " : "",
+        parts->allocatable ? "allocatable " : "",
+        parts->rest ? "rest " : "");
+}
+
+static const char everything[] = "all-labels taints conditions allocatable rest ";
+
+static const SceneCase cases[] = {
+    {"true", ""},
+    {"pod.metadata.labels['a'] == 'x'", ""},
+    {"pod.metadata.annotations.size() > 0", ""},
+    {"node.metadata.name == 'x' && !node.spec.unschedulable", ""},
+    {"node.pods.all(p, p.metadata.labels[?'a'].orValue('') == '')", ""},
+    {"cluster.nodes > 3 && cluster.pods < 5", ""},
+    {"node.ready", "conditions "},
+    {"node.status.conditions.exists(c, c.type == 'x')", "conditions "},
+    {"node.spec.taints.all(t, pod.tolerates(t))", "taints "},
+    {"node.free['cpu'] > 1.0", "allocatable "},
+    {"node.requested['cpu'] > 1.0", "allocatable "},
+    {"has(node.allocatable.cpu)", "allocatable "},
+    {"cluster.free['cpu'] > 1.0", "allocatable "},
+    {"node.status.allocatable['cpu'].isGreaterThan(quantity('1'))", "allocatable "},
+    {"node.metadata.annotations['a'] == 'x'", "rest "},
+    {"node.status.images.size() > 1", "rest "},
+    {"now - node.metadata.creationTimestamp > duration('1h')", "rest "},
+    {"has(node.metadata.creationTimestamp)", "rest "},
+    {"node.metadata.uid == ''", "rest "},
+    {"node.metadata.labels['a'] == 'x'", "a "},
+    {"node.metadata.labels.a == 'x'", "a "},
+    {"node.metadata.labels[?'a'].orValue('') == 'x'", "a "},
+    {"'a' in node.metadata.labels && has(node.metadata.labels.b)", "a b "},
+    {"has(node.metadata.labels)", ""},
+    {"node.metadata.labels[pod.metadata.name] == 'x'", "all-labels "},
+    {"pod.metadata.name in node.metadata.labels", "all-labels "},
+    {"node.metadata.labels.exists(k, k == 'x')", "all-labels "},
+    {"node.metadata.labels.size() > 2", "all-labels "},
+    {"node.metadata.labels == pod.metadata.labels", "all-labels "},
+    {"node.metadata.labels", "all-labels "},
+    {"node.metadata.?labels.hasValue()", "all-labels "},
+    {"(cluster.nodes > 1 ? node.metadata.labels : pod.metadata.labels)['a'] == 'x'", "all-labels "},
+    {"node.domain('zone').pods.size() > 2", "zone "},
+    {"node.domain(pod.metadata.name).pods.size() > 2", "all-labels "},
+    {"cluster.domains('zone').exists(d, d.value == 'x')", "zone "},
+    {"cluster.domains('zone').exists(d, d.nodes.exists(n, n.metadata.labels['a'] == 'x'))",
+        "zone a "},
+    {"cluster.nodesByLabel('zone').size() > 2", "zone "},
+    {"(cluster.nodes > 1 ? node : node).metadata.labels['a'] == 'x'", "a "},
+    {"[node][0].metadata.labels['a'] == 'x'", "a "},
+    {"node == node", everything},
+    {"node.metadata", everything},
+    {"dyn(node).x == 1", everything},
+    {"[dyn(node)].size() == 1", everything},
+    {"[node.spec].distinct().size() == 1", everything},
+    {"optional.of(node).metadata.name.hasValue()", everything},
+};
+
+/* Labels come in the order in which they are met, which is from the outside in. */
+static bool has_all(Str got, const char *want) {
+    Str rest = str_from_c(want), word;
+
+    if (got.len != rest.len)
+        return false;
+    while (str_split(&rest, ' ', &word)) {
+        bool is_there = word.len == 0;
+        Str left = got, other;
+
+        while (!is_there && str_split(&left, ' ', &other))
+            is_there = str_eq(word, other);
+        if (!is_there)
+            return false;
+    }
+    return true;
+}
+
+static void test_needs(void **state) {
+    Scene *scene = *state;
+    CelGraph *graph = scene_graph(scene); /* one for all: roots must not see each other */
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf got = BUF_INIT(4096);
+        SchemaNeeds needs = {.arena = scene->arena};
+
+        schema_need(scene->schema, graph, scene_lower(scene, graph, cases[i].source), &needs);
+        assert_false(needs.has_failed);
+        print_needs(&needs, &got);
+        if (!has_all(buf_str(&got), cases[i].want))
+            fail_msg("%s: got \"%.*s\", want \"%s\"",
+                cases[i].source,
+                STR_FMT(buf_str(&got)),
+                cases[i].want);
+    }
+}
+
+/* Needs of several expressions add up, each label once. */
+static void test_several(void **state) {
+    Scene *scene = *state;
+    CelGraph *graph = scene_graph(scene);
+    SchemaNeeds needs = {.arena = scene->arena};
+
+    for (int i = 0; i < 40; i++) {
+        Str source =
+            arena_printf(scene->arena, "node.metadata.labels['k%d'] == 'x' && node.ready", i % 20);
+
+        schema_need(scene->schema, graph, scene_lower(scene, graph, source.ptr), &needs);
+    }
+    assert_int_equal(needs.parts.n_labels, 20);
+    assert_text("last", needs.parts.labels[19], "k19");
+    assert_true(needs.parts.conditions && !needs.parts.all_labels && !needs.parts.rest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_several),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

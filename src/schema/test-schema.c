@@ -1,0 +1,372 @@
+/* Every field of every record, through expressions, from objects as the API writes them. */
+
+#include "schema/test-scene.h"
+
+#define NODE_A                                                                                     \
+    "{\"metadata\":{\"name\":\"a\",\"uid\":\"node-uid\","                                          \
+    "\"creationTimestamp\":\"2026-01-02T03:04:05Z\","                                              \
+    "\"labels\":{\"zone\":\"z1\",\"pool\":\"gpu\",\"empty\":\"\"},"                                \
+    "\"annotations\":{\"note\":\"hello\"}},"                                                       \
+    "\"spec\":{\"unschedulable\":true,\"taints\":["                                                \
+    "{\"key\":\"gpu\",\"value\":\"a\",\"effect\":\"NoSchedule\"},"                                 \
+    "{\"key\":\"soft\",\"effect\":\"PreferNoSchedule\"},{\"key\":\"odd\",\"effect\":\"No\"}]},"    \
+    "\"status\":{\"allocatable\":{\"cpu\":\"3500m\",\"memory\":\"1Gi\",\"nvidia.com/gpu\":\"2\","  \
+    "\"hugepages-2Mi\":\"0\"},"                                                                    \
+    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},"                                    \
+    "{\"type\":\"DiskPressure\",\"status\":\"False\"}],"                                           \
+    "\"images\":[{\"names\":[\"app:1\",\"app@sha256:x\"],\"sizeBytes\":1000}]}}"
+
+#define NODE_B "{\"metadata\":{\"name\":\"b\",\"labels\":{\"zone\":\"z2\"}}}"
+#define NODE_C                                                                                     \
+    "{\"metadata\":{\"name\":\"c\",\"labels\":{\"zone\":\"z1\"}},"                                 \
+    "\"status\":{\"allocatable\":{\"cpu\":\"1\"}}}"
+
+#define POD_ONE                                                                                    \
+    "{\"metadata\":{\"name\":\"one\",\"namespace\":\"ns\",\"uid\":\"u1\","                         \
+    "\"creationTimestamp\":\"2027-01-15T07:59:00Z\",\"labels\":{\"app\":\"web\"},"                 \
+    "\"deletionTimestamp\":\"2027-01-15T08:00:00Z\","                                              \
+    "\"ownerReferences\":[{\"kind\":\"ReplicaSet\",\"name\":\"web\",\"uid\":\"r1\","               \
+    "\"controller\":true}]},"                                                                      \
+    "\"spec\":{\"nodeName\":\"a\",\"priority\":7,\"containers\":[{\"name\":\"c\","                 \
+    "\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"250m\",\"memory\":\"1Mi\"}}}]},"   \
+    "\"status\":{\"startTime\":\"2027-01-15T07:59:30Z\"}}"
+#define POD_TWO                                                                                    \
+    "{\"metadata\":{\"name\":\"two\",\"namespace\":\"ns\",\"uid\":\"u2\"},"                        \
+    "\"spec\":{\"nodeName\":\"a\",\"containers\":[{\"resources\":{\"requests\":{"                  \
+    "\"cpu\":\"4\",\"odd/thing\":\"1\"}}}]}}"
+#define POD_THREE                                                                                  \
+    "{\"metadata\":{\"name\":\"three\",\"namespace\":\"ns\",\"uid\":\"u3\"},"                      \
+    "\"spec\":{\"nodeName\":\"c\",\"containers\":[{\"resources\":{\"requests\":{"                  \
+    "\"memory\":\"2Ki\"}}}]}}"
+
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"work\",\"uid\":\"u9\","                         \
+    "\"creationTimestamp\":\"2027-01-15T08:00:00Z\","                                              \
+    "\"labels\":{\"app\":\"web\",\"tier\":\"x\"},\"annotations\":{\"k\":\"v\"},"                   \
+    "\"ownerReferences\":[{\"kind\":\"Other\",\"name\":\"o\",\"uid\":\"r0\"},"                     \
+    "{\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"r2\",\"controller\":true}]},"                      \
+    "\"spec\":{\"schedulerName\":\"berth\",\"priority\":100,\"nodeSelector\":{\"disk\":\"ssd\"},"  \
+    "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Equal\",\"value\":\"a\","                    \
+    "\"effect\":\"NoSchedule\"},{\"operator\":\"Exists\",\"key\":\"k\"}],"                         \
+    "\"initContainers\":[{\"name\":\"i\",\"image\":\"init:1\"}],"                                  \
+    "\"containers\":[{\"name\":\"m\",\"image\":\"app:1\",\"resources\":{\"requests\":"             \
+    "{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}},{\"name\":\"s\",\"image\":\"side:2\"}]},"            \
+    "\"status\":{\"nominatedNodeName\":\"b\"}}"
+
+static int setup(void **state) {
+    static Scene scene;
+
+    scene_init(&scene);
+    scene_add_node(&scene, STR(NODE_A));
+    scene_add_node(&scene, STR(NODE_B));
+    scene_add_node(&scene, STR(NODE_C));
+    scene_add_pod(&scene, STR(POD_ONE));
+    scene_add_pod(&scene, STR(POD_TWO));
+    scene_add_pod(&scene, STR(POD_THREE));
+    scene_build(&scene, STR(POD));
+    *state = &scene;
+    return 0;
+}
+
+static int teardown(void **state) {
+    scene_done(*state);
+    return 0;
+}
+
+#define CHECK(scene, cases) assert_scenes((scene), (cases), ELEMENTS_OF(cases))
+
+static void test_node(void **state) {
+    static const SceneCase cases[] = {
+        {"node.metadata.name", "\"a\""},
+        {"node.metadata.uid", "\"node-uid\""},
+        {"node.metadata.creationTimestamp", "timestamp(\"2026-01-02T03:04:05Z\")"},
+        {"node.metadata.labels", "{\"empty\": \"\", \"pool\": \"gpu\", \"zone\": \"z1\"}"},
+        {"node.metadata.labels['zone']", "\"z1\""},
+        {"node.metadata.labels.pool", "\"gpu\""},
+        {"node.metadata.labels['none']", "error: no such key: none"},
+        {"node.metadata.labels[?'none'].orValue('x')", "\"x\""},
+        {"'zone' in node.metadata.labels", "true"},
+        {"'none' in node.metadata.labels", "false"},
+        {"has(node.metadata.labels.empty)", "true"},
+        {"node.metadata.labels.empty == ''", "true"},
+        {"node.metadata.annotations", "{\"note\": \"hello\"}"},
+        {"node.spec.unschedulable", "true"},
+        {"node.spec.taints.map(t, t.key + '=' + t.value + ':' + t.effect)",
+            "[\"gpu=a:NoSchedule\", \"soft=:PreferNoSchedule\", \"odd=:Unknown\"]"},
+        {"node.spec.taints[0]", "Taint{key: \"gpu\", value: \"a\", effect: \"NoSchedule\"}"},
+        {"node.status.conditions.exists(c, c.type == 'DiskPressure' && c.status == 'False')",
+            "true"},
+        {"node.status.images.map(i, i.names)", "[[\"app:1\", \"app@sha256:x\"]]"},
+        {"node.status.images[0].sizeBytes", "1000"},
+        {"pod.spec.containers.exists(c, node.status.images.exists(i, c.image in i.names))", "true"},
+        {"node.status.allocatable['cpu'] == quantity('3.5')", "true"},
+        {"node.status.allocatable['memory']", "quantity(\"1Gi\")"},
+        {"node.status.allocatable.cpu.isGreaterThan(quantity('3'))", "true"},
+        {"node.status.allocatable['none']", "error: no such key: none"},
+        {"node.ready", "true"},
+        {"node.pods.map(p, p.metadata.name)", "[\"one\", \"two\"]"},
+        {"node.pods.size()", "2"},
+        {"type(node) == Node", "true"},
+        {"node == node", "true"},
+        {"node.metadata == node.metadata", "true"},
+    };
+
+    (void)state;
+    CHECK(*state, cases);
+}
+
+static void test_amounts(void **state) {
+    static const SceneCase cases[] = {
+        {"node.allocatable['cpu']", "3.5"},
+        {"node.allocatable.cpu", "3.5"},
+        {"node.allocatable['milliCPU']", "3500.0"},
+        {"node.allocatable['memory']", "1.073741824e+09"},
+        {"node.allocatable['none']", "0.0"},
+        {"node.allocatable.none", "0.0"},
+        {"node.allocatable[pod.metadata.name]", "0.0"},
+        {"'none' in node.allocatable", "false"},
+        {"'nvidia.com/gpu' in node.allocatable", "true"},
+        {"'hugepages-2Mi' in node.allocatable", "true"},
+        {"has(node.allocatable.none)", "false"},
+        {"has(node.allocatable.cpu)", "true"},
+        {"node.allocatable[?'none'].hasValue()", "false"},
+        {"'milliCPU' in node.allocatable", "true"},
+        {"node.allocatable.all(r, r != 'milliCPU')", "true"},
+        {"node.allocatable.size()", "4"},
+        {"node.requested['cpu']", "4.25"},
+        {"node.requested['memory']", "1.048576e+06"},
+        {"node.requested['nvidia.com/gpu']", "0.0"},
+        {"node.requested['odd/thing']", "0.0"}, /* no node offers it: nobody counts it */
+        {"node.free['cpu']", "-0.75"},
+        {"node.free['milliCPU']", "-750.0"},
+        {"node.free['nvidia.com/gpu']", "2.0"},
+        {"node.free.exists(r, node.free[r] < 0.0)", "true"},
+        {"node.free == node.free", "true"},
+        {"pod.requests['cpu']", "1.5"},
+        {"pod.requests['milliCPU']", "1500.0"},
+        {"pod.requests['none']", "0.0"},
+        {"'memory' in pod.requests", "true"},
+        {"pod.requests.all(r, pod.requests[r] <= node.allocatable[r])", "true"},
+        {"node.pods.map(p, p.requests['cpu']).sum()", "4.25"},
+        {"cluster.nodes", "3"},
+        {"cluster.pods", "3"},
+        {"cluster.allocatable['cpu']", "4.5"},
+        {"cluster.requested['cpu']", "4.25"},
+        {"cluster.requested['memory']", "1.050624e+06"},
+        {"cluster.free['cpu']", "0.25"},
+        {"cluster.free['memory']", "1.072693248e+09"}, /* node c offers none, and owes none */
+        {"cluster.free['none']", "0.0"},
+        {"cluster.free['milliCPU']", "250.0"},
+        {"'none' in cluster.free", "false"},
+        {"cluster.allocatable.size()", "4"},
+    };
+
+    CHECK(*state, cases);
+}
+
+static void test_amounts_of_others(void **state) {
+    static const SceneCase cases[] = {
+        {"node.requested['memory']", "2048.0"}, /* asked for, though it is not offered */
+        {"'memory' in node.requested", "true"},
+        {"node.free['memory']", "0.0"},
+        {"'memory' in node.free", "false"},
+        {"node.free.cpu", "1.0"},
+        {"node.allocatable.size()", "1"},
+    };
+    Scene *scene = *state;
+
+    scene_set_row(scene, 2);
+    CHECK(scene, cases);
+    scene_set_row(scene, 0);
+}
+
+static void test_pod(void **state) {
+    static const SceneCase cases[] = {
+        {"pod.metadata.name", "\"p\""},
+        {"pod.metadata.namespace", "\"work\""},
+        {"pod.metadata.uid", "\"u9\""},
+        {"pod.metadata.labels['app']", "\"web\""},
+        {"pod.metadata.annotations", "{\"k\": \"v\"}"},
+        {"now - pod.metadata.creationTimestamp", "duration(\"0.5s\")"},
+        {"pod.metadata.ownerReferences",
+            "[OwnerReference{kind: \"Job\", name: \"j\", uid: \"r2\", controller: true}]"},
+        {"pod.spec.nodeName", "\"\""},
+        {"pod.spec.schedulerName", "\"berth\""},
+        {"pod.spec.priority", "100"},
+        {"pod.spec.tolerations[0]",
+            "Toleration{key: \"gpu\", operator: \"Equal\", value: \"a\", effect: "
+            "\"NoSchedule\"}"},
+        {"pod.spec.tolerations[1]",
+            "Toleration{key: \"k\", operator: \"Exists\", value: \"\", effect: \"\"}"},
+        {"pod.spec.nodeSelector", "{\"disk\": \"ssd\"}"},
+        {"pod.spec.containers",
+            "[Container{name: \"m\", image: \"app:1\"}, Container{name: \"s\", image: "
+            "\"side:2\"}]"},
+        {"pod.spec.initContainers", "[Container{name: \"i\", image: \"init:1\"}]"},
+        {"pod.status.nominatedNodeName", "\"b\""},
+        {"pod.terminating", "false"},
+        {"has(pod.status.startTime)", "false"},
+        {"pod.status.startTime", "error: no such key: startTime"},
+    };
+
+    CHECK(*state, cases);
+}
+
+static void test_node_pod(void **state) {
+    static const SceneCase cases[] = {
+        {"node.pods[0].metadata.namespace", "\"ns\""},
+        {"node.pods[0].metadata.uid", "\"u1\""},
+        {"node.pods[0].metadata.labels", "{\"app\": \"web\"}"},
+        {"node.pods[0].metadata.creationTimestamp < now - duration('60s')", "true"},
+        {"node.pods[0].metadata.ownerReferences[0].name", "\"web\""},
+        {"node.pods[1].metadata.ownerReferences", "[]"},
+        {"node.pods[0].spec.nodeName", "\"a\""},
+        {"node.pods[0].spec.schedulerName", "\"\""},
+        {"node.pods[0].spec.priority", "7"},
+        {"node.pods[0].spec.tolerations", "[]"},
+        {"node.pods[0].status.startTime", "timestamp(\"2027-01-15T07:59:30Z\")"},
+        {"node.pods.filter(p, has(p.status.startTime)).size()", "1"},
+        {"node.pods.filter(p, has(p.metadata.creationTimestamp)).size()", "1"},
+        {"node.pods.map(p, p.terminating)", "[true, false]"},
+        {"node.pods[0].requests", "{\"cpu\": 0.25, \"memory\": 1.048576e+06}"},
+        {"has(node.pods[0].status.nominatedNodeName)", "false"},
+        {"node.pods.filter(p, p.metadata.labels[?'app'] == optional.of('web')).size()", "1"},
+    };
+
+    CHECK(*state, cases);
+}
+
+/* A node of which nothing is known, and one that says nothing. */
+static void test_absent(void **state) {
+    static const SceneCase cases[] = {
+        {"node.metadata.uid", "\"\""},
+        {"node.metadata.annotations", "{}"},
+        {"has(node.metadata.creationTimestamp)", "false"},
+        {"node.metadata.creationTimestamp", "error: no such key: creationTimestamp"},
+        {"node.spec.unschedulable", "false"},
+        {"node.spec.taints", "[]"},
+        {"node.status.conditions", "[]"},
+        {"node.status.images", "[]"},
+        {"node.status.allocatable", "{}"},
+        {"node.ready", "false"},
+        {"node.free", "{}"},
+        {"node.free['cpu']", "0.0"},
+        {"node.allocatable.milliCPU", "0.0"},
+        {"'cpu' in node.requested", "false"},
+        {"node.pods", "[]"},
+    };
+    Scene *scene = *state;
+
+    scene_set_row(scene, 3); /* n_rows */
+    CHECK(scene, cases);
+    assert_scene(scene, "node.metadata.name", "\"\"");
+    assert_scene(scene, "node.domain('zone').value", "\"\"");
+    assert_scene(scene, "node.metadata.labels", "{}");
+    scene_set_row(scene, 1);
+    CHECK(scene, cases);
+    assert_scene(scene, "node.metadata.name", "\"b\"");
+    scene_set_row(scene, 0);
+}
+
+static void test_domains(void **state) {
+    static const SceneCase cases[] = {
+        {"node.domain('zone').value", "\"z1\""},
+        {"node.domain('zone').nodes.map(n, n.metadata.name)", "[\"a\", \"c\"]"},
+        {"node.domain('zone').pods.map(p, p.metadata.name)", "[\"one\", \"two\", \"three\"]"},
+        {"node.domain('zone').pods.filter(p, p.metadata.labels[?'app'] == optional.of('web'))"
+         ".size()",
+            "1"},
+        {"node.domain('none').value", "\"\""},
+        {"node.domain('none').nodes.size()", "0"},
+        {"node.domain('none').pods.size()", "0"},
+        {"node.domain('empty').nodes.size()", "1"},
+        {"cluster.domains('zone').map(d, d.value)", "[\"z1\", \"z2\"]"},
+        {"cluster.domains('zone').map(d, d.nodes.size())", "[2, 1]"},
+        {"cluster.domains('zone').map(d, d.pods.size())", "[3, 0]"},
+        {"cluster.domains('none')", "[]"},
+        {"cluster.domains('pool').map(d, d.nodes[0].metadata.name)", "[\"a\"]"},
+        {"cluster.nodesByLabel('zone')", "{\"z1\": 2, \"z2\": 1}"},
+        {"cluster.nodesByLabel('none')", "{}"},
+    };
+
+    CHECK(*state, cases);
+}
+
+static void test_functions(void **state) {
+    static const SceneCase cases[] = {
+        {"amount('cpu', 0.25)", "\"250m\""},
+        {"amount('cpu', 2.0)", "\"2\""},
+        {"amount('milliCPU', 250.0)", "\"250m\""},
+        {"amount('memory', 1610612736.0)", "\"1.5Gi\""},
+        {"amount('memory', -1024.0)", "\"-1Ki\""},
+        {"amount('nvidia.com/gpu', 2.0)", "\"2\""},
+        {"amount('pods', 1e300)", "\"9223372036854775807\""},
+        {"amount('pods', -1e300)", "\"-9223372036854775808\""},
+        {"amount('cpu', 0.0 / 0.0)", "error: amount(): not a number"},
+        {"node.spec.taints.map(t, pod.tolerates(t))", "[true, true, true]"},
+        {"node.spec.taints.map(t, node.pods[0].tolerates(t))", "[false, true, true]"},
+    };
+
+    CHECK(*state, cases);
+}
+
+/* What is refused, and what is said about it. */
+static void test_mistakes(void **state) {
+    static const struct {
+        const char *source, *text, *hint;
+    } cases[] = {
+        {"node.metadata.label", "undefined field 'label' of NodeMetadata", "labels"},
+        {"node.fre", "undefined field 'fre' of Node", "did you mean 'free'?"},
+        {"nodes.ready", "undeclared reference to 'nodes'", "did you mean 'node'?"},
+        {"pod.spec.prioritty", "undefined field 'prioritty' of PodSpec", "'priority'"},
+        {"node.pods[0].metadata.annotations",
+            "undefined field 'annotations' of NodePodMetadata",
+            "annotations are not kept of pods that run"},
+        {"node.pods.exists(p, p.spec.containers.size() > 0)",
+            "undefined field 'containers' of NodePodSpec",
+            "containers are not kept"},
+        {"has(node.pods[0].metadata.annotations)", "undefined field 'annotations'", "not kept"},
+        {"pod.metadata.deletionTimestamp",
+            "undefined field 'deletionTimestamp'",
+            "pod.terminating"},
+        {"pod.status.phase", "undefined field 'phase' of PodStatus", "Pending"},
+        {"node.metadata.annotation", "undefined field", "did you mean 'annotations'?"},
+        {"node.pods[0].metadata.annotation", "undefined field", "it has name, namespace, uid"},
+        {"node.free['cpu'] + 1", "no matching overload", "double"},
+        {"node.status.allocatable.cpu + 1.0", "no matching overload", ""},
+        {"pod.domain('x')", "no matching overload", "Node"},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(1 << 16);
+        Scene *scene = *state;
+        CelProgram *program;
+        DiagList diags = DIAG_LIST_IN(scene->arena);
+        Str source = str_from_c(cases[i].source);
+
+        assert_case(cases[i].source,
+            cel_compile(
+                scene->schema->env, STR("t"), source, NULL, scene->arena, &diags, &program) ==
+                CEL_COMPILE_REFUSED);
+        diag_list_print(&diags, false, &text);
+        buf_append_char(&text, '\0');
+        if (!strstr(text.data, cases[i].text) || !strstr(text.data, cases[i].hint))
+            fail_msg("%s: %s", cases[i].source, text.data);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_amounts_of_others),
+        cmocka_unit_test(test_pod),
+        cmocka_unit_test(test_node_pod),
+        cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_mistakes),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,568 @@
+#include "serve/decisions-page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/calendar.h"
+#include "base/clock.h"
+#include "serve/query.h"
+#include "json/write.h"
+
+/* A page ends when it has so many bytes, whatever its limit. */
+#define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
+
+/* How many decisions are looked at between two takings of the lock. */
+#define READ_AT_ONCE 64u
+
+/* What a question may ask for beside the outcome of a node. */
+enum {
+    WANTED_ANY = _OUTCOME_MAX,
+    WANTED_ERROR,
+    WANTED_NONE_PASSED,
+};
+
+typedef struct Wanted {
+    Str namespace, name, uid, node; /* ptr NULL: any */
+    Str policy, rule;
+    int verb;    /* -1: any */
+    int outcome; /* an OutcomeKind, or one of the above */
+} Wanted;
+
+static unsigned page_error(Buf *out, unsigned status, const char *text) {
+    JsonWriter writer = JSON_WRITER(out);
+    char line[QUERY_ERROR_MAX + 16];
+
+    (void)snprintf(line, sizeof(line), "berth: %s", text);
+    buf_reset(out);
+    json_write_object(&writer);
+    json_write_key(&writer, STR("Error"));
+    json_write_string(&writer, str_from_c(line));
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return status;
+}
+
+static unsigned page_not_kept(Buf *out) {
+    return page_error(out, 404, "decisions are not remembered here (--decisions 0)");
+}
+
+/* --- the question ------------------------------------------------------------------------ */
+
+static bool read_outcome(Str value, int *ret, char *error) {
+    *ret = WANTED_ANY;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _OUTCOME_MAX; i++)
+        if (str_is(value, outcome_name((OutcomeKind)i)))
+            *ret = i;
+    if (str_is(value, "error"))
+        *ret = WANTED_ERROR;
+    if (str_is(value, "none-passed"))
+        *ret = WANTED_NONE_PASSED;
+    if (*ret != WANTED_ANY)
+        return true;
+    (void)snprintf(error,
+        QUERY_ERROR_MAX,
+        "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
+        "none-passed or error");
+    return false;
+}
+
+static bool read_verb(Str value, int *ret, char *error) {
+    *ret = -1;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _VERB_MAX; i++)
+        if (str_is(value, verb_name((Verb)i)))
+            *ret = i;
+    if (*ret >= 0)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
+    return false;
+}
+
+/* "FIRST/SECOND", or "SECOND" alone. */
+static bool read_pair(
+    Str value, Str *first, Str *second, const char *name, const char *wanted, char *error) {
+    size_t slash = str_find(value, '/');
+
+    *first = *second = STR_NULL;
+    if (!value.ptr)
+        return true;
+    if (slash != SIZE_MAX)
+        *first = str_take(value, slash);
+    *second = slash == SIZE_MAX ? value : str_skip(value, slash + 1);
+    if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
+        str_find(*second, '/') == SIZE_MAX)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, wanted);
+    return false;
+}
+
+static bool read_rule(const Query *query, Wanted *ret, char *error) {
+    return read_pair(query_get(query, STR("rule")),
+        &ret->policy,
+        &ret->rule,
+        "rule",
+        "POLICY/RULE, or RULE",
+        error);
+}
+
+static bool read_wanted(const Query *query, Wanted *ret, char *error) {
+    *ret = (Wanted){.uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
+    if (!read_pair(query_get(query, STR("pod")),
+            &ret->namespace,
+            &ret->name,
+            "pod",
+            "NAMESPACE/NAME, or NAME",
+            error) ||
+        !read_rule(query, ret, error) ||
+        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
+        !read_verb(query_get(query, STR("verb")), &ret->verb, error))
+        return false;
+    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr) {
+        (void)snprintf(error, QUERY_ERROR_MAX, "\"outcome=not-asked\" needs \"node\"");
+        return false;
+    }
+    return true;
+}
+
+/* --- which are meant ------------------------------------------------------------------------ */
+
+static bool fits(Str wanted, Str has) {
+    return !wanted.ptr || str_eq(wanted, has);
+}
+
+static bool rule_fits(const Wanted *wanted, const RuleNote *rule) {
+    return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
+}
+
+/* Whether the headline alone says that some node came out so. */
+static bool has_outcome(const PastDecision *past, int outcome) {
+    bool is_good = str_is_empty(past->error);
+
+    switch (outcome) {
+    case WANTED_ANY:
+        return true;
+    case WANTED_ERROR:
+        return !is_good;
+    case WANTED_NONE_PASSED:
+        return is_good && past->verb == VERB_FILTER && past->n_in > 0 && past->n_out == 0;
+    case OUTCOME_PASSED:
+        return is_good && past->verb != VERB_PRIORITIZE && past->n_out > 0;
+    case OUTCOME_REJECTED:
+        return past_rejected(past) > 0;
+    case OUTCOME_UNKNOWN:
+        return past->n_unknown > 0;
+    case OUTCOME_NARROWED:
+        return past->n_narrowed > 0;
+    case OUTCOME_LATE:
+        return past->n_late > 0;
+    case OUTCOME_SCORED:
+        return is_good && past->verb == VERB_PRIORITIZE;
+    default:
+        return false;
+    }
+}
+
+static bool has_rule(const PastDecision *past, const Wanted *wanted) {
+    bool found = !wanted->rule.ptr;
+
+    for (size_t i = 0; !found && i < past->n_rules; i++)
+        found = rule_fits(wanted, past_rule(past, i));
+    return found;
+}
+
+static bool headline_fits(const PastDecision *past, const Wanted *wanted) {
+    bool by_node = wanted->node.ptr && wanted->outcome < _OUTCOME_MAX;
+
+    return (wanted->verb < 0 || (int)past->verb == wanted->verb) &&
+           fits(wanted->namespace, past->pod_namespace) && fits(wanted->name, past->pod_name) &&
+           fits(wanted->uid, past->pod_uid) && has_rule(past, wanted) &&
+           (by_node || has_outcome(past, wanted->outcome));
+}
+
+static bool outcome_fits(const PastDecision *past, Outcome outcome, const Wanted *wanted) {
+    if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
+                                       : outcome.kind == OUTCOME_NOT_ASKED)
+        return false;
+    return !wanted->rule.ptr || (outcome.kind == OUTCOME_REJECTED && outcome.rule < past->n_rules &&
+                                    rule_fits(wanted, past_rule(past, outcome.rule)));
+}
+
+/* A bind is about one node, which its headline names. */
+static bool bind_fits(const PastDecision *past, const Wanted *wanted) {
+    return !wanted->rule.ptr && str_eq(past->node, wanted->node) &&
+           (wanted->outcome >= _OUTCOME_MAX || has_outcome(past, wanted->outcome));
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+static void write_text(JsonWriter *writer, Str key, Str text) {
+    json_write_key(writer, key);
+    json_write_string(writer, text);
+}
+
+static void write_count(JsonWriter *writer, Str key, size_t n) {
+    json_write_key(writer, key);
+    json_write_int(writer, (int64_t)n);
+}
+
+/* Empty when there was nothing to make one of. */
+static void write_digest(JsonWriter *writer, Str key, Digest digest) {
+    char text[DIGEST_TEXT_MAX];
+
+    bool is_none = digest.high == 0 && digest.low == 0;
+
+    write_text(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
+}
+
+static void write_time(JsonWriter *writer, int64_t at_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    int64_t usec = at_nsec / 1000;
+
+    calendar_print(usec / 1000000, (uint32_t)(usec % 1000000) * 1000, &text);
+    write_text(writer, STR("time"), buf_str(&text));
+}
+
+static void write_rule_names(JsonWriter *writer, const RuleNote *rule) {
+    write_text(writer, STR("policy"), rule->policy);
+    write_text(writer, STR("rule"), rule->name);
+    write_text(writer, STR("reason"), rule->reason);
+    json_write_key(writer, STR("unresolvable"));
+    json_write_bool(writer, rule->is_unresolvable);
+}
+
+static void write_counts(JsonWriter *writer, const PastDecision *past) {
+    json_write_key(writer, STR("counts"));
+    json_write_object(writer);
+    write_count(writer, STR("known"), past->n_known);
+    write_count(writer, STR("asked"), past->n_in);
+    if (past->verb == VERB_PRIORITIZE)
+        write_count(writer, STR("scored"), past->n_out);
+    else
+        write_count(writer, STR("passed"), past->n_out);
+    if (past->verb == VERB_FILTER) {
+        write_count(writer, STR("rejected"), past_rejected(past));
+        write_count(writer, STR("unknown"), past->n_unknown);
+        write_count(writer, STR("narrowed"), past->n_narrowed);
+        write_count(writer, STR("late"), past->n_late);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_rules(JsonWriter *writer, const PastDecision *past) {
+    json_write_key(writer, STR("rules"));
+    json_write_array(writer);
+    for (size_t i = 0; i < past->n_rules; i++) {
+        json_write_object(writer);
+        write_rule_names(writer, past_rule(past, i));
+        write_count(writer, STR("rejected"), past->rules[i].rejected);
+        write_count(writer, STR("observed"), past->rules[i].observed);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* The fields of a decision, in an object that is open. */
+static void write_headline(JsonWriter *writer, const FoundDecision *found) {
+    const PastDecision *past = found->past;
+
+    write_count(writer, STR("id"), past->id);
+    write_time(writer, past->at_nsec);
+    write_text(writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    json_write_key(writer, STR("pod"));
+    json_write_object(writer);
+    write_text(writer, STR("namespace"), past->pod_namespace);
+    write_text(writer, STR("name"), past->pod_name);
+    write_text(writer, STR("uid"), past->pod_uid);
+    write_digest(writer, STR("digest"), past->pod_digest);
+    json_write_end_object(writer);
+    write_digest(writer, STR("policyDigest"), past->book->digest);
+    write_count(writer, STR("generation"), past->generation);
+    if (past->duration_nsec >= 0) {
+        json_write_key(writer, STR("durationSeconds"));
+        json_write_double(writer, (double)past->duration_nsec / (double)NSEC_PER_SEC);
+    }
+    write_counts(writer, past);
+    write_rules(writer, past);
+    if (!str_is_empty(past->node))
+        write_text(writer, STR("target"), past->node);
+    write_text(writer, STR("error"), past->error);
+    json_write_key(writer, STR("hasNodes"));
+    json_write_bool(writer, found->outcomes != NULL);
+}
+
+static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
+    json_write_object(writer);
+    write_text(writer, STR("node"), name);
+    write_text(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    if (outcome.kind == OUTCOME_REJECTED && outcome.rule < past->n_rules)
+        write_rule_names(writer, past_rule(past, outcome.rule));
+    if (outcome.has_score)
+        write_count(writer, STR("score"), outcome.score);
+    if (outcome.rank > 0)
+        write_count(writer, STR("rank"), outcome.rank);
+    json_write_end_object(writer);
+}
+
+/* Where the next page begins; null: there is none. */
+static void write_next(JsonWriter *writer, uint64_t next) {
+    json_write_key(writer, STR("next"));
+    if (next > 0)
+        json_write_int(writer, (int64_t)next);
+    else
+        json_write_null(writer);
+}
+
+/* --- the list
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct Listing {
+    Decisions *decisions;
+    const Wanted *wanted;
+    JsonWriter *writer;
+    size_t n, limit;
+    uint64_t last;    /* the last that was looked at; 0: there are no more */
+    size_t n_untold;  /* fit otherwise, but what became of their nodes is not kept */
+    const Roll *roll; /* whose number the node has: most decisions share one */
+    uint32_t number;
+} Listing;
+
+static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
+    if (listing->roll != outcomes_roll(outcomes)) {
+        listing->roll = outcomes_roll(outcomes);
+        listing->number = decisions_number(listing->decisions, outcomes, listing->wanted->node);
+    }
+    return listing->number;
+}
+
+/* Whether the node that is asked for makes it fit, and what became of it. */
+static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
+    const PastDecision *past = found->past;
+
+    *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
+    if (past->verb == VERB_BIND)
+        return bind_fits(past, listing->wanted);
+    if (!found->outcomes) {
+        listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
+        return false;
+    }
+    *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
+    return outcome_fits(past, *ret, listing->wanted);
+}
+
+static void list_one(Listing *listing, const FoundDecision *found) {
+    const Wanted *wanted = listing->wanted;
+    Outcome outcome;
+
+    if (!headline_fits(found->past, wanted) ||
+        (wanted->node.ptr && !node_fits(listing, found, &outcome)))
+        return;
+    json_write_object(listing->writer);
+    write_headline(listing->writer, found);
+    if (wanted->node.ptr && found->past->verb != VERB_BIND) {
+        json_write_key(listing->writer, STR("nodes"));
+        json_write_array(listing->writer);
+        write_node(listing->writer, found->past, wanted->node, outcome);
+        json_write_end_array(listing->writer);
+    }
+    json_write_end_object(listing->writer);
+    listing->n++;
+}
+
+static bool is_page_full(const Listing *listing) {
+    return listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
+}
+
+static void list_all(Listing *listing) {
+    for (;;) {
+        FoundDecision found[READ_AT_ONCE];
+        size_t n = decisions_read(listing->decisions, listing->last, found, READ_AT_ONCE);
+        bool is_full = false;
+
+        for (size_t i = 0; i < n; i++) {
+            if (!is_full) {
+                list_one(listing, &found[i]);
+                listing->last = found[i].past->id;
+                is_full = is_page_full(listing);
+            }
+            found_done(&found[i]);
+        }
+        listing->roll = NULL; /* what it points to may be gone, and its place another's */
+        if (n == 0)
+            listing->last = 0;
+        if (n == 0 || is_full)
+            return;
+    }
+}
+
+unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out) {
+    static const Str names[] = {STR("pod"),
+        STR("uid"),
+        STR("node"),
+        STR("rule"),
+        STR("outcome"),
+        STR("verb"),
+        STR("limit"),
+        STR("after")};
+    char error[QUERY_ERROR_MAX];
+    JsonWriter writer = JSON_WRITER(out);
+    int64_t limit, after;
+    Listing listing;
+    Wanted wanted;
+    Query asked;
+
+    if (!decisions)
+        return page_not_kept(out);
+    if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
+        !read_wanted(&asked, &wanted, error) ||
+        !query_number(
+            &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
+        !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
+        return page_error(out, 400, error);
+    listing = (Listing){.decisions = decisions,
+        .wanted = &wanted,
+        .writer = &writer,
+        .limit = (size_t)limit,
+        .last = (uint64_t)after};
+    json_write_object(&writer);
+    json_write_key(&writer, STR("decisions"));
+    json_write_array(&writer);
+    if (after != 1) /* there is none before the first, and 0 would be all */
+        list_all(&listing);
+    json_write_end_array(&writer);
+    write_next(&writer, after != 1 && listing.last != 1 ? listing.last : 0);
+    write_count(&writer, STR("untold"), listing.n_untold);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+/* --- one of them
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct NodePage {
+    Str node; /* ptr NULL: all */
+    Wanted wanted;
+    int64_t limit, after;
+} NodePage;
+
+static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) {
+    static const Str names[] = {
+        STR("node"), STR("rule"), STR("outcome"), STR("limit"), STR("after")};
+    Query asked;
+
+    if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
+        return false;
+    ret->wanted = (Wanted){.verb = -1};
+    ret->node = query_get(&asked, STR("node"));
+    if (!read_rule(&asked, &ret->wanted, error) ||
+        !read_outcome(query_get(&asked, STR("outcome")), &ret->wanted.outcome, error))
+        return false;
+    if (ret->wanted.outcome > WANTED_ANY || ret->wanted.outcome == OUTCOME_NOT_ASKED) {
+        (void)snprintf(error,
+            QUERY_ERROR_MAX,
+            "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
+        return false;
+    }
+    return query_number(&asked,
+               STR("limit"),
+               1,
+               DECISION_NODES_MAX,
+               DECISION_NODES_DEFAULT,
+               &ret->limit,
+               error) &&
+           query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
+}
+
+/* Nodes from @page->after on; returns where the next page begins, or 0. */
+static size_t write_nodes(
+    JsonWriter *writer, const FoundDecision *found, const Str *names, const NodePage *page) {
+    size_t size = outcomes_size(found->outcomes);
+    int64_t n = 0;
+
+    for (size_t i = (size_t)page->after; i < size; i++) {
+        uint32_t number;
+        Outcome outcome = outcomes_at(found->outcomes, i, &number);
+
+        if (!outcome_fits(found->past, outcome, &page->wanted))
+            continue;
+        if (n == page->limit || writer->out->len > PAGE_SOFT_MAX)
+            return i;
+        write_node(writer, found->past, names[number - 1], outcome);
+        n++;
+    }
+    return 0;
+}
+
+/* The one node that is asked for; also when it was not among those of the request. */
+static void write_one_node(
+    JsonWriter *writer, Decisions *decisions, const FoundDecision *found, const NodePage *page) {
+    Outcome outcome =
+        outcomes_find(found->outcomes, decisions_number(decisions, found->outcomes, page->node));
+
+    if ((page->wanted.outcome == WANTED_ANY && !page->wanted.rule.ptr) ||
+        outcome_fits(found->past, outcome, &page->wanted))
+        write_node(writer, found->past, page->node, outcome);
+}
+
+static unsigned write_found(Decisions *decisions, const FoundDecision *found, const NodePage *page,
+    Arena *arena, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    const Str *names = NULL;
+    size_t next = 0;
+
+    if (found->outcomes && !page->node.ptr) {
+        names = decisions_names(decisions, found->outcomes, arena);
+        if (!names)
+            return page_error(out, 500, "out of memory");
+    }
+    json_write_object(&writer);
+    write_headline(&writer, found);
+    json_write_key(&writer, STR("nodes"));
+    json_write_array(&writer);
+    if (names)
+        next = write_nodes(&writer, found, names, page);
+    else if (found->outcomes)
+        write_one_node(&writer, decisions, found, page);
+    json_write_end_array(&writer);
+    write_next(&writer, next);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {
+    DecisionsFigures figures;
+    char text[160];
+
+    decisions_figures(decisions, &figures);
+    (void)snprintf(text,
+        sizeof(text),
+        "decision %" PRId64 " is not remembered: those from %" PRIu64 " to %" PRIu64 " are",
+        id,
+        figures.oldest,
+        figures.newest);
+    return page_error(out, 404, figures.n > 0 ? text : "nothing has been decided yet");
+}
+
+unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out) {
+    char error[QUERY_ERROR_MAX];
+    FoundDecision found = {0};
+    NodePage page = {0};
+    int64_t number;
+    unsigned status;
+
+    if (!decisions)
+        return page_not_kept(out);
+    if (!str_to_int64(id, &number) || number < 1)
+        return page_error(out, 404, "the id of a decision is a whole number over 0");
+    if (!read_node_page(query, arena, &page, error))
+        return page_error(out, 400, error);
+    if (!decisions_find(decisions, (uint64_t)number, &found))
+        return page_missing(decisions, number, out);
+    status = write_found(decisions, &found, &page, arena, out);
+    found_done(&found);
+    return status;
+}

@@ -1,0 +1,254 @@
+#include "serve/outcomes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* What the byte of an entry says: the place of a rule, or one of these. */
+enum {
+    CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
+    CODE_LATE,
+    CODE_NARROWED,
+    CODE_UNKNOWN,
+    CODE_PASSED,
+    CODE_SCORED,
+    CODE_NOT_ASKED,
+};
+
+struct Outcomes {
+    Ref ref;
+    Roll *roll;
+    size_t bytes;
+    size_t n;
+    const uint32_t *numbers; /* by entry; NULL: entry i is of number i + 1 */
+    const uint16_t *ranks;   /* or NULL */
+    const uint8_t *codes;
+    const uint8_t *scores; /* or NULL */
+    uint32_t columns[];    /* all of the above */
+};
+
+const char *outcome_name(OutcomeKind kind) {
+    static const char *const names[] = {
+        [OUTCOME_NOT_ASKED] = "not-asked",
+        [OUTCOME_PASSED] = "passed",
+        [OUTCOME_REJECTED] = "rejected",
+        [OUTCOME_UNKNOWN] = "unknown",
+        [OUTCOME_NARROWED] = "narrowed",
+        [OUTCOME_LATE] = "late",
+        [OUTCOME_SCORED] = "scored",
+    };
+
+    return names[kind];
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/* The special verdicts are the last numbers: they stand behind the filters' here, and
+ * behind them a place for what should not be. */
+#define N_SPECIAL 4u
+
+typedef struct Codes {
+    uint8_t of[PROGRAM_FILTERS_MAX + N_SPECIAL + 1];
+} Codes;
+
+/* Without a branch: verdicts come in no pattern that a processor could predict. */
+static inline uint8_t code_of(const Codes *codes, uint16_t said) {
+    size_t special = (size_t)(VERDICT_PASS - said);
+
+    special = PROGRAM_FILTERS_MAX + (special < N_SPECIAL ? special : N_SPECIAL);
+    return codes->of[said < PROGRAM_FILTERS_MAX ? said : special];
+}
+
+static void fill_codes(Codes *codes, const RulePlaces *places) {
+    static_assert(VERDICT_LATE > PROGRAM_FILTERS_MAX, "verdicts and filters are told apart");
+    static_assert(VERDICT_PASS - VERDICT_LATE == N_SPECIAL - 1, "each special verdict has a code");
+    for (size_t i = 0; i < PROGRAM_FILTERS_MAX; i++)
+        codes->of[i] = places->of[i] < OUTCOMES_RULES_MAX ? places->of[i] : CODE_REJECTED;
+    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_PASS)] = CODE_PASSED;
+    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_UNKNOWN_NODE)] = CODE_UNKNOWN;
+    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_NARROWED)] = CODE_NARROWED;
+    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_LATE)] = CODE_LATE;
+    codes->of[PROGRAM_FILTERS_MAX + N_SPECIAL] = CODE_REJECTED;
+}
+
+static bool is_unknown(const FilterArgs *args, size_t i) {
+    return args->rows[i] == args->sight.table->n_rows;
+}
+
+/* The columns while they are filled; entry places[i] is of node i of the request. */
+typedef struct Columns {
+    uint32_t *numbers;
+    uint16_t *ranks;
+    uint8_t *codes, *scores;
+} Columns;
+
+/* Where node @i goes, or SIZE_MAX. */
+static inline size_t entry_of(const Columns *columns, const uint32_t *numbers, size_t i) {
+    return columns->numbers ? i : (size_t)numbers[i] - 1; /* ROLL_NONE is 0 */
+}
+
+static void fill_said(
+    const Columns *columns, const Decision *decision, const Codes *codes, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->codes[entry] = code_of(codes, decision->said[i]);
+    }
+}
+
+static void fill_asked(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->codes[entry] = is_unknown(decision->args, i) ? CODE_UNKNOWN : CODE_SCORED;
+    }
+}
+
+static void fill_scores(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->scores[entry] = decision->scores[i];
+    }
+}
+
+static void fill_ranks(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+        uint32_t rank = decision->ranks[i];
+
+        if (entry != SIZE_MAX)
+            columns->ranks[entry] = rank < OUTCOME_RANK_MAX ? (uint16_t)rank : OUTCOME_RANK_MAX;
+    }
+}
+
+/* Room for the columns, and where each is. */
+static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
+    size_t width = 1 + (decision->scores ? 1 : 0) + (decision->ranks ? 2 : 0);
+    size_t n_all = roll_size(roll), n_asked = decision->args->n;
+    bool is_list = n_asked * (width + sizeof(uint32_t)) < n_all * width;
+    size_t n = is_list ? n_asked : n_all;
+    size_t bytes = sizeof(Outcomes) + n * (width + (is_list ? sizeof(uint32_t) : 0));
+    Outcomes *outcomes = malloc(bytes);
+    char *at;
+
+    if (!outcomes)
+        return NULL;
+    *outcomes = (Outcomes){.ref = REF_ONE, .roll = roll_ref(roll), .bytes = bytes, .n = n};
+    at = (char *)outcomes->columns; /* the widest first: each is aligned */
+    if (is_list) {
+        outcomes->numbers = ret->numbers = outcomes->columns;
+        at += n * sizeof(uint32_t);
+    }
+    if (decision->ranks) {
+        outcomes->ranks = ret->ranks = (uint16_t *)(void *)at;
+        at += n * sizeof(uint16_t);
+    }
+    outcomes->codes = ret->codes = (uint8_t *)at;
+    if (decision->scores)
+        outcomes->scores = ret->scores = (uint8_t *)at + n;
+    return outcomes;
+}
+
+Outcomes *outcomes_new(
+    const Decision *decision, const RulePlaces *places, Roll *roll, const uint32_t *numbers) {
+    Columns columns = {0};
+    Outcomes *outcomes = make(decision, roll, &columns);
+    Codes codes;
+
+    if (!outcomes)
+        return NULL;
+    if (columns.numbers && outcomes->n > 0)
+        memcpy(columns.numbers, numbers, outcomes->n * sizeof(*numbers));
+    memset(columns.codes, CODE_NOT_ASKED, outcomes->n);
+    if (columns.scores)
+        memset(columns.scores, 0, outcomes->n);
+    if (columns.ranks)
+        memset(columns.ranks, 0, outcomes->n * sizeof(*columns.ranks));
+    if (decision->said) {
+        fill_codes(&codes, places);
+        fill_said(&columns, decision, &codes, numbers);
+    } else {
+        fill_asked(&columns, decision, numbers);
+    }
+    if (decision->scores)
+        fill_scores(&columns, decision, numbers);
+    if (decision->ranks)
+        fill_ranks(&columns, decision, numbers);
+    return outcomes;
+}
+
+Outcomes *outcomes_ref(Outcomes *outcomes) {
+    ref_take(&outcomes->ref);
+    return outcomes;
+}
+
+Outcomes *outcomes_unref(Outcomes *outcomes) {
+    if (outcomes && ref_drop(&outcomes->ref)) {
+        roll_unref(outcomes->roll);
+        free(outcomes);
+    }
+    return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+Roll *outcomes_roll(const Outcomes *outcomes) {
+    return outcomes->roll;
+}
+
+size_t outcomes_bytes(const Outcomes *outcomes) {
+    return outcomes->bytes;
+}
+
+size_t outcomes_size(const Outcomes *outcomes) {
+    return outcomes->n;
+}
+
+static OutcomeKind kind_of(uint8_t code) {
+    static const OutcomeKind kinds[] = {
+        [CODE_REJECTED - CODE_REJECTED] = OUTCOME_REJECTED,
+        [CODE_LATE - CODE_REJECTED] = OUTCOME_LATE,
+        [CODE_NARROWED - CODE_REJECTED] = OUTCOME_NARROWED,
+        [CODE_UNKNOWN - CODE_REJECTED] = OUTCOME_UNKNOWN,
+        [CODE_PASSED - CODE_REJECTED] = OUTCOME_PASSED,
+        [CODE_SCORED - CODE_REJECTED] = OUTCOME_SCORED,
+        [CODE_NOT_ASKED - CODE_REJECTED] = OUTCOME_NOT_ASKED,
+    };
+
+    return code < CODE_REJECTED ? OUTCOME_REJECTED : kinds[code - CODE_REJECTED];
+}
+
+Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
+    uint8_t code = outcomes->codes[i];
+    OutcomeKind kind = kind_of(code);
+
+    *ret_number = outcomes->numbers ? outcomes->numbers[i] : (uint32_t)i + 1;
+    if (*ret_number == ROLL_NONE)
+        kind = OUTCOME_NOT_ASKED; /* it was, but who it is cannot be told */
+    return (Outcome){
+        .kind = kind,
+        .rule = code < CODE_REJECTED ? code : OUTCOME_NO_RULE,
+        .has_score = outcomes->scores &&
+                     (kind == OUTCOME_SCORED || kind == OUTCOME_PASSED || kind == OUTCOME_NARROWED),
+        .score = outcomes->scores ? outcomes->scores[i] : 0,
+        .rank = outcomes->ranks ? outcomes->ranks[i] : 0,
+    };
+}
+
+Outcome outcomes_find(const Outcomes *outcomes, uint32_t number) {
+    static const Outcome none = {.kind = OUTCOME_NOT_ASKED, .rule = OUTCOME_NO_RULE};
+    uint32_t found;
+    size_t i = 0;
+
+    if (number == ROLL_NONE)
+        return none;
+    if (outcomes->numbers)
+        while (i < outcomes->n && outcomes->numbers[i] != number)
+            i++;
+    else
+        i = number - 1;
+    return i < outcomes->n ? outcomes_at(outcomes, i, &found) : none;
+}

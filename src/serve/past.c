@@ -1,0 +1,132 @@
+#include "serve/past.h"
+
+#include <stdlib.h>
+
+/* @cut at most, and not in the middle of a character. */
+static Str cut_text(Str text, size_t cut) {
+    Str taken = str_take(text, cut);
+
+    if (taken.len < text.len)
+        while (taken.len > 0 && ((unsigned char)text.ptr[taken.len] & 0xC0) == 0x80)
+            taken.len--;
+    return taken;
+}
+
+static uint32_t count_at(const uint32_t *counts, size_t i) {
+    return counts ? counts[i] : 0;
+}
+
+static size_t count_rules(const Decision *decision, size_t n_filters) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_filters; i++)
+        n += count_at(decision->rejected, i) > 0 || count_at(decision->observed, i) > 0;
+    return n;
+}
+
+static void fill_rules(
+    const Decision *decision, size_t n_filters, RuleCount *rules, RulePlaces *places) {
+    size_t n = 0;
+
+    memset(places, OUTCOME_NO_RULE, sizeof(*places));
+    for (size_t i = 0; i < n_filters; i++) {
+        RuleCount count = {
+            .number = (uint16_t)i,
+            .rejected = count_at(decision->rejected, i),
+            .observed = count_at(decision->observed, i),
+        };
+
+        if (count.rejected == 0 && count.observed == 0)
+            continue;
+        if (n < OUTCOMES_RULES_MAX)
+            places->of[i] = (uint8_t)n;
+        rules[n++] = count;
+    }
+}
+
+static size_t count_said(const Decision *decision, uint16_t verdict) {
+    size_t n = 0;
+
+    for (size_t i = 0; decision->said && i < decision->args->n; i++)
+        n += decision->said[i] == verdict;
+    return n;
+}
+
+static void put(char **at, Str *text) {
+    if (text->len > 0)
+        memcpy(*at, text->ptr, text->len);
+    text->ptr = *at;
+    *at += text->len;
+}
+
+/* Texts, still those of the request. */
+static void set_texts(PastDecision *past, const Decision *decision) {
+    past->pod_namespace = cut_text(decision->pod_namespace, PAST_NAME_MAX);
+    past->pod_name = cut_text(decision->pod_name, PAST_NAME_MAX);
+    past->pod_uid = cut_text(decision->pod_uid, PAST_UID_MAX);
+    past->node = cut_text(decision->node, PAST_NAME_MAX);
+    past->error = cut_text(decision->error, PAST_ERROR_MAX);
+}
+
+/* The copy that is kept: @head, its rules and its texts in one piece. */
+static PastDecision *copy_of(
+    const PastDecision *head, const Decision *decision, RulePlaces *ret_places) {
+    size_t rules = head->n_rules * sizeof(RuleCount);
+    size_t bytes = sizeof(*head) + rules + head->pod_namespace.len + head->pod_name.len +
+                   head->pod_uid.len + head->node.len + head->error.len;
+    PastDecision *past = malloc(bytes);
+    RuleCount *counts = (RuleCount *)(void *)(past + 1);
+    char *at = (char *)(past + 1) + rules;
+
+    if (!past)
+        return NULL;
+    memcpy(past, head, sizeof(*past));
+    past->bytes = bytes;
+    past->rules = counts;
+    fill_rules(decision, head->book->n_rules, counts, ret_places);
+    put(&at, &past->pod_namespace);
+    put(&at, &past->pod_name);
+    put(&at, &past->pod_uid);
+    put(&at, &past->node);
+    put(&at, &past->error);
+    rulebook_ref(past->book);
+    return past;
+}
+
+PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
+    PastTimes times, RuleBook *book, RulePlaces *ret_places) {
+    Str pod = str_trim(decision->pod_text);
+    PastDecision head = {
+        .ref = REF_ONE,
+        .id = id,
+        .verb = verb,
+        .at_nsec = times.at_nsec,
+        .duration_nsec = times.duration_nsec,
+        .pod_digest = str_is_empty(pod) ? DIGEST_NONE : digest_of(pod),
+        .generation = view->generation,
+        .n_known = view->table->names->n_nodes,
+        .n_in = decision->n_in,
+        .n_out = decision->n_out,
+        .n_unknown = decision->n_unknown,
+        .n_narrowed = count_said(decision, VERDICT_NARROWED),
+        .n_late = count_said(decision, VERDICT_LATE),
+        .book = book,
+        .n_rules = count_rules(decision, book->n_rules),
+    };
+
+    set_texts(&head, decision);
+    return copy_of(&head, decision, ret_places);
+}
+
+PastDecision *past_ref(PastDecision *past) {
+    ref_take(&past->ref);
+    return past;
+}
+
+PastDecision *past_unref(PastDecision *past) {
+    if (past && ref_drop(&past->ref)) {
+        rulebook_unref(past->book);
+        free(past);
+    }
+    return NULL;
+}

@@ -1,0 +1,566 @@
+"""What a running berth remembers of its decisions, as JSON and through `berth explain --last`."""
+
+import json
+import os
+import re
+import ssl
+import subprocess
+
+import pytest
+
+from client import PATIENCE, ask, get, metrics, post, wait_until, write_cluster
+from test_tls import Authority
+
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: zones}
+spec:
+  filters:
+    - {name: zone, nodeLabels: {zone: {in: [a, b]}}, reason: wrong zone, unresolvable: true}
+    - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}
+  scores:
+    - {name: near, nodeLabelPreference: {key: zone, values: {a: 100}, otherwise: 0}}
+---
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: trial}
+spec:
+  mode: Observe
+  filters:
+    - {name: gpu, nodeLabels: {gpu: "yes"}, reason: no gpu}
+"""
+OTHER_POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: later}
+spec:
+  filters:
+    - {name: spin, nodeLabels: {disk: ssd}, reason: it spins}
+"""
+LABELS = {
+    "n1": {"zone": "a", "disk": "ssd", "gpu": "yes"},
+    "n2": {"zone": "b", "disk": "ssd", "gpu": "yes"},
+    "n3": {"zone": "b", "disk": "hdd"},
+    "n4": {"zone": "c", "disk": "hdd"},
+    "n5": {"zone": "c", "disk": "ssd"},
+}
+NODES = [{"metadata": {"name": n, "labels": labels}} for n, labels in LABELS.items()]
+
+
+def pod(name, namespace="default"):
+    return {"metadata": {"namespace": namespace, "name": name, "uid": "uid-" + name}}
+
+
+def names(name, *nodes, namespace="default"):
+    return {"Pod": pod(name, namespace), "NodeNames": nodes}
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    write_cluster(tmp_path / "cluster.json", NODES)
+    return tmp_path
+
+
+def flags(files):
+    return "--policy", files / "policy.yaml", "--cluster", files / "cluster.json"
+
+
+def decide(berth):
+    """Six decisions, 1 to 6."""
+    assert post(berth, "filter", names("web", "n1", "n2", "n3", "n4", "ghost")).status == 200
+    assert post(berth, "prioritize", names("web", "n1", "n2")).status == 200
+    bind = {"PodName": "web", "PodNamespace": "default", "PodUID": "uid-web", "Node": "n1"}
+    assert post(berth, "bind", bind).status == 200
+    assert post(berth, "filter", names("db", "n3", "n4", namespace="prod")).status == 200
+    victims = {"n3": {"Pods": [{"UID": "x"}]}, "n2": {"Pods": [{"UID": "y"}]}}
+    body = {"Pod": pod("db", "prod"), "NodeNameToMetaVictims": victims}
+    assert post(berth, "preempt", body).status == 200
+    assert post(berth, "filter", b'{"Pod":{"metadata":{"name":"odd"}},"NodeNames":7}').status == 400
+
+
+@pytest.fixture
+def berth(start_berth, files):
+    berth = start_berth(*flags(files))
+    decide(berth)
+    return berth
+
+
+def decisions(berth, query="", **options):
+    reply = get(berth, "/api/v1/decisions" + query, **options)
+    assert reply.status == 200, reply.text
+    assert reply.headers["Content-Type"] == "application/json"
+    page = reply.json()
+    assert list(page) == ["decisions", "next", "untold"]
+    return page
+
+
+def ids(berth, query):
+    return [d["id"] for d in decisions(berth, query)["decisions"]]
+
+
+# --- the list ---
+
+
+def test_headline(berth):
+    last, *_, first = decisions(berth)["decisions"]
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", first.pop("time"))
+    assert 0 < first.pop("durationSeconds") < PATIENCE
+    assert re.fullmatch("[0-9a-f]{32}", first["pod"].pop("digest"))
+    assert re.fullmatch("[0-9a-f]{32}", first.pop("policyDigest"))
+    assert first == {
+        "id": 1,
+        "verb": "filter",
+        "pod": {"namespace": "default", "name": "web", "uid": "uid-web"},
+        "generation": 1,
+        "counts": {
+            "known": 5, "asked": 5, "passed": 2, "rejected": 2, "unknown": 1, "narrowed": 0, "late": 0,
+        },
+        "rules": [
+            {"policy": "zones", "rule": "zone", "reason": "wrong zone", "unresolvable": True,
+             "rejected": 1, "observed": 0},
+            {"policy": "zones", "rule": "disk", "reason": "slow disk", "unresolvable": False,
+             "rejected": 1, "observed": 0},
+            {"policy": "trial", "rule": "gpu", "reason": "no gpu", "unresolvable": False,
+             "rejected": 0, "observed": 2},
+        ],
+        "error": "",
+        "hasNodes": True,
+    }  # fmt: skip
+    assert last["id"] == 6 and last["error"] and last["hasNodes"] is False
+
+
+def test_same_pod_same_digest(berth):
+    found = {d["id"]: d["pod"]["digest"] for d in decisions(berth)["decisions"]}
+    assert found[1] == found[2]
+    assert found[1] != found[4]
+    assert found[3] == ""
+
+
+@pytest.mark.parametrize(
+    "query,wanted",
+    [
+        ("", [6, 5, 4, 3, 2, 1]),
+        ("?pod=web", [3, 2, 1]),
+        ("?pod=default/web", [3, 2, 1]),
+        ("?pod=prod%2Fdb", [5, 4]),
+        ("?pod=prod/web", []),
+        ("?uid=uid-db", [5, 4]),
+        ("?node=n1", [3, 2, 1]),
+        ("?node=n3", [4, 1]),
+        ("?node=n5", []),
+        ("?rule=zones/disk", [4, 1]),
+        ("?rule=gpu", [4, 1]),
+        ("?rule=zones/zone&node=n4", [4, 1]),
+        ("?rule=zones/zone&node=n3", []),
+        ("?outcome=passed", [5, 1]),
+        ("?outcome=rejected", [4, 1]),
+        ("?outcome=unknown", [1]),
+        ("?outcome=scored", [2]),
+        ("?outcome=none-passed", [4]),
+        ("?outcome=error", [6, 3]),
+        ("?outcome=rejected&node=n4", [4, 1]),
+        ("?outcome=not-asked&node=n1", [4]),
+        ("?verb=prioritize", [2]),
+        ("?verb=preempt", [5]),
+        ("?limit=2", [6, 5]),
+        ("?limit=2&after=5", [4, 3]),
+        ("?after=1", []),
+    ],
+)
+def test_filters(berth, query, wanted):
+    assert ids(berth, query) == wanted
+
+
+def test_node_in_the_list(berth):
+    newer, older = decisions(berth, "?node=n3")["decisions"]
+    wanted = {"node": "n3", "outcome": "rejected", "policy": "zones", "rule": "disk",
+              "reason": "slow disk", "unresolvable": False}  # fmt: skip
+    assert newer["nodes"] == older["nodes"] == [wanted]
+
+
+def test_paging(berth):
+    for limit in (1, 2, 4, 6, 7):
+        found, after, pages = [], None, 0
+        while True:
+            page = decisions(berth, f"?limit={limit}" + (f"&after={after}" if after else ""))
+            found += [d["id"] for d in page["decisions"]]
+            after, pages = page["next"], pages + 1
+            if after is None:
+                break
+        assert found == [6, 5, 4, 3, 2, 1]
+        assert pages == -(-6 // limit)
+
+
+@pytest.mark.parametrize(
+    "query,text",
+    [
+        ("?colour=red", 'unknown parameter "colour"'),
+        ("?pod", '"pod" needs a value'),
+        ("?pod=a/b/c", '"pod" must be NAMESPACE/NAME'),
+        ("?pod=%f", "broken escape"),
+        ("?pod=a&pod=b", "given twice"),
+        ("?limit=1001", "from 1 to 1000"),
+        ("?limit=-1", "from 1 to 1000"),
+        ("?after=x", "whole number"),
+        ("?verb=ask", "must be filter"),
+        ("?outcome=fine", "must be passed"),
+        ("?outcome=not-asked", 'needs "node"'),
+        ("/1?verb=filter", 'unknown parameter "verb"'),
+        ("/1?limit=10001", "from 1 to 10000"),
+    ],
+)
+def test_bad_parameters(berth, query, text):
+    reply = get(berth, "/api/v1/decisions" + query)
+    assert reply.status == 400
+    assert reply.error().startswith("berth: ") and text in reply.error()
+
+
+# --- one of them ---
+
+
+def test_one(berth):
+    page = get(berth, "/api/v1/decisions/1").json()
+    assert page["id"] == 1 and page["next"] is None
+    found = {n["node"]: n["outcome"] for n in page["nodes"]}
+    assert found == {
+        "n1": "passed", "n2": "passed", "n3": "rejected", "n4": "rejected", "ghost": "unknown",
+    }  # fmt: skip
+    scores = get(berth, "/api/v1/decisions/2").json()["nodes"]
+    assert scores == [
+        {"node": "n1", "outcome": "scored", "score": 10},
+        {"node": "n2", "outcome": "scored", "score": 0},
+    ]
+    bind = get(berth, "/api/v1/decisions/3/").json()
+    assert bind["target"] == "n1" and bind["nodes"] == [] and not bind["hasNodes"]
+
+
+def test_nodes_of_one(berth):
+    def nodes(query):
+        page = get(berth, "/api/v1/decisions/1" + query).json()
+        return [n["node"] for n in page["nodes"]], page["next"]
+
+    assert nodes("?outcome=rejected") == (["n3", "n4"], None)
+    assert nodes("?rule=zones/zone") == (["n4"], None)
+    assert nodes("?node=n2") == (["n2"], None)
+    assert nodes("?node=n2&outcome=rejected") == ([], None)
+    first, after = nodes("?limit=3")
+    rest, end = nodes(f"?limit=3&after={after}")
+    assert sorted(first + rest) == ["ghost", "n1", "n2", "n3", "n4"] and end is None
+    (one,) = get(berth, "/api/v1/decisions/1?node=n5").json()["nodes"]
+    assert one == {"node": "n5", "outcome": "not-asked"}
+
+
+@pytest.mark.parametrize("path", ["/0", "/7", "/-1", "/x", "/99999999999999999999", "/1/2"])
+def test_missing(berth, path):
+    reply = get(berth, "/api/v1/decisions" + path)
+    assert reply.status == 404 and reply.error().startswith("berth: ")
+
+
+def test_methods(berth):
+    for path in ("/api/v1/decisions", "/api/v1/decisions/1"):
+        assert ask(berth, "HEAD", path).status == 200
+        for method in ("POST", "PUT", "DELETE"):
+            reply = ask(berth, method, path)
+            assert reply.status == 405 and reply.headers["Allow"] == "GET, HEAD"
+
+
+def test_whole_nodes(start_berth, files):
+    """Without a cluster, names are those of the request's own nodes."""
+    berth = start_berth("--policy", files / "policy.yaml")
+    post(berth, "filter", {"Pod": pod("web"), "Nodes": {"items": NODES}})
+    page = get(berth, "/api/v1/decisions/1").json()
+    assert page["generation"] == 0 and page["counts"]["known"] == 0
+    found = {n["node"]: n["outcome"] for n in page["nodes"]}
+    assert found == {
+        "n1": "passed", "n2": "passed", "n3": "rejected", "n4": "rejected", "n5": "rejected",
+    }  # fmt: skip
+
+
+# --- what is kept ---
+
+
+def test_only_the_last(start_berth, files):
+    berth = start_berth(*flags(files), "--decisions", 3)
+    decide(berth)
+    assert ids(berth, "") == [6, 5, 4]
+    reply = get(berth, "/api/v1/decisions/3")
+    assert reply.status == 404
+    assert reply.error() == "berth: decision 3 is not remembered: those from 4 to 6 are"
+    assert metrics(berth)["berth_decisions_kept"] == 3
+
+
+def test_none(start_berth, files):
+    berth = start_berth(*flags(files), "--decisions", 0)
+    decide(berth)
+    for path in ("", "/1"):
+        reply = get(berth, "/api/v1/decisions" + path)
+        assert reply.status == 404 and "--decisions 0" in reply.error()
+    assert metrics(berth)["berth_decisions_kept"] == 0
+
+
+def test_memory(start_berth, files):
+    """Nodes of the oldest go first, and the ceiling holds."""
+    many = [f"node-{i:04}" for i in range(2000)]
+    write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
+    berth = start_berth(*flags(files), "--decisions-memory", "2Mi", "--decisions", 2000)
+    for i in range(1200):
+        post(berth, "filter", names(f"p{i}", *many))
+    figures = metrics(berth)
+    assert figures["berth_decisions_bytes"] <= 2 * 1024 * 1024
+    assert figures["berth_decisions_kept"] == 1200
+    assert 100 < figures["berth_decisions_with_nodes"] < 1200
+    dropped = 1200 - figures["berth_decisions_with_nodes"]
+    assert figures["berth_decisions_nodes_dropped_total"] == dropped
+    assert figures["berth_decisions_dropped_total"] == 0
+    old, new = (get(berth, f"/api/v1/decisions/{i}?limit=10000").json() for i in (1, 1200))
+    assert not old["hasNodes"] and old["nodes"] == [] and old["counts"]["rejected"] == 2000
+    assert len(new["nodes"]) == 2000
+    page = decisions(berth, "?node=node-0007&limit=1000")
+    untold, after = page["untold"], page["next"]
+    while after:
+        page = decisions(berth, f"?node=node-0007&limit=1000&after={after}")
+        untold, after = untold + page["untold"], page["next"]
+    assert untold == dropped
+
+
+def test_reload(berth, files):
+    """Rules keep their names when their policy is gone."""
+    (files / "policy.yaml").write_text(OTHER_POLICY)
+
+    def asked():
+        post(berth, "filter", names("web", "n3"))
+        return get(berth, "/api/v1/decisions?limit=1").json()["decisions"][0]
+
+    newest = wait_until(lambda: (d := asked())["rules"][0]["policy"] == "later" and d, "the reload")
+    assert [r["reason"] for r in newest["rules"]] == ["it spins"]
+    first = get(berth, "/api/v1/decisions/1").json()
+    assert [r["rule"] for r in first["rules"]] == ["zone", "disk", "gpu"]
+    assert first["policyDigest"] != newest["policyDigest"]
+    assert first["generation"] == newest["generation"] == 1
+    (files / "cluster.json").write_text((files / "cluster.json").read_text() + "\n")
+    wait_until(lambda: asked()["generation"] == 2, "the next generation")
+
+
+# --- who may ask ---
+
+
+@pytest.fixture
+def tls(tmp_path):
+    authority = Authority(tmp_path / "ca", "test CA")
+    server = authority.issue("berth", "serverAuth", "IP:127.0.0.1")
+    return authority, server, authority.issue("system:kube-scheduler"), authority.issue("mallory")
+
+
+def test_access(start_berth, files, berth_path, tls):
+    authority, server, good, bad = tls
+    berth = start_berth(
+        *flags(files), "--tls-cert", server[0], "--tls-key", server[1],
+        "--client-ca", authority.certificate,
+    )  # fmt: skip
+
+    def context(pair=None):
+        made = ssl.create_default_context(cafile=authority.certificate)
+        if pair:
+            made.load_cert_chain(*pair)
+        return made
+
+    post(berth, "filter", names("web", "n1"), context=context(good))
+    for path in ("/api/v1/decisions", "/api/v1/decisions/1", "/metrics"):
+        assert get(berth, path, context=context(good)).status == 200
+        assert get(berth, path, context=context(bad)).status == 403
+        assert get(berth, path, context=context()).status == 403
+
+    def last(*options):
+        return explain(berth_path, berth, "default/web", "--ca", authority.certificate, *options)
+
+    assert "1 of 1 node passed" in last("--cert", good[0], "--key", good[1]).stdout
+    refused = last("--cert", bad[0], "--key", bad[1])
+    assert refused.returncode == 3 and "client certificate" in refused.stderr
+    assert last().returncode == 3
+    assert last("--cert", good[0]).returncode == 2
+    unknown = explain(berth_path, berth, "default/web")
+    assert unknown.returncode == 3 and "cannot be asked" in unknown.stderr
+
+
+# --- berth explain --last ---
+
+
+def explain(berth_path, berth, name, *options):
+    return subprocess.run(
+        [berth_path, "explain", "--last", name, "--server", berth.url, *map(str, options)],
+        capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "NO_COLOR": "1"},
+    )  # fmt: skip
+
+
+def shown(berth_path, berth, name, *options):
+    """What is printed, without the lines that say when and with what."""
+    done = explain(berth_path, berth, name, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, _, body = done.stdout.partition("\n\n")
+    lines = head.splitlines()
+    assert lines[0].startswith(f"pod       {name}")
+    assert re.fullmatch(r"asked     20\S+Z, in [0-9.]+ (µs|ms), decision \d+", lines[1])
+    assert re.fullmatch(r"policy    [0-9a-f]{32}", lines[2])
+    assert lines[3].startswith("cluster   generation ")
+    assert len(lines) == 4
+    return re.sub(r"20\d\d-\S+Z", "TIME", body)
+
+
+COUNTS = """\
+2 of 5 nodes passed
+        1  zones/zone: wrong zone (preemption cannot help)
+        1  zones/disk: slow disk
+        1  not known to berth
+        1  never offered: kube-scheduler did not ask about them
+        2  trial/gpu: no gpu (Observe: not acted upon)
+"""
+NOT_BOUND = "\nbind      TIME: not bound to n1: berth: cannot bind: "
+
+
+def test_explain(berth_path, berth):
+    text, _, bind = shown(berth_path, berth, "default/web").partition(NOT_BOUND)
+    assert text == COUNTS + """
+NODE  OUTCOME   SCORE  WHY
+n1    passed       10
+n2    passed        0
+"""
+    assert bind
+
+
+def test_explain_all(berth_path, berth):
+    text, _, _ = shown(berth_path, berth, "default/web", "--all").partition(NOT_BOUND)
+    assert text == COUNTS + """
+NODE   OUTCOME   SCORE  WHY
+n1     passed       10
+n2     passed        0
+n3     rejected      -  zones/disk: slow disk
+n4     rejected      -  zones/zone: wrong zone (preemption cannot help)
+ghost  unknown       -  berth did not know this node
+"""
+
+
+def test_explain_none_passed(berth_path, berth):
+    assert shown(berth_path, berth, "prod/db") == """\
+0 of 2 nodes passed
+        1  zones/zone: wrong zone (preemption cannot help)
+        1  zones/disk: slow disk
+        3  never offered: kube-scheduler did not ask about them
+        2  trial/gpu: no gpu (Observe: not acted upon)
+
+preempt   TIME: eviction on 1 of 2 nodes would help
+"""
+
+
+def test_explain_one_left(berth_path, berth):
+    post(berth, "filter", names("one", "n1", "n3"))
+    text = shown(berth_path, berth, "default/one")
+    assert "\nn1    passed        -\n" in text
+    assert text.endswith("\nNo scores: kube-scheduler does not ask for them when one node is left.\n")
+
+
+@pytest.mark.parametrize(
+    "node,wanted",
+    [
+        ("n1", "passed, score 10"),
+        ("n2", "passed, score 0"),
+        ("n3", "rejected by zones/disk: slow disk"),
+        ("n4", "rejected by zones/zone: wrong zone (preemption cannot help)"),
+        ("ghost", "rejected: berth did not know this node"),
+        ("n5", "was not offered: kube-scheduler did not ask about this node"),
+    ],
+)
+def test_explain_node(berth_path, berth, node, wanted):
+    assert shown(berth_path, berth, "default/web", "--node", node) == f"{node}: {wanted}\n"
+
+
+def test_explain_latest(berth_path, berth):
+    """An old prioritize is none of the newest filter's."""
+    post(berth, "filter", names("web", "n1", "n2"))
+    assert "No scores: prioritize has not been asked." in shown(berth_path, berth, "default/web")
+    assert "bind" not in shown(berth_path, berth, "default/web")
+
+
+def test_explain_json(berth_path, berth):
+    done = explain(berth_path, berth, "default/web", "-o", "json")
+    page = json.loads(done.stdout)
+    assert list(page) == ["filter", "prioritize", "preempt", "bind"]
+    assert page["preempt"] is None
+    for key, number in (("filter", 1), ("prioritize", 2), ("bind", 3)):
+        wanted = get(berth, f"/api/v1/decisions/{number}").json()
+        del wanted["next"]
+        assert page[key] == wanted
+    one = json.loads(explain(berth_path, berth, "default/web", "-o", "json", "--node", "n2").stdout)
+    assert [n["node"] for n in one["filter"]["nodes"]] == ["n2"]
+    assert one["prioritize"]["nodes"] == [{"node": "n2", "outcome": "scored", "score": 0}]
+
+
+def test_explain_many(berth_path, start_berth, files):
+    """More nodes than one page holds, and only the best of them shown."""
+    many = [f"node-{i:05}" for i in range(12000)]
+    labels = {"zone": "a", "disk": "ssd"}
+    write_cluster(
+        files / "cluster.json",
+        [{"metadata": {"name": n, "labels": {**labels, "zone": "ab"[n < "node-11995"]}}} for n in many],
+    )
+    berth = start_berth(*flags(files))
+    post(berth, "filter", names("web", *many))
+    post(berth, "prioritize", names("web", *many))
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("12,000 of 12,000 nodes passed\n")
+    rows = re.findall(r"^(node-\d+) +passed +(\d+)$", text, re.M)
+    assert len(rows) == 10 and [r[1] for r in rows] == ["10"] * 5 + ["0"] * 5
+    assert rows[0][0] == "node-11995"
+    assert "… 11990 more passed; --all shows them" in text
+    everything = shown(berth_path, berth, "default/web", "--all")
+    assert len(re.findall(r"^node-\d+ +passed +\d+$", everything, re.M)) == 12000
+
+
+def test_explain_forgotten(berth_path, start_berth, files):
+    many = [f"node-{i:04}" for i in range(2000)]
+    write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
+    berth = start_berth(*flags(files), "--decisions-memory", "64Ki")
+    post(berth, "filter", names("web", *many))
+    assert "What became of each node is not remembered any more." in shown(
+        berth_path, berth, "default/web"
+    )
+    text = shown(berth_path, berth, "default/web", "--node", "node-0001")
+    assert text == "node-0001: what became of each node is not remembered any more\n"
+
+
+def test_explain_error(berth_path, start_berth, files):
+    berth = start_berth("--policy", files / "policy.yaml")
+    post(berth, "filter", names("web", "n1"))
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("answered with an error: berth: node names were sent, but ")
+
+
+def test_explain_nothing(berth_path, berth):
+    done = explain(berth_path, berth, "default/nobody")
+    assert done.returncode == 3 and done.stdout == ""
+    assert done.stderr == f"berth explain: {berth.url} remembers no filter about default/nobody\n"
+
+
+@pytest.mark.parametrize(
+    "options,text",
+    [
+        (["--last", "web"], "a pod is named NAMESPACE/NAME"),
+        (["--last", "a/b", "--cluster", "x"], "--last asks a running berth"),
+        (["--last", "a/b", "c/d"], "--last asks a running berth"),
+        (["--last", "a/b", "--key", "x"], "--cert and --key go together"),
+        (["--server", "http://127.0.0.1:1"], "--server goes with --last"),
+    ],
+)
+def test_explain_usage(berth_path, options, text):
+    done = subprocess.run(
+        [berth_path, "explain", *options], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 2 and text in done.stderr
+
+
+def test_explain_unreachable(berth_path):
+    command = [berth_path, "explain", "--last", "a/b", "--server", "http://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert done.stderr.startswith("berth explain: http://127.0.0.1:1 cannot be asked: ")
