@@ -116,14 +116,15 @@ def test_headline(berth):
         "generation": 1,
         "counts": {
             "known": 5, "asked": 5, "passed": 2, "rejected": 2, "unknown": 1, "narrowed": 0, "late": 0,
+            "unjudged": 0,
         },
         "rules": [
             {"policy": "zones", "rule": "zone", "reason": "wrong zone", "unresolvable": True,
-             "rejected": 1, "observed": 0},
+             "rejected": 1, "observed": 0, "failed": 0},
             {"policy": "zones", "rule": "disk", "reason": "slow disk", "unresolvable": False,
-             "rejected": 1, "observed": 0},
+             "rejected": 1, "observed": 0, "failed": 0},
             {"policy": "trial", "rule": "gpu", "reason": "no gpu", "unresolvable": False,
-             "rejected": 0, "observed": 2},
+             "rejected": 0, "observed": 2, "failed": 0},
         ],
         "error": "",
         "hasNodes": True,
@@ -473,6 +474,33 @@ def test_explain_one_left(berth_path, berth):
 )
 def test_explain_node(berth_path, berth, node, wanted):
     assert shown(berth_path, berth, "default/web", "--node", node) == f"{node}: {wanted}\n"
+
+
+def test_explain_narrowed(berth_path, start_berth, files):
+    policy = POLICY.partition("---")[0].replace("spec:\n", "spec:\n  narrow: {to: 2}\n", 1)
+    (files / "policy.yaml").write_text(policy)
+    nodes = [f"m{i}" for i in range(1500)]
+    labels = {"zone": "b", "disk": "ssd"}
+    write_cluster(
+        files / "cluster.json",
+        [*NODES, *({"metadata": {"name": n, "labels": labels}} for n in nodes)],
+    )
+    berth = start_berth(*flags(files))
+    asked = [*nodes, "n1", "n2", "n3"]
+    assert post(berth, "filter", names("web", *asked)).json()["NodeNames"] == ["m0", "n1"]
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("1,502 of 1,503 nodes passed\n")
+    assert "  1,500  passed, and were not offered back: the policy narrows\n" in text
+    assert "\nn1    passed        -  rank 1 of 1,502\n" in text
+    assert "\nm0    passed        -  rank 2 of 1,502\n" in text
+    one = shown(berth_path, berth, "default/web", "--node", "m1499")
+    assert re.fullmatch(r"m1499: passed, rank 1,\d{3} of 1,502, not offered back\n", one)
+    everything = shown(berth_path, berth, "default/web", "--all")
+    ranks = re.findall(r"^\S+ +narrowed +-  rank ([\d,]+) of 1,502, not offered back$", everything, re.M)
+    assert [int(r.replace(",", "")) for r in ranks] == list(range(3, 1503))
+    page = get(berth, "/api/v1/decisions?outcome=narrowed&node=m7").json()["decisions"]
+    assert page[0]["counts"]["narrowed"] == 1500
+    assert page[0]["nodes"][0]["outcome"] == "narrowed" and page[0]["nodes"][0]["rank"] > 2
 
 
 def test_explain_latest(berth_path, berth):

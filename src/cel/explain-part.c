@@ -30,7 +30,7 @@ static bool is_constant(const CelExplainParts *x, uint32_t number) {
     return cel_graph_node(x->graph, number)->op == OP_CONSTANT;
 }
 
-static bool is_literal(const CelExplainParts *x, uint32_t i) {
+bool cel_explain_is_literal(const CelExplainParts *x, uint32_t i) {
     const CelGraphNode *node = cel_graph_node(x->graph, x->nodes[i]);
 
     if (node->op != OP_LIST && node->op != OP_MAP)
@@ -52,8 +52,8 @@ static bool is_selection(const CelNode *node) {
            node->kind == CEL_NODE_TEST || is_index(node);
 }
 
-/* a.b['c'].d: a name, and constants only. The last child of a node stands right before it. */
-static bool is_path(const CelExplainParts *x, uint32_t i) {
+/* The last child of a node stands right before it. */
+bool cel_explain_is_path(const CelExplainParts *x, uint32_t i) {
     while (is_selection(cel_explain_node(x, i))) {
         if (is_index(cel_explain_node(x, i)) && cel_explain_node(x, --i)->kind != CEL_NODE_LITERAL)
             return false;
@@ -113,17 +113,19 @@ static void add_child(CelExplainParts *x, const CelExplainPart *parent, uint32_t
 
     if (cel_explain_node(x, i)->kind == CEL_NODE_OPTIONAL)
         i--; /* the optional says more than what becomes of it in a list or map */
-    if (x->nodes[i] == CEL_NO_NODE || is_literal(x, i) || x->checked->notes[i].ref == CEL_REF_LOCAL)
+    if (x->nodes[i] == CEL_NO_NODE || cel_explain_is_literal(x, i) ||
+        x->checked->notes[i].ref == CEL_REF_LOCAL)
         return;
     entry = cel_explain_entry(x, parent->entry, i);
-    if (is_selection(cel_explain_node(x, parent->node)) && is_path(x, i) && !has_ended(x, entry))
+    if (is_selection(cel_explain_node(x, parent->node)) && cel_explain_is_path(x, i) &&
+        !has_ended(x, entry))
         return;
     add_part(x, (CelExplainPart){.node = i, .entry = entry});
 }
 
 /* A part with the variables of the macro @parent before it. */
 static void add_named(CelExplainParts *x, const CelExplainPart *parent, uint32_t i) {
-    if (!is_literal(x, i))
+    if (!cel_explain_is_literal(x, i))
         add_part(x,
             (CelExplainPart){
                 .node = i,

@@ -2,7 +2,7 @@
 
 /*
  * Explain-part: which parts of an expression are worth a line, and what a run had for each. Of
- * explain.c only.
+ * explain.c and explain-leaf.c only.
  */
 
 #include "base/vec.h"
@@ -39,6 +39,12 @@ void cel_explain_find(CelExplainParts *parts, const CelExplainPart *part);
 /* The entry of the tree's node @i among those of @around, or CEL_NOT_SEEN. Of several, which are
  * one value that was asked for again, the one that was computed. */
 uint32_t cel_explain_entry(const CelExplainParts *parts, uint32_t around, uint32_t i);
+
+/* a.b['c'].d: a name, and constants only. */
+bool cel_explain_is_path(const CelExplainParts *parts, uint32_t i);
+
+/* It is known without a run. */
+bool cel_explain_is_literal(const CelExplainParts *parts, uint32_t i);
 
 static inline const CelNode *cel_explain_node(const CelExplainParts *parts, uint32_t i) {
     return &parts->checked->tree->nodes[i];

@@ -24,7 +24,6 @@ typedef struct Line {
 
 typedef struct Explain {
     CelExplainParts parts;
-    uint32_t root; /* of the graph */
     Str source;
     CelRun *run;
     Arena *arena;
@@ -217,83 +216,108 @@ static void print_lines(const Explain *x, bool colour, Buf *out) {
 
 /* --- the run --------------------------------------------------------------------------- */
 
-static int trace_run(const Explain *x, const CelValue *variables, CelTraceLog *log, CelValue *ret) {
-    CelEmitOptions options = {.trace = true, .scratch = x->arena};
-    CelTrace *before = x->run->trace;
+int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
+    const CelOptions *options, Arena *arena, DiagList *diags) {
+    uint32_t n = checked->tree->n_nodes, *nodes = ARENA_ARRAY(arena, uint32_t, n);
+    CelEmitOptions emit = {.trace = true};
     CelCode *code = NULL;
     int r;
 
-    r = cel_emit(x->parts.graph, x->root, &options, x->run->arena, &code);
+    if (!nodes)
+        return error_origin(-ENOMEM);
+    r = cel_lower_each(graph, checked, options, diags, nodes);
+    if (r == CEL_LOWER_REFUSED)
+        return CEL_COMPILE_REFUSED;
     if (r == 0)
-        r = cel_trace_log_init(log, x->parts.graph, x->arena);
-    if (r < 0)
-        return error_trace(r);
-    x->run->trace = &log->trace;
-    *ret = cel_run(code, x->run, variables);
-    x->run->trace = before;
-    return 0;
+        r = cel_emit(graph, nodes[n - 1], &emit, arena, &code);
+    *ret = (CelExplainer){.checked = checked, .graph = graph, .nodes = nodes, .code = code};
+    return error_fold(r);
+}
+
+static uint32_t root_of(const CelExplainer *explainer) {
+    return explainer->nodes[explainer->checked->tree->n_nodes - 1];
 }
 
 /* Without its last entry (a ceiling) or for a constant there is only the result to tell. */
-static void explain(Explain *x, CelValue result, bool colour, Buf *out) {
-    uint32_t root = x->parts.checked->tree->n_nodes - 1;
-    size_t n = x->parts.log->seen.n;
-    CelSeen whole = {.node = x->root, .size = 1, .is_again = x->parts.log->is_cut, .value = result};
-    CelTraceLog log = *x->parts.log;
+static void complete_log(CelExplained *explained) {
+    CelTraceLog *log = &explained->log;
 
-    if (n == 0 || x->parts.log->seen.items[n - 1].node != whole.node) {
-        log.seen.items = &whole;
-        log.seen.n = 1;
-        x->parts.log = &log;
-    }
-    make_lines(x,
-        (CelExplainPart){
-            .node = root, .entry = (uint32_t)x->parts.log->seen.n - 1, .is_last = true});
-    print_lines(x, colour, out);
+    if (log->seen.n > 0 && log->seen.items[log->seen.n - 1].node == root_of(explained->explainer))
+        return;
+    explained->whole = (CelSeen){
+        .node = root_of(explained->explainer),
+        .size = 1,
+        .is_again = log->is_cut,
+        .value = explained->result,
+    };
+    log->seen.items = &explained->whole;
+    log->seen.n = 1;
 }
 
-/* The graph of the expression, and which of its nodes stands for which part. */
-static int lower_parts(Explain *x, const CelOptions *options, DiagList *diags) {
-    uint32_t n = x->parts.checked->tree->n_nodes, *nodes = ARENA_ARRAY(x->arena, uint32_t, n);
-    CelGraph *graph = cel_graph_new(x->arena, x->run->arena);
+int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const CelValue *variables,
+    CelRun *run, Arena *arena) {
+    CelTrace *before = run->trace;
     int r;
 
-    if (!graph || !nodes)
-        return error_origin(-ENOMEM);
-    r = cel_lower_each(graph, x->parts.checked, options, diags, nodes);
-    if (r == CEL_LOWER_REFUSED)
-        return CEL_COMPILE_REFUSED;
-    x->parts.graph = graph;
-    x->parts.nodes = nodes;
-    x->root = nodes[n - 1];
-    return error_fold(r);
+    *ret = (CelExplained){.explainer = explainer, .run = run, .arena = arena};
+    r = cel_trace_log_init(&ret->log, explainer->graph, arena);
+    if (r < 0)
+        return error_trace(r);
+    run->trace = &ret->log.trace;
+    ret->result = cel_run(explainer->code, run, variables);
+    run->trace = before;
+    complete_log(ret);
+    return 0;
+}
+
+void cel_explained_print(const CelExplained *explained, bool colour, Buf *out) {
+    const CelExplainer *explainer = explained->explainer;
+    Explain x = {
+        .parts =
+            {
+                .checked = explainer->checked,
+                .graph = explainer->graph,
+                .nodes = explainer->nodes,
+                .log = &explained->log,
+                .arena = explained->arena,
+            },
+        .source = explainer->checked->tree->source,
+        .run = explained->run,
+        .arena = explained->arena,
+    };
+
+    make_lines(&x,
+        (CelExplainPart){
+            .node = explainer->checked->tree->n_nodes - 1,
+            .entry = (uint32_t)explained->log.seen.n - 1,
+            .is_last = true,
+        });
+    print_lines(&x, colour, out);
 }
 
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
     const CelValue *variables, CelRun *run, bool colour, DiagList *diags, Buf *out, CelValue *ret) {
     static const CelOptions plain = {0};
     _cleanup_(arena_freep) Arena *arena = arena_new(SCRATCH_MAX);
-    Explain x = {.parts.arena = arena, .source = source, .run = run, .arena = arena};
+    CelGraph *graph = arena ? cel_graph_new(arena, run->arena) : NULL;
     CelChecked *checked = NULL;
-    CelTraceLog log = {0};
-    CelValue result = cel_absent();
+    CelExplainer explainer;
+    CelExplained explained;
     int r;
 
-    if (!arena)
+    if (!graph)
         return error_origin(-ENOMEM);
     if (!options)
         options = &plain;
     r = cel_compile_tree(env, file, source, options, arena, diags, &checked);
-    x.parts.checked = checked;
     if (r == 0)
-        r = lower_parts(&x, options, diags);
+        r = cel_explainer_init(&explainer, checked, graph, options, run->arena, diags);
     if (r == 0)
-        r = trace_run(&x, variables, &log, &result);
+        r = cel_explained_run(&explained, &explainer, variables, run, arena);
     if (r != 0)
         return error_trace(r);
-    x.parts.log = &log;
-    explain(&x, result, colour, out);
+    cel_explained_print(&explained, colour, out);
     if (ret)
-        *ret = result;
+        *ret = explained.result;
     return 0;
 }

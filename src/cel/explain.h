@@ -19,6 +19,7 @@
 #include "cel/check.h"
 #include "cel/env.h"
 #include "cel/run.h"
+#include "cel/trace.h"
 
 #define CEL_EXPLAIN_LINES_MAX 400 /* more is cut */
 
@@ -29,3 +30,49 @@
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
     const CelValue *variables, CelRun *run, bool colour, DiagList *diags, Buf *out, CelValue *ret)
     MUST_CHECK;
+
+/* --- an expression that was checked already, for many runs ------------------------------- */
+
+typedef struct CelExplainer {
+    const CelChecked *checked;
+    const CelGraph *graph;
+    const uint32_t *nodes; /* of the graph, by node of the tree */
+    const CelCode *code;
+} CelExplainer;
+
+/* Lies in @arena. @graph holds what options->composite names, and gets nothing new after this.
+ * 0, -ENOMEM, or CEL_COMPILE_REFUSED: @diags says why. */
+int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
+    const CelOptions *options, Arena *arena, DiagList *diags) MUST_CHECK;
+
+/* One run, with what it saw. */
+typedef struct CelExplained {
+    const CelExplainer *explainer;
+    CelRun *run;
+    Arena *arena;
+    CelTraceLog log;
+    CelSeen whole; /* stands for the log, if that ends before the whole */
+    CelValue result;
+} CelExplained;
+
+/* Runs it; all that is found out lies in @arena. 0 or -ENOMEM. */
+int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const CelValue *variables,
+    CelRun *run, Arena *arena) MUST_CHECK;
+
+/* The tree above. */
+void cel_explained_print(const CelExplained *explained, bool colour, Buf *out);
+
+/* A value that the expression read, as it was written: `node.free.cpu`, 0.5. Of an optional what
+ * it holds; CEL_ABSENT: nothing. */
+typedef struct CelLeaf {
+    Str text;
+    CelValue value;
+} CelLeaf;
+
+#define CEL_LEAF_COLUMNS 60 /* of a leaf's text; longer ones are cut */
+
+/* The leaves that made the result what it is, in the order they are written, each once: of an &&
+ * that is false those of its false side, of an || that is true those of the true one, of ?: the
+ * condition's and the chosen side's, of all() and exists() those of the element that decided. At
+ * most @max; how many. Out of memory: fewer. */
+size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max);

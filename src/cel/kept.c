@@ -23,8 +23,7 @@ int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)
         return error_trace(r);
-    work->table->load(
-        work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
+    work->table->load(work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
     reg->has_texts = column->lane == CEL_LANE_TEXT;
     reg->is_borrowed = true;
     return 0;
@@ -117,8 +116,7 @@ static bool is_all_fine(const CelColumn *column, size_t n) {
     return true;
 }
 
-static int keep_column(
-    CelWork *work, const CelPlanColumn *column, Arena *keep, CelColumn *ret) {
+static int keep_column(CelWork *work, const CelPlanColumn *column, Arena *keep, CelColumn *ret) {
     CelRegister *reg = cel_work_register(work, column);
     size_t n = work->frames[column->space].n;
     size_t width = column->lane == CEL_LANE_TEXT ? sizeof(uint16_t) : sizeof(int64_t);
@@ -159,12 +157,8 @@ static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
 
     if (!kept || !columns || !offsets)
         return error_origin(-ENOMEM);
-    for (uint32_t i = 0; r == 0 && i < plan->columns.n; i++) {
-        const CelPlanColumn *column = cel_plan_at(plan, i);
-
-        if (column->is_stored)
-            r = keep_column(work, column, keep, &columns[column->store]);
-    }
+    for (uint32_t i = 0; r == 0 && i < plan->n_stored; i++)
+        r = keep_column(work, cel_plan_at(plan, plan->stored[i]), keep, &columns[i]);
     for (size_t i = 1; r == 0 && i < plan->spaces.n; i++) {
         if (plan->spaces.items[i].is_stored)
             r = keep_offsets(&work->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
@@ -183,8 +177,7 @@ static int mend_roots(CelWork *work) {
 
         if (column->time != CEL_TIME_KEPT)
             continue;
-        r = cel_work_mend(
-            work, root->node, (CelKind)column->kind, cel_work_register(work, column));
+        r = cel_work_mend(work, root->node, (CelKind)column->kind, cel_work_register(work, column));
         if (r < 0)
             return error_trace(r);
     }

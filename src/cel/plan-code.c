@@ -142,8 +142,7 @@ static int walk(Cutter *c) {
 
 static uint32_t copy_of(const Cutter *c, uint32_t node) {
     const Part key = {.node = node};
-    const Part *found =
-        bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
+    const Part *found = bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
 
     return found->copy;
 }

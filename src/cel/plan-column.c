@@ -73,8 +73,7 @@ bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint3
     return true;
 }
 
-int cel_planner_add(
-    CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret) {
+int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret) {
     CelPlanColumn *added = VEC_PUSH(&p->plan->columns, p->arena);
 
     if (!added)
@@ -144,8 +143,7 @@ static int find_spread(CelPlanner *p, uint32_t space, uint32_t of_row, uint32_t 
     return error_trace(cel_planner_add(p, &spread, true, ret));
 }
 
-int cel_planner_find(
-    CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
+int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
     bool is_local = (cel_graph_node(p->graph, node)->levels & level_bit(p, space)) != 0;
     const CelPlanColumn *column;
     CelTime own;
@@ -262,8 +260,7 @@ static bool choose_source(CelPlanner *p, CelPlanColumn *column) {
         return column->leaf != CEL_NO_LEAF;
     }
     column->how = CEL_HOW_ELEMENT;
-    return space->kind == CEL_SPACE_ITEMS &&
-           cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
+    return space->kind == CEL_SPACE_ITEMS && cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
 }
 
 static int choose_how(CelPlanner *p, CelPlanColumn *column, bool *ret) {

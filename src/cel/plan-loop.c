@@ -134,8 +134,7 @@ static bool find_shape(const CelPlanner *p, uint32_t number, Shape *shape) {
 
 /* --- columns ----------------------------------------------------------------------------- */
 
-static int space_of(
-    CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t level, uint32_t *ret) {
+static int space_of(CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t level, uint32_t *ret) {
     CelSpaces *spaces = &p->plan->spaces;
     CelSpace *space;
 
@@ -155,8 +154,7 @@ static int space_of(
 }
 
 /* The column of a part of the loop, or CEL_NO_COLUMN. */
-static int find_part(
-    CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
+static int find_part(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
     int r = cel_planner_classify_below(p, space, node);
 
     if (r < 0)
@@ -308,9 +306,12 @@ static bool is_kept_reduction(const CelPlanner *p, const CelReduction *reduction
 }
 
 /* Counts and verdicts of rows add up to those of a group; sums and extremes of elements must be
- * taken in their order. */
+ * taken in their order. A verdict that is an error must be one that other elements can make good:
+ * not a filter's. */
 static bool adds_up(const CelReduction *reduction) {
-    return reduction->op <= CEL_REDUCE_COUNT;
+    if (reduction->op == CEL_REDUCE_ALL || reduction->op == CEL_REDUCE_EXISTS)
+        return reduction->n_predicates == 0;
+    return reduction->op == CEL_REDUCE_ONE || reduction->op == CEL_REDUCE_COUNT;
 }
 
 static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduction) {
@@ -395,7 +396,7 @@ static int reduce_union(CelPlanner *p, const Shape *shape, uint32_t node, bool *
     return error_trace(cel_planner_add(p, &lookup, true, &number));
 }
 
-/* In a loop over groups: a union of the group that is the loop's variable. */
+/* In a loop over groups: a union of the group that is the loop's variable, whatever its key. */
 static int reduce_of_group(
     CelPlanner *p, const Shape *shape, uint32_t space, uint32_t node, bool *ret_done) {
     CelUnion of;
@@ -403,7 +404,7 @@ static int reduce_of_group(
     bool is_union;
     int r = find_union(p, shape->list, &of, &is_union);
 
-    if (r < 0 || !is_union || of.key != p->plan->spaces.items[space].of)
+    if (r < 0 || !is_union)
         return error_trace(r);
     r = reduce_groups(p, shape, of.list, space, node, &number);
     *ret_done = number != CEL_NO_COLUMN;

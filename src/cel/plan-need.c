@@ -31,6 +31,18 @@ static int want(Needs *n, uint32_t column, bool in_session) {
 
 /* --- spaces ------------------------------------------------------------------------------ */
 
+/* Code, and room for what it reads. */
+static int code_of(
+    Needs *n, uint32_t space, uint32_t node, CelTime time, bool from_row, const CelPlanCode **ret) {
+    int r = cel_planner_code(n->p, space, node, time, from_row, ret);
+
+    if (r < 0)
+        return error_trace(r);
+    if ((*ret)->n_inputs > n->p->plan->n_inputs_max)
+        n->p->plan->n_inputs_max = (*ret)->n_inputs;
+    return 0;
+}
+
 static int need_space(Needs *n, uint32_t number, bool is_stored) {
     CelSpace *space = &n->p->plan->spaces.items[number];
 
@@ -40,8 +52,7 @@ static int need_space(Needs *n, uint32_t number, bool is_stored) {
     if (space->is_needed)
         return 0;
     space->is_needed = true;
-    return error_trace(cel_planner_code(
-        n->p, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &n->p->plan->spaces.items[number].code));
+    return error_trace(code_of(n, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &space->code));
 }
 
 /* --- scalar code ------------------------------------------------------------------------- */
@@ -72,8 +83,7 @@ static int make_code(Needs *n, uint32_t number) {
     uint32_t *inputs;
     int r;
 
-    r = cel_planner_code(
-        n->p, column->space, column->node, (CelTime)column->time, false, &code);
+    r = code_of(n, column->space, column->node, (CelTime)column->time, false, &code);
     if (r < 0)
         return error_trace(r);
     inputs = ARENA_RAW(n->p->arena, uint32_t, code->n_inputs);
@@ -86,8 +96,6 @@ static int make_code(Needs *n, uint32_t number) {
         if (code->inputs[i].kind == CEL_INPUT_COLUMN)
             inputs[column->n_inputs++] = code->inputs[i].column;
     }
-    if (code->n_inputs > n->p->plan->n_inputs_max)
-        n->p->plan->n_inputs_max = code->n_inputs;
     if (!cel_column_is_single(column) && column->lane != CEL_LANE_TEXT &&
         reads_one_text(n->p, code))
         column->how = CEL_HOW_TEXT;
@@ -111,9 +119,9 @@ static int need_group(Needs *n, const CelPlanColumn *column) {
     const CelReduction *reduction = column->reduction;
     int r;
 
-    if (reduction->partial != CEL_NO_COLUMN)
-        return error_trace(want(n, reduction->partial, true));
     r = need_space(n, reduction->space, true);
+    if (r == 0 && reduction->partial != CEL_NO_COLUMN)
+        return error_trace(want(n, reduction->partial, true));
     return r < 0 ? error_trace(r) : error_trace(want_inputs(n, column, true));
 }
 
@@ -162,8 +170,7 @@ static int need_all(Needs *n) {
         Want next = n->wants.items[--n->wants.n];
         bool is_kept = cel_plan_at(n->p->plan, next.column)->time == CEL_TIME_KEPT;
 
-        r = is_kept && next.in_session ? need_stored(n, next.column)
-                                       : need_column(n, next.column);
+        r = is_kept && next.in_session ? need_stored(n, next.column) : need_column(n, next.column);
     }
     return error_trace(r);
 }
@@ -181,13 +188,19 @@ static void give_register(CelPlan *plan, CelPlanColumn *column) {
 
 static int number_all(CelPlanner *p) {
     CelPlan *plan = p->plan;
+    uint32_t *stored = ARENA_RAW(p->arena, uint32_t, plan->n_stored);
     VEC(uint32_t) groups = {0};
 
+    if (!stored)
+        return error_origin(-ENOMEM);
+    plan->stored = stored;
     for (uint32_t i = 0; i < plan->columns.n; i++) {
         CelPlanColumn *column = cel_plan_at(plan, i);
         uint32_t *group;
 
         give_register(plan, column);
+        if (column->is_stored)
+            stored[column->store] = i;
         if (column->how != CEL_HOW_GROUP || !column->is_needed)
             continue;
         group = VEC_PUSH(&groups, p->arena);

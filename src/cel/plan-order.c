@@ -20,8 +20,8 @@
 typedef struct Doing {
     uint32_t column;
     uint32_t phase;
-    uint32_t where; /* the step to end */
-    bool has_parts; /* between WHERE and END */
+    uint32_t where;    /* the step to end */
+    bool has_parts;    /* between WHERE and END */
     uint32_t sides[2]; /* of && and ||, in the order they are worked out */
 } Doing;
 
@@ -121,8 +121,7 @@ static int close_part(Order *o, const Doing *doing) {
 
 /* Whether it pays to work it out for some entries only. */
 static bool is_dear(const Order *o, uint32_t column) {
-    return at(o, column)->time == CEL_TIME_BATCH && at(o, column)->is_costly &&
-           !is_made(o, column);
+    return at(o, column)->time == CEL_TIME_BATCH && at(o, column)->is_costly && !is_made(o, column);
 }
 
 /* The sides of && and ||, the cheaper one first: which is which does not matter. */
@@ -136,8 +135,8 @@ static void sides_of(const Order *o, const CelPlanColumn *column, uint32_t sides
 static bool has_parts(const Order *o, const CelPlanColumn *column) {
     uint32_t sides[2];
 
-    if (o->is_kept || o->depth == CEL_WHERE_MAX || column->how != CEL_HOW_KERNEL || column->time != CEL_TIME_BATCH ||
-        o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
+    if (o->is_kept || o->depth == CEL_WHERE_MAX || column->how != CEL_HOW_KERNEL ||
+        column->time != CEL_TIME_BATCH || o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
         return false;
     if (column->op == OP_CONDITIONAL)
         return is_dear(o, column->inputs[1]) || is_dear(o, column->inputs[2]);
@@ -183,8 +182,7 @@ static void note_slow(Order *o, const CelPlanColumn *column) {
 
 static int finish(Order *o, uint32_t number) {
     const CelPlanColumn *column = at(o, number);
-    bool is_loaded =
-        !o->is_kept && column->time == CEL_TIME_KEPT && column->how != CEL_HOW_SPREAD;
+    bool is_loaded = !o->is_kept && column->time == CEL_TIME_KEPT && column->how != CEL_HOW_SPREAD;
     int r;
 
     r = open_space(o, column->space);
@@ -196,8 +194,8 @@ static int finish(Order *o, uint32_t number) {
     note_slow(o, column);
     if (column->reduction && o->slow == CEL_NO_NODE && !o->is_kept)
         o->slow = column->reduction->slow;
-    return error_trace(emit(o,
-        (CelStep){.kind = is_loaded ? CEL_STEP_LOAD : CEL_STEP_COLUMN, .column = number}));
+    return error_trace(
+        emit(o, (CelStep){.kind = is_loaded ? CEL_STEP_LOAD : CEL_STEP_COLUMN, .column = number}));
 }
 
 /* What the elements read: other lists have it. */
@@ -213,7 +211,8 @@ static int adopt(Order *o, const CelReduction *reduction) {
 static int visit_next(Order *o, uint32_t number, uint32_t phase, bool *ret) {
     const CelPlanColumn *column = at(o, number);
     const CelReduction *reduction = column->reduction;
-    bool in_elements = reduction && (column->how == CEL_HOW_GROUP || column->time == CEL_TIME_BATCH);
+    bool in_elements =
+        reduction && (column->how == CEL_HOW_GROUP || column->time == CEL_TIME_BATCH);
     const uint32_t *inputs = in_elements ? reduction->of_rows : column->inputs;
     uint32_t n = in_elements ? reduction->n_of_rows : column->n_inputs;
     int r = 0;
@@ -357,9 +356,8 @@ static int order_reductions(Order *o) {
         if (!column->is_needed || !column->reduction)
             continue;
         column->reduction->slow = CEL_NO_NODE;
-        if (column->how == CEL_HOW_GROUP
-                ? column->reduction->partial == CEL_NO_COLUMN
-                : column->time == CEL_TIME_BATCH)
+        if (column->how == CEL_HOW_GROUP ? column->reduction->partial == CEL_NO_COLUMN
+                                         : column->time == CEL_TIME_BATCH)
             r = order_elements(o, column);
     }
     return error_trace(r);

@@ -32,7 +32,7 @@ typedef enum CelInputKind {
     CEL_INPUT_COLUMN,
     CEL_INPUT_ROW,      /* the row variable */
     CEL_INPUT_VARIABLE, /* another, by its slot */
-    CEL_INPUT_ELEMENT, /* the loop's variable */
+    CEL_INPUT_ELEMENT,  /* the loop's variable */
 } CelInputKind;
 
 typedef struct CelInput {
@@ -48,12 +48,12 @@ typedef struct CelPlanCode {
 } CelPlanCode;
 
 typedef struct CelSpace {
-    uint8_t kind;   /* CelSpaceKind */
-    uint8_t level;  /* of the loop's variable */
-    bool is_needed; /* when rows are kept */
-    bool is_stored; /* where each row's elements begin is kept */
-    uint32_t of;    /* ITEMS: the list, a node that is kept; GROUPS: the key */
-    uint32_t store; /* its place in a block */
+    uint8_t kind;            /* CelSpaceKind */
+    uint8_t level;           /* of the loop's variable */
+    bool is_needed;          /* when rows are kept */
+    bool is_stored;          /* where each row's elements begin is kept */
+    uint32_t of;             /* ITEMS: the list, a node that is kept; GROUPS: the key */
+    uint32_t store;          /* its place in a block */
     const CelPlanCode *code; /* ITEMS: for the list, from the row alone */
 } CelSpace;
 
@@ -121,9 +121,9 @@ typedef struct CelReduction {
     uint32_t n_predicates;
     const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order */
     uint32_t value;             /* column; CEL_NO_COLUMN: none is looked at */
-    uint32_t partial;           /* GROUP: the column of the same for each row alone, kept; or none */
-    CelSteps steps;             /* for elements in a session */
-    const uint32_t *of_rows;    /* columns of rows that those read */
+    uint32_t partial;        /* GROUP: the column of the same for each row alone, kept; or none */
+    CelSteps steps;          /* for elements in a session */
+    const uint32_t *of_rows; /* columns of rows that those read */
     uint32_t n_of_rows;
     bool needs_elements; /* the values of the loop's variable, in a session */
     uint32_t slow;       /* a node that the scalar machine runs in a session, or CEL_NO_NODE */
@@ -179,6 +179,7 @@ struct CelPlan {
     uint32_t n_regs;        /* of a session */
     uint32_t n_singles;     /* values that are known once */
     uint32_t n_stored;      /* columns in a block */
+    const uint32_t *stored; /* these */
     uint32_t n_offsets;     /* spaces in a block */
     uint32_t n_slots;       /* of variables that are read */
     uint32_t depth;         /* WHEREs inside each other at most */
@@ -232,20 +233,19 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) MUST_CHEC
 int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) MUST_CHECK;
 
 /* The column of @node for who computes in @space at @time, or CEL_NO_COLUMN through @ret. */
-int cel_planner_find(
-    CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) MUST_CHECK;
+int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret)
+    MUST_CHECK;
 
 /* A new column; a copy of @column. @is_found: under its space and node. */
-int cel_planner_add(
-    CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret) MUST_CHECK;
+int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret)
+    MUST_CHECK;
 
 /* The column under @space and @node: CEL_NO_COLUMN for none; false: nobody asked yet. */
 bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret);
 
 /* plan-loop.c: whether @node is a reduction that can be done column-wise; then its column is
  * added, and *ret_done is true. */
-int cel_planner_reduce(
-    CelPlanner *p, uint32_t space, uint32_t node, bool *ret_done) MUST_CHECK;
+int cel_planner_reduce(CelPlanner *p, uint32_t space, uint32_t node, bool *ret_done) MUST_CHECK;
 
 /* plan-code.c: code for @node in @space at @time, from columns as far as there are some.
  * @from_row: from the row variable alone. */

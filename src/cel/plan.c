@@ -73,8 +73,8 @@ static int make(CelPlanner *p) {
     return r < 0 ? error_trace(r) : error_trace(cel_planner_order(p));
 }
 
-static CelPlan *plan_of(CelGraph *graph, const uint32_t *roots, size_t n_roots,
-    const CelHost *host, Arena *arena) {
+static CelPlan *plan_of(
+    CelGraph *graph, const uint32_t *roots, size_t n_roots, const CelHost *host, Arena *arena) {
     CelPlan *plan = ARENA_NEW(arena, CelPlan);
     CelPlanRoot *own = ARENA_ARRAY(arena, CelPlanRoot, n_roots);
 

@@ -73,8 +73,9 @@ struct CelHost {
      * nothing does. */
     bool (*is_whole)(const CelHost *host, const CelGraph *graph, uint32_t node);
 
-    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. NULL:
-     * there are none. */
+    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Asked as
+     * well about lists that are read from the variable of a loop over groups: then the key is that
+     * of the groups, and the one through @ret is not looked at. NULL: there are none. */
     bool (*find_union)(const CelHost *host, CelGraph *graph, uint32_t node, CelUnion *ret);
 
     /* Whether @node is the list of all groups of a key, so that a loop over it goes over

@@ -18,7 +18,8 @@ static void apply_predicate(uint8_t *include, size_t n, CelOperand predicate) {
     const uint8_t *states = predicate.column->states;
 
     for (size_t i = 0; i < n; i++)
-        include[i] = include[i] == CEL_STATE_TRUE ? states[predicate.is_single ? 0 : i] : include[i];
+        include[i] =
+            include[i] == CEL_STATE_TRUE ? states[predicate.is_single ? 0 : i] : include[i];
 }
 
 static int combine_predicates(
@@ -97,8 +98,7 @@ static void reduce_verdict(
 }
 
 /* exists_one() counts what is true. */
-static void reduce_count(
-    const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
+static void reduce_count(const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
     for (size_t i = from; i < to; i++) {
         uint8_t state;
 
@@ -130,8 +130,7 @@ static void choose_double(bool is_min, double x, CelAccount *account) {
         account->d = x;
 }
 
-static void reduce_numbers(
-    const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
+static void reduce_numbers(const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
     const CelColumn *value = args->value.column;
     bool is_double = args->lane == CEL_LANE_DOUBLE, is_min = args->op == CEL_REDUCE_MIN;
 
@@ -202,8 +201,8 @@ void cel_reduce_end(CelReduce op, const CelAccount *account, CelColumn *out, siz
         out->ints[i] = account->i;
 }
 
-int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries, size_t n,
-    CelRegister *reg) {
+int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries,
+    size_t from, size_t n, CelRegister *reg) {
     const CelFrame *frame = &work->frames[column->reduction->space];
     CelReduceArgs args;
     int r = cel_reduce_begin(work, column->reduction, &args);
@@ -211,10 +210,10 @@ int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *
     if (r < 0)
         return error_trace(r);
     for (size_t i = 0; i < n; i++) {
-        CelAccount account = {.bad = frame->broken ? frame->broken[i] : 0};
+        CelAccount account = {.bad = frame->broken[i]};
 
         cel_reduce_range(&args, frame->starts[i], frame->starts[i + 1], &account);
-        cel_reduce_end(args.op, &account, &reg->column, entries ? entries[i] : i);
+        cel_reduce_end(args.op, &account, &reg->column, entries ? entries[i] : from + i);
     }
     return 0;
 }

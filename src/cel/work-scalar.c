@@ -43,8 +43,8 @@ static int set_inputs(CelWork *work, const CelPlanCode *code) {
 }
 
 /* False: it is odd. */
-static bool fetch_column(const CelWork *work, const CelPlanColumn *column, size_t entry,
-    CelValue *ret) {
+static bool fetch_column(
+    const CelWork *work, const CelPlanColumn *column, size_t entry, CelValue *ret) {
     const CelRegister *reg = cel_work_register(work, column);
     uint8_t state = reg->column.states ? reg->column.states[entry] : CEL_STATE_FINE;
 
@@ -67,8 +67,7 @@ static bool fetch_inputs(
             work->inputs[i] = cel_work_row(work, frame->row_of ? frame->row_of[entry] : entry);
         else if (input->kind == CEL_INPUT_ELEMENT)
             work->inputs[i] = frame->elements[entry];
-        else if (input->kind == CEL_INPUT_COLUMN &&
-                 !cel_column_is_single(column_of(work, input)) &&
+        else if (input->kind == CEL_INPUT_COLUMN && !cel_column_is_single(column_of(work, input)) &&
                  !fetch_column(work, column_of(work, input), entry, &work->inputs[i]))
             return false;
     }
@@ -176,8 +175,7 @@ static void fill_place(
         cel_work_run(work, by->column->code->code, work->inputs));
 }
 
-static int look_up(
-    CelWork *work, const ByText *by, const CelDictionary *dictionary, size_t entry) {
+static int look_up(CelWork *work, const ByText *by, const CelDictionary *dictionary, size_t entry) {
     const uint8_t *states = by->of_text->column.states;
     uint8_t state = states ? states[entry] : CEL_STATE_FINE;
     uint32_t code = state == CEL_STATE_FINE ? by->of_text->column.codes[entry] : dictionary->n;
@@ -236,8 +234,8 @@ int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
 
 CelValue cel_work_list(CelWork *work, const CelSpace *space, size_t entry) {
     for (uint32_t i = 0; i < space->code->n_inputs; i++)
-        work->inputs[i] = space->code->inputs[i].kind == CEL_INPUT_ROW ? cel_work_row(work, entry)
-                                                                       : cel_absent();
+        work->inputs[i] =
+            space->code->inputs[i].kind == CEL_INPUT_ROW ? cel_work_row(work, entry) : cel_absent();
     return cel_work_run(work, space->code->code, work->inputs);
 }
 

@@ -218,8 +218,8 @@ static void same_by_code(const CelRegister *text, const CelDictionary *dictionar
     }
 }
 
-static int same_by_codes(CelWork *work, const Side *text, CelValue v, bool is_negated,
-    CelRegister *out) {
+static int same_by_codes(
+    CelWork *work, const Side *text, CelValue v, bool is_negated, CelRegister *out) {
     const CelFrame *frame = &work->frames[text->column->space];
     const uint8_t *states = text->reg->column.states;
 

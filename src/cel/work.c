@@ -93,8 +93,8 @@ static int open_room(CelWork *work, uint32_t depth, size_t n, uint32_t **ret) {
 }
 
 /* The register has the states of this frame; it is whole after this, or partial. */
-int cel_work_missing(CelWork *work, CelRegister *reg, const CelFrame *frame, const uint32_t **ret,
-    size_t *ret_n) {
+int cel_work_missing(
+    CelWork *work, CelRegister *reg, const CelFrame *frame, const uint32_t **ret, size_t *ret_n) {
     const CelSelection *selection = work->selection;
     size_t n = selection ? selection->n : frame->n, n_missing = 0;
     bool is_new = reg->stamp != frame->stamp;

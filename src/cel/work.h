@@ -20,16 +20,15 @@ typedef struct CelStretch {
 
 typedef struct CelFrame {
     size_t n;
-    uint64_t stamp;         /* another one for every content */
-    const uint32_t *rows;   /* ROWS: of the table */
-    CelStretch *stretches;  /* where they lie in blocks, by rising @at (session only) */
+    uint64_t stamp;        /* another one for every content */
+    const uint32_t *rows;  /* ROWS: of the table */
+    CelStretch *stretches; /* where they lie in blocks, by rising @at (session only) */
     size_t n_stretches;
-    const uint32_t *starts; /* ITEMS: the first element of each row, and the end of all */
-    const uint32_t *row_of; /* ITEMS: by element, which of the rows' entries it belongs to */
-    const uint8_t *broken;  /* ITEMS: by row, the state of its list: 0, error or odd */
-    const CelValue *elements; /* ITEMS: NULL where nobody needs them */
-    size_t room;              /* of the arrays, in a session: elements */
-    size_t room_stretches;
+    uint32_t *starts;   /* ITEMS: the first element of each row, and the end of all */
+    uint32_t *row_of;   /* ITEMS: by element, which of the rows' entries it belongs to */
+    uint8_t *broken;    /* ITEMS: by row, the state of its list: 0, error or odd */
+    CelValue *elements; /* ITEMS: NULL where nobody needs them */
+    size_t room;        /* for elements, in a session */
 } CelFrame;
 
 typedef struct CelRegister {
@@ -126,10 +125,9 @@ typedef struct CelWork {
     const CelKept *const *blocks;
     const CelWhole *whole;
     size_t n_rows;
-    bool *has_group;   /* by place: the group column is worked out */
-    CelRun *once_run;  /* for singles: its arena lasts */
-    uint32_t *stack;   /* singles that are being worked out */
-    uint32_t *piece;   /* rows of one */
+    bool *has_group;  /* by place: the group column is worked out */
+    CelRun *once_run; /* for singles: its arena lasts */
+    uint32_t *stack;  /* singles that are being worked out */
 } CelWork;
 
 /* Sets up what both have; registers are zeroed. @n_registers by who asks. */
@@ -219,9 +217,10 @@ int cel_reduce_begin(CelWork *work, const CelReduction *reduction, CelReduceArgs
 void cel_reduce_range(const CelReduceArgs *args, size_t from, size_t to, CelAccount *account);
 void cel_reduce_end(CelReduce op, const CelAccount *account, CelColumn *out, size_t i);
 
-/* The elements of the rows of the frame to the rows' column: @entries of them. */
-int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries, size_t n,
-    CelRegister *reg) MUST_CHECK;
+/* The elements of the @n rows of the frame to the rows' column: to @entries of it (NULL: those
+ * from @from on). */
+int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries,
+    size_t from, size_t n, CelRegister *reg) MUST_CHECK;
 
 /* kept.c */
 int cel_work_leaf(CelWork *work, const CelPlanColumn *column) MUST_CHECK;

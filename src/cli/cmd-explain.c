@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/diag.h"
 #include "base/visible.h"
 #include "cli/cluster-source.h"
@@ -23,6 +24,8 @@
 #include "extender/explain.h"
 #include "input/objects.h"
 #include "input/policies.h"
+#include "input/zones.h"
+#include "model/time.h"
 #include "json/write.h"
 
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
@@ -38,6 +41,7 @@ typedef struct Settings {
     const char *policies[POLICIES_MAX];
     size_t n_policies;
     const char *node; /* only this one; NULL: all */
+    int64_t now_nsec; /* of expressions; 0: the clock's */
     bool all;
     bool json;
     LastQuestion last; /* with a pod: none of the sources above */
@@ -57,6 +61,7 @@ static void print_help(FILE *out) {
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
         "  --node NAME           this node only, with every rule it fails\n"
         "  --all                 every node, not only the first %u of each kind\n"
+        "  --now TIME            as if it were 2026-01-31T20:00:00Z            [now]\n"
         "  -o table|json         how to print it                              [table]\n"
         "\n"
         "What was decided lately\n" EXPLAIN_LAST_HELP,
@@ -386,7 +391,7 @@ static void print_json(
 
 /* --- the command ------------------------------------------------------------------ */
 
-static int load_view(const Settings *settings, Arena *arena, View **ret) {
+static int load_view(const Settings *settings, const Zones *zones, Arena *arena, View **ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(buf_done) Buf problems = BUF_INIT(EXPLAIN_TEXT_MAX);
@@ -400,7 +405,7 @@ static int load_view(const Settings *settings, Arena *arena, View **ret) {
     r = cluster_source_load(&settings->source, "berth explain", &snapshot);
     if (r != 0)
         return r;
-    if (view_new(snapshot, program, /* zones= */ NULL, /* before= */ NULL, ret) < 0) {
+    if (view_new(snapshot, program, zones_finder(zones), /* before= */ NULL, ret) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
     }
@@ -429,18 +434,20 @@ static const NodeExplanation *find_node(const Explanation *explanation, const ch
 
 static int explain(const Settings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(view_unrefp) View *view = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
     const NodeExplanation *only = NULL;
+    Moment moment = {.now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec()};
     Explanation explanation;
     Pod pod;
-    int r = arena ? load_view(settings, arena, &view) : EXIT_UNREACHABLE;
+    int r = arena && zones ? load_view(settings, zones, arena, &view) : EXIT_UNREACHABLE;
 
     if (r == 0)
         r = load_pod(settings, arena, &pod);
     if (r != 0)
         return r;
-    if (extender_explain(view, /* moment= */ NULL, &pod, arena, &explanation) < 0) {
+    if (extender_explain(view, &moment, &pod, arena, &explanation) < 0) {
         (void)fprintf(stderr, "berth explain: out of memory\n");
         return EXIT_UNREACHABLE;
     }
@@ -463,8 +470,19 @@ static int usage_error(const char *what) {
     return EXIT_USAGE;
 }
 
+static int set_now(Settings *settings, const char *value) {
+    int64_t sec = 0;
+
+    if (!time_parse(str_from_c(value), &sec) ||
+        __builtin_mul_overflow(sec, NSEC_PER_SEC, &settings->now_nsec))
+        return usage_error("--now takes a time like 2026-01-31T20:00:00Z");
+    return 0;
+}
+
 static int set_option(Settings *settings, int option) {
     switch (option) {
+    case 't':
+        return set_now(settings, optarg);
     case 'p':
         settings->pod = optarg;
         return 0;
@@ -537,6 +555,7 @@ int cmd_explain(int argc, char *argv[]) {
         {"policy", required_argument, NULL, 'P'},
         {"node", required_argument, NULL, 'n'},
         {"all", no_argument, NULL, 'a'},
+        {"now", required_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
         {0},

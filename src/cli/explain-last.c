@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "base/vec.h"
 #include "base/visible.h"
 #include "cli/commands.h"
+#include "cli/last-decision.h"
 #include "cli/terminal.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -23,39 +23,6 @@
 #define PAGES_MAX 10000u /* of nodes: a server that never ends is none of ours */
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
-
-/* A rule that spoke, and against how many nodes. */
-typedef struct LastRule {
-    Str policy, name, reason;
-    bool is_unresolvable;
-    int64_t rejected, observed;
-} LastRule;
-
-typedef struct LastNode {
-    Str name, outcome;
-    LastRule rule;
-    int64_t score; /* -1: none */
-    int64_t rank;  /* 0: none */
-    Str raw;       /* as JSON */
-} LastNode;
-
-typedef struct LastField {
-    Str key, raw;
-} LastField;
-
-/* One decision; id 0: there is none. */
-typedef struct LastDecision {
-    int64_t id;
-    Str time, error, target, policy_digest, uid;
-    int64_t generation;
-    double duration; /* seconds; below 0: not known */
-    int64_t known, asked, passed, scored, rejected, unknown, narrowed, late;
-    bool has_nodes;
-    VEC(LastRule) rules;
-    VEC(LastNode) nodes;
-    VEC(LastField) fields; /* all but nodes and next, as they came */
-    int64_t next;          /* where the next page of nodes begins; 0: nowhere */
-} LastDecision;
 
 /* What is known about the pod. */
 typedef struct Last {
@@ -85,196 +52,6 @@ bool explain_last_set(LastQuestion *question, int option, const char *value) {
         return true;
     default:
         return false;
-    }
-}
-
-/* --- reading ------------------------------------------------------------------------- */
-
-/* A field of the rule, if it is one. */
-static bool decode_rule_field(JsonReader *reader, Arena *arena, Str key, LastRule *rule) {
-    if (json_key_is(reader, key, STR("policy")))
-        json_string(reader, arena, &rule->policy);
-    else if (json_key_is(reader, key, STR("rule")))
-        json_string(reader, arena, &rule->name);
-    else if (json_key_is(reader, key, STR("reason")))
-        json_string(reader, arena, &rule->reason);
-    else if (json_key_is(reader, key, STR("unresolvable")))
-        json_bool(reader, &rule->is_unresolvable);
-    else if (json_key_is(reader, key, STR("rejected")))
-        json_int64(reader, &rule->rejected);
-    else if (json_key_is(reader, key, STR("observed")))
-        json_int64(reader, &rule->observed);
-    else
-        return false;
-    return true;
-}
-
-static void decode_rules(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    Str key;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        LastRule *rule = VEC_PUSH(&decision->rules, arena);
-
-        if (!rule) {
-            json_fail(reader, JSON_E_MEMORY, "too many rules");
-            return;
-        }
-        json_object(reader);
-        while (json_key(reader, &key))
-            if (!decode_rule_field(reader, arena, key, rule))
-                json_skip(reader, NULL);
-    }
-}
-
-static void decode_node(JsonReader *reader, Arena *arena, LastNode *node) {
-    size_t begin;
-    Str key;
-
-    (void)json_peek(reader);
-    begin = reader->at;
-    node->score = -1;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("node")))
-            json_string(reader, arena, &node->name);
-        else if (json_key_is(reader, key, STR("outcome")))
-            json_string(reader, arena, &node->outcome);
-        else if (json_key_is(reader, key, STR("score")))
-            json_int64(reader, &node->score);
-        else if (json_key_is(reader, key, STR("rank")))
-            json_int64(reader, &node->rank);
-        else if (!decode_rule_field(reader, arena, key, &node->rule))
-            json_skip(reader, NULL);
-    }
-    node->raw = str_of(reader->data + begin, reader->at - begin);
-}
-
-static void decode_nodes(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    json_array(reader);
-    while (json_element(reader)) {
-        LastNode *node = VEC_PUSH(&decision->nodes, arena);
-
-        if (!node) {
-            json_fail(reader, JSON_E_MEMORY, "too many nodes");
-            return;
-        }
-        decode_node(reader, arena, node);
-    }
-}
-
-static void decode_counts(JsonReader *reader, LastDecision *decision) {
-    const struct {
-        Str key;
-        int64_t *value;
-    } counts[] = {
-        {STR("known"), &decision->known},
-        {STR("asked"), &decision->asked},
-        {STR("passed"), &decision->passed},
-        {STR("scored"), &decision->scored},
-        {STR("rejected"), &decision->rejected},
-        {STR("unknown"), &decision->unknown},
-        {STR("narrowed"), &decision->narrowed},
-        {STR("late"), &decision->late},
-    };
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        size_t i = 0;
-
-        while (i < ELEMENTS_OF(counts) && !json_key_is(reader, key, counts[i].key))
-            i++;
-        if (i < ELEMENTS_OF(counts))
-            json_int64(reader, counts[i].value);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static void decode_pod(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &decision->uid);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static bool decode_text(JsonReader *reader, Arena *arena, Str key, LastDecision *decision) {
-    const struct {
-        Str key;
-        Str *value;
-    } texts[] = {
-        {STR("time"), &decision->time},
-        {STR("error"), &decision->error},
-        {STR("target"), &decision->target},
-        {STR("policyDigest"), &decision->policy_digest},
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
-        if (json_key_is(reader, key, texts[i].key)) {
-            json_string(reader, arena, texts[i].value);
-            return true;
-        }
-    return false;
-}
-
-static void decode_field(JsonReader *reader, Arena *arena, Str key, LastDecision *decision) {
-    if (json_key_is(reader, key, STR("id")))
-        json_int64(reader, &decision->id);
-    else if (json_key_is(reader, key, STR("generation")))
-        json_int64(reader, &decision->generation);
-    else if (json_key_is(reader, key, STR("durationSeconds")))
-        json_double(reader, &decision->duration);
-    else if (json_key_is(reader, key, STR("hasNodes")))
-        json_bool(reader, &decision->has_nodes);
-    else if (json_key_is(reader, key, STR("pod")))
-        decode_pod(reader, arena, decision);
-    else if (json_key_is(reader, key, STR("counts")))
-        decode_counts(reader, decision);
-    else if (json_key_is(reader, key, STR("rules")))
-        decode_rules(reader, arena, decision);
-    else if (!decode_text(reader, arena, key, decision))
-        json_skip(reader, NULL);
-}
-
-/* A decision; nodes are added to those that are there. */
-static void decode_decision(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    bool is_first = decision->fields.n == 0;
-    Str key;
-
-    if (is_first)
-        decision->duration = -1;
-    decision->next = 0;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        LastField *field;
-        size_t begin;
-
-        if (json_key_is(reader, key, STR("nodes"))) {
-            decode_nodes(reader, arena, decision);
-            continue;
-        }
-        if (json_key_is(reader, key, STR("next"))) {
-            json_int64(reader, &decision->next);
-            continue;
-        }
-        if (!is_first) {
-            json_skip(reader, NULL);
-            continue;
-        }
-        (void)json_peek(reader);
-        begin = reader->at;
-        decode_field(reader, arena, key, decision);
-        field = VEC_PUSH(&decision->fields, arena);
-        if (!field)
-            json_fail(reader, JSON_E_MEMORY, "too many fields");
-        else
-            *field = (LastField){key, str_of(reader->data + begin, reader->at - begin)};
     }
 }
 
@@ -327,7 +104,7 @@ static int find_newest(
         }
         json_array(&reader);
         while (json_element(&reader))
-            decode_decision(&reader, last->arena, ret);
+            last_decision_decode(&reader, last->arena, ret);
     }
     return check_reader(last, &reader);
 }
@@ -370,7 +147,7 @@ static int fetch_nodes(Last *last, LastDecision *decision) {
         if (r != 0)
             break;
         json_reader_init(&reader, page);
-        decode_decision(&reader, last->arena, decision);
+        last_decision_decode(&reader, last->arena, decision);
         r = check_reader(last, &reader);
     }
     return r;
@@ -478,7 +255,7 @@ static void print_head(const Last *last, Buf *out) {
 }
 
 static void print_line(Buf *out, int64_t n, const char *text) {
-    if (n == 0)
+    if (n <= 0)
         return;
     buf_append(out, STR("  "));
     print_number(out, n, 7);
@@ -500,6 +277,23 @@ static void print_rules(const LastDecision *filter, bool observed, Buf *out) {
     }
 }
 
+/* Rules that could not be evaluated on some nodes. */
+static void print_failures(const LastDecision *filter, Buf *out) {
+    for (size_t i = 0; i < filter->rules.n; i++) {
+        const LastRule *rule = &filter->rules.items[i];
+
+        if (rule->failed == 0)
+            continue;
+        buf_append(out, STR("  "));
+        print_number(out, rule->failed, 7);
+        buf_append(out, STR("  "));
+        (void)visible_append(out, rule->policy);
+        buf_append_char(out, '/');
+        (void)visible_append(out, rule->name);
+        buf_append(out, STR(" failed with an error, and its onError decided\n"));
+    }
+}
+
 /* How many nodes of the cluster the request did not name. */
 static int64_t never_offered(const LastDecision *filter) {
     int64_t n = filter->known - (filter->asked - filter->unknown);
@@ -514,10 +308,12 @@ static void print_counts(const LastDecision *filter, Buf *out) {
     buf_append(out, STR(" passed\n"));
     print_rules(filter, /* observed= */ false, out);
     print_line(out, filter->unknown, "not known to berth");
-    print_line(out, filter->late, "not judged in time");
+    print_line(out, filter->late, "not judged in time, and so rejected");
+    print_line(out, filter->unjudged - filter->late, "not judged in time, and let pass");
     print_line(out, filter->narrowed, "passed, and were not offered back: the policy narrows");
     print_line(out, never_offered(filter), "never offered: kube-scheduler did not ask about them");
     print_rules(filter, /* observed= */ true, out);
+    print_failures(filter, out);
 }
 
 /* --- nodes --- */

@@ -10,6 +10,9 @@
 /* 50,000 names of the greatest length there is, with literals and index. */
 #define NAMES_BUDGET ((size_t)64 * 1024 * 1024)
 
+/* Shorter requests are cheap as they are. */
+#define LEARN_MIN 512u
+
 static int index_names(NodeNames *names) {
     for (size_t row = 0; row < names->n_rows; row++) {
         int r;
@@ -111,8 +114,9 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     copy->n_rows = n_rows;
     copy->since = ARENA_ARRAY(copy->arena, uint64_t, n_rows);
     copy->guesses = ARENA_ARRAY(copy->arena, Guess, n_rows + 1);
+    copy->sequence = ARENA_NEW(copy->arena, NameSequence * _Atomic);
     copy->index = MAP_INIT_IN(copy->arena);
-    if (!copy->since || !copy->guesses)
+    if (!copy->since || !copy->guesses || !copy->sequence)
         return error_origin(-ENOMEM);
     r = copy_names(copy, names);
     if (r == 0)
@@ -125,6 +129,31 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     return 0;
 }
 
+void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
+    NameSequence *before, *made;
+
+    if (!names->sequence || n < LEARN_MIN)
+        return;
+    before = atomic_load_explicit(names->sequence, memory_order_acquire);
+    if (before && sequence_count_missing(before, rows, n) <= before->n / 8)
+        return;
+    made = sequence_new(names->guesses, names->n_rows, before, rows, n);
+    if (!made)
+        return; /* it goes without */
+    if (!atomic_compare_exchange_strong_explicit(
+            names->sequence, &before, made, memory_order_acq_rel, memory_order_acquire))
+        free(made); /* somebody else has learnt meanwhile */
+}
+
+static void free_sequences(NameSequence *sequence) {
+    while (sequence) {
+        NameSequence *earlier = sequence->earlier;
+
+        free(sequence);
+        sequence = earlier;
+    }
+}
+
 NodeNames *names_ref(NodeNames *names) {
     ref_take(&names->ref);
     return names;
@@ -132,6 +161,8 @@ NodeNames *names_ref(NodeNames *names) {
 
 NodeNames *names_unref(NodeNames *names) {
     if (names && ref_drop(&names->ref)) {
+        if (names->sequence)
+            free_sequences(atomic_load_explicit(names->sequence, memory_order_acquire));
         arena_free(names->arena);
         free(names);
     }

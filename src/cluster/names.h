@@ -8,9 +8,10 @@
  *
  * Guesses: kube-scheduler asks for nodes in much the same order every time, so the
  * name that followed last time mostly follows again. A guess is no state: a wrong one
- * costs time, never correctness.
+ * costs time, never correctness. What guesses got right in a long request becomes a
+ * sequence (cluster/sequence.h), which is faster still.
  *
- * Threads: reference and read from any; followers are written by any.
+ * Threads: reference and read from any; followers and sequences are written by any.
  */
 
 #include <stdatomic.h>
@@ -22,12 +23,13 @@
 #include "base/map.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "cluster/sequence.h"
 
-typedef struct Guess {
+struct Guess {
     const char *literal;       /* a comma and the name as a JSON string, quotes included */
     uint32_t len;              /* 0: no guess */
     _Atomic uint32_t follower; /* row of the node that followed this one */
-} Guess;
+};
 
 typedef struct NodeNames {
     Ref ref;
@@ -39,6 +41,9 @@ typedef struct NodeNames {
     uint64_t version; /* grows with every change of the set */
     Guess *guesses;   /* by row, the unknown node included; NULL in a request's own table */
     Map index;        /* name to row; of equal names the first */
+
+    /* Holds the newest, or NULL; itself NULL in a request's own table. */
+    NameSequence *_Atomic *sequence;
 } NodeNames;
 
 /* Of @names by row; empty ones are free rows. Strings are copied. @before: the version that
@@ -51,6 +56,17 @@ int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret)
 NodeNames *names_ref(NodeNames *names);
 NodeNames *names_unref(NodeNames *names); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(NodeNames *, names_unref)
+
+/* What requests are to be compared with, or NULL. Lives as long as @names. */
+static inline const NameSequence *names_sequence(const NodeNames *names) {
+    return names->sequence ? atomic_load_explicit(names->sequence, memory_order_acquire) : NULL;
+}
+
+/* A request brought the @n nodes of @rows, the unknown one perhaps among them, in an order
+ * that was mostly guessed. They go into a new sequence when they are many, and the one that
+ * there is lacks more than an eighth of what it has: so there are few, however many requests
+ * come. */
+void names_learn(const NodeNames *names, const uint32_t *rows, size_t n);
 
 /* The row of @name, or n_rows. */
 static inline uint32_t names_find(const NodeNames *names, Str name) {

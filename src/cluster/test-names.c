@@ -1,5 +1,7 @@
 #include "cluster/names.h"
 
+#include <stdio.h>
+
 #include "base/test-assert.h"
 
 #define N_MAX 4u
@@ -58,10 +60,141 @@ static void test_learnt_guess(void **state) {
     }
 }
 
+/* --- sequences ------------------------------------------------------------------ */
+
+#define MANY 800u
+
+/* @n nodes of names that cannot be confused. */
+static NodeNames *many_names(size_t n) {
+    static char texts[MANY][16];
+    Str names[MANY];
+    NodeNames *made = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(texts[i], sizeof(texts[i]), "n%zu", i * 7);
+        names[i] = str_from_c(texts[i]);
+    }
+    assert_int_equal(names_new(names, n, /* before= */ NULL, &made), 0);
+    return made;
+}
+
+/* Every @step-th row from @first on, backwards when @step is negative. */
+static size_t rows_of(size_t first, int step, uint32_t *ret) {
+    size_t n = 0;
+
+    for (int64_t row = (int64_t)first; row >= 0 && row < MANY; row += step)
+        ret[n++] = (uint32_t)row;
+    return n;
+}
+
+/* Each place has its row's name, and each row its place. */
+static void check_sequence(const NodeNames *names, const NameSequence *sequence) {
+    size_t n_placed = 0;
+
+    for (size_t place = 0; place < sequence->n; place++) {
+        const Guess *guess = &names->guesses[sequence->rows[place]];
+
+        assert_int_equal(sequence->at[place + 1] - sequence->at[place], guess->len);
+        assert_memory_equal(sequence->text + sequence->at[place], guess->literal, guess->len);
+        assert_int_equal(sequence->places[sequence->rows[place]], place);
+    }
+    for (size_t row = 0; row <= names->n_rows; row++)
+        n_placed += sequence->places[row] != SEQUENCE_NOWHERE;
+    assert_int_equal(n_placed, sequence->n);
+}
+
+static bool is_in_order(const NameSequence *sequence, const uint32_t *rows, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (sequence->places[rows[i - 1]] >= sequence->places[rows[i]])
+            return false;
+    return true;
+}
+
+static void test_learn(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    const NameSequence *first, *second;
+    uint32_t some[MANY], others[MANY];
+    size_t n_some = rows_of(MANY - 1, -1, some) - 100, n_others;
+
+    (void)state;
+    names_learn(names, some, 500); /* too few */
+    assert_null(names_sequence(names));
+    names_learn(names, some, n_some);
+    first = names_sequence(names);
+    assert_non_null(first);
+    assert_int_equal(first->n, n_some);
+    check_sequence(names, first);
+    assert_true(is_in_order(first, some, n_some));
+
+    names_learn(names, some, n_some + 80); /* hardly more */
+    assert_ptr_equal(names_sequence(names), first);
+    n_others = rows_of(MANY - 1, -1, others);
+    names_learn(names, others, n_others); /* those that it has stay in their order */
+    second = names_sequence(names);
+    assert_ptr_not_equal(second, first);
+    assert_int_equal(second->n, MANY);
+    check_sequence(names, second);
+    assert_true(is_in_order(second, some, n_some));
+    assert_true(is_in_order(second, others, n_others));
+}
+
+/* Two requests that leave out different nodes: both are in order afterwards. */
+static void test_learn_together(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    uint32_t all[MANY], one[MANY], other[MANY];
+    size_t n_one = 0, n_other = 0;
+
+    (void)state;
+    (void)rows_of(0, 1, all);
+    for (uint32_t i = 0; i < MANY; i++) {
+        if (i % 5 != 1)
+            one[n_one++] = i;
+        if (i % 5 != 3)
+            other[n_other++] = i;
+    }
+    names_learn(names, one, n_one);
+    names_learn(names, other, n_other);
+    assert_int_equal(names_sequence(names)->n, MANY);
+    check_sequence(names, names_sequence(names));
+    assert_true(is_in_order(names_sequence(names), all, MANY));
+}
+
+/* What no literal stands for, or comes twice. */
+static void test_learn_odd(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    uint32_t rows[MANY + 2];
+    size_t n = rows_of(0, 1, rows);
+
+    (void)state;
+    names->guesses[5].len = 0; /* as of a name that is not valid */
+    rows[n++] = 17;
+    rows[n++] = MANY; /* the unknown node */
+    names_learn(names, rows, n);
+    assert_int_equal(names_sequence(names)->n, MANY - 1);
+    check_sequence(names, names_sequence(names));
+    assert_int_equal(names_sequence(names)->places[5], SEQUENCE_NOWHERE);
+}
+
+static void test_nothing_to_learn(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    static const uint32_t rows[MANY] = {0};
+    static const Str one = STR("a");
+    NodeNames names;
+
+    (void)state;
+    assert_int_equal(names_init_in(arena, &one, 1, &names), 0);
+    names_learn(&names, rows, MANY);
+    assert_null(names_sequence(&names));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_guess),
         cmocka_unit_test(test_learnt_guess),
+        cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_learn_together),
+        cmocka_unit_test(test_learn_odd),
+        cmocka_unit_test(test_nothing_to_learn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

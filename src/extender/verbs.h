@@ -47,12 +47,10 @@ typedef struct Decision {
     /* filter and prioritize, and only when they have decided: what was asked. By node of it:
      * said    filter only: VERDICT_PASS, it may take the pod; or what speaks against it
      * scores  what went over the wire, or would have; NULL: no score rule was asked
-     * ranks   where it stands among those that passed, from 1; 0: nowhere; NULL: not ranked
      * In the request's arena. */
     const FilterArgs *args;
     const uint16_t *said;
     const uint8_t *scores;
-    const uint32_t *ranks;
 } Decision;
 
 typedef struct Answer {

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "extender/nodelist.h"
 #include "model/node.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -66,137 +67,6 @@ static void open_args(JsonReader *reader, Str body) {
     json_object(reader);
 }
 
-/* --- names mode ------------------------------------------------------------ */
-
-typedef struct NodeList {
-    bool is_given;
-    size_t n, size;
-    Span *spans; /* size of them, n used */
-    uint32_t *rows;
-    size_t n_unknown;
-    VEC(Node) nodes; /* whole-node mode only */
-} NodeList;
-
-#define NODE_LIST_FIRST 256u
-/* Text that no name may hold; everything else that is not a name is only unknown. */
-static bool has_control(Str name) {
-    for (size_t i = 0; i < name.len; i++)
-        if ((unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
-            return true;
-    return false;
-}
-
-/* Makes room for @size entries. False with the reader's error over the budget. */
-static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
-    Span *spans = ARENA_RAW(arena, Span, size);
-    uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
-
-    if (!spans || !rows) {
-        json_fail(reader, JSON_E_MEMORY, "too many nodes");
-        return false;
-    }
-    if (list->n > 0) {
-        memcpy(spans, list->spans, list->n * sizeof(*spans));
-        memcpy(rows, list->rows, list->n * sizeof(*rows));
-    }
-    list->spans = spans;
-    list->rows = rows;
-    list->size = size;
-    return true;
-}
-
-static inline bool add_entry(
-    JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row) {
-    if (list->n == list->size &&
-        !reserve(reader, arena, list, list->size ? list->size * 2 : NODE_LIST_FIRST))
-        return false;
-    list->spans[list->n] = (Span){(uint32_t)(raw.ptr - reader->data), (uint32_t)raw.len};
-    list->rows[list->n++] = row;
-    return true;
-}
-
-static void check_name(JsonReader *reader, Str name) {
-    if (json_error(reader) == JSON_OK && (str_is_empty(name) || has_control(name)))
-        json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
-}
-
-/* Reads one name and finds its row by hashing: what to do when the guess failed. */
-static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
-    bool escaped = false;
-    Str raw = STR_NULL, name;
-
-    json_string_raw(reader, &raw, &escaped);
-    if (json_error(reader) != JSON_OK)
-        return (uint32_t)view->table->n_rows;
-    *ret_raw = str_of(raw.ptr - 1, raw.len + 2);
-    name = decoded(reader, raw, escaped, arena);
-    check_name(reader, name);
-    return table_find(view->table, name);
-}
-
-/* A name that was not the expected one: found by hashing, and remembered as what
- * follows @previous. */
-static bool add_other_name(
-    const View *view, JsonReader *reader, Arena *arena, NodeList *list, const Guess *previous) {
-    uint32_t unknown = (uint32_t)view->table->n_rows;
-    Str raw = STR_NULL;
-    uint32_t row = look_up_name(view, reader, arena, &raw);
-
-    if (json_error(reader) != JSON_OK)
-        return false;
-    list->n_unknown += row == unknown;
-    if (row != unknown && previous != &view->guesses[unknown])
-        atomic_store_explicit(
-            &view->guesses[previous - view->guesses].follower, row, memory_order_relaxed);
-    return add_entry(reader, arena, list, raw, row);
-}
-
-static inline const Guess *follower_of(const View *view, const Guess *guess) {
-    return &view->guesses[atomic_load_explicit(&guess->follower, memory_order_relaxed)];
-}
-
-/* Takes as many names as come in the expected order, each compared with the one that
- * followed its predecessor last time: no parsing, no hashing. Returns the last that
- * was taken, or @previous. The loop keeps its place in local variables; the list
- * learns of it at the end. */
-static const Guess *take_expected(
-    const View *view, JsonReader *reader, NodeList *list, const Guess *previous) {
-    const Guess *guess = follower_of(view, previous);
-    Span *spans = list->spans;
-    uint32_t *rows = list->rows;
-    size_t n = list->n, size = list->size;
-
-    while (n < size && guess->len > 0 &&
-           json_take_element(reader, str_of(guess->literal, guess->len))) {
-        /* as it stands in the request, without the comma */
-        spans[n] = (Span){(uint32_t)(reader->at - guess->len + 1), guess->len - 1};
-        rows[n++] = (uint32_t)(guess - view->guesses);
-        previous = guess;
-        guess = follower_of(view, previous);
-        __builtin_prefetch(follower_of(view, guess)->literal);
-    }
-    list->n = n;
-    return previous;
-}
-
-/* The hot loop of berth: what is expected is taken in one go, the rest name by name. */
-static void decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
-    const Guess *previous = &view->guesses[view->table->n_rows];
-
-    if (json_null(reader))
-        return;
-    list->is_given = true;
-    if (!reserve(reader, arena, list, view->table->n_rows + NODE_LIST_FIRST))
-        return;
-    json_array(reader);
-    for (;;) {
-        previous = take_expected(view, reader, list, previous);
-        if (!json_element(reader) || !add_other_name(view, reader, arena, list, previous))
-            return;
-        previous = &view->guesses[list->rows[list->n - 1]];
-    }
-}
-
 /* --- whole-node mode ------------------------------------------------------- */
 
 static void decode_items(JsonReader *reader, Arena *arena, const NodeParts *parts, NodeList *list) {
@@ -212,8 +82,8 @@ static void decode_items(JsonReader *reader, Arena *arena, const NodeParts *part
         (void)json_peek(reader); /* past white space, to where the object begins */
         begin = reader->at;
         node_decode_parts(reader, arena, parts, node);
-        check_name(reader, node->name);
-        if (json_error(reader) == JSON_OK && !add_entry(reader,
+        name_check(reader, node->name);
+        if (json_error(reader) == JSON_OK && !node_list_add(reader,
                                                  arena,
                                                  list,
                                                  str_of(reader->data + begin, reader->at - begin),
@@ -274,7 +144,7 @@ static int decode_filter_body(const View *view, Str body, const NodeParts *parts
             ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
         } else if (str_eq_nocase(key, STR("NodeNames"))) {
             once(&reader, &has_names, "\"NodeNames\" is given twice");
-            decode_names(view, &reader, arena, names);
+            node_list_decode_names(view, &reader, arena, names);
         } else if (str_eq_nocase(key, STR("Nodes"))) {
             once(&reader, &has_nodes, "\"Nodes\" is given twice");
             decode_nodes(&reader, arena, parts, nodes);
@@ -409,7 +279,7 @@ static void decode_candidates(
             return;
         }
         candidate->node = node;
-        check_name(reader, node);
+        name_check(reader, node);
         decode_candidate(reader, arena, meta, candidate);
     }
 }
@@ -471,7 +341,7 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
         }
         once(&reader, &fields[i].seen, "a field is given twice");
         json_string(&reader, arena, fields[i].value);
-        if (json_error(&reader) == JSON_OK && has_control(*fields[i].value))
+        if (json_error(&reader) == JSON_OK && name_has_control(*fields[i].value))
             json_fail(&reader, JSON_E_TYPE, "a name holds a control character");
     }
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++)

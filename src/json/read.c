@@ -647,13 +647,6 @@ void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped) {
     *ret_escaped = reader->escaped;
 }
 
-bool json_take_literal_slow(JsonReader *reader, Str literal) {
-    if (!is_at_value(reader) || skip_space(reader, reader->at) == reader->at)
-        return false;
-    reader->at = skip_space(reader, reader->at);
-    return json_take_literal(reader, literal);
-}
-
 void json_int64(JsonReader *reader, int64_t *ret) {
     Str text;
 

@@ -168,15 +168,13 @@ void json_string(JsonReader *reader, Arena *arena, Str *ret);
  * here. */
 static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
 
-/* Consumes the next value if it is exactly the bytes of @literal, a valid JSON
- * string with its quotes, and says whether it did. The fast way to recognise a
- * string one expects: one memcmp, no parsing. Does not set reader->text. */
-static inline bool json_take_literal(JsonReader *reader, Str literal);
-
-/* json_element() and json_take_literal() in one: consumes a comma and the string
- * behind it if they are exactly the bytes of @literal, which begins with the comma.
- * False, and nothing consumed, otherwise, and always for an array's first element. */
-static inline bool json_take_element(JsonReader *reader, Str literal);
+/* For whoever knows which strings to expect in an array: comparing is faster than
+ * parsing. json_ahead() is what follows an element, from its comma to the end of the
+ * input; elsewhere it is empty. When the first @n bytes of it are valid strings, each
+ * behind its comma, json_take_elements() consumes them; @last is where the last one
+ * starts in the input. Does not set reader->text. */
+static inline Str json_ahead(const JsonReader *reader);
+static inline void json_take_elements(JsonReader *reader, size_t n, size_t last);
 
 /* null leaves @ret untouched. Whole numbers only: 1e3 and 1.0 are JSON_E_TYPE. */
 void json_int64(JsonReader *reader, int64_t *ret);
@@ -227,7 +225,6 @@ static inline bool json_key_is(const JsonReader *reader, Str key, Str name);
 size_t json_find_stop_slow(JsonReader *reader, size_t at);
 bool json_element_slow(JsonReader *reader);
 void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped);
-bool json_take_literal_slow(JsonReader *reader, Str literal);
 bool json_key_is_escaped(Str key, Str name);
 
 static inline bool json_element(JsonReader *reader) {
@@ -296,27 +293,15 @@ static inline bool json_same_bytes(const char *a, const char *b, size_t n) {
     return (difference[0] | difference[1]) == 0;
 }
 
-static inline bool json_take_literal(JsonReader *reader, Str literal) {
-    const char *at = reader->data + reader->at;
+static inline Str json_ahead(const JsonReader *reader) {
+    bool is_behind = reader->state == JSON_BEHIND_ELEMENT;
 
-    if (reader->state > JSON_AT_MEMBER || literal.len > reader->len - reader->at ||
-        !json_same_bytes(at, literal.ptr, literal.len))
-        return json_take_literal_slow(reader, literal);
-    reader->token_at = reader->at;
-    reader->at += literal.len;
-    reader->state += JSON_VALUE_READ;
-    return true;
+    return str_of(reader->data + reader->at, is_behind ? reader->len - reader->at : 0);
 }
 
-static inline bool json_take_element(JsonReader *reader, Str literal) {
-    const char *at = reader->data + reader->at;
-
-    if (reader->state != JSON_BEHIND_ELEMENT || literal.len > reader->len - reader->at ||
-        !json_same_bytes(at, literal.ptr, literal.len))
-        return false;
-    reader->token_at = reader->at + 1;
-    reader->at += literal.len;
-    return true;
+static inline void json_take_elements(JsonReader *reader, size_t n, size_t last) {
+    reader->token_at = last;
+    reader->at += n;
 }
 
 static inline bool json_key_is(const JsonReader *reader, Str key, Str name) {

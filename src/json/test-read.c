@@ -408,7 +408,7 @@ static void test_first_error_stays(void **state) {
     assert_false(json_key(&reader, &key));
     assert_false(json_element(&reader));
     assert_false(json_null(&reader));
-    assert_false(json_take_literal(&reader, STR("\"a\"")));
+    assert_true(str_is_empty(json_ahead(&reader)));
     assert_int_equal(json_peek(&reader), JSON_BAD);
     assert_int_equal(json_next(&reader), JSON_BAD);
     json_end(&reader);
@@ -637,57 +637,60 @@ static void test_names(void **state) {
     assert_int_equal(n, 200);
 }
 
-static void test_take_literal(void **state) {
-    static const Str name = STR("\"ip-10-0-0-1.eu-central-1.compute.internal\"");
+/* Strings that are expected are taken by their bytes. */
+static void test_take_elements(void **state) {
+    static const Str input = STR("[\"a\",\"b\",\"cc\", \"d\"]");
     JsonReader reader;
     Str text = STR_NULL;
     bool escaped;
 
-    json_reader_init(&reader,
-        STR("[\"ip-10-0-0-1.eu-central-1.compute.internal\",\n"
-            "  \"ip-10-0-0-1.eu-central-1.compute.internal\",\"ip-10-0-0-1\",\"a\",\"\",7]"));
-    assert_false(json_take_literal(&reader, name));
+    json_reader_init(&reader, input);
+    assert_true(str_is_empty(json_ahead(&reader)));
     json_array(&reader);
-    assert_false(json_take_literal(&reader, name)); /* not without json_element() */
+    assert_true(str_is_empty(json_ahead(&reader))); /* the first has no comma */
     assert_true(json_element(&reader));
-    assert_true(json_take_literal(&reader, name));
-    assert_true(json_element(&reader));
-    assert_true(json_take_literal(&reader, name));
-    assert_false(json_take_literal(&reader, name));
-    assert_true(json_element(&reader));
-    assert_false(json_take_literal(&reader, name));
-    assert_false(json_take_literal(&reader, STR("\"ip-10-0-0-2\"")));
+    assert_true(str_is_empty(json_ahead(&reader)));
     json_string_raw(&reader, &text, &escaped);
-    assert_true(str_is(text, "ip-10-0-0-1"));
+    assert_true(str_is(json_ahead(&reader), ",\"b\",\"cc\", \"d\"]"));
+    json_take_elements(&reader, strlen(",\"b\",\"cc\""), strlen("[\"a\",\"b\","));
+    assert_true(str_is(json_ahead(&reader), ", \"d\"]"));
     assert_true(json_element(&reader));
-    assert_true(json_take_literal(&reader, STR("\"a\"")));
-    assert_true(json_element(&reader));
-    assert_true(json_take_literal(&reader, STR("\"\"")));
-    assert_true(json_element(&reader));
-    assert_false(json_take_literal(&reader, name)); /* longer than what is left */
-    json_skip(&reader, NULL);
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "d"));
     assert_false(json_element(&reader));
+    assert_true(str_is_empty(json_ahead(&reader)));
     json_end(&reader);
     assert_error(&reader, JSON_OK, 0);
 }
 
-/* White space before a value, in each place where one can be. */
-static void test_take_literal_after_space(void **state) {
+/* A complaint points to the last of them. */
+static void test_take_elements_place(void **state) {
     JsonReader reader;
-    Str key;
+    Str text;
+    bool escaped;
 
-    json_reader_init(&reader, STR(" \"a\""));
-    assert_true(json_take_literal(&reader, STR("\"a\"")));
-    json_end(&reader);
-    assert_error(&reader, JSON_OK, 0);
+    json_reader_init(&reader, STR("[\"a\",\"b\",\"cc\"]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    json_take_elements(&reader, strlen(",\"b\",\"cc\""), strlen("[\"a\",\"b\","));
+    json_fail(&reader, JSON_E_TYPE, "unwanted");
+    assert_error(&reader, JSON_E_TYPE, 9);
+}
 
-    json_reader_init(&reader, STR("{ \"k\" : \"a\" }"));
-    json_object(&reader);
-    assert_true(json_key(&reader, &key));
-    assert_true(json_take_literal(&reader, STR("\"a\"")));
-    assert_false(json_key(&reader, &key));
-    json_end(&reader);
-    assert_error(&reader, JSON_OK, 0);
+static void test_same_bytes(void **state) {
+    char a[100], b[100];
+
+    for (size_t i = 0; i < sizeof(a); i++)
+        a[i] = b[i] = (char)i;
+    for (size_t n = 0; n < sizeof(a); n++) {
+        assert_true(json_same_bytes(a, b, n));
+        for (size_t i = 0; i < sizeof(a); i++) {
+            b[i] ^= 1;
+            assert_true(json_same_bytes(a, b, n) == (i >= n));
+            b[i] ^= 1;
+        }
+    }
 }
 
 /* --- text ---------------------------------------------------------------- */
@@ -773,8 +776,9 @@ int main(void) {
         cmocka_unit_test(test_skip_validates),
         cmocka_unit_test(test_string_raw),
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_take_literal),
-        cmocka_unit_test(test_take_literal_after_space),
+        cmocka_unit_test(test_take_elements),
+        cmocka_unit_test(test_take_elements_place),
+        cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_unescape),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_key_is),

@@ -25,15 +25,16 @@ typedef struct Work {
 /* --- one chunk ------------------------------------------------------------------------- */
 
 /* A filter that reads the node alone speaks for its policy where it fails. */
-static void note_failing(const Program *program, const Filter *filter, const CelKept *kept,
-    size_t n, uint16_t *failing) {
-    CelColumn column = cel_kept_root(program->plan, kept, filter->root);
+static void note_failing(
+    const Program *program, const Filter *filter, size_t n, FactsChunk *chunk, uint16_t *failing) {
+    CelColumn column = cel_kept_root(program->plan, chunk->kept, filter->root);
 
     for (size_t i = 0; i < n; i++) {
         bool passes = column.states[i] == CEL_STATE_TRUE ||
                       (column.states[i] == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
         uint16_t said = passes ? VERDICT_PASS : filter->number;
 
+        chunk->has_errors |= column.states[i] == CEL_STATE_ERROR;
         failing[i] = failing[i] < said ? failing[i] : said;
     }
 }
@@ -45,7 +46,7 @@ static void find_failing(const Program *program, size_t n, FactsChunk *chunk) {
         size_t policy = (size_t)(filter->policy - program->policies);
 
         if (cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT)
-            note_failing(program, filter, chunk->kept, n, chunk->failing + policy * CHUNK_ROWS);
+            note_failing(program, filter, n, chunk, chunk->failing + policy * CHUNK_ROWS);
     }
 }
 

@@ -24,13 +24,27 @@
 #include "judge/judge.h"
 #include "policy/test-scene.h"
 
+/* Time zones of the system, read anew for each case. */
+typedef struct CaseZones {
+    CelZones finder; /* first */
+    Arena *arena;
+} CaseZones;
+
 typedef struct Case {
     Scene scene;
+    CaseZones zones;
     const char *name;
     Facts facts;
     Question question;
     Judge *judge;
 } Case;
+
+static const CelZone *find_zone(const CelZones *finder, Str name) {
+    const CaseZones *zones = (const CaseZones *)finder;
+    Str path = arena_printf(zones->arena, "/usr/share/zoneinfo/%.*s", STR_FMT(name));
+
+    return cel_zone_parse(scene_read(path.ptr, zones->arena), zones->arena);
+}
 
 static void case_init(Case *test, const YamlNode *document) {
     static const Str keys[] = {
@@ -43,10 +57,11 @@ static void case_init(Case *test, const YamlNode *document) {
     scene_init(&test->scene, document, keys, ELEMENTS_OF(keys));
     scene_require(test->scene.snapshot != NULL, document->place, "a case needs nodes");
     test->name = arena_copy(test->scene.arena, name->text).ptr;
+    test->zones = (CaseZones){.finder.find = find_zone, .arena = test->scene.arena};
     table = snapshot_table(test->scene.snapshot);
     assert_int_equal(facts_build(test->scene.program,
                          table,
-                         /* zones= */ NULL,
+                         &test->zones.finder,
                          /* known= */ NULL,
                          test->scene.arena,
                          &test->facts),
@@ -62,6 +77,7 @@ static void case_init(Case *test, const YamlNode *document) {
         .rows = rows,
         .n = table->n_rows,
         .now_nsec = test->scene.now,
+        .zones = &test->zones.finder,
         .arena = test->scene.arena,
     };
     assert_int_equal(judge_open(&test->question, &test->judge), 0);

@@ -126,6 +126,43 @@ static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t n
     }
 }
 
+static bool have_errors(const Facts *facts) {
+    for (size_t i = 0; i < facts->n_chunks; i++)
+        if (facts->chunks[i]->has_errors)
+            return true;
+    return false;
+}
+
+static size_t count_known_errors(const Judge *judge, const Order *order, const Filter *filter) {
+    const Question *question = &judge->question;
+    size_t n = 0;
+
+    for (size_t i = 0; i < order->n_asked; i++)
+        n += order_place(judge, order, i) != SIZE_MAX &&
+             facts_state(question->program, question->facts, filter->root, order->asked[i]) ==
+                 CEL_STATE_ERROR;
+    return n;
+}
+
+/* Rules that are known beforehand may have failed, too; mostly none has. */
+static int note_known_errors(Judge *judge, const Docket *docket) {
+    const Program *program = judge->question.program;
+
+    if (!have_errors(judge->question.facts))
+        return 0;
+    if (!judge->filter_errors)
+        judge->filter_errors = ARENA_ARRAY(judge->question.arena, uint32_t, program->n_filters);
+    if (!judge->filter_errors)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+
+        if (filter->is_known && filter_is_asked(judge, docket, filter))
+            judge->filter_errors[i] += (uint32_t)count_known_errors(judge, &docket->order, filter);
+    }
+    return 0;
+}
+
 /* Verdicts of the order's rows, to those who asked. */
 static void hand_out(const Judge *judge, const Docket *docket, uint16_t *ret) {
     const Order *order = &docket->order;
@@ -158,7 +195,7 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     if (r < 0)
         return error_trace(r);
     hand_out(judge, &docket, ret);
-    return 0;
+    return error_trace(note_known_errors(judge, &docket));
 }
 
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) {

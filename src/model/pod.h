@@ -20,8 +20,7 @@
 
 /* Per pod; what is over is left out, the rest is kept. */
 #define POD_ANNOTATIONS_MAX 128u
-#define POD_ANNOTATION_VALUE_MAX ((size_t)4 * 1024) /* a larger value: the annotation is left out  \
-                                                     */
+#define POD_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 
 typedef struct PodContainer {
     Str name, image;

@@ -29,6 +29,21 @@ Str taint_effect_word(TaintEffect effect) {
     return words[effect];
 }
 
+bool taint_parse(Str text, Taint *ret) {
+    size_t colon = str_find_last(text, ':');
+    Str name = str_take(text, colon == SIZE_MAX ? 0 : colon);
+    size_t equals = str_find(name, '=');
+
+    if (str_is_empty(name) || colon + 1 == text.len)
+        return false;
+    *ret = (Taint){
+        .key = str_take(name, equals),
+        .value = equals == SIZE_MAX ? STR_NULL : str_skip(name, equals + 1),
+        .effect = effect_parse(str_skip(text, colon + 1)),
+    };
+    return true;
+}
+
 static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
     Str effect = STR_NULL, key;
 

@@ -60,6 +60,10 @@ bool tolerations_equal(const Tolerations *a, const Tolerations *b);
 /* The word of the API; "" for TAINT_ANY, "Unknown" for a word that we do not know. */
 Str taint_effect_word(TaintEffect effect);
 
+/* "key=value:Effect" or "key:Effect", as kubectl writes a taint. Points into @text. False: it is
+ * none. */
+bool taint_parse(Str text, Taint *ret);
+
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 
 /* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */

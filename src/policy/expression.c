@@ -48,27 +48,33 @@ static size_t count_spaces(Str line) {
     return n;
 }
 
+/* A text in a policy file. */
+typedef struct Written {
+    Str source; /* the file's */
+    Place place;
+    Str text; /* as it reads */
+} Written;
+
 /* How far a literal block that begins under line @line is indented: its first line tells. */
-static size_t find_indent(const Compiling *compiling, size_t line) {
-    size_t there = count_spaces(line_of(compiling->reader->source, line + 1));
-    size_t own = count_spaces(line_of(compiling->at->text, 1));
+static size_t find_indent(const Written *written, size_t line) {
+    size_t there = count_spaces(line_of(written->source, line + 1));
+    size_t own = count_spaces(line_of(written->text, 1));
 
     return there > own ? there - own : 0;
 }
 
 /* Where byte @column (from 1) of line @line of the expression stands in the file. False: it
  * does not stand there as it reads. */
-static bool find_place(const Compiling *compiling, size_t line, size_t column, Place *ret) {
-    Str source = compiling->reader->source;
-    const Place *begin = &compiling->at->place;
-    Str wanted = line_of(compiling->at->text, line);
-    Str first = str_skip(line_of(source, begin->line), begin->column - 1);
+static bool find_place(const Written *written, size_t line, size_t column, Place *ret) {
+    const Place *begin = &written->place;
+    Str wanted = line_of(written->text, line);
+    Str first = str_skip(line_of(written->source, begin->line), begin->column - 1);
     bool is_block = str_has_prefix(first, STR("|"));
-    size_t before = is_block ? find_indent(compiling, begin->line)
+    size_t before = is_block ? find_indent(written, begin->line)
                              : str_has_prefix(first, STR("'")) || str_has_prefix(first, STR("\""));
-    Str there = is_block ? line_of(source, begin->line + line) : first;
+    Str there = is_block ? line_of(written->source, begin->line + line) : first;
 
-    if (!is_block && str_find(compiling->at->text, '\n') != SIZE_MAX)
+    if (!is_block && str_find(written->text, '\n') != SIZE_MAX)
         return false;
     if (!str_has_prefix(str_skip(there, before), wanted))
         return false;
@@ -79,13 +85,13 @@ static bool find_place(const Compiling *compiling, size_t line, size_t column, P
 }
 
 /* One report of the language, in terms of the policy file. */
-static void report(const Compiling *compiling, const Diag *diag) {
-    PolicyReader *reader = compiling->reader;
-    Place place = compiling->at->place;
+static void report(PolicyReader *reader, const Expression *expression, const Diag *diag) {
+    Written written = {reader->source, expression->place, expression->text};
+    Place place = expression->place;
     Str text = diag->text;
 
-    if (!compiling->result->is_built_in &&
-        find_place(compiling, diag->place.line, diag->place.column, &place))
+    if (!expression->is_built_in &&
+        find_place(&written, diag->place.line, diag->place.column, &place))
         place.width = diag->place.width;
     else if (diag->source.len > 0)
         text = arena_printf(reader->diags->arena,
@@ -98,7 +104,24 @@ static void report(const Compiling *compiling, const Diag *diag) {
 
 static void report_all(const Compiling *compiling) {
     for (size_t i = 0; i < compiling->diags.diags.n; i++)
-        report(compiling, &compiling->diags.diags.items[i]);
+        report(compiling->reader, compiling->result, &compiling->diags.diags.items[i]);
+}
+
+void expression_warn(PolicyReader *reader, const Expression *expression, uint32_t from, uint32_t to,
+    Str hint, Str text) {
+    Diag diag = {.level = DIAG_WARNING, .text = text, .hint = hint};
+    Str before = str_take(expression->text, from);
+    size_t line_begin = str_find_last(before, '\n') + 1; /* 0 when there is none */
+
+    diag.place.line = 1;
+    for (size_t i = 0; i < before.len; i++)
+        diag.place.line += before.ptr[i] == '\n';
+    diag.place.column = from - line_begin + 1;
+    diag.source = line_of(expression->text, diag.place.line);
+    diag.place.width = to > from ? to - from : 1;
+    if (diag.place.width > diag.source.len - (diag.place.column - 1)) /* what goes on below */
+        diag.place.width = diag.source.len - (diag.place.column - 1);
+    report(reader, expression, &diag);
 }
 
 /* --- what it uses ---------------------------------------------------------------------- */
@@ -150,6 +173,13 @@ static int lower_variables(Compiling *compiling, CelGraph *graph, uint32_t *node
 
 /* --- compiling -------------------------------------------------------------------------- */
 
+static CelValue find_constant(const CelGraph *graph, uint32_t root) {
+    const CelGraphNode *node = cel_graph_node(graph, root);
+    bool is_plain = node->constant.kind == CEL_BOOL || cel_is_number(node->constant);
+
+    return node->op == OP_CONSTANT && is_plain ? node->constant : cel_absent();
+}
+
 /* Its own code, for one node at a time. */
 static int compile_code(Compiling *compiling) {
     Expression *result = compiling->result;
@@ -174,6 +204,7 @@ static int compile_code(Compiling *compiling) {
     if (r != 0)
         return error_fold(r);
     result->groups = cel_graph_node(graph, root)->groups;
+    result->constant = find_constant(graph, root);
     r = cel_emit(graph, root, &emit, compiling->reader->arena, &code);
     result->code = code;
     return error_fold(r);

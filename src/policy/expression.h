@@ -23,8 +23,10 @@
 
 typedef struct Scope Scope; /* scope.h */
 
-/* Kubernetes' units; what one node may cost at most. */
-#define EXPRESSION_COST_MAX 10000000u
+/* Kubernetes' units; what one node may cost at most. High, since lists whose size nobody knows
+ * count for 10,000: real time is bounded by the deadline of a request and the fuel of an
+ * evaluation. */
+#define EXPRESSION_COST_MAX UINT64_C(1000000000000)
 
 typedef struct Expression {
     Str text;    /* CEL; empty: there is none */
@@ -36,6 +38,7 @@ typedef struct Expression {
     CelCostRange cost;
     uint64_t variables; /* bit i: uses variable i of its scope, also through others */
     uint8_t groups;     /* SCHEMA_BIT()s it reads */
+    CelValue constant;  /* what it always gives, if that is a bool or a number; else ABSENT */
     uint32_t node;      /* in the program's graph; set by expression_lower() */
 } Expression;
 
@@ -62,3 +65,8 @@ bool expression_write(PolicyReader *reader, Scope *scope, const YamlNode *at, St
 
 /* Adds it to @graph; those of its scope's variables must be there (scope_lower()). 0 or -ENOMEM. */
 int expression_lower(Expression *expression, CelGraph *graph);
+
+/* Warns of bytes [@from, @to) of its text, at their place in the policy file if they stand there
+ * as they read; else at the place of the whole. */
+void expression_warn(PolicyReader *reader, const Expression *expression, uint32_t from, uint32_t to,
+    Str hint, Str text);

@@ -120,7 +120,7 @@ static void require_lt(PolicyReader *reader, const YamlNode *value, void *into) 
         require(reader, into, SELECTOR_LT, NULL, 0, bound);
 }
 
-static const Shape bound_shape = {.kind = SHAPE_INT, .min = INT64_MIN, .max = INT64_MAX};
+static const Shape bound_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63};
 
 static const Field condition_fields[] = {
     {.name = STR("equal"),

@@ -16,9 +16,9 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
             value,
             STR("write tolerations: true, or leave the rule out"),
             "tolerations: false means nothing");
-    buf_append(&ret->expression, STR("node.spec.taints.all(t, pod.tolerates(t))"));
+    buf_append(&ret->expression, STR("node.spec.taints.all(t, pod.tolerates(t.text))"));
     buf_append(&ret->message,
-        STR("node.spec.taints.filter(t, !pod.tolerates(t)).map(t, 'taint ' + t.key + "
+        STR("node.spec.taints.filter(t, !pod.tolerates(t.text)).map(t, 'taint ' + t.key + "
             "(t.value == '' ? '' : '=' + t.value) + ' is not tolerated').join('; ')"));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "policy/lint.h"
 #include "policy/rules.h"
 
 typedef VEC(Policy) Policies;
@@ -77,6 +78,7 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
     if (stream.n_documents == 0)
         report_empty(compiling, kept.file);
     for (size_t i = 0; i < stream.n_documents; i++) {
+        size_t n_errors = compiling->diags->n_errors;
         Policy policy = {0};
         Policy *added;
 
@@ -89,6 +91,8 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
         if (r < 0)
             return error_trace(r);
         check_policy_name(compiling, kept.text, &policy);
+        if (compiling->diags->n_errors == n_errors && !arena_has_failed(arena))
+            lint_policy(&reader, stream.documents[i], &policy);
         added = VEC_PUSH(&compiling->policies, arena);
         if (!added)
             return error_origin(-ENOMEM);

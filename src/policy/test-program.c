@@ -103,33 +103,38 @@ static void test_earlier_errors(void **state) {
     assert_null(program);
 }
 
-static void append_rules(Buf *text, const char *list, const char *rule, unsigned n) {
+/* No two are the same: @rule, which a number follows, and @end. */
+static void append_rules(
+    Buf *text, const char *list, const char *rule, const char *end, unsigned n) {
     buf_printf(text, "  %s:\n", list);
     for (unsigned i = 0; i < n; i++)
-        buf_printf(text, "    - {name: r%u, %s}\n", i, rule);
+        buf_printf(text, "    - {name: r%u, %s%u%s}\n", i, rule, i, end);
 }
 
 static void test_limits(void **state) {
     static const struct {
-        const char *list, *rule;
+        const char *list, *rule, *end;
         unsigned n;
         int result;
         const char *messages;
     } cases[] = {
-        {"filters", "nodeReady: true", PROGRAM_FILTERS_MAX, 0, ""},
-        {"scores", "spread: {cpu: 1}", PROGRAM_SCORES_MAX, 0, ""},
+        {"filters", "maxPods: ", "", PROGRAM_FILTERS_MAX, 0, ""},
+        {"scores", "labelOrder: {key: k", ", values: [a]}", PROGRAM_SCORES_MAX, 0, ""},
         {"filters",
-            "nodeReady: true",
+            "maxPods: ",
+            "",
             PROGRAM_FILTERS_MAX + 1,
             PROGRAM_E_INVALID,
             "error: there are 1001 filters, and the limit is 1000\n1 error\n"},
         {"scores",
-            "spread: {cpu: 1}",
+            "labelOrder: {key: k",
+            ", values: [a]}",
             PROGRAM_SCORES_MAX + 1,
             PROGRAM_E_INVALID,
             "error: there are 1001 scores, and the limit is 1000\n1 error\n"},
         {"filters",
-            "nodeReady: true",
+            "maxPods: ",
+            "",
             20000,
             PROGRAM_E_INVALID,
             "error: there are 20000 filters, and the limit is 1000\n1 error\n"},
@@ -143,7 +148,7 @@ static void test_limits(void **state) {
         _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20);
 
         buf_append(&text, STR(HEAD("p")));
-        append_rules(&text, cases[i].list, cases[i].rule, cases[i].n);
+        append_rules(&text, cases[i].list, cases[i].rule, cases[i].end, cases[i].n);
         assert_int_equal(compile(buf_str(&text), arena, &program, &messages), cases[i].result);
         assert_text(cases[i].list, buf_str(&messages), cases[i].messages);
     }

@@ -190,8 +190,8 @@ static void write_pod_spec(JsonWriter *writer, const YamlNode *pod) {
     json_write_end_object(writer);
 }
 
-/* The controlling owner, by its UID. */
-static void write_owner(JsonWriter *writer, const YamlNode *owner) {
+/* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
+static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (!owner)
         return;
     json_write_key(writer, STR("ownerReferences"));
@@ -200,7 +200,7 @@ static void write_owner(JsonWriter *writer, const YamlNode *owner) {
     write_text(writer, STR("uid"), owner);
     write_text(writer, STR("name"), owner);
     json_write_key(writer, STR("kind"));
-    json_write_string(writer, STR("ReplicaSet"));
+    json_write_string(writer, kind ? kind->text : STR("ReplicaSet"));
     json_write_key(writer, STR("controller"));
     json_write_bool(writer, true);
     json_write_end_object(writer);
@@ -212,7 +212,9 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("namespace"),
         STR("uid"),
         STR("labels"),
+        STR("annotations"),
         STR("owner"),
+        STR("ownerKind"),
         STR("created"),
         STR("images"),
         STR("on"),
@@ -232,7 +234,8 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     write_text(&writer, STR("uid"), yaml_find(pod, STR("uid")));
     write_text(&writer, STR("creationTimestamp"), yaml_find(pod, STR("created")));
     write_labels(&writer, STR("labels"), yaml_find(pod, STR("labels")));
-    write_owner(&writer, yaml_find(pod, STR("owner")));
+    write_labels(&writer, STR("annotations"), yaml_find(pod, STR("annotations")));
+    write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));
     json_write_end_object(&writer);
     json_write_key(&writer, STR("spec"));
     write_pod_spec(&writer, pod);
@@ -310,13 +313,24 @@ static void add_policy(Scene *scene, Str name, const YamlNode *spec, PolicySourc
     ret->text = arena_copy(scene->arena, buf_str(&text));
 }
 
-static void compile(Scene *scene, const YamlNode *policy, const YamlNode *policies) {
-    size_t n = policies ? policies->n : policy ? 1 : 0;
+/* A policy that we ship, as it is. */
+static void add_preset(Scene *scene, const YamlNode *preset, PolicySource *ret) {
+    Str path = arena_printf(scene->arena, POLICIES "/%.*s", STR_FMT(preset->text));
+
+    ret->file = preset->text;
+    ret->text = scene_read(path.ptr, scene->arena);
+}
+
+static void compile(
+    Scene *scene, const YamlNode *preset, const YamlNode *policy, const YamlNode *policies) {
+    size_t n = policies ? policies->n : policy || preset ? 1 : 0;
     PolicySource *sources = ARENA_ARRAY(scene->arena, PolicySource, n);
     DiagList diags = DIAG_LIST_IN(scene->arena);
 
     for (size_t i = 0; i < n; i++) {
-        if (policies)
+        if (preset)
+            add_preset(scene, preset, &sources[i]);
+        else if (policies)
             add_policy(scene, policies->pairs[i].key->text, policies->pairs[i].value, &sources[i]);
         else
             add_policy(scene, STR("policy"), policy, &sources[i]);
@@ -335,17 +349,25 @@ static int64_t read_now(const YamlNode *now) {
 }
 
 void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
-    Str keys[32] = {
-        STR("policy"), STR("policies"), STR("now"), STR("nodes"), STR("pods"), STR("pod")};
+    Str keys[32] = {STR("preset"),
+        STR("policy"),
+        STR("policies"),
+        STR("now"),
+        STR("nodes"),
+        STR("pods"),
+        STR("pod")};
     const YamlNode *nodes = yaml_find(document, STR("nodes"));
     const YamlNode *pod = yaml_find(document, STR("pod"));
 
     for (size_t i = 0; i < n_extra; i++)
-        keys[6 + i] = extra[i];
-    check_keys(document, keys, 6 + n_extra);
+        keys[7 + i] = extra[i];
+    check_keys(document, keys, 7 + n_extra);
     *scene = (Scene){.arena = arena_new(SCENE_BUDGET), .document = document};
     scene->now = read_now(yaml_find(document, STR("now")));
-    compile(scene, yaml_find(document, STR("policy")), yaml_find(document, STR("policies")));
+    compile(scene,
+        yaml_find(document, STR("preset")),
+        yaml_find(document, STR("policy")),
+        yaml_find(document, STR("policies")));
     if (nodes)
         build_snapshot(scene, nodes, yaml_find(document, STR("pods")));
     if (pod)

@@ -3,16 +3,18 @@
 /*
  * Scene: a cluster, policies and a pod for tests, written as short YAML.
  *
- *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...}
+ *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...},
+ *                                                 # or preset: FILE of the folder policies
  *     now: 2026-01-02T03:04:05Z
  *     nodes:
  *       a: {labels: {pool: x}, annotations: {}, allocatable: {cpu: 4, memory: 8Gi}, created: TIME}
  *       b: {ready: false, cordoned: true, taints: [{key: gpu, effect: NoSchedule}]}
  *       c: {conditions: {DiskPressure: "True"}, images: [nginx:1, [two:1, "two@sha256:x"]]}
  *     pods:
- *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME}
- *     pod: {namespace: team-a, name: p, uid: u, labels: {}, requests: {}, tolerations: [], images:
- * []}
+ *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME,
+ *         ownerKind: DaemonSet}
+ *     pod: {namespace: team-a, name: p, uid: u, labels: {}, annotations: {}, requests: {},
+ *           tolerations: [], images: []}
  *
  * Nodes are ready unless they say otherwise; ready: absent leaves the condition
  * out. Everything takes the way of real input: policies are compiled from text,

@@ -93,7 +93,9 @@ static void test_node(void **state) {
         {"node.spec.unschedulable", "true"},
         {"node.spec.taints.map(t, t.key + '=' + t.value + ':' + t.effect)",
             "[\"gpu=a:NoSchedule\", \"soft=:PreferNoSchedule\", \"odd=:Unknown\"]"},
-        {"node.spec.taints[0]", "Taint{key: \"gpu\", value: \"a\", effect: \"NoSchedule\"}"},
+        {"node.spec.taints[0]",
+            "Taint{key: \"gpu\", value: \"a\", effect: \"NoSchedule\", text: "
+            "\"gpu=a:NoSchedule\"}"},
         {"node.status.conditions.exists(c, c.type == 'DiskPressure' && c.status == 'False')",
             "true"},
         {"node.status.images.map(i, i.names)", "[[\"app:1\", \"app@sha256:x\"]]"},
@@ -305,6 +307,11 @@ static void test_functions(void **state) {
         {"amount('cpu', 0.0 / 0.0)", "error: amount(): not a number"},
         {"node.spec.taints.map(t, pod.tolerates(t))", "[true, true, true]"},
         {"node.spec.taints.map(t, node.pods[0].tolerates(t))", "[false, true, true]"},
+        {"node.spec.taints.map(t, pod.tolerates(t.text))", "[true, true, true]"},
+        {"node.spec.taints.map(t, node.pods[0].tolerates(t.text))", "[false, true, true]"},
+        {"node.pods[0].tolerates('gpu:NoSchedule')", "false"},
+        {"node.pods[0].tolerates('gpu:PreferNoSchedule')", "true"},
+        {"pod.tolerates('gpu')", "error: not a taint: key=value:Effect or key:Effect is one"},
     };
 
     CHECK(*state, cases);

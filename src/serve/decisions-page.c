@@ -6,6 +6,7 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "serve/query.h"
+#include "serve/wanted.h"
 #include "json/write.h"
 
 /* A page ends when it has so many bytes, whatever its limit. */
@@ -13,20 +14,6 @@
 
 /* How many decisions are looked at between two takings of the lock. */
 #define READ_AT_ONCE 64u
-
-/* What a question may ask for beside the outcome of a node. */
-enum {
-    WANTED_ANY = _OUTCOME_MAX,
-    WANTED_ERROR,
-    WANTED_NONE_PASSED,
-};
-
-typedef struct Wanted {
-    Str namespace, name, uid, node; /* ptr NULL: any */
-    Str policy, rule;
-    int verb;    /* -1: any */
-    int outcome; /* an OutcomeKind, or one of the above */
-} Wanted;
 
 static unsigned page_error(Buf *out, unsigned status, const char *text) {
     JsonWriter writer = JSON_WRITER(out);
@@ -44,156 +31,6 @@ static unsigned page_error(Buf *out, unsigned status, const char *text) {
 
 static unsigned page_not_kept(Buf *out) {
     return page_error(out, 404, "decisions are not remembered here (--decisions 0)");
-}
-
-/* --- the question ------------------------------------------------------------------------ */
-
-static bool read_outcome(Str value, int *ret, char *error) {
-    *ret = WANTED_ANY;
-    if (!value.ptr)
-        return true;
-    for (int i = 0; i < _OUTCOME_MAX; i++)
-        if (str_is(value, outcome_name((OutcomeKind)i)))
-            *ret = i;
-    if (str_is(value, "error"))
-        *ret = WANTED_ERROR;
-    if (str_is(value, "none-passed"))
-        *ret = WANTED_NONE_PASSED;
-    if (*ret != WANTED_ANY)
-        return true;
-    (void)snprintf(error,
-        QUERY_ERROR_MAX,
-        "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
-        "none-passed or error");
-    return false;
-}
-
-static bool read_verb(Str value, int *ret, char *error) {
-    *ret = -1;
-    if (!value.ptr)
-        return true;
-    for (int i = 0; i < _VERB_MAX; i++)
-        if (str_is(value, verb_name((Verb)i)))
-            *ret = i;
-    if (*ret >= 0)
-        return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
-    return false;
-}
-
-/* "FIRST/SECOND", or "SECOND" alone. */
-static bool read_pair(
-    Str value, Str *first, Str *second, const char *name, const char *wanted, char *error) {
-    size_t slash = str_find(value, '/');
-
-    *first = *second = STR_NULL;
-    if (!value.ptr)
-        return true;
-    if (slash != SIZE_MAX)
-        *first = str_take(value, slash);
-    *second = slash == SIZE_MAX ? value : str_skip(value, slash + 1);
-    if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
-        str_find(*second, '/') == SIZE_MAX)
-        return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, wanted);
-    return false;
-}
-
-static bool read_rule(const Query *query, Wanted *ret, char *error) {
-    return read_pair(query_get(query, STR("rule")),
-        &ret->policy,
-        &ret->rule,
-        "rule",
-        "POLICY/RULE, or RULE",
-        error);
-}
-
-static bool read_wanted(const Query *query, Wanted *ret, char *error) {
-    *ret = (Wanted){.uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
-    if (!read_pair(query_get(query, STR("pod")),
-            &ret->namespace,
-            &ret->name,
-            "pod",
-            "NAMESPACE/NAME, or NAME",
-            error) ||
-        !read_rule(query, ret, error) ||
-        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
-        !read_verb(query_get(query, STR("verb")), &ret->verb, error))
-        return false;
-    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr) {
-        (void)snprintf(error, QUERY_ERROR_MAX, "\"outcome=not-asked\" needs \"node\"");
-        return false;
-    }
-    return true;
-}
-
-/* --- which are meant ------------------------------------------------------------------------ */
-
-static bool fits(Str wanted, Str has) {
-    return !wanted.ptr || str_eq(wanted, has);
-}
-
-static bool rule_fits(const Wanted *wanted, const RuleNote *rule) {
-    return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
-}
-
-/* Whether the headline alone says that some node came out so. */
-static bool has_outcome(const PastDecision *past, int outcome) {
-    bool is_good = str_is_empty(past->error);
-
-    switch (outcome) {
-    case WANTED_ANY:
-        return true;
-    case WANTED_ERROR:
-        return !is_good;
-    case WANTED_NONE_PASSED:
-        return is_good && past->verb == VERB_FILTER && past->n_in > 0 && past->n_out == 0;
-    case OUTCOME_PASSED:
-        return is_good && past->verb != VERB_PRIORITIZE && past->n_out > 0;
-    case OUTCOME_REJECTED:
-        return past_rejected(past) > 0;
-    case OUTCOME_UNKNOWN:
-        return past->n_unknown > 0;
-    case OUTCOME_NARROWED:
-        return past->n_narrowed > 0;
-    case OUTCOME_LATE:
-        return past->n_late > 0;
-    case OUTCOME_SCORED:
-        return is_good && past->verb == VERB_PRIORITIZE;
-    default:
-        return false;
-    }
-}
-
-static bool has_rule(const PastDecision *past, const Wanted *wanted) {
-    bool found = !wanted->rule.ptr;
-
-    for (size_t i = 0; !found && i < past->n_rules; i++)
-        found = rule_fits(wanted, past_rule(past, i));
-    return found;
-}
-
-static bool headline_fits(const PastDecision *past, const Wanted *wanted) {
-    bool by_node = wanted->node.ptr && wanted->outcome < _OUTCOME_MAX;
-
-    return (wanted->verb < 0 || (int)past->verb == wanted->verb) &&
-           fits(wanted->namespace, past->pod_namespace) && fits(wanted->name, past->pod_name) &&
-           fits(wanted->uid, past->pod_uid) && has_rule(past, wanted) &&
-           (by_node || has_outcome(past, wanted->outcome));
-}
-
-static bool outcome_fits(const PastDecision *past, Outcome outcome, const Wanted *wanted) {
-    if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
-                                       : outcome.kind == OUTCOME_NOT_ASKED)
-        return false;
-    return !wanted->rule.ptr || (outcome.kind == OUTCOME_REJECTED && outcome.rule < past->n_rules &&
-                                    rule_fits(wanted, past_rule(past, outcome.rule)));
-}
-
-/* A bind is about one node, which its headline names. */
-static bool bind_fits(const PastDecision *past, const Wanted *wanted) {
-    return !wanted->rule.ptr && str_eq(past->node, wanted->node) &&
-           (wanted->outcome >= _OUTCOME_MAX || has_outcome(past, wanted->outcome));
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -248,6 +85,8 @@ static void write_counts(JsonWriter *writer, const PastDecision *past) {
         write_count(writer, STR("narrowed"), past->n_narrowed);
         write_count(writer, STR("late"), past->n_late);
     }
+    if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
+        write_count(writer, STR("unjudged"), past->n_unjudged);
     json_write_end_object(writer);
 }
 
@@ -259,6 +98,7 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
         write_rule_names(writer, past_rule(past, i));
         write_count(writer, STR("rejected"), past->rules[i].rejected);
         write_count(writer, STR("observed"), past->rules[i].observed);
+        write_count(writer, STR("failed"), past->rules[i].failed);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -343,20 +183,20 @@ static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret
 
     *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (past->verb == VERB_BIND)
-        return bind_fits(past, listing->wanted);
+        return wanted_fits_bind(listing->wanted, past);
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
     *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
-    return outcome_fits(past, *ret, listing->wanted);
+    return wanted_fits_outcome(listing->wanted, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
     const Wanted *wanted = listing->wanted;
     Outcome outcome;
 
-    if (!headline_fits(found->past, wanted) ||
+    if (!wanted_fits(wanted, found->past) ||
         (wanted->node.ptr && !node_fits(listing, found, &outcome)))
         return;
     json_write_object(listing->writer);
@@ -416,7 +256,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !read_wanted(&asked, &wanted, error) ||
+        !wanted_read(&asked, &wanted, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
@@ -443,7 +283,6 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
  * -------------------------------------------------------------------------------------- */
 
 typedef struct NodePage {
-    Str node; /* ptr NULL: all */
     Wanted wanted;
     int64_t limit, after;
 } NodePage;
@@ -455,17 +294,8 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
 
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
         return false;
-    ret->wanted = (Wanted){.verb = -1};
-    ret->node = query_get(&asked, STR("node"));
-    if (!read_rule(&asked, &ret->wanted, error) ||
-        !read_outcome(query_get(&asked, STR("outcome")), &ret->wanted.outcome, error))
+    if (!wanted_read_nodes(&asked, &ret->wanted, error))
         return false;
-    if (ret->wanted.outcome > WANTED_ANY || ret->wanted.outcome == OUTCOME_NOT_ASKED) {
-        (void)snprintf(error,
-            QUERY_ERROR_MAX,
-            "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
-        return false;
-    }
     return query_number(&asked,
                STR("limit"),
                1,
@@ -477,8 +307,8 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
 }
 
 /* Nodes from @page->after on; returns where the next page begins, or 0. */
-static size_t write_nodes(
-    JsonWriter *writer, const FoundDecision *found, const Str *names, const NodePage *page) {
+static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const Str *names,
+    const uint32_t *ranks, const NodePage *page) {
     size_t size = outcomes_size(found->outcomes);
     int64_t n = 0;
 
@@ -486,10 +316,11 @@ static size_t write_nodes(
         uint32_t number;
         Outcome outcome = outcomes_at(found->outcomes, i, &number);
 
-        if (!outcome_fits(found->past, outcome, &page->wanted))
+        if (!wanted_fits_outcome(&page->wanted, found->past, outcome))
             continue;
         if (n == page->limit || writer->out->len > PAGE_SOFT_MAX)
             return i;
+        outcome.rank = ranks ? ranks[i] : 0;
         write_node(writer, found->past, names[number - 1], outcome);
         n++;
     }
@@ -499,23 +330,24 @@ static size_t write_nodes(
 /* The one node that is asked for; also when it was not among those of the request. */
 static void write_one_node(
     JsonWriter *writer, Decisions *decisions, const FoundDecision *found, const NodePage *page) {
-    Outcome outcome =
-        outcomes_find(found->outcomes, decisions_number(decisions, found->outcomes, page->node));
+    Outcome outcome = outcomes_find(
+        found->outcomes, decisions_number(decisions, found->outcomes, page->wanted.node));
 
     if ((page->wanted.outcome == WANTED_ANY && !page->wanted.rule.ptr) ||
-        outcome_fits(found->past, outcome, &page->wanted))
-        write_node(writer, found->past, page->node, outcome);
+        wanted_fits_outcome(&page->wanted, found->past, outcome))
+        write_node(writer, found->past, page->wanted.node, outcome);
 }
 
 static unsigned write_found(Decisions *decisions, const FoundDecision *found, const NodePage *page,
     Arena *arena, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
+    const uint32_t *ranks = NULL;
     const Str *names = NULL;
     size_t next = 0;
 
-    if (found->outcomes && !page->node.ptr) {
+    if (found->outcomes && !page->wanted.node.ptr) {
         names = decisions_names(decisions, found->outcomes, arena);
-        if (!names)
+        if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
             return page_error(out, 500, "out of memory");
     }
     json_write_object(&writer);
@@ -523,7 +355,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     json_write_key(&writer, STR("nodes"));
     json_write_array(&writer);
     if (names)
-        next = write_nodes(&writer, found, names, page);
+        next = write_nodes(&writer, found, names, ranks, page);
     else if (found->outcomes)
         write_one_node(&writer, decisions, found, page);
     json_write_end_array(&writer);

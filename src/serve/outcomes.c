@@ -1,7 +1,10 @@
 #include "serve/outcomes.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+
+#include "base/error.h"
 
 /* What the byte of an entry says: the place of a rule, or one of these. */
 enum {
@@ -20,7 +23,7 @@ struct Outcomes {
     size_t bytes;
     size_t n;
     const uint32_t *numbers; /* by entry; NULL: entry i is of number i + 1 */
-    const uint16_t *ranks;   /* or NULL */
+    const uint16_t *places;  /* or NULL */
     const uint8_t *codes;
     const uint8_t *scores; /* or NULL */
     uint32_t columns[];    /* all of the above */
@@ -63,7 +66,7 @@ static void fill_codes(Codes *codes, const RulePlaces *places) {
     static_assert(VERDICT_PASS - VERDICT_LATE == N_SPECIAL - 1, "each special verdict has a code");
     for (size_t i = 0; i < PROGRAM_FILTERS_MAX; i++)
         codes->of[i] = places->of[i] < OUTCOMES_RULES_MAX ? places->of[i] : CODE_REJECTED;
-    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_PASS)] = CODE_PASSED;
+    codes->of[PROGRAM_FILTERS_MAX] = CODE_PASSED;
     codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_UNKNOWN_NODE)] = CODE_UNKNOWN;
     codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_NARROWED)] = CODE_NARROWED;
     codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_LATE)] = CODE_LATE;
@@ -77,7 +80,7 @@ static bool is_unknown(const FilterArgs *args, size_t i) {
 /* The columns while they are filled; entry places[i] is of node i of the request. */
 typedef struct Columns {
     uint32_t *numbers;
-    uint16_t *ranks;
+    uint16_t *places;
     uint8_t *codes, *scores;
 } Columns;
 
@@ -114,19 +117,35 @@ static void fill_scores(const Columns *columns, const Decision *decision, const 
     }
 }
 
-static void fill_ranks(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+/* Scores of 0 to 100 as whole numbers, the best first, and behind them all those that were
+ * not offered back. Equal for what is nearly equal, which costs a rank its last digits. */
+#define PLACE_STEPS 0x7FFEu
+#define PLACE_NARROWED 0x8000u
+#define PLACE_NONE UINT16_MAX
+
+static inline uint16_t place_of(double score, bool is_narrowed) {
+    double lost = (100 - score) * (PLACE_STEPS / 100.0);
+
+    if (score < 0)
+        return PLACE_NONE;
+    lost = lost > 0 ? lost : 0; /* NaN too */
+    lost = lost < PLACE_STEPS ? lost : PLACE_STEPS;
+    return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
+}
+
+static void fill_places(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
     for (size_t i = 0; i < decision->args->n; i++) {
         size_t entry = entry_of(columns, numbers, i);
-        uint32_t rank = decision->ranks[i];
+        bool is_narrowed = decision->said && decision->said[i] == VERDICT_NARROWED;
 
         if (entry != SIZE_MAX)
-            columns->ranks[entry] = rank < OUTCOME_RANK_MAX ? (uint16_t)rank : OUTCOME_RANK_MAX;
+            columns->places[entry] = place_of(decision->narrowed[i], is_narrowed);
     }
 }
 
 /* Room for the columns, and where each is. */
 static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
-    size_t width = 1 + (decision->scores ? 1 : 0) + (decision->ranks ? 2 : 0);
+    size_t width = 1 + (decision->scores ? 1 : 0) + (decision->narrowed ? 2 : 0);
     size_t n_all = roll_size(roll), n_asked = decision->args->n;
     bool is_list = n_asked * (width + sizeof(uint32_t)) < n_all * width;
     size_t n = is_list ? n_asked : n_all;
@@ -142,8 +161,8 @@ static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
         outcomes->numbers = ret->numbers = outcomes->columns;
         at += n * sizeof(uint32_t);
     }
-    if (decision->ranks) {
-        outcomes->ranks = ret->ranks = (uint16_t *)(void *)at;
+    if (decision->narrowed) {
+        outcomes->places = ret->places = (uint16_t *)(void *)at;
         at += n * sizeof(uint16_t);
     }
     outcomes->codes = ret->codes = (uint8_t *)at;
@@ -165,18 +184,18 @@ Outcomes *outcomes_new(
     memset(columns.codes, CODE_NOT_ASKED, outcomes->n);
     if (columns.scores)
         memset(columns.scores, 0, outcomes->n);
-    if (columns.ranks)
-        memset(columns.ranks, 0, outcomes->n * sizeof(*columns.ranks));
+    if (columns.places)
+        memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
     if (decision->said) {
         fill_codes(&codes, places);
         fill_said(&columns, decision, &codes, numbers);
     } else {
         fill_asked(&columns, decision, numbers);
     }
-    if (decision->scores)
+    if (columns.scores)
         fill_scores(&columns, decision, numbers);
-    if (decision->ranks)
-        fill_ranks(&columns, decision, numbers);
+    if (columns.places)
+        fill_places(&columns, decision, numbers);
     return outcomes;
 }
 
@@ -209,16 +228,16 @@ size_t outcomes_size(const Outcomes *outcomes) {
 
 static OutcomeKind kind_of(uint8_t code) {
     static const OutcomeKind kinds[] = {
-        [CODE_REJECTED - CODE_REJECTED] = OUTCOME_REJECTED,
-        [CODE_LATE - CODE_REJECTED] = OUTCOME_LATE,
-        [CODE_NARROWED - CODE_REJECTED] = OUTCOME_NARROWED,
-        [CODE_UNKNOWN - CODE_REJECTED] = OUTCOME_UNKNOWN,
-        [CODE_PASSED - CODE_REJECTED] = OUTCOME_PASSED,
-        [CODE_SCORED - CODE_REJECTED] = OUTCOME_SCORED,
-        [CODE_NOT_ASKED - CODE_REJECTED] = OUTCOME_NOT_ASKED,
+        [CODE_REJECTED] = OUTCOME_REJECTED,
+        [CODE_LATE] = OUTCOME_LATE,
+        [CODE_NARROWED] = OUTCOME_NARROWED,
+        [CODE_UNKNOWN] = OUTCOME_UNKNOWN,
+        [CODE_PASSED] = OUTCOME_PASSED,
+        [CODE_SCORED] = OUTCOME_SCORED,
+        [CODE_NOT_ASKED] = OUTCOME_NOT_ASKED,
     };
 
-    return code < CODE_REJECTED ? OUTCOME_REJECTED : kinds[code - CODE_REJECTED];
+    return code < CODE_REJECTED ? OUTCOME_REJECTED : kinds[code];
 }
 
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
@@ -234,12 +253,23 @@ Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
         .has_score = outcomes->scores &&
                      (kind == OUTCOME_SCORED || kind == OUTCOME_PASSED || kind == OUTCOME_NARROWED),
         .score = outcomes->scores ? outcomes->scores[i] : 0,
-        .rank = outcomes->ranks ? outcomes->ranks[i] : 0,
     };
+}
+
+static uint32_t rank_of(const Outcomes *outcomes, size_t entry) {
+    const uint16_t *places = outcomes->places;
+    uint32_t n_before = 0;
+
+    if (!places || places[entry] == PLACE_NONE)
+        return 0;
+    for (size_t i = 0; i < outcomes->n; i++)
+        n_before += places[i] < places[entry] || (places[i] == places[entry] && i < entry);
+    return n_before + 1;
 }
 
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number) {
     static const Outcome none = {.kind = OUTCOME_NOT_ASKED, .rule = OUTCOME_NO_RULE};
+    Outcome outcome;
     uint32_t found;
     size_t i = 0;
 
@@ -250,5 +280,36 @@ Outcome outcomes_find(const Outcomes *outcomes, uint32_t number) {
             i++;
     else
         i = number - 1;
-    return i < outcomes->n ? outcomes_at(outcomes, i, &found) : none;
+    if (i >= outcomes->n)
+        return none;
+    outcome = outcomes_at(outcomes, i, &found);
+    outcome.rank = rank_of(outcomes, i);
+    return outcome;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) {
+    uint32_t *ranks;
+    uint64_t *keys;
+
+    *ret = NULL;
+    if (!outcomes->places)
+        return 0;
+    ranks = ARENA_ARRAY(arena, uint32_t, outcomes->n);
+    keys = ARENA_RAW(arena, uint64_t, outcomes->n);
+    if (!ranks || !keys)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < outcomes->n; i++)
+        keys[i] = (uint64_t)outcomes->places[i] << 32 | i;
+    if (outcomes->n > 0)
+        qsort(keys, outcomes->n, sizeof(*keys), compare_keys);
+    for (size_t i = 0; i < outcomes->n && keys[i] >> 32 != PLACE_NONE; i++)
+        ranks[(uint32_t)keys[i]] = (uint32_t)i + 1;
+    *ret = ranks;
+    return 0;
 }

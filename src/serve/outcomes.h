@@ -4,8 +4,8 @@
  * Outcomes: what became of each node in one decision, in few bytes.
  *
  * Columns over the numbers of a Roll: one byte says what was decided (one of the rules of
- * the decision that spoke, or something else), one more the score, two the rank, where
- * there are any. A request about most nodes has an entry for every number of the roll;
+ * the decision that spoke, or something else), one more the score, two how good it was
+ * where the filter narrowed. A request about most nodes has an entry for every number of the roll;
  * one about a few lists their numbers. Whichever is smaller.
  *
  * Threads: reference and read from any; it does not change.
@@ -39,15 +39,12 @@ const char *outcome_name(OutcomeKind kind);
 #define OUTCOMES_RULES_MAX 240u
 #define OUTCOME_NO_RULE UINT8_MAX
 
-/* Ranks over this are written as this. */
-#define OUTCOME_RANK_MAX UINT16_MAX
-
 typedef struct Outcome {
     OutcomeKind kind;
     uint8_t rule; /* of rejected ones: which of the decision's rules; or OUTCOME_NO_RULE */
     bool has_score;
     uint8_t score; /* as it went over the wire */
-    uint16_t rank; /* from 1; 0: none */
+    uint32_t rank; /* among those that passed, from 1; 0: none */
 } Outcome;
 
 typedef struct Outcomes Outcomes;
@@ -72,8 +69,12 @@ size_t outcomes_bytes(const Outcomes *outcomes);
 /* Entries are below this; some may be of nodes that were not asked about. */
 size_t outcomes_size(const Outcomes *outcomes);
 
-/* Entry @i, and through @ret_number whose it is. */
+/* Entry @i, without its rank, and through @ret_number whose it is. */
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 
 /* Of the node with @number, which may be ROLL_NONE. */
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
+
+/* The ranks of all entries, in @arena: those that were offered back before those that were not,
+ * the better before the others. @ret NULL: there are none. 0, or -ENOMEM. */
+int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;

@@ -16,11 +16,24 @@ static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
 }
 
+static RuleCount count_of(const Decision *decision, size_t i) {
+    return (RuleCount){
+        .number = (uint16_t)i,
+        .rejected = count_at(decision->rejected, i),
+        .observed = count_at(decision->observed, i),
+        .failed = count_at(decision->notes.filter_errors, i),
+    };
+}
+
+static bool has_spoken(RuleCount count) {
+    return count.rejected > 0 || count.observed > 0 || count.failed > 0;
+}
+
 static size_t count_rules(const Decision *decision, size_t n_filters) {
     size_t n = 0;
 
     for (size_t i = 0; i < n_filters; i++)
-        n += count_at(decision->rejected, i) > 0 || count_at(decision->observed, i) > 0;
+        n += has_spoken(count_of(decision, i));
     return n;
 }
 
@@ -30,13 +43,9 @@ static void fill_rules(
 
     memset(places, OUTCOME_NO_RULE, sizeof(*places));
     for (size_t i = 0; i < n_filters; i++) {
-        RuleCount count = {
-            .number = (uint16_t)i,
-            .rejected = count_at(decision->rejected, i),
-            .observed = count_at(decision->observed, i),
-        };
+        RuleCount count = count_of(decision, i);
 
-        if (count.rejected == 0 && count.observed == 0)
+        if (!has_spoken(count))
             continue;
         if (n < OUTCOMES_RULES_MAX)
             places->of[i] = (uint8_t)n;
@@ -110,6 +119,7 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .n_unknown = decision->n_unknown,
         .n_narrowed = count_said(decision, VERDICT_NARROWED),
         .n_late = count_said(decision, VERDICT_LATE),
+        .n_unjudged = decision->notes.n_late,
         .book = book,
         .n_rules = count_rules(decision, book->n_rules),
     };

@@ -32,6 +32,7 @@ typedef struct RuleCount {
     uint16_t number; /* of the filter, in the book */
     uint32_t rejected;
     uint32_t observed; /* mode Observe: would have rejected */
+    uint32_t failed;   /* nodes on which it could not be evaluated, and onError decided */
 } RuleCount;
 
 typedef struct PastDecision {
@@ -47,7 +48,9 @@ typedef struct PastDecision {
     Digest pod_digest; /* of the pod as it was sent; all zero: it was not */
     uint64_t generation;
     size_t n_known; /* nodes of the cluster as it was; 0: none */
-    size_t n_in, n_out, n_unknown, n_narrowed, n_late;
+    size_t n_in, n_out, n_unknown, n_narrowed;
+    size_t n_late;     /* rejected because time was up */
+    size_t n_unjudged; /* not judged, or not scored, in time, whatever became of them */
 
     RuleBook *book;
     const RuleCount *rules; /* those that spoke, by number */

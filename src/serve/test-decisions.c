@@ -47,7 +47,10 @@ typedef struct Stage {
 
 static void stage_init(Stage *stage, const char *text) {
     scene_init_text(&stage->scene, text);
-    assert_int_equal(view_new(stage->scene.snapshot, stage->scene.program, /* zones= */ NULL, NULL, &stage->view), 0);
+    assert_int_equal(
+        view_new(
+            stage->scene.snapshot, stage->scene.program, /* zones= */ NULL, NULL, &stage->view),
+        0);
 }
 
 static void stage_done(Stage *stage) {
@@ -187,13 +190,13 @@ static void test_outcomes(void **state) {
 /* Verdicts that filter gives only with policies that narrow, or that are slow. */
 static void test_narrowed_and_late(void **state) {
     static const uint16_t said[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
-    static const uint32_t ranks[] = {70000, 1, 0, 0};
+    static const double narrowed[] = {12.5, 12.4, -1, -1};
     static const uint8_t scores[] = {3, 9, 0, 0};
-    static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1};
+    static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1}, errors[] = {2, 0};
     static const struct {
         const char *node, *want;
     } cases[] = {
-        {"n1", "narrowed, rank 65535"},
+        {"n1", "narrowed, rank 2"},
         {"n2", "passed, rank 1"},
         {"n3", "late"},
         {"n4", "rejected by zones/disk: slow disk"},
@@ -205,7 +208,8 @@ static void test_narrowed_and_late(void **state) {
         .args = &args,
         .said = said,
         .scores = scores,
-        .ranks = ranks,
+        .narrowed = narrowed,
+        .notes = {.filter_errors = errors, .n_late = 3},
         .rejected = rejected};
     FoundDecision found;
     char text[128];
@@ -220,7 +224,41 @@ static void test_narrowed_and_late(void **state) {
     assert_true(decisions_find(decisions, 1, &found));
     assert_int_equal(found.past->n_narrowed, 1);
     assert_int_equal(found.past->n_late, 1);
+    assert_int_equal(found.past->n_unjudged, 3);
+    assert_int_equal(found.past->n_rules, 2);
+    assert_int_equal(found.past->rules[0].failed, 2);
     assert_int_equal(past_rejected(found.past), 1);
+    found_done(&found);
+    stage_done(&stage);
+}
+
+/* Ranks are those of the narrowing, whichever way they are asked for. */
+static void test_ranks(void **state) {
+    static const uint32_t rows[] = {3, 1, 0, 2};
+    static const uint16_t said[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_NARROWED, VERDICT_PASS};
+    static const double narrowed[] = {50, 99, 49.9, 50};
+    static const uint32_t want[] = {4, 1, 2, 3}; /* by row */
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    FilterArgs args = {.has_names = true, .rows = rows};
+    Decision decision = {.args = &args, .said = said, .narrowed = narrowed};
+    const uint32_t *ranks;
+    FoundDecision found;
+    Stage stage;
+
+    stage_init(&stage, scene_text);
+    args.sight.table = stage.view->table;
+    args.n = decision.n_in = 4;
+    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    assert_true(decisions_find(decisions, 1, &found));
+    assert_int_equal(outcomes_ranks(found.outcomes, arena, &ranks), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t number;
+
+        (void)outcomes_at(found.outcomes, i, &number);
+        assert_int_equal(ranks[i], want[number - 1]);
+        assert_int_equal(outcomes_find(found.outcomes, number).rank, want[number - 1]);
+    }
     found_done(&found);
     stage_done(&stage);
 }
@@ -548,7 +586,8 @@ static void test_one(void **state) {
             "",
             200,
             "\"rules\":[{\"policy\":\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
-            "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0}],\"error\":\"\","
+            "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0,\"failed\":0}],\"error\":"
+            "\"\","
             "\"hasNodes\":true,\"nodes\":[{\"node\":\"n3\",\"outcome\":\"rejected\",\"policy\":"
             "\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
             "disk\",\"unresolvable\":false}],\"next\":null}\n"},
@@ -715,6 +754,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_narrowed_and_late),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_last_so_many),
         cmocka_unit_test(test_ceiling),

@@ -1,0 +1,231 @@
+/*
+ * Leaves: from the result down to what was read, along the parts that made it what it is. A part
+ * that could have been anything is passed by; what remains is few enough for one line.
+ */
+#include "cel/explain-part.h"
+#include "cel/explain.h"
+
+#define LEAVES_STACK_MAX 256 /* parts that wait; more are passed by */
+
+typedef struct Visit {
+    uint32_t node;  /* of the tree */
+    uint32_t entry; /* in the log */
+} Visit;
+
+typedef struct Leaves {
+    CelExplainParts parts;
+    Visit stack[LEAVES_STACK_MAX];
+    size_t n_stack;
+    CelLeaf *found;
+    size_t n, max;
+} Leaves;
+
+static CelValue value_at(const Leaves *l, uint32_t entry) {
+    return entry == CEL_NOT_SEEN ? cel_absent() : cel_explain_seen(&l->parts, entry)->value;
+}
+
+static void push(Leaves *l, uint32_t node, uint32_t entry) {
+    if (entry != CEL_NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
+        l->stack[l->n_stack++] = (Visit){node, entry};
+}
+
+/* --- texts --------------------------------------------------------------------------------- */
+
+/* White space is one space; what asks for an optional (`[?'a']`, `.?a`) reads as if it did not. */
+static Str text_of(const Leaves *l, uint32_t i) {
+    const CelNode *node = cel_explain_node(&l->parts, i);
+    Str text = str_trim(
+        str_take(str_skip(l->parts.checked->tree->source, node->from), node->to - node->from));
+    Buf out = BUF_INIT(4096);
+    size_t columns = 0;
+    Str copy;
+
+    for (size_t k = 0; k < text.len; k++) {
+        char c = text.ptr[k], before = out.len > 0 ? out.data[out.len - 1] : ' ';
+        bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
+
+        if ((is_space && before == ' ') || (c == '?' && (before == '[' || before == '.')))
+            continue;
+        columns += ((unsigned char)c & 0xc0) != 0x80;
+        if (columns > CEL_LEAF_COLUMNS) {
+            buf_append(&out, STR("…"));
+            break;
+        }
+        buf_append_char(&out, is_space ? ' ' : c);
+    }
+    copy = arena_copy(l->parts.arena, buf_str(&out));
+    buf_done(&out);
+    return copy;
+}
+
+static void add(Leaves *l, Str text, CelValue value) {
+    if (!text.ptr || l->n == l->max)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eq(l->found[i].text, text))
+            return;
+    if (value.kind == CEL_OPTIONAL)
+        value = value.inner ? *value.inner : cel_absent();
+    l->found[l->n++] = (CelLeaf){text, value};
+}
+
+static void add_part(Leaves *l, const Visit *visit) {
+    add(l, text_of(l, visit->node), value_at(l, visit->entry));
+}
+
+/* How many there were to look at. */
+static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
+    CelValue v = value_at(l, cel_explain_entry(&l->parts, loop->entry, range));
+    Str text = text_of(l, range);
+
+    if (!text.ptr || (v.kind != CEL_LIST && v.kind != CEL_MAP))
+        return;
+    add(l,
+        arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),
+        cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
+}
+
+/* --- which parts decided ----------------------------------------------------------------- */
+
+/* The children whose value is like the whole's, from the last to the first. */
+static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    CelValue whole = value_at(l, visit->entry);
+
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t entry = cel_explain_entry(&l->parts, visit->entry, children[k]);
+        CelValue v = value_at(l, entry);
+
+        if (v.kind == whole.kind && (v.kind != CEL_BOOL || v.boolean == whole.boolean))
+            push(l, children[k], entry);
+    }
+}
+
+static void push_all(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    for (uint32_t k = n; k-- > 0;)
+        push(l, children[k], cel_explain_entry(&l->parts, visit->entry, children[k]));
+}
+
+/* The first turn of a loop whose body has the loop's value decided. */
+static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
+    uint32_t turns[CEL_TRACE_TURNS + 1];
+    size_t n = cel_trace_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
+    CelValue whole = value_at(l, loop->entry);
+
+    for (size_t i = 0; i < n && i <= CEL_TRACE_TURNS; i++) {
+        const CelSeen *turn = cel_explain_seen(&l->parts, turns[i]);
+
+        if (turn->node != l->parts.nodes[body] || turn->value.kind != whole.kind ||
+            (whole.kind == CEL_BOOL && turn->value.boolean != whole.boolean))
+            continue;
+        push(l, body, turns[i]);
+        return true;
+    }
+    return false;
+}
+
+static void visit_loop(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    bool decides = value_at(l, visit->entry).kind == CEL_ERROR ||
+                   (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(l, visit->entry))) ||
+                   (node->kind == CEL_NODE_EXISTS && cel_is_true(value_at(l, visit->entry)));
+
+    if (decides && push_turn(l, visit, children[node->n_children - 1]))
+        return;
+    if (node->kind == CEL_NODE_ALL || node->kind == CEL_NODE_EXISTS ||
+        node->kind == CEL_NODE_EXISTS_ONE)
+        add_size(l, visit, children[0]);
+    else
+        add_part(l, visit);
+}
+
+/* map[?'key'].orValue('') is that entry, and says so when it is not there. */
+static bool add_or_value(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    uint32_t entry;
+
+    if (node->n_children != 2 || !node->is_receiver || !str_is(node->name, "orValue") ||
+        !cel_explain_is_path(&l->parts, children[0]))
+        return false;
+    entry = cel_explain_entry(&l->parts, visit->entry, children[0]);
+    add(l, text_of(l, children[0]), value_at(l, entry));
+    return true;
+}
+
+/* Of operators and of what says yes or no: what it was asked about. */
+static void visit_call(
+    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    CelValue v = value_at(l, visit->entry);
+    size_t before = l->n_stack;
+
+    if (add_or_value(l, visit, node, children))
+        return;
+    if ((node->is_operator && !cel_explain_is_path(&l->parts, visit->node)) || v.kind == CEL_BOOL)
+        push_all(l, visit, children, node->n_children);
+    if (l->n_stack == before)
+        add_part(l, visit);
+}
+
+static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) {
+    const CelNode *node = cel_explain_node(&l->parts, visit->node);
+    CelValue v = value_at(l, visit->entry);
+
+    switch (node->kind) {
+    case CEL_NODE_AND:
+    case CEL_NODE_OR:
+        if (v.kind == CEL_BOOL && v.boolean == (node->kind == CEL_NODE_AND))
+            push_all(l, visit, children, 2);
+        else
+            push_alike(l, visit, children, 2);
+        break;
+    case CEL_NODE_CONDITIONAL:
+        push_all(l, visit, children, 3);
+        break;
+    case CEL_NODE_CALL:
+        visit_call(l, visit, node, children);
+        break;
+    case CEL_NODE_BIND:
+    case CEL_NODE_OPT_MAP:
+    case CEL_NODE_OPT_FLAT_MAP:
+        push_all(l, visit, &children[2], 1);
+        break;
+    default:
+        if (node->n_binders > 0)
+            visit_loop(l, visit, node, children);
+        else
+            add_part(l, visit);
+    }
+}
+
+size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max) {
+    const CelExplainer *explainer = explained->explainer;
+    Leaves l = {
+        .parts =
+            {
+                .checked = explainer->checked,
+                .graph = explainer->graph,
+                .nodes = explainer->nodes,
+                .log = &explained->log,
+                .arena = explained->arena,
+            },
+        .found = ret,
+        .max = max,
+    };
+
+    push(&l, explainer->checked->tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
+    while (l.n_stack > 0 && l.n < max) {
+        Visit visit = l.stack[--l.n_stack];
+        const CelNode *node = cel_explain_node(&l.parts, visit.node);
+        uint32_t *children = ARENA_RAW(l.parts.arena, uint32_t, node->n_children);
+
+        if (!children)
+            break;
+        if (cel_explain_is_literal(&l.parts, visit.node))
+            continue;
+        cel_tree_children(l.parts.checked->tree, visit.node, children);
+        if (cel_explain_is_path(&l.parts, visit.node))
+            add_part(&l, &visit);
+        else
+            visit_part(&l, &visit, children);
+    }
+    return l.n;
+}

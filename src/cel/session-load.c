@@ -1,0 +1,58 @@
+/*
+ * Columns of blocks, fetched for the rows or elements of a frame.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/work.h"
+
+static const CelColumn *column_in(
+    const CelWork *work, const CelPlanColumn *column, const CelStretch *stretch) {
+    return &work->blocks[stretch->block]->columns[column->store];
+}
+
+static void load_values(
+    const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
+    for (size_t i = 0; i < frame->n_stretches; i++) {
+        const CelStretch *at = &frame->stretches[i];
+        const CelColumn *from = column_in(work, column, at);
+
+        if (column->lane == CEL_LANE_TEXT)
+            memcpy(reg->column.codes + at->at, from->codes + at->from, at->n * sizeof(uint16_t));
+        else
+            memcpy(reg->column.ints + at->at, from->ints + at->from, at->n * sizeof(int64_t));
+    }
+}
+
+/* Blocks without states have nothing to tell: neither has the column, if none has. */
+static void load_states(
+    const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
+    bool has_states = false;
+
+    for (size_t i = 0; i < frame->n_stretches; i++) {
+        const CelStretch *at = &frame->stretches[i];
+        const CelColumn *from = column_in(work, column, at);
+
+        if (from->states)
+            memcpy(reg->states + at->at, from->states + at->from, at->n);
+        else
+            memset(reg->states + at->at, CEL_STATE_FINE, at->n);
+        has_states |= from->states != NULL;
+    }
+    if (!has_states && column->lane != CEL_LANE_BOOL)
+        reg->column.states = NULL;
+}
+
+int cel_work_load(CelWork *work, const CelPlanColumn *column) {
+    const CelFrame *frame = &work->frames[column->space];
+    CelRegister *reg = cel_work_register(work, column);
+    int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
+
+    if (r < 0)
+        return error_trace(r);
+    if (column->lane != CEL_LANE_BOOL)
+        load_values(work, column, frame, reg);
+    load_states(work, column, frame, reg);
+    reg->has_codes = column->lane == CEL_LANE_TEXT;
+    return 0;
+}

@@ -1,0 +1,125 @@
+/*
+ * What is known once a session: by the scalar machine, or all groups reduced to one value.
+ *
+ * Each is worked out when the first list needs it, after those that it reads.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/entry.h"
+#include "cel/machine.h"
+#include "cel/work.h"
+
+/* Keeps the value, and for kernels as a column of one entry. */
+static void set_single(CelSingle *single, const CelPlanColumn *column, CelValue v) {
+    single->value = v;
+    single->column = (CelColumn){
+        .lane = (CelLane)column->lane,
+        .states = &single->state,
+        .ints = &single->number.i,
+    };
+    single->state = cel_entry_state((CelKind)column->kind, v);
+    if (column->lane != CEL_LANE_NONE && column->lane != CEL_LANE_TEXT)
+        cel_entry_set(&single->column, 0, (CelKind)column->kind, v);
+    single->is_known = true;
+}
+
+/* Its results stay, so they lie where the session does. */
+static int run_single(CelWork *work, const CelPlanColumn *column) {
+    const CelPlanCode *code = column->code;
+    CelValue *inputs = work->inputs;
+
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        const CelInput *input = &code->inputs[i];
+
+        inputs[i] = input->kind == CEL_INPUT_VARIABLE ? work->variables[input->column]
+                    : input->kind == CEL_INPUT_COLUMN
+                        ? cel_work_single(work, cel_plan_at(work->plan, input->column))
+                        : cel_absent();
+    }
+    work->once_run->fuel = work->fuel;
+    work->once_run->limit = NULL;
+    set_single(&work->singles[column->reg], column, cel_run(code->code, work->once_run, inputs));
+    return cel_work_is_over(work) ? CEL_SESSION_OVER : 0;
+}
+
+/* An odd result is the scalar machine's, for the whole node. */
+static int mend_single(CelWork *work, const CelPlanColumn *column, CelValue *ret) {
+    CelCode *code;
+    int r = cel_emit(work->plan->graph, column->node, NULL, work->arena, &code);
+
+    if (r < 0)
+        return error_trace(r);
+    work->once_run->fuel = work->fuel;
+    work->once_run->limit = NULL;
+    *ret = cel_run(code, work->once_run, work->variables);
+    return 0;
+}
+
+static int reduce_single(CelWork *work, const CelPlanColumn *column) {
+    uint8_t state = CEL_STATE_FINE;
+    int64_t number = 0;
+    CelColumn out = {.lane = (CelLane)column->lane, .states = &state, .ints = &number};
+    CelAccount account = {0};
+    CelReduceArgs args;
+    CelValue v;
+    int r;
+
+    r = cel_work_steps(work, &column->steps, column->reduction->space);
+    if (r == 0)
+        r = cel_reduce_begin(work, column->reduction, &args);
+    if (r != 0)
+        return error_trace(r);
+    cel_reduce_range(&args, 0, work->frames[column->reduction->space].n, &account);
+    cel_reduce_end(args.op, &account, &out, 0);
+    v = cel_entry_get(&out, 0, (CelKind)column->kind);
+    if (state == CEL_STATE_ODD)
+        r = mend_single(work, column, &v);
+    set_single(&work->singles[column->reg], column, v);
+    return error_trace(r);
+}
+
+/* What must be known before: the next of it that is not, or CEL_NO_COLUMN. */
+static uint32_t find_missing(const CelWork *work, const CelPlanColumn *column) {
+    const uint32_t *inputs = column->reduction ? column->steps.singles : column->inputs;
+    uint32_t n = column->reduction ? column->steps.n_singles : column->n_inputs;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const CelPlanColumn *input = cel_plan_at(work->plan, inputs[i]);
+
+        if (!input->is_constant && !work->singles[input->reg].is_known)
+            return inputs[i];
+    }
+    return CEL_NO_COLUMN;
+}
+
+static int work_single(CelWork *work, uint32_t number) {
+    uint32_t n = 0;
+    int r = 0;
+
+    work->stack[n++] = number;
+    while (r == 0 && n > 0) {
+        const CelPlanColumn *column = cel_plan_at(work->plan, work->stack[n - 1]);
+        uint32_t missing = find_missing(work, column);
+
+        if (missing != CEL_NO_COLUMN) {
+            work->stack[n++] = missing;
+            continue;
+        }
+        r = column->reduction ? reduce_single(work, column) : run_single(work, column);
+        n--;
+    }
+    return error_trace(r);
+}
+
+int cel_work_singles(CelWork *work, const uint32_t *singles, uint32_t n) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        const CelPlanColumn *column = cel_plan_at(work->plan, singles[i]);
+
+        if (!column->is_constant && !work->singles[column->reg].is_known)
+            r = work_single(work, singles[i]);
+    }
+    return error_trace(r);
+}

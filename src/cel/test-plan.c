@@ -1,0 +1,351 @@
+/* Plans: what is computed when and how, and that it comes to the same. */
+#include "cel/test-table.h"
+
+static int setup(void **state) {
+    static TestSchema s;
+
+    test_schema_init(&s);
+    *state = &s;
+    return 0;
+}
+
+static int teardown(void **state) {
+    test_schema_done(*state);
+    return 0;
+}
+
+/* --- which way --------------------------------------------------------------------------- */
+
+typedef struct Case {
+    const char *source;
+    CelTime time;
+    bool falls_back;
+} Case;
+
+static const Case cases[] = {
+    /* once */
+    {"true", CEL_TIME_ONCE, false},
+    {"pod.n + 1", CEL_TIME_ONCE, false},
+    {"pod.app == 'a' && pod.labels['b'] == 'x'", CEL_TIME_ONCE, false},
+    {"1 / 0 > 1", CEL_TIME_ONCE, false},
+    {"now > timestamp('2020-01-01T00:00:00Z')", CEL_TIME_ONCE, false},
+    /* kept */
+    {"row.ok", CEL_TIME_KEPT, false},
+    {"row.cpu", CEL_TIME_KEPT, false},
+    {"row.load", CEL_TIME_KEPT, false},
+    {"row.cpu + 1", CEL_TIME_KEPT, false},
+    {"row.ok && row.cpu > 2", CEL_TIME_KEPT, false},
+    {"row.zone == 'a'", CEL_TIME_KEPT, false},
+    {"row.zone == row.name", CEL_TIME_KEPT, false},
+    {"row.zone.startsWith('zone')", CEL_TIME_KEPT, false},
+    {"row.zone.startsWith('zone') && row.ok", CEL_TIME_KEPT, false},
+    {"(row.ok ? row.zone : row.name) == 'a'", CEL_TIME_KEPT, false},
+    {"(row.ok ? row.zone : 'x') in ['a', 'b', 'x']", CEL_TIME_KEPT, false},
+    {"row.labels['a'] == 'b'", CEL_TIME_KEPT, false},
+    {"row.labels[?'a'].orValue('') == 'b'", CEL_TIME_KEPT, false},
+    {"'a' in row.labels", CEL_TIME_KEPT, false},
+    {"has(row.zone)", CEL_TIME_KEPT, false},
+    {"row.born < timestamp('2023-11-14T22:13:20Z')", CEL_TIME_KEPT, false},
+    {"int(row.load)", CEL_TIME_KEPT, false},
+    {"row.cpu > 1 / 0", CEL_TIME_KEPT, false},
+    {"row.numbers.exists(n, n > 2)", CEL_TIME_KEPT, false},
+    {"row.numbers.map(n, n).sum()", CEL_TIME_KEPT, false},
+    {"row.numbers.sum()", CEL_TIME_KEPT, false},
+    {"row.numbers.size()", CEL_TIME_KEPT, false},
+    {"row.items.filter(i, i.app == 'a').size()", CEL_TIME_KEPT, false},
+    {"row.items.map(i, i.w).sum()", CEL_TIME_KEPT, false},
+    {"row.items.all(i, i.n < row.cpu)", CEL_TIME_KEPT, false},
+    {"row.items.exists(i, i.name == row.name)", CEL_TIME_KEPT, false},
+    {"row.items.exists(i, row.numbers.exists(n, n == i.n))", CEL_TIME_KEPT, false},
+    {"row.labels.all(k, k == 'a')", CEL_TIME_KEPT, false},
+    /* a batch, by kernels */
+    {"row.cpu > pod.n", CEL_TIME_BATCH, false},
+    {"row.cpu > pod.n && row.ok", CEL_TIME_BATCH, false},
+    {"row.ok || row.load < pod.w", CEL_TIME_BATCH, false},
+    {"row.ok ? row.cpu : pod.n", CEL_TIME_BATCH, false},
+    {"!row.ok || pod.ok", CEL_TIME_BATCH, false},
+    {"row.load * pod.w + 1.0", CEL_TIME_BATCH, false},
+    {"now - row.born > duration('60s')", CEL_TIME_BATCH, false},
+    {"row.zone == pod.app", CEL_TIME_BATCH, false},
+    {"pod.app != row.labels['a']", CEL_TIME_BATCH, false},
+    {"pod.ok && row.zone == pod.app", CEL_TIME_BATCH, false},
+    {"math.greatest([row.cpu, pod.n, 3])", CEL_TIME_BATCH, false},
+    /* by strings */
+    {"row.zone.startsWith(pod.app)", CEL_TIME_BATCH, false},
+    {"row.zone in [pod.app, 'b']", CEL_TIME_BATCH, false},
+    {"(row.zone + pod.app).size()", CEL_TIME_BATCH, false},
+    {"row.zone in pod.labels", CEL_TIME_BATCH, false},
+    {"pod.labels[row.zone] == 'a'", CEL_TIME_BATCH, false},
+    /* elements */
+    {"row.items.exists(i, i.app == pod.app)", CEL_TIME_BATCH, false},
+    {"row.items.all(i, i.n > pod.n)", CEL_TIME_BATCH, false},
+    {"row.items.exists_one(i, i.n == pod.n)", CEL_TIME_BATCH, false},
+    {"row.items.filter(i, i.app == pod.app).size()", CEL_TIME_BATCH, false},
+    {"row.items.filter(i, now - i.at < duration('120s')).size() < 2", CEL_TIME_BATCH, false},
+    {"row.items.filter(i, i.app == pod.app).map(i, i.w).sum()", CEL_TIME_BATCH, false},
+    {"row.items.filter(i, i.ok).filter(i, i.app == pod.app).map(i, i.n).max()",
+        CEL_TIME_BATCH,
+        false},
+    {"row.items.filter(i, i.ok).exists(i, i.app == pod.app)", CEL_TIME_BATCH, false},
+    {"row.items.map(i, i.n * pod.n).min()", CEL_TIME_BATCH, false},
+    {"row.items.map(i, i.n > pod.n, i.w).sum()", CEL_TIME_BATCH, false},
+    {"row.items.map(i, i.n + pod.n).size()", CEL_TIME_BATCH, false},
+    {"row.items.exists(i, i.n + row.cpu == pod.n)", CEL_TIME_BATCH, false},
+    {"row.items.exists(i, i.app.startsWith(pod.app))", CEL_TIME_BATCH, false},
+    {"row.numbers.exists(n, n == pod.n)", CEL_TIME_BATCH, false},
+    {"pod.ok && row.items.exists(i, i.app == pod.app)", CEL_TIME_BATCH, false},
+    /* unions */
+    {"row.domain('zone').items.size()", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.filter(i, i.ok).size()", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.exists(i, i.app == 'a')", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.all(i, i.n < 100)", CEL_TIME_BATCH, false},
+    {"row.domain('rack').items.exists_one(i, i.app == 'a')", CEL_TIME_BATCH, false},
+    {"row.domain('rack').items.exists(i, i.app == pod.app)", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.filter(i, i.app == pod.app).size() < 3", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.map(i, i.w).sum()", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.filter(i, i.n < 5).map(i, i.w).max()", CEL_TIME_BATCH, false},
+    {"row.domain('zone').items.map(i, i.n).min()", CEL_TIME_BATCH, false},
+    {"cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min()",
+        CEL_TIME_ONCE,
+        false},
+    {"cluster.domains('zone').exists(d, d.items.size() > pod.n)", CEL_TIME_ONCE, false},
+    {"row.domain('zone').items.filter(i, i.app == pod.app).size() - "
+     "cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min() < 2",
+        CEL_TIME_BATCH,
+        false},
+    /* the scalar machine */
+    {"row.labels == pod.labels", CEL_TIME_BATCH, true},
+    {"row.labels.all(k, k in pod.labels)", CEL_TIME_BATCH, true},
+    {"row.zone.startsWith(pod.app + row.name)", CEL_TIME_BATCH, true},
+    {"(pod.ok ? string(row.born) : pod.app).size()", CEL_TIME_BATCH, false},
+    {"(pod.ok ? string(row.load) : string(row.cpu)) == pod.app", CEL_TIME_BATCH, true},
+    {"row.ok && row.labels == pod.labels", CEL_TIME_BATCH, true},
+    {"row.ok ? row.labels == pod.labels : row.cpu > pod.n", CEL_TIME_BATCH, true},
+    {"row.items.exists(i, i.labels == pod.labels)", CEL_TIME_BATCH, true},
+    {"row.items.exists(i, row.numbers.exists(n, n + pod.n == i.n))", CEL_TIME_BATCH, true},
+    {"row.domain('zone').items.exists(i, i.app == row.name)", CEL_TIME_BATCH, true},
+    {"row.domain('zone').items.exists(i, i.labels == pod.labels)", CEL_TIME_BATCH, true},
+    {"row.domain(pod.app).items.size()", CEL_TIME_BATCH, true},
+    {"row.domain('zone').name == 'domain'", CEL_TIME_BATCH, true},
+    {"cluster.domains(pod.app).size()", CEL_TIME_ONCE, false},
+    {"row.items.map(i, i.n).size() == pod.n || row.labels == pod.labels", CEL_TIME_BATCH, true},
+};
+
+#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+
+static void test_ways(void **state) {
+    TestSchema *s = *state;
+
+    for (size_t i = 0; i < N_CASES; i++) {
+        uint32_t node;
+        TestPlan p;
+
+        test_plan_init(&p, s, &cases[i].source, 1);
+        assert_case(cases[i].source, cel_plan_time(p.plan, 0) == cases[i].time);
+        if (cel_plan_falls_back(p.plan, 0, &node) != cases[i].falls_back) {
+            Buf out = BUF_INIT(1 << 20);
+
+            cel_graph_print(p.graph, cel_graph_size(p.graph) - 1, &out);
+            cel_plan_print(p.plan, &out);
+            print_error("%s\n%.*s", cases[i].source, STR_FMT(buf_str(&out)));
+            buf_done(&out);
+            fail();
+        }
+    }
+}
+
+/* --- results ----------------------------------------------------------------------------- */
+
+static void check_alone(TestSchema *s, bool has_leaves) {
+    TestRandom random = {.seed = 7};
+    TestTable *table = test_random_table(s, &random, 150, 5);
+
+    s->has_leaves = has_leaves;
+    for (size_t i = 0; i < N_CASES; i++) {
+        TestPlan p;
+        const CelKept **blocks;
+
+        test_plan_init(&p, s, &cases[i].source, 1);
+        blocks = test_blocks(&p, table);
+        for (int round = 0; round < 4; round++)
+            test_table_check(&p, table, blocks, test_random_variables(s, &random, table), &random);
+    }
+    s->has_leaves = true;
+}
+
+static void test_results(void **state) {
+    check_alone(*state, true);
+}
+
+static void test_results_without_leaves(void **state) {
+    check_alone(*state, false);
+}
+
+/* All in one plan: columns are shared. */
+static void test_together(void **state) {
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 11};
+    const char *sources[N_CASES];
+    TestPlan p;
+
+    for (size_t i = 0; i < N_CASES; i++)
+        sources[i] = cases[i].source;
+    test_plan_init(&p, s, sources, N_CASES);
+    for (size_t n = 0; n < 1200; n = n * 3 + 1) {
+        TestTable *table = test_random_table(s, &random, n, 3);
+
+        test_table_check(
+            &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+    }
+}
+
+/* Lists longer than a piece. */
+static void test_long_lists(void **state) {
+    static const char *const sources[] = {
+        "row.items.filter(i, i.app == pod.app).size()",
+        "row.items.exists(i, i.labels == pod.labels)",
+        "row.domain('zone').items.exists_one(i, i.name == pod.name)",
+        "row.items.exists(i, i.name == row.name && i.app == pod.app)",
+    };
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 3};
+    TestTable *table = test_random_table(s, &random, 6, 9000);
+    TestPlan p;
+
+    test_plan_init(&p, s, sources, 4);
+    test_table_check(
+        &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+}
+
+/* Blocks of an older table serve for rows that did not change. */
+static void test_kept_again(void **state) {
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 5};
+    TestTable *old = test_random_table(s, &random, 200, 4), *new;
+    const CelKept **blocks, **changed;
+    const char *sources[N_CASES];
+    TestPlan p;
+
+    for (size_t i = 0; i < N_CASES; i++)
+        sources[i] = cases[i].source;
+    test_plan_init(&p, s, sources, N_CASES);
+    new = test_random_table(s, &random, 200, 4);
+    for (size_t i = 0; i < 200; i++) {
+        if (i / CEL_BLOCK_ROWS != 1)
+            new->rows[i] = old->rows[i];
+        new->rows[i].table = new;
+    }
+    blocks = test_blocks(&p, old);
+    changed = test_blocks(&p, new);
+    blocks[1] = changed[1];
+    test_table_check(&p, new, blocks, test_random_variables(s, &random, new), &random);
+}
+
+/* --- time -------------------------------------------------------------------------------- */
+
+typedef struct Clock {
+    int n_asked, n_left;
+} Clock;
+
+static bool is_over(void *context) {
+    Clock *clock = context;
+
+    clock->n_asked++;
+    return clock->n_left-- <= 0;
+}
+
+/* Time that is up is told, and asking again gives nothing half done. */
+static void test_deadline(void **state) {
+    static const char *const sources[] = {
+        "row.labels == pod.labels", "row.items.exists(i, i.labels == pod.labels)"};
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 9};
+    TestTable *table = test_random_table(s, &random, 640, 3);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET);
+    Clock clock = {0};
+    CelRun run = CEL_RUN(arena);
+    CelSessionOptions options = {
+        .table = &table->head,
+        .n_rows = table->n,
+        .variables = test_random_variables(s, &random, table),
+        .run = &run,
+        .fuel = CEL_FUEL_DEFAULT,
+        .scratch = scratch,
+        .is_over = is_over,
+        .context = &clock,
+    };
+    uint32_t rows[640];
+    CelSession *session;
+    const CelColumn *column;
+    TestPlan p;
+
+    test_plan_init(&p, s, sources, 2);
+    options.blocks = test_blocks(&p, table);
+    for (uint32_t i = 0; i < 640; i++)
+        rows[i] = i;
+    assert_int_equal(cel_session_new(p.plan, &options, arena, &session), 0);
+    cel_session_rows(session, rows, 640);
+    for (size_t root = 0; root < 2; root++) {
+        for (int left = 0; left < 5; left++) {
+            clock = (Clock){.n_left = left};
+            assert_int_equal(cel_session_root(session, root, &column), CEL_SESSION_OVER);
+        }
+        clock = (Clock){.n_left = 1000000};
+        assert_int_equal(cel_session_root(session, root, &column), 0);
+        assert_true(clock.n_asked >= 640 / (int)CEL_BLOCK_ROWS);
+        for (uint32_t i = 0; i < 640; i++)
+            assert_case(sources[root],
+                test_is_same(
+                    column, i, test_scalar(&p, table, options.variables, root, i, s->arena)));
+    }
+}
+
+/* An evaluation that runs out of fuel is an error of its row alone. */
+static void test_fuel(void **state) {
+    static const char *const sources[] = {
+        "row.numbers.exists(n, row.numbers.exists(m, m + n == pod.n)) || pod.ok"};
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 13};
+    TestTable *table = test_random_table(s, &random, 64, 3);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    CelRun run = CEL_RUN(arena);
+    CelSessionOptions options = {
+        .table = &table->head,
+        .n_rows = table->n,
+        .variables = test_random_variables(s, &random, table),
+        .run = &run,
+        .fuel = 40,
+    };
+    uint32_t rows[64], n_errors = 0, n_fine = 0;
+    CelSession *session;
+    const CelColumn *column;
+    TestPlan p;
+
+    test_plan_init(&p, s, sources, 1);
+    options.blocks = test_blocks(&p, table);
+    for (uint32_t i = 0; i < 64; i++)
+        rows[i] = i;
+    assert_int_equal(cel_session_new(p.plan, &options, arena, &session), 0);
+    cel_session_rows(session, rows, 64);
+    assert_int_equal(cel_session_root(session, 0, &column), 0);
+    for (uint32_t i = 0; i < 64; i++) {
+        n_errors += column->states[i] == CEL_STATE_ERROR;
+        n_fine += column->states[i] < CEL_STATE_ERROR;
+    }
+    assert_true(n_errors > 0 && n_fine > 0 && n_errors + n_fine == 64);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_results, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_results_without_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fuel, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+/*
+ * What must be known of the whole table: the groups of its rows, and for each group what is kept
+ * of its rows, added up.
+ */
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/work.h"
+
+static int find_groups(
+    const CelTable *table, uint32_t key, size_t n_rows, Arena *arena, CelGroups *ret) {
+    uint32_t *of_row = ARENA_RAW(arena, uint32_t, n_rows);
+
+    if (!of_row)
+        return error_origin(-ENOMEM);
+    ret->n = table->groups(table, key, n_rows, of_row);
+    ret->of_row = of_row;
+    return 0;
+}
+
+/* Spaces of one key have the same groups. */
+static int find_all_groups(
+    const CelPlan *plan, const CelTable *table, size_t n_rows, Arena *arena, CelGroups *groups) {
+    for (uint32_t i = 0; i < plan->n_groups; i++) {
+        uint32_t space = cel_plan_at(plan, plan->groups[i])->space, same = 1;
+        int r = 0;
+
+        if (groups[space].of_row)
+            continue;
+        while (same < space && !(plan->spaces.items[same].kind == CEL_SPACE_GROUPS &&
+                                   plan->spaces.items[same].of == plan->spaces.items[space].of &&
+                                   groups[same].of_row))
+            same++;
+        if (same < space)
+            groups[space] = groups[same];
+        else
+            r = find_groups(table, plan->spaces.items[space].of, n_rows, arena, &groups[space]);
+        if (r < 0)
+            return error_trace(r);
+    }
+    return 0;
+}
+
+/* A row's own count or verdict, as one more element. */
+static void add_row(CelReduce op, const CelColumn *of_row, size_t i, CelAccount *account) {
+    uint8_t state = of_row->states ? of_row->states[i] : CEL_STATE_FINE;
+    uint8_t *bad =
+        op == CEL_REDUCE_ALL || op == CEL_REDUCE_EXISTS ? &account->bad_value : &account->bad;
+
+    if (state >= CEL_STATE_ERROR)
+        *bad = state > *bad ? state : *bad;
+    else if (op == CEL_REDUCE_ALL)
+        account->is_decided |= state == CEL_STATE_FALSE;
+    else if (op == CEL_REDUCE_EXISTS)
+        account->is_decided |= state == CEL_STATE_TRUE;
+    else
+        account->i += of_row->ints[i];
+}
+
+static void add_block(const CelPlan *plan, const CelPlanColumn *column, const CelKept *block,
+    size_t n, const uint32_t *of_row, CelAccount *accounts) {
+    const CelReduction *reduction = column->reduction;
+    const CelColumn *partial = &block->columns[cel_plan_at(plan, reduction->partial)->store];
+    const CelOffsets *offsets = &block->offsets[plan->spaces.items[reduction->space].store];
+
+    for (size_t i = 0; i < n; i++) {
+        if (of_row[i] == UINT32_MAX)
+            continue;
+        if (offsets->broken && offsets->broken[i])
+            accounts[of_row[i]].bad = CEL_STATE_ODD;
+        else
+            add_row((CelReduce)reduction->op, partial, i, &accounts[of_row[i]]);
+    }
+}
+
+/* The column of a group, from what blocks have kept of the rows. */
+static int add_up(const CelPlan *plan, const CelPlanColumn *column, const CelGroups *groups,
+    const CelKept *const *blocks, size_t n_rows, Arena *arena, CelColumn *ret) {
+    CelAccount *accounts = ARENA_ARRAY(arena, CelAccount, groups->n);
+    uint8_t *states = ARENA_ARRAY(arena, uint8_t, groups->n);
+    int64_t *values = ARENA_ARRAY(arena, int64_t, groups->n);
+
+    if (!accounts || !states || !values)
+        return error_origin(-ENOMEM);
+    for (size_t from = 0; from < n_rows; from += CEL_BLOCK_ROWS) {
+        size_t n = n_rows - from < CEL_BLOCK_ROWS ? n_rows - from : CEL_BLOCK_ROWS;
+
+        add_block(plan, column, blocks[from / CEL_BLOCK_ROWS], n, groups->of_row + from, accounts);
+    }
+    *ret = (CelColumn){.lane = (CelLane)column->lane, .states = states, .ints = values};
+    for (uint32_t i = 0; i < groups->n; i++)
+        cel_reduce_end((CelReduce)column->reduction->op, &accounts[i], ret, i);
+    return 0;
+}
+
+int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) {
+    CelWhole *whole;
+    CelGroups *groups;
+    CelColumn *columns;
+    int r;
+
+    *ret = NULL;
+    if (plan->n_groups == 0)
+        return 0;
+    whole = ARENA_NEW(arena, CelWhole);
+    groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);
+    columns = ARENA_ARRAY(arena, CelColumn, plan->n_groups);
+    if (!whole || !groups || !columns)
+        return error_origin(-ENOMEM);
+    *whole = (CelWhole){.groups = groups, .columns = columns};
+    r = find_all_groups(plan, table, n_rows, arena, groups);
+    for (uint32_t i = 0; r == 0 && i < plan->n_groups; i++) {
+        const CelPlanColumn *column = cel_plan_at(plan, plan->groups[i]);
+
+        if (column->reduction->partial != CEL_NO_COLUMN)
+            r = add_up(plan, column, &groups[column->space], blocks, n_rows, arena, &columns[i]);
+    }
+    if (r < 0)
+        return error_trace(r);
+    *ret = whole;
+    return 0;
+}

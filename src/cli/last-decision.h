@@ -1,0 +1,53 @@
+#pragma once
+
+/*
+ * LastDecision: a decision as /api/v1/decisions shows it, read back.
+ *
+ * docs/operations.md has the fields. Those that are not known here are passed over, and are
+ * among @fields all the same.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "json/read.h"
+
+/* A rule that spoke, and against how many nodes. */
+typedef struct LastRule {
+    Str policy, name, reason;
+    bool is_unresolvable;
+    int64_t rejected, observed, failed;
+} LastRule;
+
+typedef struct LastNode {
+    Str name, outcome;
+    LastRule rule;
+    int64_t score; /* -1: none */
+    int64_t rank;  /* 0: none */
+    Str raw;       /* as JSON */
+} LastNode;
+
+typedef struct LastField {
+    Str key, raw;
+} LastField;
+
+/* One decision; id 0: there is none. */
+typedef struct LastDecision {
+    int64_t id;
+    Str time, error, target, policy_digest, uid;
+    int64_t generation;
+    double duration; /* seconds; below 0: not known */
+    int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
+    bool has_nodes;
+    VEC(LastRule) rules;
+    VEC(LastNode) nodes;
+    VEC(LastField) fields; /* all but nodes and next, as they came */
+    int64_t next;          /* where the next page of nodes begins; 0: nowhere */
+} LastDecision;
+
+/* The next value of @reader. Called again for the next page of the same decision, it adds its
+ * nodes to those that are there, and takes nothing else of it. Errors are the reader's. */
+void last_decision_decode(JsonReader *reader, Arena *arena, LastDecision *decision);

@@ -1,0 +1,214 @@
+#include "extender/nodelist.h"
+
+#include <string.h>
+
+#define NODE_LIST_FIRST 256u
+
+/* So many names are compared with the sequence at once. */
+#define STRETCH 32u
+
+/* So many nodes of the sequence may be left out in one place; beyond, hashing is faster. */
+#define NEAR 16u
+
+/* Makes room for @size entries. False with the reader's error over the budget. */
+static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
+    Span *spans = ARENA_RAW(arena, Span, size);
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
+
+    if (!spans || !rows) {
+        json_fail(reader, JSON_E_MEMORY, "too many nodes");
+        return false;
+    }
+    if (list->n > 0) {
+        memcpy(spans, list->spans, list->n * sizeof(*spans));
+        memcpy(rows, list->rows, list->n * sizeof(*rows));
+    }
+    list->spans = spans;
+    list->rows = rows;
+    list->size = size;
+    return true;
+}
+
+bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row) {
+    if (list->n == list->size &&
+        !reserve(reader, arena, list, list->size ? list->size * 2 : NODE_LIST_FIRST))
+        return false;
+    list->spans[list->n] = (Span){(uint32_t)(raw.ptr - reader->data), (uint32_t)raw.len};
+    list->rows[list->n++] = row;
+    return true;
+}
+
+/* To the end, whatever is found: so the compiler can take many bytes at once. */
+bool name_has_control(Str name) {
+    unsigned found = 0;
+
+    for (size_t i = 0; i < name.len; i++)
+        found |= (unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f;
+    return found != 0;
+}
+
+void name_check(JsonReader *reader, Str name) {
+    if (json_error(reader) == JSON_OK && (str_is_empty(name) || name_has_control(name)))
+        json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
+}
+
+/* --- name by name ------------------------------------------------------------ */
+
+/* The node that came last; the unknown one before the first. */
+static uint32_t last_row(const View *view, const NodeList *list) {
+    return list->n > 0 ? list->rows[list->n - 1] : (uint32_t)view->table->n_rows;
+}
+
+/* Reads one name and finds its row by hashing: what to do when nothing was guessed. */
+static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
+    bool escaped = false;
+    Str raw = STR_NULL, name;
+
+    json_string_raw(reader, &raw, &escaped);
+    if (json_error(reader) != JSON_OK)
+        return (uint32_t)view->table->n_rows;
+    *ret_raw = str_of(raw.ptr - 1, raw.len + 2);
+    name = escaped ? json_unescape(raw, arena) : raw;
+    if (!name.ptr)
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
+    name_check(reader, name);
+    return table_find(view->table, name);
+}
+
+/* A name that was not the expected one: found by hashing, and remembered as what
+ * follows the last. */
+static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
+    uint32_t unknown = (uint32_t)view->table->n_rows, last = last_row(view, list);
+    Str raw = STR_NULL;
+    uint32_t row = look_up_name(view, reader, arena, &raw);
+
+    if (json_error(reader) != JSON_OK)
+        return false;
+    list->n_unknown += row == unknown;
+    if (row != unknown && last != unknown)
+        atomic_store_explicit(&view->guesses[last].follower, row, memory_order_relaxed);
+    return node_list_add(reader, arena, list, raw, row);
+}
+
+/* --- what is expected -------------------------------------------------------- */
+
+/* The list has @n names now, and the reader stands at @at. */
+static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char *at) {
+    if (n == list->n)
+        return;
+    list->n = n;
+    json_take_elements(reader, (size_t)(at - reader->data) - reader->at, list->spans[n - 1].at);
+}
+
+/* Where the sequence may go on, or SEQUENCE_NOWHERE. */
+static uint32_t find_place(const View *view, const NodeList *list, const NameSequence *sequence) {
+    return sequence ? sequence->places[last_row(view, list)] : SEQUENCE_NOWHERE;
+}
+
+/* Takes stretches of names that come as they stand in the sequence. */
+static void take_stretches(const View *view, JsonReader *reader, NodeList *list) {
+    const NameSequence *sequence = names_sequence(view->table->names);
+    Str ahead = json_ahead(reader);
+    const char *at = ahead.ptr, *end = at + ahead.len;
+    size_t n = list->n, place = find_place(view, list, sequence);
+
+    if (place == SEQUENCE_NOWHERE)
+        return;
+    place++;
+    while (place + STRETCH <= sequence->n && n + STRETCH <= list->size) {
+        const uint32_t *from = &sequence->at[place];
+        size_t len = from[STRETCH] - from[0];
+        uint32_t shift = (uint32_t)(at - reader->data) - from[0];
+
+        if (len > (size_t)(end - at) || memcmp(at, sequence->text + from[0], len) != 0)
+            break;
+        /* as it stands in the request, without the comma */
+        for (size_t i = 0; i < STRETCH; i++)
+            list->spans[n + i] = (Span){from[i] + shift + 1, from[i + 1] - from[i] - 1};
+        memcpy(&list->rows[n], &sequence->rows[place], STRETCH * sizeof(*list->rows));
+        n += STRETCH;
+        place += STRETCH;
+        at += len;
+    }
+    note_taken(reader, list, n, at);
+}
+
+/* Takes as many names as come in the expected order, STRETCH at most, each compared with
+ * the one that followed its predecessor last time. The loop keeps its place in local
+ * variables; reader and list learn of it at the end. */
+static void take_expected(const View *view, JsonReader *reader, NodeList *list) {
+    const Guess *guesses = view->guesses;
+    Str ahead = json_ahead(reader);
+    const char *body = reader->data, *at = ahead.ptr, *end = at + ahead.len;
+    uint32_t *rows = list->rows, row = last_row(view, list);
+    Span *spans = list->spans;
+    size_t n = list->n, limit = n + STRETCH < list->size ? n + STRETCH : list->size;
+
+    while (n < limit) {
+        const Guess *guess;
+
+        row = atomic_load_explicit(&guesses[row].follower, memory_order_relaxed);
+        guess = &guesses[row];
+        if (guess->len == 0 || guess->len > (size_t)(end - at) ||
+            !json_same_bytes(at, guess->literal, guess->len))
+            break;
+        spans[n] = (Span){(uint32_t)(at + 1 - body), guess->len - 1};
+        rows[n++] = row;
+        at += guess->len;
+    }
+    list->n_expected += n - list->n;
+    note_taken(reader, list, n, at);
+}
+
+/* Takes names in the order of the sequence, STRETCH at most, where some are left out. */
+static void take_near(const View *view, JsonReader *reader, NodeList *list) {
+    const NameSequence *sequence = names_sequence(view->table->names);
+    Str ahead = json_ahead(reader);
+    const char *at = ahead.ptr, *end = at + ahead.len;
+    size_t n = list->n, limit = n + STRETCH < list->size ? n + STRETCH : list->size;
+    size_t place = find_place(view, list, sequence);
+
+    if (place == SEQUENCE_NOWHERE)
+        return;
+    for (size_t n_left_out = 0; n < limit && ++place < sequence->n && n_left_out <= NEAR;) {
+        const uint32_t *from = &sequence->at[place];
+        uint32_t len = from[1] - from[0];
+
+        if (len > (size_t)(end - at) || !json_same_bytes(at, sequence->text + from[0], len)) {
+            n_left_out++;
+            continue;
+        }
+        list->spans[n] = (Span){(uint32_t)(at + 1 - reader->data), len - 1};
+        list->rows[n++] = sequence->rows[place];
+        at += len;
+        n_left_out = 0;
+    }
+    note_taken(reader, list, n, at);
+}
+
+/* The hot loop of berth: the fastest way that gets on is taken. */
+static void take_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
+    for (;;) {
+        size_t before = list->n;
+
+        take_stretches(view, reader, list);
+        take_expected(view, reader, list);
+        if (list->n == before)
+            take_near(view, reader, list);
+        if (list->n == before &&
+            (!json_element(reader) || !add_other_name(view, reader, arena, list)))
+            return;
+    }
+}
+
+void node_list_decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
+    if (json_null(reader))
+        return;
+    list->is_given = true;
+    if (!reserve(reader, arena, list, view->table->n_rows + NODE_LIST_FIRST))
+        return;
+    json_array(reader);
+    take_names(view, reader, arena, list);
+    if (json_error(reader) == JSON_OK && list->n_expected > list->n / 2)
+        names_learn(view->table->names, list->rows, list->n);
+}

@@ -1,0 +1,412 @@
+/*
+ * Facts: what a filter reads of nodes and pods that somebody could change, found in its graph by
+ * the path of fields; equal parts of the graph are one node, so that one cut there stands for all
+ * places that read it. A fact that something else hangs on (free and requested amounts, the map
+ * of labels as a whole) is left alone, so that what is tried is a state that can be.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "judge/remedy-part.h"
+
+/* --- walking ------------------------------------------------------------------------------- */
+
+void remedies_walk(Remedies *remedies, uint32_t root,
+    void (*see)(Remedies *remedies, uint32_t node, void *context), void *context) {
+    size_t n = 0, n_seen = 0;
+
+    /* What was seen stays in the array, so that its marks can be taken away again. */
+    remedies->stack[n++] = root;
+    remedies->marks[root] = 1;
+    while (n_seen < n) {
+        uint32_t at = remedies->stack[n_seen++];
+        const CelGraphNode *node = cel_graph_node(remedies->graph, at);
+
+        see(remedies, at, context);
+        for (uint32_t k = 0; k < node->n_args; k++)
+            if (!remedies->marks[node->args[k]]) {
+                remedies->marks[node->args[k]] = 1;
+                remedies->stack[n++] = node->args[k];
+            }
+    }
+    for (size_t i = 0; i < n; i++)
+        remedies->marks[remedies->stack[i]] = 0;
+}
+
+/* --- recognising ------------------------------------------------------------------------- */
+
+typedef struct FactPath {
+    const char *path[3]; /* the variable first; NULL behind the last. "": any field */
+    FactKind kind;
+    bool is_map;
+} FactPath;
+
+static const FactPath fact_paths[] = {
+    {{"node", "metadata", "labels"}, FACT_LABEL, true},
+    {{"node", "metadata", "annotations"}, FACT_ANNOTATION, true},
+    {{"node", "ready"}, FACT_READY, false},
+    {{"node", "spec", "unschedulable"}, FACT_CORDONED, false},
+    {{"node", "spec", "taints"}, FACT_TAINTS, false},
+    {{"node", "free"}, FACT_FREE, true},
+    {{"node", "requested"}, FACT_REQUESTED, true},
+    {{"node", "allocatable"}, FACT_ALLOCATABLE, true},
+    {{"metrics", ""}, FACT_METRIC, false},
+    {{"now"}, FACT_NOW, false},
+    {{"pod", "metadata", "labels"}, FACT_POD_LABEL, true},
+    {{"pod", "metadata", "annotations"}, FACT_POD_ANNOTATION, true},
+    {{"pod", "requests"}, FACT_POD_REQUEST, true},
+    {{"pod", "spec", "priority"}, FACT_POD_PRIORITY, false},
+};
+
+static const CelGraphNode *node_at(const Remedies *remedies, uint32_t number) {
+    return cel_graph_node(remedies->graph, number);
+}
+
+static bool is_variable(const CelGraphNode *node, const char *name) {
+    return node->op == OP_VARIABLE && str_is(cel_str(node->constant), name);
+}
+
+static bool is_field_op(uint16_t op) {
+    return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
+}
+
+/* Whether node @number is what @path leads to; only its last field may be asked for otherwise. */
+static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath *path) {
+    const CelGraphNode *node = node_at(remedies, number);
+    size_t n = 0;
+
+    while (n < 3 && path->path[n])
+        n++;
+    for (size_t i = n; i-- > 1; node = node_at(remedies, node->args[0])) {
+        bool is_last = i == n - 1;
+
+        if (is_last && !path->is_map ? !is_field_op(node->op) : node->op != OP_FIELD)
+            return false;
+        if (path->path[i][0] != 0 && !str_is(cel_str(node->constant), path->path[i]))
+            return false;
+    }
+    return is_variable(node, path->path[0]);
+}
+
+static ReadHow how_of(uint16_t op) {
+    if (op == OP_TEST_FIELD || op == OP_TEST_SELECT || op == OP_IN_MAP)
+        return READ_TEST;
+    return op == OP_OPT_FIELD || op == OP_OPT_SELECT ? READ_OPTIONAL : READ_VALUE;
+}
+
+/* map.key and its like, by a constant key: the map's node, and the key. */
+static bool is_entry(
+    const Remedies *remedies, const CelGraphNode *node, uint32_t *ret_map, Str *ret_key) {
+    CelValue key = node->constant;
+
+    if (node->op == OP_IN_MAP) {
+        if (node_at(remedies, node->args[0])->op != OP_CONSTANT)
+            return false;
+        key = node_at(remedies, node->args[0])->constant;
+        *ret_map = node->args[1];
+    } else if (node->op == OP_SELECT || node->op == OP_TEST_SELECT || node->op == OP_OPT_SELECT) {
+        *ret_map = node->args[0];
+    } else {
+        return false;
+    }
+    *ret_key = key.kind == CEL_STRING ? cel_str(key) : STR_NULL;
+    return key.kind == CEL_STRING;
+}
+
+static bool is_call(const CelGraphNode *node, const char *name) {
+    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
+           str_is(node->overloads[0]->name, name);
+}
+
+/* node.pods.size(), of all or of some; or those of the node's domain. */
+static bool is_count(const Remedies *remedies, const CelGraphNode *node, Fact *ret) {
+    const CelGraphNode *list, *owner;
+
+    if (!is_call(node, "size") || node->n_args != 1)
+        return false;
+    *ret = (Fact){.kind = FACT_PODS, .object = node->args[0]};
+    list = node_at(remedies, ret->object);
+    if (list->op == OP_FILTER) {
+        ret->is_matching = true;
+        ret->object = list->args[0];
+        list = node_at(remedies, ret->object);
+    }
+    if (list->op != OP_FIELD || !str_is(cel_str(list->constant), "pods"))
+        return false;
+    owner = node_at(remedies, list->args[0]);
+    if (is_variable(owner, "node"))
+        return true;
+    if (!is_call(owner, "domain") || !is_variable(node_at(remedies, owner->args[0]), "node") ||
+        node_at(remedies, owner->args[1])->op != OP_CONSTANT)
+        return false;
+    ret->key = cel_str(node_at(remedies, owner->args[1])->constant);
+    return true;
+}
+
+static bool recognise(const Remedies *remedies, uint32_t number, Fact *ret, ReadHow *ret_how) {
+    const CelGraphNode *node = node_at(remedies, number);
+    uint32_t at = number;
+    Str key = STR_NULL;
+    bool is_map;
+
+    *ret_how = READ_VALUE;
+    if (is_count(remedies, node, ret))
+        return true;
+    is_map = is_entry(remedies, node, &at, &key);
+    for (size_t i = 0; i < ELEMENTS_OF(fact_paths); i++) {
+        if (fact_paths[i].is_map != is_map || !is_at_path(remedies, at, &fact_paths[i]))
+            continue;
+        *ret = (Fact){.kind = fact_paths[i].kind, .object = at, .key = key};
+        if (!is_map && node->n_args > 0) { /* the record, so that all ways to read it are one */
+            ret->object = node->args[0];
+            ret->key = cel_str(node->constant);
+        }
+        *ret_how = how_of(node->op);
+        return true;
+    }
+    return false;
+}
+
+/* --- collecting ---------------------------------------------------------------------------- */
+
+static uint32_t add_fact(Inquiry *inquiry, const Fact *fact) {
+    for (size_t i = 0; i < inquiry->n_facts; i++)
+        if (inquiry->facts[i].object == fact->object && inquiry->facts[i].kind == fact->kind &&
+            inquiry->facts[i].kind != FACT_PODS && str_eq(inquiry->facts[i].key, fact->key))
+            return (uint32_t)i;
+    if (inquiry->n_facts == FACTS_MAX)
+        return UINT32_MAX;
+    inquiry->facts[inquiry->n_facts] = *fact;
+    return (uint32_t)inquiry->n_facts++;
+}
+
+static void collect(Remedies *remedies, uint32_t number, void *context) {
+    Inquiry *inquiry = context;
+    ReadHow how;
+    Fact fact;
+    uint32_t at;
+
+    if (!recognise(remedies, number, &fact, &how))
+        return;
+    at = add_fact(inquiry, &fact);
+    if (at == UINT32_MAX || inquiry->n_reads == READS_MAX) {
+        inquiry->is_too_much = true;
+        return;
+    }
+    inquiry->reads[inquiry->n_reads] = (Read){
+        .node = number,
+        .fact = at,
+        .how = how,
+        .slot = remedies->judge->question.program->n_slots + (uint32_t)inquiry->n_reads,
+    };
+    inquiry->n_reads++;
+}
+
+const Read *inquiry_read(const Inquiry *inquiry, uint32_t node) {
+    for (size_t i = 0; i < inquiry->n_reads; i++)
+        if (inquiry->reads[i].node == node)
+            return &inquiry->reads[i];
+    return NULL;
+}
+
+/* --- what hangs on what -------------------------------------------------------------------- */
+
+static bool is_amount(FactKind kind) {
+    return kind == FACT_FREE || kind == FACT_REQUESTED || kind == FACT_ALLOCATABLE ||
+           kind == FACT_POD_REQUEST;
+}
+
+static Str resource_of(Str key) {
+    return str_is(key, AMOUNT_MILLI_CPU) ? STR("cpu") : key;
+}
+
+/* Whether changing @a would change @b, too: free is allocatable less requested, which are changed
+ * by pods that come and go; cpu has two names. */
+static bool hangs_together(const Fact *a, const Fact *b) {
+    if (a->kind == FACT_PODS)
+        return b->kind == FACT_PODS || b->kind == FACT_FREE || b->kind == FACT_REQUESTED;
+    if (!is_amount(a->kind) || !is_amount(b->kind) ||
+        (a->kind == FACT_POD_REQUEST) != (b->kind == FACT_POD_REQUEST) ||
+        !str_eq(resource_of(a->key), resource_of(b->key)))
+        return a->kind != FACT_PODS && b->kind == FACT_PODS &&
+               (a->kind == FACT_FREE || a->kind == FACT_REQUESTED);
+    if (!str_eq(a->key, b->key))
+        return true;
+    if (a->kind == FACT_ALLOCATABLE)
+        return b->kind == FACT_FREE;
+    return b->kind != FACT_ALLOCATABLE;
+}
+
+typedef struct Users {
+    const Inquiry *inquiry;
+    Fact *fact;
+} Users;
+
+/* Something that looks at the whole of which the fact is a part. */
+static void find_other_users(Remedies *remedies, uint32_t number, void *context) {
+    const CelGraphNode *node = node_at(remedies, number);
+    const Users *users = context;
+    Fact *fact = users->fact;
+
+    for (uint32_t k = 0; k < node->n_args; k++) {
+        const CelGraphNode *arg = node_at(remedies, node->args[k]);
+        bool is_record = arg->type->kind == CEL_T_RECORD && !arg->levels;
+        bool is_pod = fact->kind >= FACT_POD_LABEL;
+
+        if (node->args[k] == fact->object && !inquiry_read(users->inquiry, number) &&
+            !is_field_op(node->op) && !(fact->kind == FACT_PODS && node->op == OP_FILTER))
+            fact->is_fixed = true;
+        if (is_record && fact->kind != FACT_PODS && fact->kind != FACT_NOW &&
+            fact->kind != FACT_METRIC && !is_field_op(node->op) &&
+            (arg->groups & SCHEMA_BIT(is_pod ? SCHEMA_POD : SCHEMA_NODE)))
+            fact->is_fixed = true;
+    }
+    if (fact->kind == FACT_READY && node->op == OP_FIELD &&
+        str_is(cel_str(node->constant), "conditions"))
+        fact->is_fixed = true;
+}
+
+/* Those of a node are counted in the cluster's. */
+static bool is_counted(const Inquiry *inquiry, const Remedies *remedies, FactKind kind) {
+    return kind < FACT_METRIC &&
+           (node_at(remedies, inquiry->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER));
+}
+
+static void fix_facts(Remedies *remedies, Inquiry *inquiry) {
+    for (size_t i = 0; i < inquiry->n_facts; i++) {
+        Fact *fact = &inquiry->facts[i];
+        Users users = {inquiry, fact};
+
+        fact->is_fixed = is_counted(inquiry, remedies, fact->kind);
+        for (size_t j = 0; j < inquiry->n_facts; j++)
+            fact->is_fixed |= j != i && hangs_together(fact, &inquiry->facts[j]);
+        remedies_walk(remedies, inquiry->root, find_other_users, &users);
+    }
+}
+
+/* --- code ---------------------------------------------------------------------------------- */
+
+static int make_code(Remedies *remedies, const Inquiry *inquiry, uint32_t node, uint32_t local,
+    const CelCode **ret) {
+    CelEmitOptions options = {
+        .cut_slots = remedies->cuts,
+        .n_cut_slots = cel_graph_size(remedies->graph),
+    };
+    CelCode *code = NULL;
+    int r;
+
+    for (size_t i = 0; inquiry && i < inquiry->n_reads; i++)
+        remedies->cuts[inquiry->reads[i].node] = inquiry->reads[i].slot;
+    if (local != CEL_NO_NODE)
+        remedies->cuts[local] = remedies->judge->question.program->n_slots + READS_MAX;
+    r = cel_emit(remedies->graph, node, &options, remedies->arena, &code);
+    for (size_t i = 0; inquiry && i < inquiry->n_reads; i++)
+        remedies->cuts[inquiry->reads[i].node] = CEL_NO_SLOT;
+    if (local != CEL_NO_NODE)
+        remedies->cuts[local] = CEL_NO_SLOT;
+    *ret = code;
+    return error_fold(r);
+}
+
+int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret) {
+    Inquiry *inquiry = ARENA_NEW(remedies->arena, Inquiry);
+    int r = 0;
+
+    if (!inquiry)
+        return error_origin(-ENOMEM);
+    inquiry->root = filter->test.node;
+    remedies_walk(remedies, inquiry->root, collect, inquiry);
+    fix_facts(remedies, inquiry);
+    for (size_t i = 0; r == 0 && !inquiry->is_too_much && i < inquiry->n_reads; i++)
+        r = make_code(
+            remedies, NULL, inquiry->reads[i].node, CEL_NO_NODE, &inquiry->reads[i].code);
+    *ret = inquiry;
+    return error_trace(r);
+}
+
+static CelValue run_code(Attempt *attempt, const CelCode *code) {
+    CelRun run = CEL_RUN(attempt->arena);
+
+    run.zones = attempt->remedies->judge->question.zones;
+    return cel_run(code, &run, attempt->values);
+}
+
+static CelValue run_node(Attempt *attempt, uint32_t node, uint32_t local) {
+    Inquiry *inquiry = attempt->inquiry;
+    const CelCode *code = NULL;
+    int r;
+
+    for (size_t i = 0; i < inquiry->n_codes && !code; i++)
+        if (inquiry->codes[i].node == node)
+            code = inquiry->codes[i].code;
+    if (!code) {
+        r = make_code(attempt->remedies, inquiry, node, local, &code);
+        if (r < 0) {
+            attempt->error = r;
+            return cel_absent();
+        }
+        if (inquiry->n_codes < CODES_MAX)
+            inquiry->codes[inquiry->n_codes++] = (KnownCode){node, code};
+    }
+    return run_code(attempt, code);
+}
+
+CelValue attempt_value(Attempt *attempt, uint32_t node) {
+    const CelGraphNode *what = node_at(attempt->remedies, node);
+    const Read *read = inquiry_read(attempt->inquiry, node);
+
+    if (read)
+        return attempt->values[read->slot];
+    return what->op == OP_CONSTANT ? what->constant : run_node(attempt, node, CEL_NO_NODE);
+}
+
+CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue element) {
+    attempt->values[attempt->remedies->judge->question.program->n_slots + READS_MAX] = element;
+    return run_node(attempt, body, local);
+}
+
+/* --- values of facts ----------------------------------------------------------------------- */
+
+static CelValue find_value(const Attempt *attempt, uint32_t fact, bool is_before) {
+    const Inquiry *inquiry = attempt->inquiry;
+
+    for (size_t i = 0; i < inquiry->n_reads; i++) {
+        const Read *read = &inquiry->reads[i];
+        CelValue v = is_before ? attempt->before[i] : attempt->values[read->slot];
+
+        if (read->fact != fact || read->how == READ_TEST || v.kind == CEL_ERROR)
+            continue;
+        if (read->how == READ_OPTIONAL && v.kind == CEL_OPTIONAL)
+            return v.inner ? *v.inner : cel_absent();
+        return v;
+    }
+    return cel_absent();
+}
+
+CelValue attempt_fact(const Attempt *attempt, uint32_t fact) {
+    return find_value(attempt, fact, /* is_before= */ false);
+}
+
+CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact) {
+    return find_value(attempt, fact, /* is_before= */ true);
+}
+
+static CelValue as_read(Attempt *attempt, ReadHow how, CelValue value) {
+    CelRun run = CEL_RUN(attempt->arena);
+
+    if (how == READ_TEST)
+        return cel_bool(value.kind != CEL_ABSENT);
+    if (how != READ_OPTIONAL)
+        return value;
+    return value.kind == CEL_ABSENT ? cel_none() : cel_make_optional(&run, value);
+}
+
+void attempt_set(Attempt *attempt, uint32_t fact, CelValue value) {
+    const Inquiry *inquiry = attempt->inquiry;
+
+    for (size_t i = 0; i < inquiry->n_reads; i++)
+        if (inquiry->reads[i].fact == fact)
+            attempt->values[inquiry->reads[i].slot] =
+                as_read(attempt, inquiry->reads[i].how, value);
+}

@@ -1,0 +1,156 @@
+#pragma once
+
+/*
+ * What the files about remedies share. remedy.h is the contract: nobody else includes this.
+ *
+ *     remedy.c         the search: which comparisons fail, in which order they are mended
+ *     remedy-fact.c    what a filter reads that could be different
+ *     remedy-solve.c   one comparison
+ *     remedy-text.c    the words
+ */
+
+#include <stdbool.h>
+
+#include "cel/code.h"
+#include "cel/machine.h"
+#include "judge/judge-internal.h"
+#include "judge/remedy.h"
+
+#define FACTS_MAX 24u
+#define READS_MAX 64u
+#define CODES_MAX 64u
+
+/* What could be different. */
+typedef enum FactKind {
+    FACT_LABEL,
+    FACT_ANNOTATION,
+    FACT_READY,
+    FACT_CORDONED,
+    FACT_FREE,
+    FACT_REQUESTED,
+    FACT_ALLOCATABLE,
+    FACT_TAINTS,
+    FACT_PODS, /* how many, of those that match */
+    FACT_METRIC,
+    FACT_NOW,
+    FACT_POD_LABEL,
+    FACT_POD_ANNOTATION,
+    FACT_POD_REQUEST,
+    FACT_POD_PRIORITY,
+    _FACT_KIND_MAX,
+} FactKind;
+
+typedef struct Fact {
+    FactKind kind;
+    uint32_t object; /* graph node: the map or record it is a part of; of PODS the list */
+    Str key;         /* of a map; PODS: the label of the domain, or empty */
+    bool is_matching; /* PODS: not all of them */
+    bool is_fixed; /* something else that the filter reads would change with it */
+} Fact;
+
+/* How a filter reads a fact. Reads are what is bound anew when the fact is changed. */
+typedef enum ReadHow {
+    READ_VALUE,
+    READ_TEST,     /* whether it is there */
+    READ_OPTIONAL, /* an optional */
+} ReadHow;
+
+typedef struct Read {
+    uint32_t node; /* of the graph */
+    uint32_t fact;
+    ReadHow how;
+    uint32_t slot;
+    const CelCode *code; /* what it is without changes */
+} Read;
+
+typedef struct KnownCode {
+    uint32_t node;
+    const CelCode *code;
+} KnownCode;
+
+/* One filter, looked at. */
+typedef struct Inquiry {
+    uint32_t root;
+    Fact facts[FACTS_MAX];
+    size_t n_facts;
+    Read reads[READS_MAX];
+    size_t n_reads;
+    KnownCode codes[CODES_MAX]; /* with all reads cut */
+    size_t n_codes;
+    bool is_too_much; /* nothing will be said */
+} Inquiry;
+
+struct Remedies {
+    Judge *judge;
+    const CelGraph *graph;
+    Arena *arena;
+    uint32_t *cuts;  /* by node of the graph; CEL_NO_SLOT but while code is made */
+    uint8_t *marks;  /* by node: seen in this walk */
+    uint32_t *stack; /* of a walk: each node once at most */
+    Inquiry **inquiries; /* by number of the filter; NULL: not looked at yet */
+};
+
+typedef struct Change {
+    uint32_t fact; /* UINT32_MAX: a toleration */
+    const char *relation;
+    CelValue value; /* what it is set to; absent: it is gone */
+    CelValue bound; /* what is told */
+    const Taint *taint;
+    bool is_any; /* it must be there; its value is made up */
+} Change;
+
+/* One row, with what has been changed so far. */
+typedef struct Attempt {
+    Remedies *remedies;
+    Inquiry *inquiry;
+    uint32_t row;
+    Arena *arena;
+    CelValue *values; /* by slot */
+    CelValue before[READS_MAX];
+    Change changes[REMEDIES_MAX];
+    size_t n_changes;
+    unsigned choices; /* bit i: at the i-th choice the other way */
+    unsigned n_choices;
+    int error; /* -ENOMEM */
+} Attempt;
+
+/* --- remedy-fact.c */
+
+/* Finds the facts below the filter's root. 0 or -ENOMEM. */
+int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret);
+
+/* The read that node @node is; NULL: none. */
+const Read *inquiry_read(const Inquiry *inquiry, uint32_t node);
+
+/* Calls @see for every node below @root, itself included, once each. */
+void remedies_walk(Remedies *remedies, uint32_t root,
+    void (*see)(Remedies *remedies, uint32_t node, void *context), void *context);
+
+/* What the fact is now; absent: it is not there, or nobody asked for its value. */
+CelValue attempt_fact(const Attempt *attempt, uint32_t fact);
+
+/* What it was. */
+CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact);
+
+/* Sets it, in all its reads. */
+void attempt_set(Attempt *attempt, uint32_t fact, CelValue value);
+
+/* The value of node @node under the changes. An error too when there is no memory. */
+CelValue attempt_value(Attempt *attempt, uint32_t node);
+
+/* The same for the body of a loop, whose variable is the graph's node @local, with that variable
+ * being @element. */
+CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue element);
+
+/* --- remedy-solve.c */
+
+/* Changes something so that @atom is @want. False, with nothing changed: it does not know how. */
+bool attempt_solve(Attempt *attempt, uint32_t atom, bool want);
+
+/* How readily a fact is changed; less is better. */
+unsigned fact_cost(FactKind kind);
+
+/* --- remedy-text.c */
+
+/* Texts lie in the attempt's arena; out of memory: they are empty. */
+Remedy change_tell(const Attempt *attempt, const Change *change);

@@ -1,0 +1,305 @@
+/* What a judge promises besides verdicts and scores (test-cases.c): order, time, errors, narrowing.
+ */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "judge/judge.h"
+#include "policy/test-scene.h"
+
+#define NODES 1500u
+
+/* A scene with nodes n0 to n1499; every third has the label pool=a, node i the label n=i. */
+typedef struct Court {
+    Scene scene;
+    Facts facts;
+    const NodeTable *table;
+} Court;
+
+static void court_init(Court *court, const char *policies, unsigned n_nodes) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
+
+    buf_printf(&text, "policies: {%s}\nnodes:\n", policies);
+    for (unsigned i = 0; i < n_nodes; i++)
+        buf_printf(&text,
+            "  n%u: {labels: {n: '%u'%s}, allocatable: {cpu: %u}}\n",
+            i,
+            i,
+            i % 3 == 0 ? ", pool: a" : "",
+            i % 16 + 1);
+    buf_append(&text, STR("pod: {namespace: here, labels: {app: web}, requests: {cpu: 1}}\n"));
+    buf_append_char(&text, '\0');
+    assert_int_equal(buf_error(&text), 0);
+    scene_init_text(&court->scene, text.data);
+    court->table = snapshot_table(court->scene.snapshot);
+    assert_int_equal(facts_build(court->scene.program,
+                         court->table,
+                         /* zones= */ NULL,
+                         /* known= */ NULL,
+                         court->scene.arena,
+                         &court->facts),
+        0);
+}
+
+static void court_done(Court *court) {
+    scene_done(&court->scene);
+}
+
+static Question court_question(const Court *court, const uint32_t *rows, size_t n) {
+    return (Question){
+        .program = court->scene.program,
+        .table = court->table,
+        .facts = &court->facts,
+        .pod = &court->scene.pod,
+        .rows = rows,
+        .n = n,
+        .now_nsec = court->scene.now,
+        .arena = court->scene.arena,
+    };
+}
+
+static Judge *court_open(const Court *court, const uint32_t *rows, size_t n) {
+    Question question = court_question(court, rows, n);
+    Judge *judge = NULL;
+
+    assert_int_equal(judge_open(&question, &judge), 0);
+    return judge;
+}
+
+static uint32_t row_of(const Court *court, unsigned number) {
+    char name[16];
+
+    (void)snprintf(name, sizeof(name), "n%u", number);
+    return table_find(court->table, str_from_c(name));
+}
+
+/* --- order ---------------------------------------------------------------------------- */
+
+/* Few or many, in any order, some of them twice or unknown: each row gets its own verdict. */
+static void test_any_order(void **state) {
+    static const char policies[] =
+        "p: {filters: [{name: pool, nodeLabels: {pool: a}},"
+        "              {name: room, headroom: {cpu: 3}}],"
+        "    scores: [{name: pack, binPack: {cpu: 1}},"
+        "             {name: number, expression: 'double(node.metadata.labels[\"n\"])',"
+        "              normalize: rank}]}";
+    static const size_t counts[] = {1, 2, 63, 64, 65, 300, 700, NODES};
+    uint32_t rows[NODES];
+    uint16_t verdicts[NODES];
+    double scores[NODES];
+    Court court;
+
+    (void)state;
+    court_init(&court, policies, NODES);
+    for (size_t c = 0; c < ELEMENTS_OF(counts); c++) {
+        size_t n = counts[c];
+        Judge *judge;
+
+        for (size_t i = 0; i < n; i++)
+            rows[i] = i % 50 == 7 ? (uint32_t)court.table->n_rows
+                                  : row_of(&court, (unsigned)(i * 611 % NODES));
+        judge = court_open(&court, rows, n);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(judge_scores(judge, scores), 0);
+        for (size_t i = 0; i < n; i++) {
+            unsigned number = (unsigned)(i * 611 % NODES);
+            uint16_t want = number % 3 != 0 ? 0 : number % 16 + 1 < 1 + 3 ? 1 : VERDICT_PASS;
+
+            if (rows[i] == court.table->n_rows)
+                assert_int_equal(verdicts[i], VERDICT_PASS);
+            else
+                assert_int_equal(verdicts[i], want);
+            assert_true(scores[i] >= 0 && scores[i] <= 100);
+        }
+    }
+    court_done(&court);
+}
+
+/* --- time ------------------------------------------------------------------------------ */
+
+static bool runs_out(void *context) {
+    unsigned *left = context;
+
+    return (*left)-- == 0;
+}
+
+static size_t count_verdicts(const uint16_t *verdicts, size_t n, uint16_t verdict) {
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += verdicts[i] == verdict;
+    return found;
+}
+
+/* What counts for nodes that were not judged in time, by policy; what is known without judging
+ * holds all the same. The slow rule runs in the scalar machine, which asks for the time. */
+static void test_time_is_up(void **state) {
+    static const struct {
+        const char *on_timeout;
+        uint16_t want;
+    } cases[] = {{"reject", VERDICT_LATE}, {"allow", VERDICT_PASS}};
+    uint32_t rows[NODES];
+    uint16_t verdicts[NODES];
+
+    (void)state;
+    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
+        char policies[512];
+        Question question;
+        unsigned left = 0;
+        Court court;
+        Judge *judge;
+
+        (void)snprintf(policies,
+            sizeof(policies),
+            "p: {onTimeout: %s, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
+            "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != \"\"'}]}",
+            cases[c].on_timeout);
+        court_init(&court, policies, NODES);
+        for (unsigned i = 0; i < NODES; i++)
+            rows[i] = row_of(&court, i);
+        question = court_question(&court, rows, NODES);
+        question.is_over = runs_out;
+        question.context = &left;
+        assert_int_equal(judge_open(&question, &judge), 0);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
+        assert_int_equal(count_verdicts(verdicts, NODES, cases[c].want), 500);
+        assert_int_equal(judge_notes(judge).n_late, NODES);
+        court_done(&court);
+    }
+}
+
+/* --- errors ---------------------------------------------------------------------------------- */
+
+static void test_errors(void **state) {
+    static const char policies[] =
+        "p: {filters: [{name: a, expression: \"node.metadata.labels['pool'] == 'a'\"},"
+        "              {name: b, expression: \"node.metadata.labels['pool'] == 'a'\","
+        "               onError: allow},"
+        "              {name: c, expression: \"node.metadata.labels['pool'] =="
+        "                 pod.metadata.labels['app'].replace('web', 'a')\", onError: allow}],"
+        "    scores: [{name: s, expression: \"node.metadata.labels['pool'] == 'a' ? 10 : 20\","
+        "              onError: 70},"
+        "             {name: nan, expression: '0.0 / (node.free.cpu - node.free.cpu)',"
+        "              onError: 30}]}";
+    uint32_t rows[9];
+    uint16_t verdicts[9];
+    double scores[9];
+    Court court;
+    Judge *judge;
+
+    (void)state;
+    court_init(&court, policies, 9);
+    for (unsigned i = 0; i < 9; i++)
+        rows[i] = row_of(&court, i);
+    judge = court_open(&court, rows, 9);
+    assert_int_equal(judge_filters(judge, verdicts), 0);
+    assert_int_equal(judge_scores(judge, scores), 0);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_int_equal(verdicts[i], i % 3 == 0 ? VERDICT_PASS : 0);
+        assert_true(scores[i] == (i % 3 == 0 ? (10.0 + 30) / 2 : (70.0 + 30) / 2));
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(judge_notes(judge).filter_errors[i], 6);
+    assert_int_equal(judge_notes(judge).score_errors[0], 6);
+    court_done(&court);
+}
+
+/* A policy whose match.expression fails is for no pod, and says so. */
+static void test_match(void **state) {
+    static const char policies[] =
+        "yes: {match: {expression: \"pod.metadata.labels['app'] == 'web'\"},"
+        "      filters: [{name: f, expression: 'false'}]},"
+        "no: {match: {expression: \"pod.metadata.namespace == 'there'\"},"
+        "     filters: [{name: f, expression: 'false'}]},"
+        "broken: {match: {expression: \"pod.metadata.labels['tier'] == 'web'\"},"
+        "         filters: [{name: f, expression: 'false'}]},"
+        "watch: {mode: Observe, filters: [{name: f, expression: 'false'}]}";
+    uint32_t row;
+    uint16_t verdict;
+    Court court;
+    Judge *judge;
+    const Policy *all;
+
+    (void)state;
+    court_init(&court, policies, 1);
+    all = court.scene.program->policies;
+    row = row_of(&court, 0);
+    judge = court_open(&court, &row, 1);
+    assert_true(judge_applies(judge, &all[0]));
+    assert_false(judge_applies(judge, &all[1]));
+    assert_false(judge_applies(judge, &all[2]));
+    assert_true(judge_applies(judge, &all[3]));
+    assert_null(judge_match_error(judge, &all[1]));
+    assert_text("error", judge_match_error(judge, &all[2])->text, "no such key: tier");
+    assert_int_equal(judge_filters(judge, &verdict), 0);
+    assert_int_equal(verdict, 0);
+    assert_int_equal(judge_observed(judge, &verdict), 0);
+    assert_int_equal(verdict, 3);
+    court_done(&court);
+}
+
+/* --- narrowing ----------------------------------------------------------------------------------
+ */
+
+/* Only what passes counts; the best stay; of equals the first in the request. */
+static void test_narrow(void **state) {
+    static const char policies[] =
+        "p: {filters: [{name: pool, nodeLabels: {pool: a}}],"
+        "    scores: [{name: s, expression: 'double(int(node.metadata.labels[\"n\"]) % 4) * "
+        "10.0'}],"
+        "    narrow: {to: 3}},"
+        "wide: {narrow: {to: 5}, scores: [{name: s, expression: '50'}]},"
+        "watch: {mode: Observe, narrow: {to: 1}, scores: [{name: s, expression: '1'}]}";
+    static const unsigned asked[] = {0, 3, 1, 6, 9, 12, 15, 18, 21, 24, 2, 27};
+    /*                     score:    0 30 -- 20 10  0  30  20  10  0 -- 30   */
+    uint32_t rows[ELEMENTS_OF(asked)];
+    uint16_t verdicts[ELEMENTS_OF(asked)];
+    const double *scores = NULL;
+    Court court;
+    Judge *judge;
+
+    (void)state;
+    court_init(&court, policies, 30);
+    for (size_t i = 0; i < ELEMENTS_OF(asked); i++)
+        rows[i] = row_of(&court, asked[i]);
+    judge = court_open(&court, rows, ELEMENTS_OF(asked));
+    assert_int_equal(judge_narrow_to(judge), 3);
+    for (uint32_t to = 1; to <= 12; to++) {
+        static const unsigned best[] = {3, 15, 27, 6, 18, 9, 21, 0, 12, 24};
+        size_t n_passed = 0;
+
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(judge_narrow(judge, to, verdicts, &scores), 0);
+        assert_int_equal(scores != NULL, to < 10);
+        for (size_t i = 0; i < ELEMENTS_OF(asked); i++) {
+            bool stays = false;
+
+            for (size_t j = 0; j < to && j < ELEMENTS_OF(best); j++)
+                stays |= best[j] == asked[i];
+            assert_int_equal(verdicts[i],
+                asked[i] % 3 != 0 ? 0
+                : stays           ? VERDICT_PASS
+                                  : VERDICT_NARROWED);
+            n_passed += verdicts[i] == VERDICT_PASS;
+            if (scores)
+                assert_true(
+                    scores[i] == (asked[i] % 3 ? -1 : ((double)(asked[i] % 4) * 10 + 50) / 2));
+        }
+        assert_int_equal(n_passed, to < 10 ? to : 10);
+    }
+    court_done(&court);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_match),
+        cmocka_unit_test(test_narrow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* Values over the candidates of a request, made 0..100. */
+
+#include <math.h>
+
+#include "base/test-assert.h"
+#include "cel/column.h"
+#include "judge/normalize.h"
+
+#define ON_ERROR 7.0
+#define FAILED (-123456.0) /* in a row of the table: its expression failed */
+
+typedef struct Case {
+    const char *name;
+    size_t n;
+    double values[6], min_max[6], rank[6];
+} Case;
+
+static const Case cases[] = {
+    {"nobody", 0, {0}, {0}, {0}},
+    {"one", 1, {42}, {100}, {100}},
+    {"equal", 3, {5, 5, 5}, {100, 100, 100}, {0, 0, 0}},
+    {"even", 3, {0, 5, 10}, {0, 50, 100}, {0, 50, 100}},
+    {"below 0", 3, {-10, 0, -5}, {0, 100, 50}, {0, 100, 50}},
+    {"a tie", 4, {1, 2, 2, 9}, {0, 12.5, 12.5, 100}, {0, 100.0 / 3, 100.0 / 3, 100}},
+    {"one failed", 3, {FAILED, 1, 3}, {7, 0, 100}, {7, 0, 100}},
+    {"not finite", 4, {NAN, INFINITY, 1, 3}, {7, 7, 0, 100}, {7, 7, 0, 100}},
+    {"all failed", 2, {FAILED, NAN}, {7, 7}, {7, 7}},
+    {"far apart", 3, {-1e308, 0, 1e308}, {0, 50, 100}, {0, 50, 100}},
+};
+
+static void check(const Case *test, Normalize how, const double *want) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    double values[6];
+    uint8_t states[6] = {0};
+
+    for (size_t i = 0; i < test->n; i++) {
+        values[i] = test->values[i];
+        states[i] = test->values[i] == FAILED ? CEL_STATE_ERROR : CEL_STATE_FINE;
+    }
+    assert_int_equal(normalize(how, ON_ERROR, states, test->n, arena, values), 0);
+    for (size_t i = 0; i < test->n; i++)
+        assert_case(test->name, fabs(values[i] - want[i]) < 1e-9);
+}
+
+static void test_cases(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        check(&cases[i], NORMALIZE_MIN_MAX, cases[i].min_max);
+        check(&cases[i], NORMALIZE_RANK, cases[i].rank);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,473 @@
+/*
+ * Random policies over random clusters and pods: the column machine and the scalar one agree, bit
+ * for bit, on every rule and node; errors and NaN included. And what is shared with
+ * the facts of an earlier cluster is what would be worked out anew.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test-assert.h"
+#include "cluster/store.h"
+#include "judge/judge.h"
+#include "policy/test-scene.h"
+
+#define NODES 150u
+#define PODS 600u
+#define RULES 12u
+#define ROUNDS 60u
+
+typedef struct Dice {
+    uint64_t state;
+} Dice;
+
+static unsigned roll(Dice *dice, unsigned sides) {
+    dice->state = dice->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(dice->state >> 33) % sides;
+}
+
+static const char *pick(Dice *dice, const char *const *words) {
+    unsigned n = 0;
+
+    while (words[n])
+        n++;
+    return words[roll(dice, n)];
+}
+
+#define PICK(dice, ...) pick((dice), (const char *const[]){__VA_ARGS__, NULL})
+
+/* --- expressions ----------------------------------------------------------------------- */
+
+typedef enum Sort { BOOL, INT, DOUBLE, TEXT, TIME } Sort;
+
+static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *out);
+
+/* @format with %b %i %d %t %T filled by parts of that sort, %k by a key, %c by a comparison, %B %I
+ * %D by parts that may name the pod p of a loop. */
+static void write_form(Dice *dice, const char *format, unsigned depth, bool in_pods, Buf *out) {
+    for (const char *c = format; *c; c++) {
+        if (*c != '%') {
+            buf_append_char(out, *c);
+            continue;
+        }
+        switch (*++c) {
+        case 'b':
+            write_any(dice, BOOL, depth, in_pods, out);
+            break;
+        case 'i':
+            write_any(dice, INT, depth, in_pods, out);
+            break;
+        case 'd':
+            write_any(dice, DOUBLE, depth, in_pods, out);
+            break;
+        case 't':
+            write_any(dice, TEXT, depth, in_pods, out);
+            break;
+        case 'T':
+            write_any(dice, TIME, depth, in_pods, out);
+            break;
+        case 'B':
+            write_any(dice, BOOL, depth, true, out);
+            break;
+        case 'I':
+            write_any(dice, INT, depth, true, out);
+            break;
+        case 'D':
+            write_any(dice, DOUBLE, depth, true, out);
+            break;
+        case '%':
+            buf_append_char(out, '%');
+            break;
+        case 'k':
+            buf_printf(out, "%s", PICK(dice, "a", "b", "zone", "n"));
+            break;
+        case 'c':
+            buf_printf(out, "%s", PICK(dice, "<", "<=", ">", ">=", "==", "!="));
+            break;
+        default:
+            fail_msg("no such form: %s", format);
+        }
+    }
+}
+
+/* Leaves, and forms with parts. In loops over pods there is one more variable. */
+static const char *const leaves[][16] = {
+    [BOOL] = {"true",
+        "false",
+        "node.ready",
+        "node.spec.unschedulable",
+        "('%k' in node.metadata.labels)",
+        "has(pod.metadata.creationTimestamp)",
+        "('%k' in pod.metadata.labels)",
+        "has(node.metadata.labels.%k)"},
+    [INT] = {"0",
+        "1",
+        "7",
+        "9223372036854775807",
+        "pod.spec.priority",
+        "node.pods.size()",
+        "cluster.nodes",
+        "size(node.metadata.labels)",
+        "int(node.metadata.labels['n'])",
+        "size(node.spec.taints)"},
+    [DOUBLE] = {"0.0",
+        "1.5",
+        "-2.0",
+        "1e300",
+        "node.free.cpu",
+        "node.allocatable.memory",
+        "node.requested['nvidia.com/gpu']",
+        "pod.requests.cpu",
+        "pod.requests.milliCPU",
+        "node.free.milliCPU",
+        "cluster.allocatable.cpu",
+        "double(node.metadata.labels['n'])"},
+    [TEXT] = {"''",
+        "'a'",
+        "'x'",
+        "node.metadata.labels['%k']",
+        "pod.metadata.labels['%k']",
+        "node.metadata.labels[?'%k'].orValue('')",
+        "pod.metadata.labels[?'%k'].orValue('x')",
+        "node.metadata.name",
+        "pod.metadata.namespace",
+        "pod.owner"},
+    [TIME] = {"now",
+        "node.metadata.creationTimestamp",
+        "timestamp('2026-01-01T00:00:00Z')",
+        "timestamp('9999-12-31T23:59:59Z')",
+        "timestamp('0001-01-01T00:00:00Z')"},
+};
+
+static const char *const pod_leaves[][8] = {
+    [BOOL] = {"p.terminating", "('%k' in p.metadata.labels)"},
+    [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])"},
+    [DOUBLE] = {"p.requests.cpu", "p.requests['memory']"},
+    [TEXT] = {"p.metadata.labels['%k']",
+        "p.metadata.labels[?'%k'].orValue('')",
+        "p.owner",
+        "p.metadata.namespace"},
+    [TIME] = {"p.metadata.creationTimestamp"},
+};
+
+static const char *const forms[][32] = {
+    [BOOL] = {"(%b && %b)",
+        "(%b || %b)",
+        "!%b",
+        "(%b ? %b : %b)",
+        "(%i %c %i)",
+        "(%d %c %d)",
+        "(%t == %t)",
+        "(%t != %t)",
+        "(%t %c %t)",
+        "%t.startsWith(%t)",
+        "(%t in ['a', 'x', ''])",
+        "%t.matches('^[ax]+$')",
+        "(%T - %T %c duration('100s'))",
+        "(%T %c %T)",
+        "(now - %T < duration('1h'))",
+        "(%t in pod.metadata.labels)",
+        "(%b == %b)",
+        "(%i < %d)"},
+    [INT] = {"(%i + %i)",
+        "(%i - %i)",
+        "(%i * %i)",
+        "(%i / %i)",
+        "(%i %% %i)",
+        "(%b ? %i : %i)",
+        "size(%t)",
+        "-%i",
+        "int(%d)",
+        "int(%t)"},
+    [DOUBLE] = {"(%d + %d)",
+        "(%d - %d)",
+        "(%d * %d)",
+        "(%d / %d)",
+        "(%b ? %d : %d)",
+        "double(%i)",
+        "-%d",
+        "math.least(%d, %d)",
+        "math.abs(%d)",
+        "math.sqrt(%d)",
+        "math.floor(%d)"},
+    [TEXT] = {"(%t + %t)", "(%b ? %t : %t)", "%t.upperAscii()", "string(%i)"},
+    [TIME] = {"(%T + duration('90s'))", "(%b ? %T : %T)"},
+};
+
+/* Loops over pods, which do not stand inside each other. */
+static const char *const loops[][8] = {
+    [BOOL] = {"node.pods.exists(p, %B)",
+        "node.pods.all(p, %B)",
+        "node.pods.exists_one(p, %B)",
+        "node.domain('zone').pods.exists(p, %B)",
+        "node.spec.taints.all(t, pod.tolerates(t))",
+        "node.spec.taints.all(t, pod.tolerates(t.text))",
+        "node.spec.taints.exists(t, t.key == pod.metadata.namespace)"},
+    [INT] = {"node.pods.filter(p, %B).size()",
+        "node.pods.map(p, %I).sum()",
+        "node.domain('zone').pods.filter(p, %B).size()",
+        "cluster.domains('zone').map(d, d.pods.filter(p, %B).size()).min()",
+        "node.pods.filter(p, %B).map(p, %I).sum()"},
+    [DOUBLE] = {"node.pods.map(p, %D).sum()",
+        "node.pods.map(p, %B, %D).sum()",
+        "node.domain('zone').pods.map(p, %D).sum()"},
+    [TEXT] = {"node.pods.map(p, p.owner).join(',')"},
+    [TIME] = {"node.pods[0].metadata.creationTimestamp"},
+};
+
+static const char *choose(Dice *dice, const char *const *list, unsigned room) {
+    unsigned n = 0;
+
+    while (n < room && list[n])
+        n++;
+    return list[roll(dice, n)];
+}
+
+static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *out) {
+    if (depth == 0 || roll(dice, 4) == 0) {
+        bool of_pod = in_pods && roll(dice, 2);
+
+        write_form(dice,
+            of_pod ? choose(dice, pod_leaves[sort], 8) : choose(dice, leaves[sort], 16),
+            0,
+            in_pods,
+            out);
+    } else if (!in_pods && roll(dice, 4) == 0) {
+        write_form(dice, choose(dice, loops[sort], 8), depth - 1, false, out);
+    } else {
+        write_form(dice, choose(dice, forms[sort], 32), depth - 1, in_pods, out);
+    }
+}
+
+/* --- policies and clusters ---------------------------------------------------------------- */
+
+static void write_rule(Dice *dice, unsigned i, Sort sort, Buf *out) {
+    buf_printf(out, "    - name: r%u\n      expression: |\n        ", i);
+    write_any(dice, sort, 1 + roll(dice, 4), false, out);
+    buf_append(out, STR("\n"));
+}
+
+static Program *compile(Dice *dice, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
+    _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
+    PolicySource source = {.file = STR("random.yaml")};
+    DiagList diags = DIAG_LIST_IN(arena);
+    Program *program = NULL;
+
+    buf_append(&text,
+        STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
+            "  filters:\n"));
+    for (unsigned i = 0; i < RULES; i++)
+        write_rule(dice, i, BOOL, &text);
+    buf_append(&text, STR("  scores:\n"));
+    for (unsigned i = RULES; i < 2 * RULES; i++)
+        write_rule(dice, i, roll(dice, 2) ? INT : DOUBLE, &text);
+    source.text = buf_str(&text);
+    if (program_compile(&source, 1, &diags, &program) == 0)
+        return program;
+    diag_list_print(&diags, /* colour= */ false, &messages);
+    /* Constants that cannot be right (1 / 0, timestamps out of range) are refused: try again. */
+    if (getenv("SHOW_REFUSED"))
+        (void)fprintf(stderr, "%.*s\n", STR_FMT(buf_str(&messages)));
+    return NULL;
+}
+
+static void write_labels(Dice *dice, Buf *out) {
+    buf_append(out, STR("labels: {"));
+    if (roll(dice, 3))
+        buf_printf(out, "a: %s, ", PICK(dice, "a", "x", "aax", "''"));
+    if (roll(dice, 3))
+        buf_printf(out, "zone: %s, ", PICK(dice, "a", "b", "x"));
+    if (roll(dice, 3))
+        buf_printf(out, "n: '%s'", PICK(dice, "0", "12", "-3", "x", "9223372036854775807"));
+    buf_append(out, STR("}"));
+}
+
+static void write_scene(Dice *dice, Buf *out) {
+    buf_append(out, STR("now: 2026-02-03T04:05:06Z\nnodes:\n"));
+    for (unsigned i = 0; i < NODES; i++) {
+        buf_printf(out, "  n%u: {", i);
+        write_labels(dice, out);
+        buf_printf(out,
+            ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
+            PICK(dice, "true", "false"),
+            PICK(dice, "true", "false"),
+            roll(dice, 9),
+            PICK(dice, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
+            PICK(dice, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
+            PICK(dice, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
+    }
+    buf_append(out, STR("pods:\n"));
+    for (unsigned i = 0; i < PODS; i++) {
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(dice, NODES), i);
+        write_labels(dice, out);
+        buf_printf(out,
+            ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
+            PICK(dice, "team-a", "team-b"),
+            PICK(dice, "o1", "o2"),
+            roll(dice, 3),
+            roll(dice, 999),
+            PICK(dice, "", ", created: 2026-02-03T04:04:00Z"));
+    }
+    buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
+    write_labels(dice, out);
+    buf_append(out, STR("}\n"));
+    buf_append_char(out, '\0');
+}
+
+/* --- comparing ------------------------------------------------------------------------------- */
+
+typedef struct Round {
+    Scene scene;
+    const NodeTable *table;
+    Program *program;
+    Facts facts;
+    uint32_t rows[NODES];
+    size_t n;
+    Judge *judge;
+} Round;
+
+static uint8_t state_of(CelValue value, bool is_bool) {
+    if (value.kind == CEL_ERROR)
+        return CEL_STATE_ERROR;
+    return is_bool && value.boolean ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+}
+
+static void complain(const Round *round, const Expression *rule, size_t i) {
+    print_error("row %u: %.*s\n", round->rows[i], STR_FMT(rule->text));
+    fail();
+}
+
+static void check_filter(Round *round, const Filter *filter) {
+    uint8_t states[NODES];
+
+    assert_int_equal(judge_filter_states(round->judge, filter, states), 0);
+    for (size_t i = 0; i < round->n; i++) {
+        CelValue value =
+            judge_value(round->judge, &filter->test, round->rows[i], round->scene.arena);
+
+        if (states[i] != state_of(value, true))
+            complain(round, &filter->test, i);
+    }
+}
+
+static void check_score(Round *round, const Score *score) {
+    double raw[NODES], values[NODES];
+    uint8_t states[NODES];
+
+    assert_int_equal(judge_score_values(round->judge, score, raw, states, values), 0);
+    for (size_t i = 0; i < round->n; i++) {
+        CelValue value =
+            judge_value(round->judge, &score->value, round->rows[i], round->scene.arena);
+        double want = value.kind == CEL_INT ? (double)value.i : value.d;
+        bool is_nan = want != want && raw[i] != raw[i];
+
+        if (states[i] != state_of(value, false) ||
+            (states[i] != CEL_STATE_ERROR && !is_nan && memcmp(&want, &raw[i], sizeof(want)) != 0))
+            complain(round, &score->value, i);
+    }
+}
+
+/* Some rows, in any order, or all of them. */
+static void choose_rows(Dice *dice, Round *round) {
+    bool all = roll(dice, 2);
+
+    round->n = 0;
+    for (uint32_t row = 0; row < round->table->n_rows; row++)
+        if (all || roll(dice, 5) == 0)
+            round->rows[round->n++] = row;
+    for (size_t i = 0; !all && i + 1 < round->n; i++) {
+        size_t j = i + roll(dice, (unsigned)(round->n - i));
+        uint32_t row = round->rows[i];
+
+        round->rows[i] = round->rows[j];
+        round->rows[j] = row;
+    }
+}
+
+static void open_round(Round *round) {
+    Question question = {
+        .program = round->program,
+        .table = round->table,
+        .facts = &round->facts,
+        .pod = &round->scene.pod,
+        .rows = round->rows,
+        .n = round->n,
+        .now_nsec = round->scene.now,
+        .arena = round->scene.arena,
+    };
+
+    assert_int_equal(judge_open(&question, &round->judge), 0);
+}
+
+static void check_round(Round *round) {
+    open_round(round);
+    for (size_t i = 0; i < round->program->n_filters; i++)
+        check_filter(round, round->program->filters[i]);
+    for (size_t i = 0; i < round->program->n_scores; i++)
+        check_score(round, round->program->scores[i]);
+}
+
+/* The cluster without some pods: facts that are shared with those before. */
+static void check_changed(Dice *dice, Round *round) {
+    KnownFacts known = {.table = round->table, .facts = &round->facts};
+    PodChange changes[3];
+    NodeTable changed;
+    Facts facts;
+
+    for (size_t i = 0; i < ELEMENTS_OF(changes); i++) {
+        uint32_t row = roll(dice, (unsigned)round->table->n_rows);
+        const PodList *pods = table_chunk(round->table, row)->pods[table_slot(row)];
+
+        changes[i] = (PodChange){.row = row, .remove = pods ? pods->items[0]->uid : STR("none")};
+    }
+    assert_int_equal(
+        table_change(round->table, changes, ELEMENTS_OF(changes), round->scene.arena, &changed), 0);
+    assert_int_equal(
+        facts_build(round->program, &changed, NULL, &known, round->scene.arena, &facts), 0);
+    round->table = &changed;
+    round->facts = facts;
+    check_round(round);
+}
+
+static void play(Dice *dice, size_t *n_played) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
+    Round *round = calloc(1, sizeof(*round));
+
+    assert_non_null(round);
+    write_scene(dice, &text);
+    scene_init_text(&round->scene, text.data);
+    round->table = snapshot_table(round->scene.snapshot);
+    round->program = compile(dice, round->scene.arena);
+    if (round->program) {
+        assert_int_equal(
+            facts_build(
+                round->program, round->table, NULL, NULL, round->scene.arena, &round->facts),
+            0);
+        choose_rows(dice, round);
+        check_round(round);
+        check_changed(dice, round);
+        ++*n_played;
+    }
+    program_unref(round->program);
+    scene_done(&round->scene);
+    free(round);
+}
+
+static void test_rounds(void **state) {
+    const char *seed = getenv("SEED");
+    Dice dice = {.state = seed ? strtoull(seed, NULL, 10) : 1};
+    size_t n_played = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < ROUNDS; i++)
+        play(&dice, &n_played);
+    print_message("%zu of %u programs, %u rules each\n", n_played, ROUNDS, 2 * RULES);
+    assert_true(n_played > ROUNDS / 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* The walk goes as deep as our tables do. A rule's kinds get a table of their own. */
+
+#include "policy/describe.h"
+
+#include <stdio.h>
+
+#include "policy/kind.h"
+#include "policy/policy.h"
+#include "policy/reader.h"
+
+#define PATH_MAX_BYTES 256u
+
+/* --- what may stand there -------------------------------------------------------------- */
+
+static void describe_words(Buf *out, const Shape *shape) {
+    for (size_t i = 0; shape->words[i]; i++)
+        buf_printf(out, "%s`%s`", i > 0 ? ", " : "", shape->words[i]);
+}
+
+static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
+    bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* those of an int are none */
+
+    buf_append(out, str_from_c(what));
+    if (has_bounds)
+        buf_printf(out, " from %.10g to %.10g", shape->min, shape->max);
+}
+
+/* Recursive: lists of lists, as the tables have them. */
+static void describe_shape(Buf *out, const Shape *shape) {
+    static const char *const plain[] = {
+        [SHAPE_ANY] = "anything",
+        [SHAPE_STRING] = "text",
+        [SHAPE_BOOL] = "true or false",
+        [SHAPE_SCALAR] = "text, number or bool, as written",
+        [SHAPE_QUANTITY] = "quantity: `500m`, `2`, `1.5Gi`",
+        [SHAPE_AMOUNT] = "quantity or share: `500m`, `10%`",
+        [SHAPE_DURATION] = "length of time: `90s`, `2h30m`, `30d`",
+        [SHAPE_EXPRESSION] = "CEL",
+        [SHAPE_OBJECT] = "mapping",
+    };
+
+    switch (shape->kind) {
+    case SHAPE_INT:
+        describe_bounds(out, "whole number", shape);
+        return;
+    case SHAPE_NUMBER:
+        describe_bounds(out, "number", shape);
+        return;
+    case SHAPE_WORD:
+        describe_words(out, shape);
+        return;
+    case SHAPE_LIST:
+        buf_append(out, shape->min > 0 ? STR("list, not empty: ") : STR("list: "));
+        describe_shape(out, shape->of);
+        return;
+    case SHAPE_MAP:
+        buf_append(out, shape->min > 0 ? STR("map, not empty: ") : STR("map: "));
+        describe_shape(out, shape->of);
+        return;
+    case SHAPE_EITHER:
+        describe_shape(out, shape->of);
+        buf_append(out, STR("; or "));
+        describe_shape(out, shape->other);
+        return;
+    default:
+        if (shape == &shape_selector)
+            buf_append(out, STR("selector"));
+        else
+            buf_append(out, str_from_c(plain[shape->kind]));
+    }
+}
+
+/* --- fields ------------------------------------------------------------------------------- */
+
+typedef struct Path {
+    char text[PATH_MAX_BYTES];
+} Path;
+
+static Path path_add(const Path *path, Str name) {
+    Path longer;
+
+    (void)snprintf(longer.text,
+        sizeof(longer.text),
+        "%s%s%.*s",
+        path->text,
+        path->text[0] ? "." : "",
+        STR_FMT(name));
+    return longer;
+}
+
+static Path path_suffix(const Path *path, const char *suffix) {
+    Path longer;
+
+    (void)snprintf(longer.text, sizeof(longer.text), "%.200s%s", path->text, suffix);
+    return longer;
+}
+
+static void describe_row(
+    Buf *out, const Path *path, const Shape *shape, bool is_required, const char *about) {
+    buf_printf(out, "| `%s`%s | ", path->text, is_required ? " *" : "");
+    describe_shape(out, shape);
+    buf_printf(out, " | %s |\n", about ? about : "");
+}
+
+static void describe_fields(Buf *out, const Path *path, const Shape *shape);
+
+/* What is inside of @shape, which stands at @path. */
+static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
+    Path inner;
+
+    switch (shape->kind) {
+    case SHAPE_OBJECT:
+        if (shape != &shape_selector)
+            describe_fields(out, path, shape);
+        return;
+    case SHAPE_LIST:
+        inner = path_suffix(path, "[]");
+        describe_inside(out, &inner, shape->of);
+        return;
+    case SHAPE_MAP:
+        inner = path_suffix(path, ".KEY");
+        describe_inside(out, &inner, shape->of);
+        return;
+    case SHAPE_EITHER:
+        describe_inside(out, path, shape->of);
+        describe_inside(out, path, shape->other);
+        return;
+    default:
+        return;
+    }
+}
+
+static void describe_fields(Buf *out, const Path *path, const Shape *shape) {
+    static const Shape any = {.kind = SHAPE_ANY};
+
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const Field *field = &shape->fields[i];
+        const Shape *its = field->shape ? field->shape : &any;
+        Path inner = path_add(path, field->name);
+
+        describe_row(out, &inner, its, field->is_required, field->about);
+        describe_inside(out, &inner, its);
+    }
+}
+
+static void describe_head(Buf *out, const char *title) {
+    buf_printf(out, "%s\n\n| field | what may stand there | what it is |\n|---|---|---|\n", title);
+}
+
+static void describe_kinds(
+    Buf *out, const char *title, const RuleKind *const *kinds, size_t n_kinds) {
+    static const Path top = {""};
+
+    describe_head(out, title);
+    for (size_t i = 0; i < n_kinds; i++) {
+        Path path = path_add(&top, kinds[i]->field);
+
+        describe_row(out, &path, kinds[i]->shape, false, kinds[i]->summary);
+        describe_inside(out, &path, kinds[i]->shape);
+    }
+}
+
+void policy_describe(Buf *out) {
+    static const Path top = {""};
+
+    describe_head(out, "### A policy");
+    describe_fields(out, &top, &policy_shape);
+    describe_head(out, "\n### Selectors");
+    describe_fields(out, &top, &shape_selector);
+    describe_kinds(
+        out, "\n### Filters: one of these, or `expression`", filter_kinds, n_filter_kinds);
+    describe_kinds(out, "\n### Scores: one of these, or `expression`", score_kinds, n_score_kinds);
+}

@@ -1,0 +1,242 @@
+/* Each shape becomes a schema; the walk is as deep as our tables are, no deeper. */
+
+#include "policy/json-schema.h"
+
+#include "policy/kind.h"
+#include "policy/policy.h"
+#include "policy/reader.h"
+#include "json/write.h"
+
+#define DIALECT "https://json-schema.org/draft/2020-12/schema"
+#define SELECTOR "#/$defs/selector" /* stands in many places */
+
+/* What base/quantity.h reads, and a share of it. */
+#define QUANTITY "[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
+#define SHARE "[0-9]+(\\.[0-9]*)?%"
+#define DURATION "([0-9]+d)?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))*"
+
+static void write_text(JsonWriter *writer, const char *key, const char *text) {
+    json_write_key(writer, str_from_c(key));
+    json_write_string(writer, str_from_c(text));
+}
+
+static void write_number(JsonWriter *writer, const char *key, double number) {
+    json_write_key(writer, str_from_c(key));
+    json_write_double(writer, number);
+}
+
+static void write_types(JsonWriter *writer, const char *const *types) {
+    json_write_key(writer, STR("type"));
+    json_write_array(writer);
+    for (size_t i = 0; types[i]; i++)
+        json_write_string(writer, str_from_c(types[i]));
+    json_write_end_array(writer);
+}
+
+/* --- scalars ------------------------------------------------------------------------- */
+
+static void write_range(JsonWriter *writer, const Shape *shape) {
+    write_text(writer, "type", shape->kind == SHAPE_INT ? "integer" : "number");
+    write_number(writer, "minimum", shape->min);
+    write_number(writer, "maximum", shape->max);
+}
+
+/* A number, or a text of this form. */
+static void write_number_or(JsonWriter *writer, const char *pattern) {
+    static const char *const types[] = {"string", "number", NULL};
+
+    write_types(writer, types);
+    write_text(writer, "pattern", pattern);
+}
+
+static void write_words(JsonWriter *writer, const Shape *shape) {
+    json_write_key(writer, STR("enum"));
+    json_write_array(writer);
+    for (size_t i = 0; shape->words[i]; i++)
+        json_write_string(writer, str_from_c(shape->words[i]));
+    json_write_end_array(writer);
+}
+
+static void write_scalar(JsonWriter *writer, const Shape *shape) {
+    static const char *const any[] = {"string", "number", "boolean", NULL};
+
+    switch (shape->kind) {
+    case SHAPE_STRING:
+        write_text(writer, "type", "string");
+        return;
+    case SHAPE_BOOL:
+        write_text(writer, "type", "boolean");
+        return;
+    case SHAPE_INT:
+    case SHAPE_NUMBER:
+        write_range(writer, shape);
+        return;
+    case SHAPE_QUANTITY:
+        write_number_or(writer, "^" QUANTITY "$");
+        return;
+    case SHAPE_AMOUNT:
+        write_number_or(writer, "^(" QUANTITY "|" SHARE ")$");
+        return;
+    case SHAPE_DURATION:
+        write_text(writer, "type", "string");
+        write_text(writer, "pattern", "^(0|" DURATION ")$");
+        return;
+    case SHAPE_WORD:
+        write_words(writer, shape);
+        return;
+    case SHAPE_SCALAR:
+    case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
+        write_types(writer, any);
+        return;
+    default:
+        return; /* ANY: nothing is asked */
+    }
+}
+
+/* --- the others ------------------------------------------------------------------------ */
+
+/* What a schema must say; @about may be NULL. Recursive: the tables nest. */
+static void write_schema(JsonWriter *writer, const Shape *shape, const char *about);
+
+static void write_list(JsonWriter *writer, const Shape *shape) {
+    write_text(writer, "type", "array");
+    if (shape->min > 0)
+        write_number(writer, "minItems", shape->min);
+    if (shape->max > 0)
+        write_number(writer, "maxItems", shape->max);
+    json_write_key(writer, STR("items"));
+    write_schema(writer, shape->of, NULL);
+}
+
+static void write_map(JsonWriter *writer, const Shape *shape) {
+    write_text(writer, "type", "object");
+    if (shape->min > 0)
+        write_number(writer, "minProperties", shape->min);
+    json_write_key(writer, STR("additionalProperties"));
+    write_schema(writer, shape->of, NULL);
+}
+
+static void write_required(JsonWriter *writer, const Shape *shape) {
+    bool is_any = false;
+
+    for (size_t i = 0; i < shape->n_fields; i++)
+        is_any |= shape->fields[i].is_required;
+    if (!is_any)
+        return;
+    json_write_key(writer, STR("required"));
+    json_write_array(writer);
+    for (size_t i = 0; i < shape->n_fields; i++)
+        if (shape->fields[i].is_required)
+            json_write_string(writer, shape->fields[i].name);
+    json_write_end_array(writer);
+}
+
+static void write_choice(JsonWriter *writer, Str name) {
+    json_write_object(writer);
+    json_write_key(writer, STR("required"));
+    json_write_array(writer);
+    json_write_string(writer, name);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* Exactly one of the kinds. */
+static void write_choices(JsonWriter *writer, const Shape *shape) {
+    json_write_key(writer, STR("oneOf"));
+    json_write_array(writer);
+    for (size_t i = 0; i < *shape->n_kinds; i++)
+        write_choice(writer, shape->kinds[i]->field);
+    write_choice(writer, str_from_c(shape->or_field));
+    json_write_end_array(writer);
+}
+
+static void write_properties(JsonWriter *writer, const Shape *shape) {
+    static const Shape expression = {.kind = SHAPE_EXPRESSION};
+    static const Shape any = {.kind = SHAPE_ANY};
+
+    json_write_key(writer, STR("properties"));
+    json_write_object(writer);
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const Field *field = &shape->fields[i];
+
+        json_write_key(writer, field->name);
+        write_schema(writer, field->shape ? field->shape : &any, field->about);
+    }
+    for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++) {
+        json_write_key(writer, shape->kinds[i]->field);
+        write_schema(writer, shape->kinds[i]->shape, shape->kinds[i]->summary);
+    }
+    if (shape->or_field) {
+        json_write_key(writer, str_from_c(shape->or_field));
+        write_schema(writer, &expression, NULL);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_object(JsonWriter *writer, const Shape *shape) {
+    write_text(writer, "type", "object");
+    write_properties(writer, shape);
+    json_write_key(writer, STR("additionalProperties"));
+    json_write_bool(writer, false);
+    write_required(writer, shape);
+    if (shape->kinds)
+        write_choices(writer, shape);
+}
+
+static void write_either(JsonWriter *writer, const Shape *shape) {
+    json_write_key(writer, STR("anyOf"));
+    json_write_array(writer);
+    write_schema(writer, shape->of, NULL);
+    write_schema(writer, shape->other, NULL);
+    json_write_end_array(writer);
+}
+
+static void write_body(JsonWriter *writer, const Shape *shape) {
+    switch (shape->kind) {
+    case SHAPE_LIST:
+        write_list(writer, shape);
+        return;
+    case SHAPE_MAP:
+        write_map(writer, shape);
+        return;
+    case SHAPE_OBJECT:
+        write_object(writer, shape);
+        return;
+    case SHAPE_EITHER:
+        write_either(writer, shape);
+        return;
+    default:
+        write_scalar(writer, shape);
+    }
+}
+
+static void write_schema(JsonWriter *writer, const Shape *shape, const char *about) {
+    json_write_object(writer);
+    if (shape->kind == SHAPE_EXPRESSION)
+        about = about ? about : "CEL";
+    if (about)
+        write_text(writer, "description", about);
+    if (shape == &shape_selector)
+        write_text(writer, "$ref", SELECTOR);
+    else
+        write_body(writer, shape);
+    json_write_end_object(writer);
+}
+
+void policy_json_schema(Buf *out) {
+    JsonWriter writer = {.out = out, .indent = 1};
+
+    json_write_object(&writer);
+    write_text(&writer, "$schema", DIALECT);
+    write_text(&writer, "title", "berth PlacementPolicy");
+    write_body(&writer, &policy_shape);
+    json_write_key(&writer, STR("$defs"));
+    json_write_object(&writer);
+    json_write_key(&writer, STR("selector"));
+    json_write_object(&writer);
+    write_body(&writer, &shape_selector);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}

@@ -1,0 +1,242 @@
+/*
+ * Look-ups that are errors where something is missing: a label, an annotation, a resource by
+ * its quantity, a field that the API may leave out.
+ *
+ * One is guarded when what it is joined with asks for the same thing first: `'a' in m && m['a'] …`,
+ * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map. Guards are found by
+ * their text; whatever might be one counts, for a warning that is wrong is worse than none.
+ */
+
+#include "policy/lint-part.h"
+
+/* What is looked up, as texts. */
+typedef struct LookUp {
+    uint32_t node;
+    Str from;    /* of the map or record */
+    Str key;     /* as it reads; STR_NULL: computed */
+    Str spelled; /* as it is written, for a computed one */
+} LookUp;
+
+/* --- guards ---------------------------------------------------------------------------- */
+
+static bool is_guard(const LintExpression *x, uint32_t i, const LookUp *look_up) {
+    const CelNode *node = &x->tree->nodes[i];
+    uint32_t key;
+
+    if (node->kind == CEL_NODE_TEST)
+        return str_eq(node->name, look_up->key) && str_eq(lint_text(x, i - 1), look_up->from);
+    if (!lint_is_call(x->tree, i, "@in"))
+        return false;
+    key = lint_child(x->tree, i, 0);
+    if (!str_eq(lint_text(x, lint_child(x->tree, i, 1)), look_up->from))
+        return false;
+    return look_up->key.ptr ? x->tree->nodes[key].kind == CEL_NODE_LITERAL &&
+                                  x->tree->nodes[key].literal.kind == CEL_STRING &&
+                                  str_eq(cel_str(x->tree->nodes[key].literal), look_up->key)
+                            : str_eq(lint_text(x, key), look_up->spelled);
+}
+
+/* Whether there is an odd number of `!` around node @i, inside of @root. */
+static bool is_negated(const LintExpression *x, uint32_t i, uint32_t root) {
+    bool negated = false;
+
+    for (;; i = x->parents[i]) {
+        negated ^= lint_is_call(x->tree, i, "!_");
+        if (i == root)
+            return negated;
+    }
+}
+
+typedef enum Polarity { GUARDS_IF_TRUE, GUARDS_IF_FALSE, GUARDS_EITHER } Polarity;
+
+static bool has_guard(
+    const LintExpression *x, uint32_t root, const LookUp *look_up, Polarity polarity) {
+    for (uint32_t i = root - x->tree->nodes[root].size + 1; i <= root; i++)
+        if (is_guard(x, i, look_up) &&
+            (polarity == GUARDS_EITHER || is_negated(x, i, root) == (polarity == GUARDS_IF_FALSE)))
+            return true;
+    return false;
+}
+
+/* Whether a child of @parent other than @child guards it. */
+static bool is_guarded_in(
+    const LintExpression *x, uint32_t parent, uint32_t child, const LookUp *look_up) {
+    const CelNode *node = &x->tree->nodes[parent];
+    Polarity polarity = node->kind == CEL_NODE_AND  ? GUARDS_IF_TRUE
+                        : node->kind == CEL_NODE_OR ? GUARDS_IF_FALSE
+                                                    : GUARDS_EITHER;
+    uint32_t other = parent - 1;
+
+    if (polarity == GUARDS_EITHER && node->kind != CEL_NODE_CONDITIONAL &&
+        node->kind < CEL_NODE_ALL)
+        return false;
+    for (uint32_t n = node->n_children; n > 0; n--) {
+        if (other != child && has_guard(x, other, look_up, polarity))
+            return true;
+        other -= x->tree->nodes[other].size;
+    }
+    return false;
+}
+
+static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
+    uint32_t child = look_up->node;
+
+    for (uint32_t parent = x->parents[child]; parent != UINT32_MAX; parent = x->parents[parent]) {
+        if (is_guarded_in(x, parent, child, look_up))
+            return true;
+        child = parent;
+    }
+    return false;
+}
+
+/* --- what can be missing ------------------------------------------------------------------ */
+
+/* What the map is called, and who may lack an entry. */
+typedef struct Missing {
+    const char *who, *what;
+    bool is_resource;
+} Missing;
+
+static Missing describe(const LintExpression *x, uint32_t map) {
+    const CelRecordType *record = NULL;
+    Str field = lint_field(x, map, &record);
+    bool is_node = record && str_has_prefix(record->name, STR("Node")) &&
+                   !str_has_prefix(record->name, STR("NodePod"));
+
+    return (Missing){
+        .who = is_node ? "node" : "pod",
+        .what = str_is(field, "labels")        ? "the label"
+                : str_is(field, "annotations") ? "the annotation"
+                : str_is(field, "allocatable") ? "the resource"
+                                               : "the entry",
+        .is_resource = str_is(field, "allocatable"),
+    };
+}
+
+/* What an error leads to. */
+static const char *consequence_of(LintRole role) {
+    static const char *const texts[] = {
+        [LINT_VARIABLE] = "and in every rule that uses it",
+        [LINT_MATCH] = "and the policy does not apply",
+        [LINT_FILTER] = "and the node is rejected",
+        [LINT_UNRESOLVABLE] = "and the node is rejected for good",
+        [LINT_SCORE] = "and the node scores 0",
+        [LINT_MESSAGE] = "and there is no message",
+    };
+
+    return texts[role];
+}
+
+/* Whether a map may lack a key: one that comes from outside, less those that are total. */
+static bool is_partial(const LintExpression *x, uint32_t map) {
+    const CelType *type = x->notes[map].type;
+    uint8_t kind = x->tree->nodes[map].kind;
+
+    if (type->kind != CEL_T_MAP || cel_type_param(type, 1)->kind == CEL_T_DOUBLE)
+        return false;
+    if (lint_is_call(x->tree, map, "nodesByLabel"))
+        return true;
+    return kind == CEL_NODE_SELECT && x->notes[map].field != UINT32_MAX &&
+           x->notes[map - 1].ref != CEL_REF_CONSTANT;
+}
+
+static Str or_on_error(const LintExpression *x) {
+    return x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE
+               ? STR("; or say with onError what counts")
+               : STR("");
+}
+
+/* What stands for what is missing, as it is written. */
+static const char *default_of(const LintExpression *x, uint32_t map, uint32_t look_up) {
+    uint32_t parent = x->parents[look_up];
+
+    if (cel_type_param(x->notes[map].type, 1)->kind != CEL_T_STRING)
+        return "0";
+    return parent != UINT32_MAX &&
+                   (lint_is_call(x->tree, parent, "double") || lint_is_call(x->tree, parent, "int"))
+               ? "'0'"
+               : "''";
+}
+
+static Str mend(const LintExpression *x, uint32_t map, const LookUp *look_up, bool is_resource) {
+    const char *otherwise = default_of(x, map, look_up->node);
+
+    if (is_resource)
+        return arena_printf(x->lint->scratch,
+            "node.allocatable[%.*s] is a number, and 0.0 there",
+            STR_FMT(look_up->spelled));
+    return arena_printf(x->lint->scratch,
+        "%.*s[?%.*s].orValue(%s) gives %s there%.*s",
+        STR_FMT(look_up->from),
+        STR_FMT(look_up->spelled),
+        otherwise,
+        otherwise,
+        STR_FMT(or_on_error(x)));
+}
+
+static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *look_up) {
+    Missing missing = describe(x, map);
+    Str hint = mend(x, map, look_up, missing.is_resource);
+
+    if (look_up->key.ptr)
+        lint_warn(x,
+            look_up->node,
+            hint,
+            "on a %s without %s \"%.*s\" this is an error, %s",
+            missing.who,
+            missing.what,
+            STR_FMT(look_up->key),
+            consequence_of(x->role));
+    else
+        lint_warn(x,
+            look_up->node,
+            hint,
+            "where the key is missing this is an error, %s",
+            consequence_of(x->role));
+}
+
+static void check_key(const LintExpression *x, uint32_t i) {
+    LookUp look_up = {.node = i};
+    uint32_t map = lint_look_up(x, i, &look_up.key);
+
+    if (map == UINT32_MAX || !is_partial(x, map))
+        return;
+    look_up.from = lint_text(x, map);
+    look_up.spelled = x->tree->nodes[i].kind == CEL_NODE_SELECT
+                          ? arena_printf(x->lint->scratch, "'%.*s'", STR_FMT(look_up.key))
+                          : lint_text(x, i - 1);
+    if (!is_guarded(x, &look_up))
+        warn_of_key(x, map, &look_up);
+}
+
+/* A field that may be absent. (The API server sets creationTimestamp, whoever leaves it out.) */
+static void check_field(const LintExpression *x, uint32_t i) {
+    LookUp look_up = {.node = i};
+    const CelRecordType *record = NULL;
+
+    look_up.key = lint_field(x, i, &record);
+    if (!look_up.key.ptr || record->fields[x->notes[i].field].always ||
+        str_is(look_up.key, "creationTimestamp"))
+        return;
+    look_up.from = lint_text(x, i - 1);
+    if (!is_guarded(x, &look_up))
+        lint_warn(x,
+            i,
+            arena_printf(x->lint->scratch,
+                "has(%.*s) tells whether it is%.*s",
+                STR_FMT(lint_text(x, i)),
+                STR_FMT(or_on_error(x))),
+            "where %.*s is not set this is an error, %s",
+            STR_FMT(lint_text(x, i)),
+            consequence_of(x->role));
+}
+
+void lint_look_ups(const LintExpression *x) {
+    if (x->is_careful)
+        return;
+    for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
+        check_key(x, i);
+        if (x->tree->nodes[i].kind == CEL_NODE_SELECT)
+            check_field(x, i);
+    }
+}

@@ -1,0 +1,283 @@
+/*
+ * Ranges: from where to where the value of an expression can go, as far as its text tells. One
+ * walk over the tree, children before parents. What is not known is anything.
+ *
+ * A score counts from 0 to 100: a part of it that is always outside was meant otherwise, and so,
+ * most likely, was one that never leaves 0 to 1.
+ */
+
+#include <math.h>
+
+#include "cel/run.h"
+#include "policy/lint-part.h"
+
+static const Range anything = {-INFINITY, INFINITY};
+
+static Range single(double value) {
+    return (Range){value, value};
+}
+
+/* NaN comes from infinities and means: not known. */
+static Range range_of(double min, double max) {
+    return (Range){isnan(min) ? -INFINITY : min, isnan(max) ? INFINITY : max};
+}
+
+static Range hull(Range a, Range b) {
+    return (Range){fmin(a.min, b.min), fmax(a.max, b.max)};
+}
+
+static Range multiply(Range a, Range b) {
+    double products[] = {a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max};
+    Range result = single(products[0]);
+
+    for (size_t i = 0; i < ELEMENTS_OF(products); i++) {
+        if (isnan(products[i])) /* 0 times what may be anything */
+            return anything;
+        result = hull(result, single(products[i]));
+    }
+    return result;
+}
+
+/* Only by what is surely over 0. */
+static Range divide(Range a, Range b) {
+    return b.min > 0 && isfinite(b.max) ? multiply(a, (Range){1 / b.max, 1 / b.min}) : anything;
+}
+
+static Range of_value(CelValue value) {
+    switch (value.kind) {
+    case CEL_INT:
+        return single((double)value.i);
+    case CEL_DOUBLE:
+        return isnan(value.d) ? anything : single(value.d);
+    default:
+        return anything;
+    }
+}
+
+/* --- nodes -------------------------------------------------------------------------------- */
+
+typedef struct Ranging {
+    const LintExpression *x;
+    Range *ranges; /* by node of the tree */
+} Ranging;
+
+/* The value of a parameter. */
+static Range of_param(const Ranging *ranging, uint32_t i) {
+    const LintExpression *x = ranging->x;
+    CelValue params = x->notes[i - 1].constant;
+    CelRun run = CEL_RUN(x->lint->scratch);
+
+    return of_value(params.record->type->get(params.record, x->notes[i].field, &run));
+}
+
+/* Amounts: free can be below 0, all others cannot. */
+static Range of_amount(const Ranging *ranging, uint32_t map) {
+    const CelRecordType *record = NULL;
+    Str field = lint_field(ranging->x, map, &record);
+
+    if (str_is(field, "requested") || str_is(field, "allocatable") || str_is(field, "requests"))
+        return (Range){0, INFINITY};
+    return anything;
+}
+
+static Range of_select(const Ranging *ranging, uint32_t i) {
+    const LintExpression *x = ranging->x;
+    const CelNote *from = &x->notes[i - 1];
+    uint32_t field = x->notes[i].field;
+
+    if (field == UINT32_MAX)
+        return of_amount(ranging, i - 1);
+    if (from->ref == CEL_REF_CONSTANT && from->constant.kind == CEL_RECORD)
+        return of_param(ranging, i);
+    if (from->ref == CEL_REF_VARIABLE &&
+        from->variable->slot == x->expression->scope->variables_slot)
+        return x->lint->variable_ranges[field];
+    return anything;
+}
+
+/* What cel.bind() named. */
+static Range of_local(const Ranging *ranging, uint32_t i) {
+    const LintExpression *x = ranging->x;
+    uint32_t binder = x->notes[i].binder;
+    uint32_t macro = x->notes[binder].binder;
+
+    return x->tree->nodes[macro].kind == CEL_NODE_BIND ? ranging->ranges[binder - 1] : anything;
+}
+
+/* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
+ * long as nothing is overcommitted. */
+static bool is_share(const Ranging *ranging, uint32_t over, uint32_t under) {
+    const LintExpression *x = ranging->x;
+    const CelRecordType *record = NULL;
+    Str over_key = STR_NULL, under_key = STR_NULL;
+    uint32_t over_map = lint_look_up(x, over, &over_key);
+    uint32_t under_map = lint_look_up(x, under, &under_key);
+    Str what;
+
+    if (over_map == UINT32_MAX || under_map == UINT32_MAX || !over_key.ptr ||
+        !str_eq(over_key, under_key) || !str_is(lint_field(x, under_map, &record), "allocatable"))
+        return false;
+    what = lint_field(x, over_map, &record);
+    return (str_is(what, "requested") || str_is(what, "free")) &&
+           str_eq(lint_text(x, over_map - 1), lint_text(x, under_map - 1));
+}
+
+static Range of_operator(const Ranging *ranging, uint32_t i) {
+    const CelTree *tree = ranging->x->tree;
+    uint32_t left = lint_child(tree, i, 0), right = lint_child(tree, i, 1);
+    Range a = ranging->ranges[left], b = ranging->ranges[right];
+
+    if (lint_is_call(tree, i, "_+_"))
+        return range_of(a.min + b.min, a.max + b.max);
+    if (lint_is_call(tree, i, "_-_"))
+        return range_of(a.min - b.max, a.max - b.min);
+    if (lint_is_call(tree, i, "_*_"))
+        return multiply(a, b);
+    if (lint_is_call(tree, i, "_/_"))
+        return is_share(ranging, left, right) ? (Range){0, 1} : divide(a, b);
+    if (lint_is_call(tree, i, "_[_]"))
+        return of_amount(ranging, left);
+    return anything;
+}
+
+/* Calls of functions, by their full names. */
+static Range of_function(const Ranging *ranging, uint32_t i) {
+    const CelNote *note = &ranging->x->notes[i];
+    const CelTree *tree = ranging->x->tree;
+    uint32_t n = tree->nodes[i].n_children;
+    Str name = note->n_overloads > 0 ? note->overloads[0]->name : STR_NULL;
+    Range last = n > 0 ? ranging->ranges[i - 1] : anything;
+    Range first =
+        n == 2U + note->is_namespaced ? ranging->ranges[lint_child(tree, i, n - 2)] : anything;
+
+    if (str_is(name, "size"))
+        return (Range){0, INFINITY};
+    if (str_is(name, "double") || str_is(name, "math.round") || str_is(name, "math.trunc"))
+        return last;
+    if (str_is(name, "int"))
+        return range_of(trunc(last.min), trunc(last.max));
+    if (str_is(name, "-_"))
+        return range_of(-last.max, -last.min);
+    if (str_is(name, "math.least") && n == 2U + note->is_namespaced)
+        return (Range){fmin(first.min, last.min), fmin(first.max, last.max)};
+    if (str_is(name, "math.greatest") && n == 2U + note->is_namespaced)
+        return (Range){fmax(first.min, last.min), fmax(first.max, last.max)};
+    return anything;
+}
+
+static Range of_node(const Ranging *ranging, uint32_t i) {
+    const LintExpression *x = ranging->x;
+    const CelNode *node = &x->tree->nodes[i];
+
+    switch (node->kind) {
+    case CEL_NODE_LITERAL:
+        return of_value(node->literal);
+    case CEL_NODE_IDENT:
+        return x->notes[i].ref == CEL_REF_LOCAL ? of_local(ranging, i) : anything;
+    case CEL_NODE_SELECT:
+        return of_select(ranging, i);
+    case CEL_NODE_CALL:
+        return node->is_operator && node->n_children == 2 ? of_operator(ranging, i)
+                                                          : of_function(ranging, i);
+    case CEL_NODE_CONDITIONAL:
+        return hull(ranging->ranges[lint_child(x->tree, i, 1)], ranging->ranges[i - 1]);
+    case CEL_NODE_BIND:
+        return ranging->ranges[i - 1];
+    default:
+        return anything;
+    }
+}
+
+static Range *find_ranges(const LintExpression *x) {
+    Ranging ranging = {.x = x, .ranges = ARENA_RAW(x->lint->scratch, Range, x->tree->n_nodes)};
+
+    for (uint32_t i = 0; ranging.ranges && i < x->tree->n_nodes; i++)
+        ranging.ranges[i] = of_node(&ranging, i);
+    return ranging.ranges;
+}
+
+Range lint_range(const LintExpression *x) {
+    Range *ranges = find_ranges(x);
+
+    return ranges ? ranges[x->tree->n_nodes - 1] : anything;
+}
+
+/* --- scores --------------------------------------------------------------------------------- */
+
+static void check_outside(const LintExpression *x, uint32_t i, Range range) {
+    bool is_constant = range.min >= range.max;
+    double edge = range.max < 0 ? range.max : range.min;
+
+    if (range.max >= 0 && range.min <= 100)
+        return;
+    lint_warn(x,
+        i,
+        STR("normalize: minMax or rank makes 0..100 of any numbers"),
+        is_constant     ? "%g is outside of 0..100, and counts as %d"
+        : range.max < 0 ? "this is never over %g, outside of 0..100, and counts as %d"
+                        : "this is never under %g, outside of 0..100, and counts as %d",
+        edge,
+        range.max < 0 ? 0 : 100);
+}
+
+/* Whether node @i, if it is evaluated, is the whole value: the root, or what a choice of such
+ * chooses. @are_values has the answer for all that come after it. */
+static bool is_value(const LintExpression *x, uint32_t i, const bool *are_values) {
+    uint32_t parent = x->parents[i];
+
+    if (parent == UINT32_MAX)
+        return true;
+    switch (x->tree->nodes[parent].kind) {
+    case CEL_NODE_CONDITIONAL:
+        return are_values[parent] && i != lint_child(x->tree, parent, 0);
+    case CEL_NODE_BIND:
+        return are_values[parent] && i == parent - 1;
+    default:
+        return false;
+    }
+}
+
+static void check_values(const LintExpression *x, const Range *ranges) {
+    uint32_t n = x->tree->n_nodes;
+    bool *are_values = ARENA_ARRAY(x->lint->scratch, bool, n);
+
+    for (uint32_t i = n; are_values && i-- > 0;)
+        are_values[i] = is_value(x, i, are_values);
+    for (uint32_t i = 0; are_values && i < n; i++) {
+        uint8_t kind = x->tree->nodes[i].kind;
+
+        if (are_values[i] && kind != CEL_NODE_CONDITIONAL && kind != CEL_NODE_BIND)
+            check_outside(x, i, ranges[i]);
+    }
+}
+
+/* `a / b * 100` of whole numbers: the quotient is cut first. */
+static void check_quotients(const LintExpression *x) {
+    for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
+        uint32_t parent = x->parents[i];
+
+        if (lint_is_call(x->tree, i, "_/_") && x->notes[i].type->kind == CEL_T_INT &&
+            parent != UINT32_MAX && lint_is_call(x->tree, parent, "_*_"))
+            lint_warn(x,
+                i,
+                STR("multiply first, or divide double(…)s"),
+                "a quotient of ints is cut to a whole number before it is multiplied");
+    }
+}
+
+void lint_score(const LintExpression *x, const Score *score) {
+    const Range *ranges = find_ranges(x);
+    uint32_t root = x->tree->n_nodes - 1;
+
+    if (!ranges)
+        return;
+    check_quotients(x);
+    if (score->normalize != NORMALIZE_NONE)
+        return;
+    check_values(x, ranges);
+    if (ranges[root].min >= 0 && ranges[root].max <= 1 && ranges[root].min < ranges[root].max)
+        lint_warn(x,
+            root,
+            STR("multiply it by 100.0"),
+            "this is never over 1, and scores go from 0 to 100");
+}

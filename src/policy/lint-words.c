@@ -1,0 +1,179 @@
+/*
+ * Words that the API never says. Which ones it says is a table; of some fields it is complete
+ * (the API refuses all others), of some it has only the common ones: there a word is taken for
+ * a mistake when it is nearly one of these.
+ */
+
+#include "policy/lint-part.h"
+
+#define WORDS_MAX 12u
+
+/* Shorter names of resources are near to everything: gpu is not a misspelt cpu. */
+#define MEANT_MIN 4u
+
+typedef struct Words {
+    const char *record, *field;
+    bool is_complete;
+    const char *words[WORDS_MAX]; /* NULL behind the last */
+} Words;
+
+static const Words table[] = {
+    {"Taint", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute"}},
+    {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", ""}},
+    {"Toleration", "operator", true, {"Equal", "Exists", "Lt", "Gt"}},
+    {"Condition", "status", true, {"True", "False", "Unknown"}},
+    {"Condition",
+        "type",
+        false,
+        {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}},
+    {"OwnerReference",
+        "kind",
+        false,
+        {"ReplicaSet",
+            "StatefulSet",
+            "DaemonSet",
+            "Job",
+            "CronJob",
+            "ReplicationController",
+            "Node"}},
+};
+
+/* Resources without a domain are Kubernetes' own. */
+static const Words resources = {
+    "", "", false, {"cpu", "memory", "ephemeral-storage", "pods", "milliCPU", "storage"}};
+
+static size_t count_words(const Words *words) {
+    size_t n = 0;
+
+    while (n < WORDS_MAX && words->words[n])
+        n++;
+    return n;
+}
+
+static bool has_word(const Words *words, Str word) {
+    for (size_t i = 0; i < count_words(words); i++)
+        if (str_is(word, words->words[i]))
+            return true;
+    return false;
+}
+
+static Str nearest(const Words *words, Str word) {
+    Str known[WORDS_MAX];
+    size_t n = count_words(words);
+
+    for (size_t i = 0; i < n; i++)
+        known[i] = str_from_c(words->words[i]);
+    return str_nearest(word, known, n);
+}
+
+/* The words of what node @i selects; NULL: any text can come. */
+static const Words *find_words(const LintExpression *x, uint32_t i) {
+    const CelRecordType *record = NULL;
+    Str field = lint_field(x, i, &record);
+
+    for (size_t k = 0; field.ptr && k < ELEMENTS_OF(table); k++)
+        if (str_is(record->name, table[k].record) && str_is(field, table[k].field))
+            return &table[k];
+    return NULL;
+}
+
+/* "it is a, b or c"; the empty word is not told. */
+static Str list_words(const LintExpression *x, const Words *words) {
+    Str list = STR("it is ");
+    size_t n = count_words(words);
+
+    while (n > 0 && words->words[n - 1][0] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        list = arena_printf(x->lint->scratch,
+            "%.*s%s%s",
+            STR_FMT(list),
+            i == 0       ? ""
+            : i + 1 == n ? " or "
+                         : ", ",
+            words->words[i]);
+    return list;
+}
+
+static void check_word(
+    const LintExpression *x, const Words *words, uint32_t field, uint32_t literal) {
+    const CelNode *node = &x->tree->nodes[literal];
+    Str word, meant;
+
+    if (node->kind != CEL_NODE_LITERAL || node->literal.kind != CEL_STRING)
+        return;
+    word = cel_str(node->literal);
+    meant = nearest(words, word);
+    if (has_word(words, word) || (!words->is_complete && str_is_empty(meant)))
+        return;
+    lint_warn(x,
+        literal,
+        str_is_empty(meant)
+            ? list_words(x, words)
+            : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
+        words->is_complete ? "%.*s is never \"%.*s\"" : "%.*s is hardly ever \"%.*s\"",
+        STR_FMT(lint_text(x, field)),
+        STR_FMT(word));
+}
+
+/* x.effect == 'word', 'word' != x.effect, x.effect in ['word', 'word'] */
+static void check_comparison(const LintExpression *x, uint32_t i) {
+    uint32_t left = lint_child(x->tree, i, 0), right = lint_child(x->tree, i, 1);
+    const Words *words = find_words(x, left);
+
+    if (lint_is_call(x->tree, i, "@in")) {
+        if (!words || x->tree->nodes[right].kind != CEL_NODE_LIST)
+            return;
+        for (uint32_t k = 0; k < x->tree->nodes[right].n_children; k++)
+            check_word(x, words, left, lint_child(x->tree, right, k));
+        return;
+    }
+    if (words)
+        check_word(x, words, left, right);
+    else if ((words = find_words(x, right)))
+        check_word(x, words, right, left);
+}
+
+/* --- resources ------------------------------------------------------------------------------ */
+
+static bool is_resource(Str name) {
+    return str_find(name, '/') != SIZE_MAX || has_word(&resources, name) ||
+           str_has_prefix(name, STR("hugepages-")) ||
+           str_has_prefix(name, STR("attachable-volumes-"));
+}
+
+static bool is_amounts(const LintExpression *x, uint32_t map) {
+    const CelRecordType *record = NULL;
+    Str field = lint_field(x, map, &record);
+
+    return x->notes[map].type->kind == CEL_T_MAP &&
+           cel_type_param(x->notes[map].type, 1)->kind == CEL_T_DOUBLE &&
+           (str_is(field, "free") || str_is(field, "requested") || str_is(field, "allocatable") ||
+               str_is(field, "requests"));
+}
+
+static void check_resource(const LintExpression *x, uint32_t i) {
+    Str key = STR_NULL, meant;
+    uint32_t map = lint_look_up(x, i, &key);
+
+    if (map == UINT32_MAX || !key.ptr || !is_amounts(x, map) || is_resource(key))
+        return;
+    meant = key.len >= MEANT_MIN ? nearest(&resources, key) : STR_NULL;
+    lint_warn(x,
+        i,
+        str_is_empty(meant)
+            ? STR("other resources than Kubernetes' own have a domain, like nvidia.com/gpu")
+            : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
+        "there is no resource \"%.*s\": this is always 0.0",
+        STR_FMT(key));
+}
+
+void lint_words(const LintExpression *x) {
+    for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
+        if (lint_is_call(x->tree, i, "_==_") || lint_is_call(x->tree, i, "_!=_") ||
+            lint_is_call(x->tree, i, "@in"))
+            check_comparison(x, i);
+        else
+            check_resource(x, i);
+    }
+}

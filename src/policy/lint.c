@@ -1,0 +1,473 @@
+/*
+ * The walk over a policy: its variables, its match, its rules, and what spans them. What is
+ * said about expressions is found by lint-*.c.
+ */
+
+#include "policy/lint.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/map.h"
+#include "policy/lint-part.h"
+
+/* For one expression: a text of 10 KiB has some thousand nodes. */
+#define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
+
+/* All reasons of a pod share 1,024 bytes of an event. */
+#define REASON_LONG 120u
+
+/* --- for all ------------------------------------------------------------------------------ */
+
+Str lint_text(const LintExpression *x, uint32_t i) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    return str_skip(str_take(x->tree->source, node->to), node->from);
+}
+
+uint32_t lint_child(const CelTree *tree, uint32_t i, uint32_t k) {
+    uint32_t child = i - 1;
+
+    for (uint32_t n = tree->nodes[i].n_children; n > k + 1; n--)
+        child -= tree->nodes[child].size;
+    return child;
+}
+
+bool lint_is_call(const CelTree *tree, uint32_t i, const char *name) {
+    return tree->nodes[i].kind == CEL_NODE_CALL && str_is(tree->nodes[i].name, name);
+}
+
+uint32_t lint_look_up(const LintExpression *x, uint32_t i, Str *ret_key) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    *ret_key = STR_NULL;
+    if (node->kind == CEL_NODE_SELECT && x->notes[i].ref == CEL_REF_NONE &&
+        x->notes[i - 1].type->kind == CEL_T_MAP) {
+        *ret_key = node->name;
+        return i - 1;
+    }
+    if (!lint_is_call(x->tree, i, "_[_]"))
+        return UINT32_MAX;
+    if (x->tree->nodes[i - 1].kind == CEL_NODE_LITERAL &&
+        x->tree->nodes[i - 1].literal.kind == CEL_STRING)
+        *ret_key = cel_str(x->tree->nodes[i - 1].literal);
+    return lint_child(x->tree, i, 0);
+}
+
+Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_record) {
+    const CelNote *note = &x->notes[i];
+
+    if (x->tree->nodes[i].kind != CEL_NODE_SELECT || note->field == UINT32_MAX ||
+        note->ref != CEL_REF_NONE || x->notes[i - 1].type->kind != CEL_T_RECORD)
+        return STR_NULL;
+    *ret_record = x->notes[i - 1].type->record;
+    return (*ret_record)->fields[note->field].name;
+}
+
+void lint_warn(const LintExpression *x, uint32_t i, Str hint, const char *format, ...) {
+    const CelNode *node = &x->tree->nodes[i];
+    char text[512];
+    va_list arguments;
+    int len;
+
+    va_start(arguments, format);
+    len = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (len < 0)
+        return;
+    expression_warn(x->lint->reader, x->expression, node->from, node->to, hint, str_from_c(text));
+}
+
+/* --- one expression -------------------------------------------------------------------------- */
+
+static uint32_t *find_parents(const CelTree *tree, Arena *arena) {
+    uint32_t *parents = ARENA_RAW(arena, uint32_t, tree->n_nodes);
+
+    for (uint32_t i = 0; parents && i < tree->n_nodes; i++) {
+        uint32_t child = i - 1;
+
+        parents[i] = UINT32_MAX;
+        for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
+            parents[child] = i;
+            child -= tree->nodes[child].size;
+        }
+    }
+    return parents;
+}
+
+/* Ready to be looked through. False: out of memory. */
+static bool open_expression(
+    Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
+    arena_reset(lint->scratch);
+    *ret = (LintExpression){
+        .lint = lint,
+        .expression = expression,
+        .tree = expression->checked->tree,
+        .notes = expression->checked->notes,
+        .role = role,
+    };
+    ret->parents = find_parents(ret->tree, lint->scratch);
+    return ret->parents;
+}
+
+/* Notes that node @i, the record of all params, is used: by the field that is selected from it, or
+ * as a whole. */
+static void note_param(Lint *lint, const CelChecked *checked, uint32_t i, uint32_t n_params) {
+    bool is_selected =
+        i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
+
+    for (uint32_t k = 0; k < n_params; k++)
+        lint->used_params[k] |= !is_selected || checked->notes[i + 1].field == k;
+}
+
+/* Notes which params it names. True: some, itself or by its variables. */
+static bool note_params(Lint *lint, const Expression *expression) {
+    const CelChecked *checked = expression->checked;
+    const CelRecordType *params = &expression->scope->params_type;
+    bool found = (expression->variables & lint->with_params) != 0;
+
+    for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
+        const CelNote *note = &checked->notes[i];
+
+        if (note->ref != CEL_REF_CONSTANT || note->type->kind != CEL_T_RECORD ||
+            note->type->record != params)
+            continue;
+        found = true;
+        note_param(lint, checked, i, params->n_fields);
+    }
+    return found;
+}
+
+/* Everything that is said about any expression that a person wrote. */
+static void check_expression(
+    Lint *lint, const Expression *expression, LintRole role, bool is_careful) {
+    LintExpression x;
+
+    lint->used_variables |= expression->variables;
+    if (!is_careful)
+        lint->careless |= expression->variables;
+    if (expression->is_built_in || !open_expression(lint, expression, role, &x))
+        return;
+    x.is_careful = is_careful;
+    lint_look_ups(&x);
+    lint_words(&x);
+}
+
+/* Constant, and not by the policy's own choice: a parameter is a switch. */
+static bool is_constant_bool(Lint *lint, const Expression *expression) {
+    return expression_is_given(expression) && !expression->is_built_in &&
+           expression->constant.kind == CEL_BOOL && !note_params(lint, expression);
+}
+
+static void warn_whole(Lint *lint, const Expression *expression, Str hint, Str text) {
+    expression_warn(lint->reader, expression, 0, (uint32_t)expression->text.len, hint, text);
+}
+
+/* --- match ------------------------------------------------------------------------------------ */
+
+/* Whether any value of a label can meet all requirements on @key. */
+static bool can_be_met(const Selector *selector, const Requirement *one) {
+    bool wants_one = one->op != SELECTOR_ABSENT && one->op != SELECTOR_NOT_IN;
+
+    for (size_t i = 0; i < selector->n; i++) {
+        const Requirement *other = &selector->items[i];
+
+        if (!str_eq(other->key, one->key))
+            continue;
+        if (wants_one && other->op == SELECTOR_ABSENT)
+            return false;
+        if (one->op == SELECTOR_GT && other->op == SELECTOR_LT &&
+            (one->bound == INT64_MAX || other->bound <= one->bound + 1))
+            return false;
+    }
+    return true;
+}
+
+/* The same for one that lists values: one of them must do. */
+static bool has_value(const Selector *selector, const Requirement *one) {
+    for (size_t v = 0; v < one->n_values; v++) {
+        bool is_met = true;
+
+        for (size_t i = 0; i < selector->n && is_met; i++)
+            if (str_eq(selector->items[i].key, one->key))
+                is_met = requirement_matches(&selector->items[i], &one->values[v]);
+        if (is_met)
+            return true;
+    }
+    return false;
+}
+
+static void check_selector(Lint *lint, const YamlNode *at, const Selector *selector) {
+    for (size_t i = 0; i < selector->n; i++) {
+        const Requirement *one = &selector->items[i];
+
+        if (can_be_met(selector, one) && (one->op != SELECTOR_IN || has_value(selector, one)))
+            continue;
+        reader_warning(lint->reader,
+            at,
+            STR("what it asks for must hold all at once"),
+            "no pod can have what podSelector asks of the label \"%.*s\": the policy never applies",
+            STR_FMT(one->key));
+        return;
+    }
+}
+
+static void check_match(Lint *lint) {
+    const Match *match = &lint->policy->match;
+    const YamlNode *at = yaml_find(yaml_find(lint->spec, STR("match")), STR("podSelector"));
+
+    if (at)
+        check_selector(lint, at, &match->pod_selector);
+    if (!expression_is_given(&match->expression))
+        return;
+    (void)note_params(lint, &match->expression);
+    check_expression(lint, &match->expression, LINT_MATCH, /* is_careful= */ false);
+    if (!is_constant_bool(lint, &match->expression))
+        return;
+    if (match->expression.constant.boolean)
+        warn_whole(lint, &match->expression, STR("leave it out"), STR("this is true of every pod"));
+    else
+        warn_whole(lint,
+            &match->expression,
+            STR("mode: Observe tries a policy without acting"),
+            STR("this is never true: the policy never applies"));
+}
+
+/* --- reasons ---------------------------------------------------------------------------------- */
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* %s, %d …: a letter of printf's that no word goes on behind. */
+static bool is_verb(Str text, size_t i) {
+    return text.ptr[i] == '%' && i + 1 < text.len &&
+           str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&
+           (i + 2 == text.len || !is_letter(text.ptr[i + 2]));
+}
+
+/* 12:30, 2026-01-02. */
+static bool is_time(Str text, size_t i) {
+    if (i < 2 || i + 2 >= text.len || !is_digit(text.ptr[i - 1]) || !is_digit(text.ptr[i - 2]) ||
+        !is_digit(text.ptr[i + 1]) || !is_digit(text.ptr[i + 2]))
+        return false;
+    return text.ptr[i] == ':' ||
+           (text.ptr[i] == '-' && i >= 4 && is_digit(text.ptr[i - 3]) && is_digit(text.ptr[i - 4]));
+}
+
+static bool has_text(Str text, Str part) {
+    for (size_t i = 0; i + part.len <= text.len; i++)
+        if (str_has_prefix(str_skip(text, i), part))
+            return true;
+    return false;
+}
+
+static bool looks_varying(Str reason) {
+    static const Str parts[] = {STR("node.metadata"),
+        STR("pod.metadata"),
+        STR("params."),
+        STR("variables."),
+        STR("metrics."),
+        STR("string("),
+        STR("' +")};
+
+    for (size_t i = 0; i < reason.len; i++)
+        if (is_verb(reason, i) || is_time(reason, i) ||
+            (reason.ptr[i] == '{' && str_find(str_skip(reason, i), '}') != SIZE_MAX))
+            return true;
+    for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
+        if (has_text(reason, parts[i]))
+            return true;
+    return false;
+}
+
+static void check_reason(Lint *lint, const YamlNode *reason) {
+    if (!reason)
+        return;
+    if (looks_varying(reason->text))
+        reader_warning(lint->reader,
+            reason,
+            STR("kube-scheduler groups nodes by it; messageExpression is for values"),
+            "a reason is a fixed text: nothing is filled in");
+    else if (reason->text.len > REASON_LONG)
+        reader_warning(lint->reader,
+            reason,
+            STR("all reasons of a pod share 1,024 bytes of its event; messageExpression is for "
+                "more"),
+            "the reason is long: %zu bytes",
+            reason->text.len);
+}
+
+/* --- rules -------------------------------------------------------------------------------------
+ */
+
+static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter) {
+    LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
+    bool is_careful = yaml_find(rule, STR("onError"));
+
+    (void)note_params(lint, &filter->test);
+    check_expression(lint, &filter->test, role, is_careful);
+    if (expression_is_given(&filter->message)) {
+        (void)note_params(lint, &filter->message);
+        check_expression(lint, &filter->message, LINT_MESSAGE, /* is_careful= */ false);
+    }
+    check_reason(lint, yaml_find(rule, STR("reason")));
+    if (!is_constant_bool(lint, &filter->test))
+        return;
+    if (filter->test.constant.boolean)
+        warn_whole(lint,
+            &filter->test,
+            STR("leave the filter out"),
+            STR("this is always true: every node passes"));
+    else
+        warn_whole(lint,
+            &filter->test,
+            STR("a filter is true of the nodes that pass"),
+            STR("this is never true: every node is rejected"));
+}
+
+/* The same for all nodes changes no order. */
+static bool is_same_everywhere(Lint *lint, const Score *score) {
+    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS);
+
+    return !score->value.is_built_in && !(score->value.groups & of_node) &&
+           !note_params(lint, &score->value);
+}
+
+static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
+    LintExpression x;
+
+    (void)note_params(lint, &score->value);
+    check_expression(lint, &score->value, LINT_SCORE, yaml_find(rule, STR("onError")));
+    if (score->value.is_built_in)
+        return;
+    if (is_same_everywhere(lint, score))
+        warn_whole(lint,
+            &score->value,
+            score->normalize != NORMALIZE_NONE
+                ? STR("normalize makes 100 of equal values, or 0: leave the score out")
+                : STR("leave the score out: what is the same for all prefers none"),
+            STR("this reads nothing of the node: all nodes score the same"));
+    if (open_expression(lint, &score->value, LINT_SCORE, &x))
+        lint_score(&x, score);
+}
+
+/* Rules that say the same: @texts has the number of each text. */
+static void check_twin(Lint *lint, const YamlNode *rules, size_t number, Str text, Map *texts) {
+    uint32_t other = map_find(texts, text);
+
+    if (other == MAP_NONE && map_add(texts, text, (uint32_t)number) < 0)
+        return; /* no memory, no warning */
+    if (other == MAP_NONE)
+        return;
+    reader_warning(lint->reader,
+        yaml_find(rules->items[number], STR("name")),
+        STR("leave one out; of scores, the weights add up"),
+        "the rule says the same as \"%.*s\"",
+        STR_FMT(yaml_find(rules->items[other], STR("name"))->text));
+}
+
+static void check_twins(Lint *lint) {
+    const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
+    const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
+    Map tests = MAP_INIT, values = MAP_INIT;
+
+    for (size_t i = 0; i < lint->policy->n_filters; i++)
+        check_twin(lint, filters, i, lint->policy->filters[i].test.text, &tests);
+    for (size_t i = 0; i < lint->policy->n_scores; i++)
+        check_twin(lint, scores, i, lint->policy->scores[i].value.text, &values);
+    map_done(&tests);
+    map_done(&values);
+}
+
+static void check_rules(Lint *lint) {
+    const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
+    const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
+
+    for (size_t i = 0; i < lint->policy->n_filters; i++)
+        check_filter(lint, filters->items[i], &lint->policy->filters[i]);
+    for (size_t i = 0; i < lint->policy->n_scores; i++)
+        check_score(lint, scores->items[i], &lint->policy->scores[i]);
+}
+
+/* --- params and variables -----------------------------------------------------------------------
+ */
+
+/* Before the rules: what is known of the variables they use. */
+static void note_variables(Lint *lint) {
+    const Scope *scope = lint->policy->scope;
+
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        const Expression *expression = &scope->variables[i].expression;
+        LintExpression x;
+
+        lint->variable_ranges[i] = (Range){-INFINITY, INFINITY};
+        if (note_params(lint, expression))
+            lint->with_params |= UINT64_C(1) << i;
+        if (open_expression(lint, expression, LINT_VARIABLE, &x))
+            lint->variable_ranges[i] = lint_range(&x);
+    }
+}
+
+/* After the rules: who uses them is known. */
+static void check_variables(Lint *lint) {
+    const Scope *scope = lint->policy->scope;
+    const YamlNode *variables = yaml_find(lint->spec, STR("variables"));
+
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        const Expression *expression = &scope->variables[i].expression;
+
+        if (lint->used_variables >> i & 1)
+            check_expression(
+                lint, expression, LINT_VARIABLE, /* is_careful= */ !(lint->careless >> i & 1));
+        else
+            reader_warning(lint->reader,
+                yaml_find(variables->items[i], STR("name")),
+                STR_NULL,
+                "no rule uses the variable \"%.*s\"",
+                STR_FMT(scope->variables[i].name));
+    }
+}
+
+static void check_params(Lint *lint) {
+    const YamlNode *params = yaml_find(lint->spec, STR("params"));
+
+    for (uint32_t i = 0; i < lint->policy->scope->params_type.n_fields; i++)
+        if (!lint->used_params[i])
+            reader_warning(lint->reader,
+                params->pairs[i].key,
+                STR_NULL,
+                "no expression uses the parameter \"%.*s\"",
+                STR_FMT(params->pairs[i].key->text));
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy) {
+    bool used_params[SCOPE_PARAMS_MAX] = {0};
+    Range variable_ranges[SCOPE_VARIABLES_MAX];
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    Lint lint = {
+        .reader = reader,
+        .spec = yaml_find(document, STR("spec")),
+        .policy = policy,
+        .scratch = scratch,
+        .used_params = used_params,
+        .variable_ranges = variable_ranges,
+    };
+
+    if (!scratch || !policy->scope)
+        return;
+    note_variables(&lint);
+    check_match(&lint);
+    check_rules(&lint);
+    check_twins(&lint);
+    check_variables(&lint);
+    check_params(&lint);
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+/*
+ * Lint: warnings for policies that can be read and yet hardly do what was meant.
+ *
+ *     a look-up that is an error where the label is missing
+ *     words that the API never says: effect == 'NoScheduel', node.free['gpu']
+ *     filters and matches that are always true, or never
+ *     scores outside of 0..100, shares that nobody multiplied by 100, the same for every node
+ *     reasons that look as if they varied
+ *     params and variables that nobody uses, rules that say the same
+ *
+ * What can be meant is not warned of: each warning names a way to write it that says so.
+ */
+
+#include "policy/policy.h"
+#include "policy/reader.h"
+#include "yaml/document.h"
+
+/* Adds warnings about @policy, which was read from @document without errors. They are a help:
+ * out of memory there are none. */
+void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy);
