@@ -271,6 +271,123 @@ def test_check_usage(run):
     assert run("check", "--nonsense").returncode == USAGE
 
 
+@pytest.mark.parametrize("flag", ["--cost", "-v"])
+def test_check_cost(run, files, flag):
+    result = run("check", flag, files / "good.yaml")
+    assert result.returncode == FINE
+    head, *rows, summary = result.stdout.splitlines()
+    assert head.split() == ["RULE", "KIND", "COMPUTED", "COST"]
+    assert [row.split()[:2] for row in rows] == [
+        ["zones/zone", "nodeLabels"],
+        ["zones/room", "headroom"],
+        ["zones/near", "nodeLabelPreference"],
+        ["zones/pack", "binPack"],
+        ["trial/disk", "nodeLabels"],
+    ]
+    assert "when a node changes" in rows[0] and "for pod and node" in rows[1]
+    assert all(int(row.split()[-1]) > 0 for row in rows)
+    assert summary == "ok: 2 policies, 3 filters, 2 scores"
+
+
+TIMES = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: times}
+spec:
+  match: {expression: "pod.spec.priority >= 0"}
+  params: {strict: false}
+  variables: [{name: night, expression: "now.getHours('UTC') >= 22"}]
+  filters:
+    - {name: never, expression: "!params.strict"}
+    - {name: night, expression: "variables.night"}
+    - {name: odd, expression: "node.metadata.labels.exists(k, k + node.metadata.name == pod.metadata.name)", messageExpression: "'x'"}
+"""
+
+
+def test_check_says_how_often_and_how(run):
+    rows = run("check", "--cost", "-", stdin=TIMES).stdout.splitlines()[1:-1]
+    assert [row.split()[0] for row in rows] == ["times/(match)", "times/never", "times/night", "times/odd"]
+    for row, words in zip(rows, ["once a request", "constant", "once a request", "in part one node at a time"]):
+        assert words in row
+
+
+def test_check_print_cel(run, files):
+    result = run("check", "--print-cel", files / "good.yaml")
+    assert result.returncode == FINE and result.stderr == ""
+    parts = result.stdout.split("\n\n")
+    assert parts[0] == "// zones: filter zone (nodeLabels)\nnode.metadata.labels[?'zone'].orValue('') in ['a', 'b']"
+    assert [part.splitlines()[0] for part in parts[1:-1]] == [
+        "// zones: filter room (headroom)",
+        "// zones: score near (nodeLabelPreference)",
+        "// zones: score pack (binPack)",
+        "// trial: filter disk (nodeLabels)",
+    ]
+    verbose = run("check", "--print-cel", "-v", files / "good.yaml").stdout
+    assert "// zones: message of zone (nodeLabels)\n'label zone is '" in verbose
+    assert [p for p in verbose.split("\n\n") if "message of" not in p] == parts
+
+
+def test_check_print_cel_is_what_a_person_could_write(run, files):
+    """Each text, put back as an expression, is a good policy, and stands for itself."""
+    for part in run("check", "--print-cel", REPOSITORY / "examples/every-rule.yaml").stdout.split("\n\n")[:-1]:
+        head, text = part.split("\n")
+        rules = "filters" if ": filter " in head else "scores"
+        policy = ("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\n"
+                  f"spec:\n  {rules}:\n    - name: r\n      expression: |-\n        {text}\n")
+        result = run("check", "--print-cel", "-", stdin=policy)
+        assert result.returncode == FINE, result.stderr
+        assert result.stdout.splitlines()[1] == text
+
+
+def test_check_print_cel_of_what_is_wrong(run, files):
+    result = run("check", "--print-cel", files / "bad.yaml")
+    assert result.returncode == FAILED and result.stdout == ""
+    assert "3 errors" in result.stderr
+    result = run("check", "--print-cel", "-", stdin=TIMES + "    - {name: w, expression: 'true'}\n")
+    assert result.returncode == FINE and "1 warning" in result.stderr and "warning" not in result.stdout
+
+
+def test_check_json(run, files):
+    result = run("check", "-o", "json", files / "good.yaml")
+    assert result.returncode == FINE and result.stderr == ""
+    told = json.loads(result.stdout)
+    assert (told["ok"], told["errors"], told["warnings"], told["messages"]) == (True, 0, 0, [])
+    assert told["rules"][1].pop("message").startswith("'cpu: ' + amount(")
+    assert told["rules"][1] == {
+        "policy": "zones",
+        "type": "filter",
+        "rule": "room",
+        "kind": "headroom",
+        "expression": "node.free.milliCPU >= pod.requests.milliCPU + 1000.0",
+        "computed": "for pod and node",
+        "oneNodeAtATime": False,
+        "maxCost": told["rules"][1]["maxCost"],
+    }
+    path = files / "bad.yaml"
+    result = run("check", "--output", "json", path)
+    assert result.returncode == FAILED and result.stderr == ""
+    told = json.loads(result.stdout)
+    assert (told["ok"], told["errors"], told["rules"]) == (False, 3, [])
+    assert told["messages"][0] == {
+        "level": "error",
+        "file": str(path),
+        "line": 5,
+        "column": 3,
+        "width": 7,
+        "text": 'unknown field "filtres" in spec',
+        "hint": 'did you mean "filters"?',
+    }
+    assert json.loads(run("check", "-o", "json", "/nonexistent/x").stdout)["ok"] is False
+    assert run("check", "-o", "yaml", path).returncode == USAGE
+
+
+@pytest.mark.parametrize("flag, begin", [("--json-schema", "{"), ("--format", "### A policy"), ("--fields", "| variable")])
+def test_check_pages(run, flag, begin):
+    result = run("check", flag)
+    assert result.returncode == FINE and result.stderr == ""
+    assert result.stdout.startswith(begin)
+
+
 def test_check_of_what_the_project_ships(run):
     paths = sorted((REPOSITORY / "policies").glob("*.yaml"))
     assert paths

@@ -54,11 +54,13 @@ static CelValue timestamp_of(int64_t ns) {
 }
 
 CelValue cel_entry_get(const CelColumn *column, size_t i, CelKind kind) {
-    if (column->states && column->states[i] >= CEL_STATE_ERROR)
+    uint8_t state = column->states ? column->states[i] : CEL_STATE_FINE;
+
+    if (state >= CEL_STATE_ERROR)
         return cel_entry_error();
     switch (column->lane) {
     case CEL_LANE_BOOL:
-        return cel_bool(column->states[i] == CEL_STATE_TRUE);
+        return cel_bool(state == CEL_STATE_TRUE);
     case CEL_LANE_INT:
         return (CelValue){.kind = (uint8_t)kind, .i = column->ints[i]};
     case CEL_LANE_DOUBLE:

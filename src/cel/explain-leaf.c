@@ -2,6 +2,7 @@
  * Leaves: from the result down to what was read, along the parts that made it what it is. A part
  * that could have been anything is passed by; what remains is few enough for one line.
  */
+#include "base/visible.h"
 #include "cel/explain-part.h"
 #include "cel/explain.h"
 
@@ -32,30 +33,54 @@ static void push(Leaves *l, uint32_t node, uint32_t entry) {
 /* --- texts --------------------------------------------------------------------------------- */
 
 /* White space is one space; what asks for an optional (`[?'a']`, `.?a`) reads as if it did not. */
-static Str text_of(const Leaves *l, uint32_t i) {
-    const CelNode *node = cel_explain_node(&l->parts, i);
-    Str text = str_trim(
-        str_take(str_skip(l->parts.checked->tree->source, node->from), node->to - node->from));
-    Buf out = BUF_INIT(4096);
-    size_t columns = 0;
-    Str copy;
+static void print_source(const Leaves *l, uint32_t from, uint32_t to, Buf *out) {
+    Str text = str_trim(str_take(str_skip(l->parts.checked->tree->source, from), to - from));
 
     for (size_t k = 0; k < text.len; k++) {
-        char c = text.ptr[k], before = out.len > 0 ? out.data[out.len - 1] : ' ';
+        char c = text.ptr[k], before = out->len > 0 ? out->data[out->len - 1] : ' ';
         bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
 
         if ((is_space && before == ' ') || (c == '?' && (before == '[' || before == '.')))
             continue;
-        columns += ((unsigned char)c & 0xc0) != 0x80;
-        if (columns > CEL_LEAF_COLUMNS) {
-            buf_append(&out, STR("…"));
-            break;
-        }
-        buf_append_char(&out, is_space ? ' ' : c);
+        buf_append_char(out, is_space ? ' ' : c);
     }
-    copy = arena_copy(l->parts.arena, buf_str(&out));
+}
+
+/* labels[params.key] by the key it is: that is what people look for. */
+static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) {
+    const CelNode *node = cel_explain_node(&l->parts, i);
+    uint32_t key, entry;
+
+    if (!cel_explain_is_index(&l->parts, i))
+        return false;
+    key = i - 1;
+    entry = cel_explain_entry(&l->parts, around, key);
+    if (cel_explain_node(&l->parts, key)->kind == CEL_NODE_LITERAL || entry == CEL_NOT_SEEN)
+        return false;
+    print_source(l,
+        node->from,
+        cel_explain_node(&l->parts, key - cel_explain_node(&l->parts, key)->size)->to,
+        out);
+    buf_append_char(out, '[');
+    cel_value_print(value_at(l, entry), NULL, CEL_LEAF_COLUMNS, out);
+    buf_append_char(out, ']');
+    return true;
+}
+
+/* The text of a part that was computed for @around, or is that itself. */
+static Str text_of(const Leaves *l, uint32_t i, uint32_t around) {
+    const CelNode *node = cel_explain_node(&l->parts, i);
+    Buf out = BUF_INIT(4096);
+    Str text, cut;
+
+    if (!print_index(l, i, around, &out))
+        print_source(l, node->from, node->to, &out);
+    text = buf_str(&out);
+    cut = visible_take(text, CEL_LEAF_COLUMNS);
+    text = cut.len == text.len ? arena_copy(l->parts.arena, text)
+                               : arena_printf(l->parts.arena, "%.*s…", STR_FMT(cut));
     buf_done(&out);
-    return copy;
+    return text;
 }
 
 static void add(Leaves *l, Str text, CelValue value) {
@@ -70,13 +95,13 @@ static void add(Leaves *l, Str text, CelValue value) {
 }
 
 static void add_part(Leaves *l, const Visit *visit) {
-    add(l, text_of(l, visit->node), value_at(l, visit->entry));
+    add(l, text_of(l, visit->node, visit->entry), value_at(l, visit->entry));
 }
 
 /* How many there were to look at. */
 static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
     CelValue v = value_at(l, cel_explain_entry(&l->parts, loop->entry, range));
-    Str text = text_of(l, range);
+    Str text = text_of(l, range, loop->entry);
 
     if (!text.ptr || (v.kind != CEL_LIST && v.kind != CEL_MAP))
         return;
@@ -147,7 +172,7 @@ static bool add_or_value(
         !cel_explain_is_path(&l->parts, children[0]))
         return false;
     entry = cel_explain_entry(&l->parts, visit->entry, children[0]);
-    add(l, text_of(l, children[0]), value_at(l, entry));
+    add(l, text_of(l, children[0], entry), value_at(l, entry));
     return true;
 }
 

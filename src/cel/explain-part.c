@@ -52,14 +52,31 @@ static bool is_selection(const CelNode *node) {
            node->kind == CEL_NODE_TEST || is_index(node);
 }
 
-/* The last child of a node stands right before it. */
+/* A literal, or a field of a constant: params.key. The last child of a node stands right before
+ * it. */
+static bool is_constant_key(const CelExplainParts *x, uint32_t i) {
+    if (cel_explain_node(x, i)->kind == CEL_NODE_LITERAL)
+        return true;
+    while (cel_explain_node(x, i)->kind == CEL_NODE_SELECT)
+        i--;
+    return x->nodes[i] != CEL_NO_NODE && is_constant(x, x->nodes[i]);
+}
+
 bool cel_explain_is_path(const CelExplainParts *x, uint32_t i) {
     while (is_selection(cel_explain_node(x, i))) {
-        if (is_index(cel_explain_node(x, i)) && cel_explain_node(x, --i)->kind != CEL_NODE_LITERAL)
-            return false;
+        if (is_index(cel_explain_node(x, i))) {
+            i--;
+            if (!is_constant_key(x, i))
+                return false;
+            i -= cel_explain_node(x, i)->size - 1;
+        }
         i--;
     }
     return cel_explain_node(x, i)->kind == CEL_NODE_IDENT;
+}
+
+bool cel_explain_is_index(const CelExplainParts *x, uint32_t i) {
+    return is_index(cel_explain_node(x, i));
 }
 
 /* An error, or an optional without a value. */

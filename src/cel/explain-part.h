@@ -43,6 +43,9 @@ uint32_t cel_explain_entry(const CelExplainParts *parts, uint32_t around, uint32
 /* a.b['c'].d: a name, and constants only. */
 bool cel_explain_is_path(const CelExplainParts *parts, uint32_t i);
 
+/* a[k], a[?k]. */
+bool cel_explain_is_index(const CelExplainParts *parts, uint32_t i);
+
 /* It is known without a run. */
 bool cel_explain_is_literal(const CelExplainParts *parts, uint32_t i);
 

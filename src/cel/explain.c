@@ -12,9 +12,8 @@
 #include "cel/program.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
-#define TEXT_WIDTH 56   /* columns of a part's text; longer ones are cut */
-#define VALUE_WIDTH 100 /* bytes of a value */
-#define DEPTH_MAX 24    /* indentation; deeper parts stand under each other */
+#define TEXT_WIDTH 56 /* columns of a part's text; longer ones are cut */
+#define DEPTH_MAX 24  /* indentation; deeper parts stand under each other */
 
 typedef struct Line {
     Str branch, text, value;
@@ -27,6 +26,7 @@ typedef struct Explain {
     Str source;
     CelRun *run;
     Arena *arena;
+    size_t value_max;
     VEC(CelExplainPart) stack;
     VEC(Line) lines;
     bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
@@ -144,7 +144,7 @@ static Str line_value(Explain *x, const CelExplainPart *item) {
     if (v.kind == CEL_ERROR)
         buf_printf(&out, "error: %.*s", STR_FMT(v.error->text));
     else
-        cel_value_print(v, x->run, VALUE_WIDTH, &out);
+        cel_value_print(v, x->run, x->value_max, &out);
     return take(x, &out);
 }
 
@@ -270,7 +270,7 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
     return 0;
 }
 
-void cel_explained_print(const CelExplained *explained, bool colour, Buf *out) {
+void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out) {
     const CelExplainer *explainer = explained->explainer;
     Explain x = {
         .parts =
@@ -284,6 +284,7 @@ void cel_explained_print(const CelExplained *explained, bool colour, Buf *out) {
         .source = explainer->checked->tree->source,
         .run = explained->run,
         .arena = explained->arena,
+        .value_max = value_max,
     };
 
     make_lines(&x,
@@ -316,7 +317,7 @@ int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *optio
         r = cel_explained_run(&explained, &explainer, variables, run, arena);
     if (r != 0)
         return error_trace(r);
-    cel_explained_print(&explained, colour, out);
+    cel_explained_print(&explained, CEL_EXPLAIN_VALUE_MAX, colour, out);
     if (ret)
         *ret = explained.result;
     return 0;

@@ -22,6 +22,7 @@
 #include "cel/trace.h"
 
 #define CEL_EXPLAIN_LINES_MAX 400 /* more is cut */
+#define CEL_EXPLAIN_VALUE_MAX 100 /* bytes of a value */
 
 /* Compiles and runs @source, and writes the tree above to @out. 0, a negative errno, or
  * CEL_COMPILE_REFUSED (program.h): @diags says why. @options may be NULL; nothing is folded. @ret:
@@ -45,7 +46,7 @@ typedef struct CelExplainer {
 int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
     const CelOptions *options, Arena *arena, DiagList *diags) MUST_CHECK;
 
-/* One run, with what it saw. */
+/* One run, with what it saw. It may point into itself: do not copy it. */
 typedef struct CelExplained {
     const CelExplainer *explainer;
     CelRun *run;
@@ -59,8 +60,8 @@ typedef struct CelExplained {
 int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const CelValue *variables,
     CelRun *run, Arena *arena) MUST_CHECK;
 
-/* The tree above. */
-void cel_explained_print(const CelExplained *explained, bool colour, Buf *out);
+/* The tree above; values are cut after @value_max bytes. */
+void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out);
 
 /* A value that the expression read, as it was written: `node.free.cpu`, 0.5. Of an optional what
  * it holds; CEL_ABSENT: nothing. */

@@ -71,8 +71,7 @@ static int find_input(const Cutter *c, uint32_t number, CelInput *ret, bool *ret
         *ret = node->immediate == c->p->host->row_slot
                    ? (CelInput){CEL_INPUT_ROW, CEL_NO_COLUMN}
                    : (CelInput){CEL_INPUT_VARIABLE, node->immediate};
-    else if (node->op == OP_LOCAL && space->kind == CEL_SPACE_ITEMS &&
-             node->immediate == 2u * space->level)
+    else if (node->op == OP_LOCAL && space->kind == CEL_SPACE_ITEMS && node->immediate == 0)
         *ret = (CelInput){CEL_INPUT_ELEMENT, CEL_NO_COLUMN};
     else
         *ret_is = false;
@@ -133,7 +132,7 @@ static int walk(Cutter *c) {
              k++)
             r = take(c, node->args[k]);
     }
-    if (r == 0)
+    if (r == 0 && c->parts.n > 0)
         qsort(c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
     return error_trace(r);
 }
@@ -188,8 +187,8 @@ int cel_planner_code(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     Cutter c = {.p = p, .space = space, .root = node, .time = time, .from_row = from_row};
     CelPlanCode *made = ARENA_NEW(p->arena, CelPlanCode);
     CelEmitOptions options = {.scratch = p->mini};
-    CelGraph *graph;
-    CelCode *code;
+    CelGraph *graph = NULL;
+    CelCode *code = NULL;
     int r;
 
     if (!made)

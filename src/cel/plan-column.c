@@ -45,7 +45,7 @@ static int grow_places(CelPlanner *p) {
     return 0;
 }
 
-static int remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t column) {
+int cel_planner_remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t column) {
     CelPlanPlace *place;
 
     if (p->n_used * 2 >= p->n_places) {
@@ -83,20 +83,20 @@ int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, u
     *ret = (uint32_t)p->plan->columns.n - 1;
     if (!is_found)
         return 0;
-    return error_trace(remember(p, column->space, column->node, *ret));
+    return error_trace(cel_planner_remember(p, column->space, column->node, *ret));
 }
 
 /* --- times ------------------------------------------------------------------------------- */
 
-static uint8_t level_bit(const CelPlanner *p, uint32_t space) {
-    return space == CEL_ROWS ? 0 : (uint8_t)(1u << p->plan->spaces.items[space].level);
+static uint8_t level_bit(uint32_t space) {
+    return space != CEL_ROWS;
 }
 
 bool cel_planner_time(const CelPlanner *p, uint32_t space, uint32_t number, CelTime *ret) {
     const CelGraphNode *node = cel_graph_node(p->graph, number);
     bool reads_row = (node->groups & p->host->row_groups) != 0;
     bool reads_more = (node->groups & (uint8_t)~p->host->row_groups) != 0;
-    uint8_t bit = level_bit(p, space);
+    uint8_t bit = level_bit(space);
 
     if (node->levels & (uint8_t)~bit)
         return false;
@@ -144,7 +144,7 @@ static int find_spread(CelPlanner *p, uint32_t space, uint32_t of_row, uint32_t 
 }
 
 int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
-    bool is_local = (cel_graph_node(p->graph, node)->levels & level_bit(p, space)) != 0;
+    bool is_local = (cel_graph_node(p->graph, node)->levels & level_bit(space)) != 0;
     const CelPlanColumn *column;
     CelTime own;
 
@@ -304,7 +304,7 @@ static int classify_once(CelPlanner *p, CelPlanColumn *column) {
 
     column->how = CEL_HOW_SCALAR;
     if (node->op == OP_OPT_ELEMENT) /* may be no value at all */
-        return error_trace(remember(p, column->space, column->node, CEL_NO_COLUMN));
+        return error_trace(cel_planner_remember(p, column->space, column->node, CEL_NO_COLUMN));
     if (node->op == OP_CONSTANT)
         r = set_constant(p, column, node->constant);
     return r < 0 ? error_trace(r) : error_trace(cel_planner_add(p, column, true, &number));
@@ -321,7 +321,7 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
     if (cel_planner_known(p, space, node, &number))
         return 0;
     if (!cel_planner_time(p, space, node, &time))
-        return error_trace(remember(p, space, node, CEL_NO_COLUMN));
+        return error_trace(cel_planner_remember(p, space, node, CEL_NO_COLUMN));
     column.time = (uint8_t)time;
     column.lane = (uint8_t)lane_of(cel_graph_node(p->graph, node));
     if (column.lane != CEL_LANE_NONE && choose_source(p, &column))
@@ -339,7 +339,7 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
             return error_trace(r);
     }
     if (!is_one)
-        return error_trace(remember(p, space, node, CEL_NO_COLUMN));
+        return error_trace(cel_planner_remember(p, space, node, CEL_NO_COLUMN));
     return error_trace(cel_planner_add(p, &column, true, &number));
 }
 
@@ -364,7 +364,7 @@ static bool collect(CelPlanner *p, uint32_t node, CelNodes *found) {
 }
 
 int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) {
-    uint8_t bit = level_bit(p, space);
+    uint8_t bit = level_bit(space);
     CelNodes found = {0};
 
     p->mark++;
@@ -390,27 +390,37 @@ int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) {
     return 0;
 }
 
+/* Room for what is known of @n nodes, with more to come. */
+static int open_nodes(CelPlanner *p, uint32_t n) {
+    uint32_t room = n < UINT32_MAX / 2 ? 2 * n : n;
+    bool *is_whole = ARENA_ARRAY(p->scratch, bool, room);
+    uint32_t *marks = ARENA_ARRAY(p->scratch, uint32_t, room);
+
+    if (!is_whole || !marks)
+        return error_origin(-ENOMEM);
+    if (p->n_seen > 0) {
+        memcpy(is_whole, p->is_whole, p->n_seen * sizeof(bool));
+        memcpy(marks, p->marks, p->n_seen * sizeof(uint32_t));
+    }
+    p->is_whole = is_whole;
+    p->marks = marks;
+    p->room = room;
+    return 0;
+}
+
 int cel_planner_see(CelPlanner *p) {
     uint32_t n = cel_graph_size(p->graph);
-    bool *is_whole;
+    int r = n > p->room ? open_nodes(p, n) : 0;
 
-    if (n == p->n_seen)
-        return 0;
-    is_whole = ARENA_RAW(p->scratch, bool, n);
-    p->marks = ARENA_ARRAY(p->scratch, uint32_t, n);
-    if (!is_whole || !p->marks)
-        return error_origin(-ENOMEM);
-    if (p->n_seen > 0)
-        memcpy(is_whole, p->is_whole, p->n_seen * sizeof(bool));
+    if (r < 0)
+        return error_trace(r);
     for (uint32_t i = p->n_seen; i < n; i++) {
         const CelGraphNode *node = cel_graph_node(p->graph, i);
 
-        is_whole[i] = p->host->is_whole && p->host->is_whole(p->host, p->graph, i);
+        p->is_whole[i] = p->host->is_whole && p->host->is_whole(p->host, p->graph, i);
         for (uint32_t k = 0; k < node->n_args; k++)
-            is_whole[i] |= is_whole[node->args[k]];
+            p->is_whole[i] |= p->is_whole[node->args[k]];
     }
-    p->mark = 1;
-    p->is_whole = is_whole;
     p->n_seen = n;
     return 0;
 }

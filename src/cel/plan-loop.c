@@ -17,130 +17,18 @@
 #include "base/error.h"
 #include "cel/plan-part.h"
 
-/* A reduction, in nodes. */
-typedef struct Shape {
-    CelReduce op;
-    uint32_t list;                      /* what is left when all filters are gone */
-    uint32_t predicates[CEL_CHAIN_MAX]; /* the innermost first */
-    uint32_t n_predicates;
-    uint32_t value; /* CEL_NO_NODE: none */
-    uint32_t level;
-    bool has_level;
-} Shape;
-
-/* --- shapes ------------------------------------------------------------------------------ */
-
-static bool is_plain_loop(const CelGraphNode *node) {
-    return cel_op_is_loop(node->op) && !(node->immediate & CEL_LOOP_PAIRS);
-}
-
 static bool is_list(const CelPlanner *p, uint32_t node) {
     return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
 }
 
-/* Takes the loop @node, whose elements count if its first @n arguments after the range are true;
- * false: it does not go with what was taken before. */
-static bool take_loop(Shape *shape, const CelGraphNode *node, uint32_t n) {
-    uint32_t level = node->immediate & CEL_LOOP_LEVEL;
-
-    if (shape->n_predicates + n > CEL_CHAIN_MAX || (shape->has_level && level != shape->level))
-        return false;
-    shape->level = level;
-    shape->has_level = true;
-    for (uint32_t i = n; i-- > 0;)
-        shape->predicates[shape->n_predicates++] = node->args[1 + i];
-    shape->list = node->args[0];
-    return true;
-}
-
-static void take_filters(const CelPlanner *p, Shape *shape) {
-    for (;;) {
-        const CelGraphNode *node = cel_graph_node(p->graph, shape->list);
-
-        if (node->op != OP_FILTER || !is_plain_loop(node) || !take_loop(shape, node, 1))
-            break;
-    }
-    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
-        uint32_t other = shape->n_predicates - 1 - i, node = shape->predicates[i];
-
-        shape->predicates[i] = shape->predicates[other];
-        shape->predicates[other] = node;
-    }
-}
-
-/* What a call makes of a list. */
-static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
-    static const struct {
-        const char *name;
-        CelReduce op;
-    } calls[] = {
-        {"size", CEL_REDUCE_COUNT},
-        {"sum", CEL_REDUCE_SUM},
-        {"min", CEL_REDUCE_MIN},
-        {"max", CEL_REDUCE_MAX},
-    };
-
-    if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
-        return false;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        *ret = calls[i].op;
-        if (str_is(node->overloads[0]->name, calls[i].name))
-            return true;
-    }
-    return false;
-}
-
-/* size(), sum() … of a list. */
-static bool take_call(const CelPlanner *p, const CelGraphNode *node, Shape *shape) {
-    const CelGraphNode *list;
-
-    if (!call_reduces(node, &shape->op) || !is_list(p, node->args[0]))
-        return false;
-    shape->list = node->args[0];
-    list = cel_graph_node(p->graph, shape->list);
-    if (list->op == OP_MAP_LIST && is_plain_loop(list)) {
-        shape->value = list->args[list->n_args - 1];
-        return take_loop(shape, list, list->n_args - 2);
-    }
-    return shape->op == CEL_REDUCE_COUNT;
-}
-
-static bool find_shape(const CelPlanner *p, uint32_t number, Shape *shape) {
-    const CelGraphNode *node = cel_graph_node(p->graph, number);
-
-    *shape = (Shape){.value = CEL_NO_NODE};
-    switch (node->op) {
-    case OP_ALL:
-        shape->op = CEL_REDUCE_ALL;
-        break;
-    case OP_EXISTS:
-        shape->op = CEL_REDUCE_EXISTS;
-        break;
-    case OP_EXISTS_ONE:
-        shape->op = CEL_REDUCE_ONE;
-        break;
-    default:
-        if (!take_call(p, node, shape))
-            return false;
-        take_filters(p, shape);
-        return is_list(p, shape->list);
-    }
-    if (!is_plain_loop(node) || !take_loop(shape, node, 0))
-        return false;
-    shape->value = node->args[1];
-    take_filters(p, shape);
-    return is_list(p, shape->list);
-}
-
 /* --- columns ----------------------------------------------------------------------------- */
 
-static int space_of(CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t level, uint32_t *ret) {
+static int space_of(CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t *ret) {
     CelSpaces *spaces = &p->plan->spaces;
     CelSpace *space;
 
     for (size_t i = 1; i < spaces->n; i++) {
-        if (spaces->items[i].kind == kind && spaces->items[i].of == of &&
-            spaces->items[i].level == level) {
+        if (spaces->items[i].kind == kind && spaces->items[i].of == of) {
             *ret = (uint32_t)i;
             return 0;
         }
@@ -148,7 +36,7 @@ static int space_of(CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t leve
     space = VEC_PUSH(spaces, p->arena);
     if (!space)
         return error_origin(-ENOMEM);
-    *space = (CelSpace){.kind = (uint8_t)kind, .of = of, .level = (uint8_t)level};
+    *space = (CelSpace){.kind = (uint8_t)kind, .of = of};
     *ret = (uint32_t)spaces->n - 1;
     return 0;
 }
@@ -185,7 +73,7 @@ static bool fits_value(const CelPlanner *p, const CelReduction *reduction) {
 /* The reduction over @space of a column of @time; NULL through @ret: parts of it are no
  * columns. */
 static int make_reduction(
-    CelPlanner *p, const Shape *shape, uint32_t space, CelTime time, CelReduction **ret) {
+    CelPlanner *p, const CelShape *shape, uint32_t space, CelTime time, CelReduction **ret) {
     CelReduction *made = ARENA_NEW(p->arena, CelReduction);
     uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, shape->n_predicates);
     int r = 0;
@@ -258,16 +146,16 @@ static int add_reduced(
 /* --- lists of rows ----------------------------------------------------------------------- */
 
 static int reduce_items(
-    CelPlanner *p, const Shape *shape, uint32_t node, CelTime time, bool *ret_done) {
-    CelReduction *reduction;
-    uint32_t space, number;
+    CelPlanner *p, const CelShape *shape, uint32_t node, CelTime time, bool *ret_done) {
+    CelReduction *reduction = NULL;
+    uint32_t space = CEL_ROWS, number;
     CelTime of_list;
     int r;
 
     if (!shape->has_level || !cel_planner_time(p, CEL_ROWS, shape->list, &of_list) ||
         of_list != CEL_TIME_KEPT || time == CEL_TIME_ONCE)
         return 0;
-    r = space_of(p, CEL_SPACE_ITEMS, shape->list, shape->level, &space);
+    r = space_of(p, CEL_SPACE_ITEMS, shape->list, &space);
     if (r == 0)
         r = make_reduction(p, shape, space, time, &reduction);
     if (r < 0 || !reduction)
@@ -284,7 +172,7 @@ static bool reads_row(const CelPlanner *p, uint32_t node) {
 }
 
 /* Rows of a group share the value: nothing of a row itself may be in it. */
-static bool is_same_for_group(const CelPlanner *p, const Shape *shape) {
+static bool is_same_for_group(const CelPlanner *p, const CelShape *shape) {
     for (uint32_t i = 0; i < shape->n_predicates; i++) {
         if (reads_row(p, shape->predicates[i]))
             return false;
@@ -341,30 +229,62 @@ static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduct
     return error_trace(add_reduced(p, column, partial, false, &reduction->partial));
 }
 
+static bool is_same_reduction(const CelReduction *a, const CelReduction *b) {
+    return a->op == b->op && a->space == b->space && a->value == b->value &&
+           a->n_predicates == b->n_predicates &&
+           (a->n_predicates == 0 ||
+               memcmp(a->predicates, b->predicates, a->n_predicates * sizeof(uint32_t)) == 0);
+}
+
+/* A column of groups that is the same by another name. */
+static uint32_t find_same(const CelPlanner *p, uint32_t groups, const CelReduction *reduction) {
+    for (size_t i = 0; i < p->groups.n; i++) {
+        const CelPlanColumn *column = cel_plan_at(p->plan, p->groups.items[i]);
+
+        if (column->space == groups && is_same_reduction(column->reduction, reduction))
+            return p->groups.items[i];
+    }
+    return CEL_NO_COLUMN;
+}
+
+static int add_group(
+    CelPlanner *p, const CelPlanColumn *column, CelReduction *reduction, uint32_t *ret) {
+    uint32_t *added = VEC_PUSH(&p->groups, p->scratch);
+    int r = 0;
+
+    if (!added)
+        return error_origin(-ENOMEM);
+    if (adds_up(reduction) && is_kept_reduction(p, reduction))
+        r = add_partial(p, *column, reduction);
+    if (r == 0)
+        r = add_reduced(p, *column, reduction, true, ret);
+    if (r == 0)
+        *added = *ret;
+    return error_trace(r);
+}
+
 /* The value for each group, as a column of the space @groups. */
-static int reduce_groups(CelPlanner *p, const Shape *shape, uint32_t list, uint32_t groups,
+static int reduce_groups(CelPlanner *p, const CelShape *shape, uint32_t list, uint32_t groups,
     uint32_t node, uint32_t *ret) {
     CelPlanColumn column = column_of(p, groups, node, CEL_HOW_GROUP, CEL_TIME_ONCE);
-    CelReduction *reduction;
+    CelReduction *reduction = NULL;
     CelTime of_list;
-    uint32_t space;
+    uint32_t space = CEL_ROWS;
     int r;
 
     *ret = CEL_NO_COLUMN;
     if (!is_list(p, list) || !cel_planner_time(p, CEL_ROWS, list, &of_list) ||
         of_list != CEL_TIME_KEPT || !is_same_for_group(p, shape))
         return 0;
-    r = space_of(p, CEL_SPACE_ITEMS, list, shape->level, &space);
+    r = space_of(p, CEL_SPACE_ITEMS, list, &space);
     if (r == 0)
         r = make_reduction(p, shape, space, CEL_TIME_BATCH, &reduction);
     if (r < 0 || !reduction)
         return error_trace(r);
-    if (adds_up(reduction) && is_kept_reduction(p, reduction)) {
-        r = add_partial(p, column, reduction);
-        if (r < 0)
-            return error_trace(r);
-    }
-    return error_trace(add_reduced(p, column, reduction, true, ret));
+    *ret = find_same(p, groups, reduction);
+    if (*ret != CEL_NO_COLUMN)
+        return error_trace(cel_planner_remember(p, groups, node, *ret));
+    return error_trace(add_group(p, &column, reduction, ret));
 }
 
 static int find_union(CelPlanner *p, uint32_t list, CelUnion *ret, bool *ret_is) {
@@ -373,9 +293,9 @@ static int find_union(CelPlanner *p, uint32_t list, CelUnion *ret, bool *ret_is)
 }
 
 /* A union of a row's group: the row looks its value up. */
-static int reduce_union(CelPlanner *p, const Shape *shape, uint32_t node, bool *ret_done) {
+static int reduce_union(CelPlanner *p, const CelShape *shape, uint32_t node, bool *ret_done) {
     CelPlanColumn lookup = column_of(p, CEL_ROWS, node, CEL_HOW_LOOKUP, CEL_TIME_BATCH);
-    uint32_t *input = ARENA_NEW(p->arena, uint32_t), groups, number;
+    uint32_t *input = ARENA_NEW(p->arena, uint32_t), groups = CEL_ROWS, number;
     CelUnion of;
     bool is_union;
     int r;
@@ -385,7 +305,7 @@ static int reduce_union(CelPlanner *p, const Shape *shape, uint32_t node, bool *
     r = find_union(p, shape->list, &of, &is_union);
     if (r < 0 || !is_union)
         return error_trace(r);
-    r = space_of(p, CEL_SPACE_GROUPS, of.key, 0, &groups);
+    r = space_of(p, CEL_SPACE_GROUPS, of.key, &groups);
     if (r == 0)
         r = reduce_groups(p, shape, of.list, groups, node, input);
     if (r < 0 || *input == CEL_NO_COLUMN)
@@ -398,7 +318,7 @@ static int reduce_union(CelPlanner *p, const Shape *shape, uint32_t node, bool *
 
 /* In a loop over groups: a union of the group that is the loop's variable, whatever its key. */
 static int reduce_of_group(
-    CelPlanner *p, const Shape *shape, uint32_t space, uint32_t node, bool *ret_done) {
+    CelPlanner *p, const CelShape *shape, uint32_t space, uint32_t node, bool *ret_done) {
     CelUnion of;
     uint32_t number = CEL_NO_COLUMN;
     bool is_union;
@@ -412,15 +332,15 @@ static int reduce_of_group(
 }
 
 /* A loop over all groups: one value. */
-static int reduce_all_groups(CelPlanner *p, const Shape *shape, uint32_t node, bool *ret_done) {
-    CelReduction *reduction;
-    uint32_t key, space, number;
+static int reduce_all_groups(CelPlanner *p, const CelShape *shape, uint32_t node, bool *ret_done) {
+    CelReduction *reduction = NULL;
+    uint32_t key, space = CEL_ROWS, number;
     int r;
 
     if (!shape->has_level || !p->host->find_groups ||
         !p->host->find_groups(p->host, p->graph, shape->list, &key))
         return 0;
-    r = space_of(p, CEL_SPACE_GROUPS, key, shape->level, &space);
+    r = space_of(p, CEL_SPACE_GROUPS, key, &space);
     if (r == 0)
         r = make_reduction(p, shape, space, CEL_TIME_ONCE, &reduction);
     if (r < 0 || !reduction)
@@ -435,13 +355,17 @@ static int reduce_all_groups(CelPlanner *p, const Shape *shape, uint32_t node, b
 int cel_planner_reduce(CelPlanner *p, uint32_t space, uint32_t node, bool *ret_done) {
     CelSpaceKind kind = (CelSpaceKind)p->plan->spaces.items[space].kind;
     CelTime time;
-    Shape shape;
+    CelShape shape;
+    bool is_own;
     int r;
 
     *ret_done = false;
     if (kind == CEL_SPACE_ITEMS || !cel_planner_time(p, space, node, &time) ||
-        !find_shape(p, node, &shape))
+        !cel_shape_find(p, node, &shape))
         return 0;
+    r = cel_shape_relevel(p, &shape, &is_own);
+    if (r < 0 || !is_own)
+        return error_trace(r);
     if (kind == CEL_SPACE_GROUPS)
         return error_trace(reduce_of_group(p, &shape, space, node, ret_done));
     if (time == CEL_TIME_ONCE)

@@ -182,8 +182,6 @@ static void give_register(CelPlan *plan, CelPlanColumn *column) {
         column->kept_reg = plan->n_kept_regs++;
     if (cel_column_is_single(column) && column->is_needed)
         column->reg = plan->n_singles++;
-    else if (column->is_in_batch)
-        column->reg = plan->n_regs++;
 }
 
 static int number_all(CelPlanner *p) {

@@ -52,7 +52,7 @@ typedef struct Order {
     VEC(CelStep) steps;
     VEC(uint32_t) singles, of_rows;
     uint32_t slow;
-    bool needs_elements;
+    bool needs_elements, needs_rows;
 } Order;
 
 static CelPlanColumn *at(const Order *o, uint32_t column) {
@@ -176,8 +176,10 @@ static void note_slow(Order *o, const CelPlanColumn *column) {
         return;
     if (o->slow == CEL_NO_NODE)
         o->slow = column->node;
-    for (uint32_t i = 0; i < column->code->n_inputs; i++)
+    for (uint32_t i = 0; i < column->code->n_inputs; i++) {
         o->needs_elements |= column->code->inputs[i].kind == CEL_INPUT_ELEMENT;
+        o->needs_rows |= column->code->inputs[i].kind == CEL_INPUT_ROW;
+    }
 }
 
 static int finish(Order *o, uint32_t number) {
@@ -290,7 +292,7 @@ static void begin_list(Order *o, bool is_kept) {
     o->regions.n = 0;
     o->region = UINT32_MAX;
     o->slow = CEL_NO_NODE;
-    o->needs_elements = false;
+    o->needs_elements = o->needs_rows = false;
     o->steps = (__typeof__(o->steps)){0};
     o->singles = (__typeof__(o->singles)){0};
     o->of_rows = (__typeof__(o->of_rows)){0};
@@ -330,6 +332,20 @@ static CelSteps end_list(Order *o) {
     };
 }
 
+/* Input @i of a reduction: what comes after a predicate is looked at only where that is true. */
+static int add_element_target(
+    Order *o, const CelReduction *reduction, const uint32_t *inputs, uint32_t i) {
+    Doing doing = {0};
+    int r;
+
+    if (i == 0 || i > reduction->n_predicates || !is_dear(o, inputs[i]))
+        return error_trace(add_target(o, inputs[i]));
+    r = open_part(o, &doing, inputs[i - 1], CEL_WANT_TRUE);
+    if (r == 0)
+        r = add_target(o, inputs[i]);
+    return r < 0 ? error_trace(r) : error_trace(close_part(o, &doing));
+}
+
 /* The steps for the elements of a reduction that a session does. */
 static int order_elements(Order *o, const CelPlanColumn *column) {
     CelReduction *reduction = column->reduction;
@@ -337,11 +353,12 @@ static int order_elements(Order *o, const CelPlanColumn *column) {
 
     begin_list(o, false);
     for (uint32_t i = 0; r == 0 && i < column->n_inputs; i++)
-        r = add_target(o, column->inputs[i]);
+        r = add_element_target(o, reduction, column->inputs, i);
     reduction->steps = end_list(o);
     reduction->of_rows = o->of_rows.items;
     reduction->n_of_rows = (uint32_t)o->of_rows.n;
     reduction->needs_elements = o->needs_elements;
+    reduction->needs_rows = o->needs_rows || reduction->n_of_rows > 0;
     reduction->slow = o->slow;
     return error_trace(r);
 }

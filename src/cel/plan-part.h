@@ -48,8 +48,7 @@ typedef struct CelPlanCode {
 } CelPlanCode;
 
 typedef struct CelSpace {
-    uint8_t kind;            /* CelSpaceKind */
-    uint8_t level;           /* of the loop's variable */
+    uint8_t kind;            /* CelSpaceKind; the loop's variable is of level 0 */
     bool is_needed;          /* when rows are kept */
     bool is_stored;          /* where each row's elements begin is kept */
     uint32_t of;             /* ITEMS: the list, a node that is kept; GROUPS: the key */
@@ -125,7 +124,8 @@ typedef struct CelReduction {
     CelSteps steps;          /* for elements in a session */
     const uint32_t *of_rows; /* columns of rows that those read */
     uint32_t n_of_rows;
-    bool needs_elements; /* the values of the loop's variable, in a session */
+    bool needs_elements; /* in a session: the values of the loop's variable */
+    bool needs_rows;     /* in a session: which row an element belongs to */
     uint32_t slow;       /* a node that the scalar machine runs in a session, or CEL_NO_NODE */
 } CelReduction;
 
@@ -142,6 +142,7 @@ typedef struct CelPlanColumn {
     bool is_stored;    /* kept in blocks, for sessions */
     bool is_in_batch;  /* a session works with it, or loads it */
     bool is_costly;    /* the scalar machine, or a loop, is somewhere in it */
+    bool is_lasting;   /* several lists have it, or who asks: its register is its own */
     bool is_negated;   /* SAME: whether not */
     uint32_t store;    /* its place in a block, or among what is known of the whole */
     uint32_t leaf;     /* LEAF */
@@ -205,9 +206,11 @@ typedef struct CelPlanner {
     CelPlanPlace *places;
     size_t n_places, n_used;
     bool *is_whole;  /* by node: reads other rows */
-    uint32_t n_seen; /* nodes that is_whole[] knows */
+    uint32_t n_seen; /* nodes that are known */
+    uint32_t room;   /* for how many */
     uint32_t *marks; /* by node: equal to @mark if a walk came by */
     uint32_t mark;
+    CelNodes groups; /* columns of CEL_HOW_GROUP */
 } CelPlanner;
 
 static inline CelPlanColumn *cel_plan_at(const CelPlan *plan, uint32_t column) {
@@ -220,7 +223,7 @@ static inline bool cel_column_is_single(const CelPlanColumn *column) {
 
 /* plan-column.c */
 
-/* Learns about nodes that are new in the graph. A walk that is under way forgets its marks. */
+/* Learns about nodes that are new in the graph. */
 int cel_planner_see(CelPlanner *p) MUST_CHECK;
 
 /* The time of @node in @space; false: it reads what does not belong there. */
@@ -242,6 +245,31 @@ int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, u
 
 /* The column under @space and @node: CEL_NO_COLUMN for none; false: nobody asked yet. */
 bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret);
+
+/* Puts @column under @space and @node. */
+int cel_planner_remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t column) MUST_CHECK;
+
+/* plan-shape.c */
+
+/* A reduction, in nodes. */
+typedef struct CelShape {
+    CelReduce op;
+    uint32_t list;                      /* what is left when all filters are gone */
+    uint32_t predicates[CEL_CHAIN_MAX]; /* the innermost first */
+    uint32_t n_predicates;
+    uint32_t value; /* CEL_NO_NODE: none */
+    uint32_t level;
+    bool has_level;
+} CelShape;
+
+/* Whether @node is a reduction, and of what. */
+bool cel_shape_find(const CelPlanner *p, uint32_t node, CelShape *ret);
+
+/* Its body as one of level 0; false through @ret: it reads the variables of other loops. */
+int cel_shape_relevel(CelPlanner *p, CelShape *shape, bool *ret) MUST_CHECK;
+
+/* plan-level.c: the node that is @node with level 0 for @level; it reads no other. */
+int cel_planner_relevel(CelPlanner *p, uint32_t level, uint32_t *node) MUST_CHECK;
 
 /* plan-loop.c: whether @node is a reduction that can be done column-wise; then its column is
  * added, and *ret_done is true. */

@@ -35,19 +35,26 @@ static void indent(Buf *out, uint32_t depth) {
     buf_append_repeat(out, ' ', 2 * (size_t)depth);
 }
 
-static void print_column(const CelPlan *plan, uint32_t number, Buf *out) {
+/* "%4 kernel gt-int": the node, @how it is come by, and what it is. */
+static void print_node(const CelPlan *plan, uint32_t number, const char *how, Buf *out) {
     const CelPlanColumn *column = cel_plan_at(plan, number);
     const CelGraphNode *node = cel_graph_node(plan->graph, column->node);
 
-    buf_printf(out,
-        "%%%u %s %s",
-        column->node,
-        hows[column->how],
-        node->n_overloads > 0 ? "" : cel_ops[node->op].text);
+    buf_printf(out, "%%%u %s ", column->node, how);
     if (node->n_overloads > 0)
         buf_append(out, node->overloads[0]->name);
+    else
+        buf_append(out, str_from_c(cel_ops[node->op].text));
+    if (cel_ops[node->op].immediate == CEL_IMM_FIELD)
+        buf_printf(out, " .%.*s", STR_FMT(cel_str(node->constant)));
     if (column->space != CEL_ROWS)
         buf_printf(out, " in space %u", column->space);
+}
+
+static void print_column(const CelPlan *plan, uint32_t number, Buf *out) {
+    const CelPlanColumn *column = cel_plan_at(plan, number);
+
+    print_node(plan, number, hows[column->how], out);
     if (column->n_inputs > 0)
         buf_append(out, STR(" of"));
     for (uint32_t i = 0; i < column->n_inputs; i++)
@@ -75,7 +82,7 @@ static void print_step(const CelPlan *plan, const CelStep *step, uint32_t depth,
         print_column(plan, step->column, out);
         break;
     case CEL_STEP_LOAD:
-        buf_printf(out, "%%%u load", cel_plan_at(plan, step->column)->node);
+        print_node(plan, step->column, "load", out);
         break;
     case CEL_STEP_RANGE:
         buf_printf(

@@ -53,10 +53,21 @@
  *     program        these steps in a row
  *     trace          what a run computed
  *     explain        the same as a tree of lines, for people; explain-part: which lines
- * graph -> columns
- *     column         one value for each of many rows
+ * graph -> columns: many rows at once
+ *     column         one value for each of many rows; entry: one of them
  *     kernel         one operation over whole columns: which one; kernel-loop.h: how they are made
  *     kernel-number, -compare, -logic, -choose, -time      the kernels
+ *     plan           which part is computed when and how; plan-part.h is its inside
+ *     plan-column    what can be a column
+ *     plan-shape     loops that become one value; plan-level: their bodies
+ *     plan-loop      which of those run over columns
+ *     plan-code      scalar code for what has no kernel
+ *     plan-need      what the roots need; plan-order: in which order
+ *     plan-print     a plan for people
+ *     work           columns, worked out; work-scalar, work-text, work-reduce: by how
+ *     kept           what is known of some rows from the rows alone
+ *     whole          what must be known of all rows
+ *     session        roots for the rows that are asked about; session-load, -loop, -once: its parts
  *
  * values
  *     value          what an expression computes with

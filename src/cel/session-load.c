@@ -17,7 +17,9 @@ static void load_values(
         const CelStretch *at = &frame->stretches[i];
         const CelColumn *from = column_in(work, column, at);
 
-        if (column->lane == CEL_LANE_TEXT)
+        if (at->n == 1 && column->lane != CEL_LANE_TEXT)
+            reg->column.ints[at->at] = from->ints[at->from]; /* or the bits of a double */
+        else if (column->lane == CEL_LANE_TEXT)
             memcpy(reg->column.codes + at->at, from->codes + at->from, at->n * sizeof(uint16_t));
         else
             memcpy(reg->column.ints + at->at, from->ints + at->from, at->n * sizeof(int64_t));

@@ -99,8 +99,9 @@ static void add_elements(CelWork *work, const CelSpace *space, CelFrame *frame, 
 }
 
 /* Row @i of the piece: entry @entry of the rows' frame. */
-static void add_row(CelWork *work, const CelSpace *space, CelFrame *frame, size_t i, size_t entry,
-    bool with_elements) {
+static void add_row(CelWork *work, const CelReduction *reduction, size_t i, size_t entry) {
+    const CelSpace *space = &work->plan->spaces.items[reduction->space];
+    CelFrame *frame = &work->frames[reduction->space];
     uint32_t row = work->frames[CEL_ROWS].rows[entry];
     CelOffsets offsets = offsets_of(work, space, row);
     uint32_t from = offsets.starts[row % CEL_BLOCK_ROWS], n = n_items(work, space, row);
@@ -108,9 +109,9 @@ static void add_row(CelWork *work, const CelSpace *space, CelFrame *frame, size_
     frame->starts[i] = (uint32_t)frame->n;
     frame->broken[i] = offsets.broken ? offsets.broken[row % CEL_BLOCK_ROWS] : 0;
     add_stretch(frame, row / CEL_BLOCK_ROWS, from, n);
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = 0; reduction->needs_rows && k < n; k++)
         frame->row_of[frame->n + k] = (uint32_t)entry;
-    if (with_elements && n > 0)
+    if (reduction->needs_elements && n > 0)
         add_elements(work, space, frame, entry, &frame->broken[i], n);
     frame->n += n;
     frame->starts[i + 1] = (uint32_t)frame->n;
@@ -131,12 +132,7 @@ static int next_piece(CelWork *work, const CelReduction *reduction, const uint32
         return error_trace(r);
     work->is_held = true;
     for (size_t i = 0; i < *ret; i++)
-        add_row(work,
-            space,
-            frame,
-            i,
-            entries ? entries[from + i] : from + i,
-            reduction->needs_elements);
+        add_row(work, reduction, i, entries ? entries[from + i] : from + i);
     if (frame->n > 0)
         r = cel_work_steps(work, &reduction->steps, reduction->space);
     work->is_held = false;
@@ -162,8 +158,8 @@ static int reduce_pieces(CelWork *work, const CelPlanColumn *column, const uint3
 int cel_work_reduce(CelWork *work, const CelPlanColumn *column) {
     const CelFrame *frame = &work->frames[column->space];
     CelRegister *reg = cel_work_register(work, column);
-    const uint32_t *entries;
-    size_t n;
+    const uint32_t *entries = NULL;
+    size_t n = 0;
     int r = 0;
 
     if (reg->stamp != frame->stamp || !reg->is_partial)

@@ -18,23 +18,15 @@ static int find_groups(
     return 0;
 }
 
-/* Spaces of one key have the same groups. */
 static int find_all_groups(
     const CelPlan *plan, const CelTable *table, size_t n_rows, Arena *arena, CelGroups *groups) {
     for (uint32_t i = 0; i < plan->n_groups; i++) {
-        uint32_t space = cel_plan_at(plan, plan->groups[i])->space, same = 1;
-        int r = 0;
+        uint32_t space = cel_plan_at(plan, plan->groups[i])->space;
+        int r;
 
         if (groups[space].of_row)
             continue;
-        while (same < space && !(plan->spaces.items[same].kind == CEL_SPACE_GROUPS &&
-                                   plan->spaces.items[same].of == plan->spaces.items[space].of &&
-                                   groups[same].of_row))
-            same++;
-        if (same < space)
-            groups[space] = groups[same];
-        else
-            r = find_groups(table, plan->spaces.items[space].of, n_rows, arena, &groups[space]);
+        r = find_groups(table, plan->spaces.items[space].of, n_rows, arena, &groups[space]);
         if (r < 0)
             return error_trace(r);
     }

@@ -39,11 +39,13 @@ static int combine_predicates(
 }
 
 int cel_reduce_begin(CelWork *work, const CelReduction *reduction, CelReduceArgs *ret) {
+    static const CelColumn nothing = {.lane = CEL_LANE_NONE};
     size_t n = work->frames[reduction->space].n;
     CelOperand first;
 
     *ret = (CelReduceArgs){
         .op = (CelReduce)reduction->op,
+        .value = {&nothing, true},
         .lane = CEL_LANE_BOOL,
         .has_value = reduction->value != CEL_NO_COLUMN,
     };
@@ -82,8 +84,28 @@ static uint8_t state_of(const CelReduceArgs *args, size_t i) {
     return states ? states[args->value.is_single ? 0 : i] : CEL_STATE_FINE;
 }
 
+/* How many of @states are @wanted; the worst of them makes @bad worse. No branches. */
+static size_t count_states(
+    const uint8_t *states, size_t from, size_t to, uint8_t wanted, uint8_t *bad) {
+    uint8_t worst = 0;
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++) {
+        n += states[i] == wanted;
+        worst = states[i] > worst ? states[i] : worst;
+    }
+    if (worst >= CEL_STATE_ERROR)
+        worsen(bad, worst);
+    return n;
+}
+
 static void reduce_verdict(
     const CelReduceArgs *args, size_t from, size_t to, uint8_t deciding, CelAccount *account) {
+    if (!args->include && !args->value.is_single) {
+        account->is_decided |=
+            count_states(args->value.column->states, from, to, deciding, &account->bad_value) > 0;
+        return;
+    }
     for (size_t i = from; i < to; i++) {
         uint8_t state;
 
@@ -97,20 +119,23 @@ static void reduce_verdict(
     }
 }
 
-/* exists_one() counts what is true. */
+/* exists_one() counts what is true, size() what there is. */
 static void reduce_count(const CelReduceArgs *args, size_t from, size_t to, CelAccount *account) {
-    for (size_t i = from; i < to; i++) {
-        uint8_t state;
+    bool is_size = args->op == CEL_REDUCE_COUNT;
+    uint8_t state;
 
+    if (is_size && !args->has_value && args->include) {
+        account->i += (int64_t)count_states(args->include, from, to, CEL_STATE_TRUE, &account->bad);
+        return;
+    }
+    for (size_t i = from; i < to; i++) {
         if (!counts(args, i, account))
             continue;
         state = args->has_value ? state_of(args, i) : CEL_STATE_FINE;
-        if (args->lane == CEL_LANE_BOOL && args->op == CEL_REDUCE_COUNT && state == CEL_STATE_TRUE)
-            state = CEL_STATE_FINE;
         if (state >= CEL_STATE_ERROR)
             worsen(&account->bad, state);
         else
-            account->i += args->op == CEL_REDUCE_COUNT || state == CEL_STATE_TRUE;
+            account->i += is_size || state == CEL_STATE_TRUE;
     }
 }
 

@@ -5,6 +5,7 @@
  * the rest for each. An input that is odd makes the result odd; one that is an error is an
  * error where the code reads it.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@
 #include "cel/work.h"
 
 #define NOT_KNOWN UINT8_MAX
+#define RECENTS 64u     /* strings that are remembered from block to block */
+#define RECENT_BYTES 8u /* the last ones of a string tell most apart */
 
 /* --- inputs ------------------------------------------------------------------------------ */
 
@@ -20,26 +23,29 @@ static const CelPlanColumn *column_of(const CelWork *work, const CelInput *input
     return cel_plan_at(work->plan, input->column);
 }
 
-/* What does not change from entry to entry; strings of the others are made ready. */
-static int set_inputs(CelWork *work, const CelPlanCode *code) {
+/* What does not change from entry to entry. */
+static void set_inputs(CelWork *work, const CelPlanCode *code) {
     for (uint32_t i = 0; i < code->n_inputs; i++) {
         const CelInput *input = &code->inputs[i];
-        int r = 0;
 
-        if (input->kind == CEL_INPUT_VARIABLE) {
+        if (input->kind == CEL_INPUT_VARIABLE)
             work->inputs[i] = work->variables ? work->variables[input->column] : cel_absent();
-        } else if (input->kind == CEL_INPUT_COLUMN) {
-            const CelPlanColumn *column = column_of(work, input);
-
-            if (cel_column_is_single(column))
-                work->inputs[i] = cel_work_single(work, column);
-            else if (column->lane == CEL_LANE_TEXT)
-                r = cel_work_texts(work, column, cel_work_register(work, column));
-        }
-        if (r < 0)
-            return error_trace(r);
+        else if (input->kind == CEL_INPUT_COLUMN && cel_column_is_single(column_of(work, input)))
+            work->inputs[i] = cel_work_single(work, column_of(work, input));
     }
-    return 0;
+}
+
+/* Columns of strings among the inputs, as strings. */
+static int make_texts(CelWork *work, const CelPlanColumn *column) {
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < column->n_inputs; i++) {
+        const CelPlanColumn *input = cel_plan_at(work->plan, column->inputs[i]);
+
+        if (input->lane == CEL_LANE_TEXT && !cel_column_is_single(input))
+            r = cel_work_texts(work, input, cel_work_register(work, input));
+    }
+    return error_trace(r);
 }
 
 /* False: it is odd. */
@@ -102,15 +108,16 @@ static int open_result(
 int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
     const CelFrame *frame = &work->frames[column->space];
     CelRegister *reg = cel_work_register(work, column);
-    const uint32_t *entries;
-    size_t n;
+    const uint32_t *entries = NULL;
+    size_t n = 0;
     int r;
 
     r = open_result(work, column, reg, frame);
     if (r == 0)
         r = cel_work_missing(work, reg, frame, &entries, &n);
     if (r == 0)
-        r = set_inputs(work, column->code);
+        r = make_texts(work, column);
+    set_inputs(work, column->code);
     for (size_t i = 0; r == 0 && i < n; i++) {
         size_t entry = entries ? entries[i] : i;
 
@@ -129,7 +136,7 @@ int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
 static int open_table(CelWork *work, size_t n) {
     if (n > work->table_room) {
         work->table_states = ARENA_RAW(work->arena, uint8_t, 2 * n);
-        work->table_values = ARENA_RAW(work->arena, int64_t, 2 * n);
+        work->table_values = ARENA_ARRAY(work->arena, int64_t, 2 * n);
         work->table_room = 2 * n;
         if (!work->table_states || !work->table_values)
             return error_origin(-ENOMEM);
@@ -138,10 +145,18 @@ static int open_table(CelWork *work, size_t n) {
     return 0;
 }
 
+/* A string that was there before, and what came of it. */
+typedef struct Recent {
+    CelValue text; /* ABSENT: none yet */
+    uint8_t state;
+    int64_t value;
+} Recent;
+
 typedef struct ByText {
     const CelPlanColumn *column, *text;
     CelRegister *reg, *of_text;
     uint32_t input; /* the code's input that is the string */
+    Recent recents[RECENTS];
 } ByText;
 
 static ByText by_text_of(const CelWork *work, const CelPlanColumn *column) {
@@ -159,23 +174,52 @@ static ByText by_text_of(const CelWork *work, const CelPlanColumn *column) {
     return by;
 }
 
-/* Place @code of the table: the entry of the dictionary, or behind the last for an error. */
-static void fill_place(
-    CelWork *work, const ByText *by, const CelDictionary *dictionary, uint32_t code) {
+/* The dictionaries of neighbours are much the same: what was worked out for the last ones. */
+static Recent *recent_of(Recent *recents, CelValue v) {
+    uint32_t hash = v.len * 31;
+
+    for (uint32_t i = 0; i < v.len && i < RECENT_BYTES; i++)
+        hash = hash * 33 + (uint8_t)v.text[v.len - 1 - i];
+    return &recents[(hash ^ hash >> 8) % RECENTS];
+}
+
+static bool is_recent(const Recent *recent, CelValue v) {
+    return recent->text.kind == CEL_STRING && str_eq(cel_str(recent->text), cel_str(v));
+}
+
+static void run_place(CelWork *work, const ByText *by, uint32_t code, CelValue text) {
     CelColumn table = {
         .lane = (CelLane)by->column->lane,
         .states = work->table_states,
         .ints = work->table_values,
     };
 
-    work->inputs[by->input] = code < dictionary->n ? dictionary->values[code] : cel_entry_error();
+    work->inputs[by->input] = text;
     cel_entry_set(&table,
         code,
         (CelKind)by->column->kind,
         cel_work_run(work, by->column->code->code, work->inputs));
 }
 
-static int look_up(CelWork *work, const ByText *by, const CelDictionary *dictionary, size_t entry) {
+/* Place @code of the table: the entry of the dictionary, or behind the last for an error. */
+static void fill_place(CelWork *work, ByText *by, const CelDictionary *dictionary, uint32_t code) {
+    CelValue text = code < dictionary->n ? dictionary->values[code] : cel_entry_error();
+    Recent *recent;
+
+    if (text.kind != CEL_STRING) {
+        run_place(work, by, code, text);
+        return;
+    }
+    recent = recent_of(by->recents, text);
+    if (!is_recent(recent, text)) {
+        run_place(work, by, code, text);
+        *recent = (Recent){text, work->table_states[code], work->table_values[code]};
+    }
+    work->table_states[code] = recent->state;
+    work->table_values[code] = recent->value;
+}
+
+static int look_up(CelWork *work, ByText *by, const CelDictionary *dictionary, size_t entry) {
     const uint8_t *states = by->of_text->column.states;
     uint8_t state = states ? states[entry] : CEL_STATE_FINE;
     uint32_t code = state == CEL_STATE_FINE ? by->of_text->column.codes[entry] : dictionary->n;
@@ -195,7 +239,7 @@ static int look_up(CelWork *work, const ByText *by, const CelDictionary *diction
     return r;
 }
 
-static int by_text(CelWork *work, const ByText *by, const uint32_t *entries, size_t n) {
+static int by_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n) {
     const CelDictionary *dictionary = NULL;
     size_t end = 0;
     int r = 0;
@@ -216,17 +260,17 @@ static int by_text(CelWork *work, const ByText *by, const uint32_t *entries, siz
 int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
     const CelFrame *frame = &work->frames[column->space];
     ByText by = by_text_of(work, column);
-    const uint32_t *entries;
-    size_t n;
+    const uint32_t *entries = NULL;
+    size_t n = 0;
     int r;
 
+    assert(by.of_text); /* by its plan */
     r = open_result(work, column, by.reg, frame);
     if (r == 0)
         r = cel_work_missing(work, by.reg, frame, &entries, &n);
-    if (r == 0)
-        r = set_inputs(work, column->code);
     if (r == 0 && work->is_kept && !by.of_text->has_codes)
         r = cel_work_encode(work, by.of_text, frame->n, work->arena);
+    set_inputs(work, column->code);
     return r < 0 ? error_trace(r) : error_trace(by_text(work, &by, entries, n));
 }
 
@@ -239,31 +283,21 @@ CelValue cel_work_list(CelWork *work, const CelSpace *space, size_t entry) {
     return cel_work_run(work, space->code->code, work->inputs);
 }
 
-static int emit_root(CelWork *work, uint32_t node, const CelCode **ret, CelValue **ret_variables) {
-    CelValue *variables = ARENA_ARRAY(work->arena, CelValue, work->plan->n_slots);
-    CelCode *code;
+/* Code of the whole root is made only now: it is hardly ever needed. */
+int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) {
+    size_t n = work->frames[CEL_ROWS].n;
+    CelValue *variables;
+    CelCode *code = NULL;
     int r;
 
+    if (!reg->column.states || n == 0 || !memchr(reg->column.states, CEL_STATE_ODD, n))
+        return 0;
+    variables = ARENA_ARRAY(work->arena, CelValue, work->plan->n_slots);
     if (!variables)
         return error_origin(-ENOMEM);
     if (work->variables)
         memcpy(variables, work->variables, work->plan->n_slots * sizeof(CelValue));
     r = cel_emit(work->plan->graph, node, NULL, work->arena, &code);
-    *ret = code;
-    *ret_variables = variables;
-    return error_trace(r);
-}
-
-/* Code of the whole root is made only now: it is hardly ever needed. */
-int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) {
-    size_t n = work->frames[CEL_ROWS].n;
-    const CelCode *code = NULL;
-    CelValue *variables = NULL;
-    int r = 0;
-
-    if (!reg->column.states || n == 0 || !memchr(reg->column.states, CEL_STATE_ODD, n))
-        return 0;
-    r = emit_root(work, node, &code, &variables);
     for (size_t i = 0; r == 0 && i < n; i++) {
         CelValue v;
 

@@ -147,19 +147,20 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
 
 /* --- the same or not --------------------------------------------------------------------- */
 
-/* A string of a column, or the one for all. */
+/* The strings of a column, or one for all. */
 typedef struct Side {
     const CelPlanColumn *column;
-    CelRegister *reg; /* NULL: one for all */
-    CelValue value;
-    uint8_t state; /* of that */
+    bool is_one;
+    CelRegister *reg; /* of a column */
+    CelValue value;   /* the one */
+    uint8_t state;    /* of that */
 } Side;
 
 static Side side_of(const CelWork *work, uint32_t number) {
     const CelPlanColumn *column = cel_plan_at(work->plan, number);
-    Side side = {.column = column};
+    Side side = {.column = column, .is_one = cel_column_is_single(column)};
 
-    if (cel_column_is_single(column)) {
+    if (side.is_one) {
         side.value = cel_work_single(work, column);
         side.state = cel_entry_state(CEL_STRING, side.value);
     } else {
@@ -169,22 +170,22 @@ static Side side_of(const CelWork *work, uint32_t number) {
 }
 
 static uint8_t side_state(const Side *side, size_t i) {
-    if (!side->reg)
+    if (side->is_one)
         return side->state;
     return side->reg->column.states ? side->reg->column.states[i] : CEL_STATE_FINE;
 }
 
 static CelValue side_text(const Side *side, size_t i) {
-    return side->reg ? side->reg->texts[i] : side->value;
+    return side->is_one ? side->value : side->reg->texts[i];
 }
 
 static int make_texts(CelWork *work, const Side *side) {
-    return side->reg ? error_trace(cel_work_texts(work, side->column, side->reg)) : 0;
+    return side->is_one ? 0 : error_trace(cel_work_texts(work, side->column, side->reg));
 }
 
 static int same_by_texts(
     CelWork *work, const Side *a, const Side *b, bool is_negated, CelRegister *out) {
-    size_t n = work->frames[(a->reg ? a : b)->column->space].n;
+    size_t n = work->frames[(a->is_one ? b : a)->column->space].n;
     int r = make_texts(work, a);
 
     if (r == 0)
@@ -228,22 +229,20 @@ static int same_by_codes(
 
         same_by_code(text->reg, dictionary, v, is_negated, i, end, out->states);
     }
-    for (size_t i = 0; states && i < frame->n; i++) {
-        if (states[i] != CEL_STATE_FINE)
-            out->states[i] = states[i];
-    }
+    for (size_t i = 0; states && i < frame->n; i++)
+        out->states[i] = states[i] != CEL_STATE_FINE ? states[i] : out->states[i];
     return 0;
 }
 
 int cel_work_same(CelWork *work, const CelPlanColumn *column) {
     CelRegister *reg = cel_work_register(work, column);
     Side a = side_of(work, column->inputs[0]), b = side_of(work, column->inputs[1]);
-    const Side *text = a.reg ? &a : &b, *one = a.reg ? &b : &a;
+    const Side *text = a.is_one ? &b : &a, *one = a.is_one ? &a : &b;
     int r = cel_register_open(work, reg, CEL_LANE_BOOL, work->frames[column->space].n);
 
     if (r < 0)
         return error_trace(r);
-    if (work->is_kept || one->reg || one->state != CEL_STATE_FINE ||
+    if (work->is_kept || text->is_one || !one->is_one || one->state != CEL_STATE_FINE ||
         text->column->how == CEL_HOW_SPREAD)
         return error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
     return error_trace(same_by_codes(work, text, one->value, column->is_negated, reg));
@@ -273,7 +272,7 @@ int cel_work_choose(CelWork *work, const CelPlanColumn *column) {
             reg->texts[i] = side_text(side, i);
     }
     reg->has_texts = true;
-    reg->is_borrowed = (!sides[0].reg || sides[0].reg->is_borrowed) &&
-                       (!sides[1].reg || sides[1].reg->is_borrowed);
+    reg->is_borrowed = (sides[0].is_one || sides[0].reg->is_borrowed) &&
+                       (sides[1].is_one || sides[1].reg->is_borrowed);
     return 0;
 }

@@ -67,29 +67,27 @@ CelValue cel_work_single(const CelWork *work, const CelPlanColumn *column) {
 
 /* --- what is missing --------------------------------------------------------------------- */
 
-static int open_known(CelWork *work, CelRegister *reg, const CelFrame *frame) {
-    if (frame->n > reg->room_known) {
+static bool open_known(CelWork *work, CelRegister *reg, const CelFrame *frame) {
+    if (frame->n > reg->room_known || !reg->known) {
         reg->known = ARENA_RAW(work->arena, uint8_t, frame->n);
         reg->room_known = frame->n;
         if (!reg->known)
-            return error_origin(-ENOMEM);
+            return false;
     }
     memset(reg->known, 0, frame->n);
     memset(reg->states, 0, frame->n);
-    return 0;
+    return true;
 }
 
-static int open_room(CelWork *work, uint32_t depth, size_t n, uint32_t **ret) {
-    CelRoom *room = &work->rooms[depth];
+/* NULL: out of memory. */
+static uint32_t *open_room(CelWork *work, size_t n) {
+    CelRoom *room = &work->rooms[work->depth];
 
-    if (n > room->room) {
+    if (n > room->room || !room->entries) {
         room->entries = ARENA_RAW(work->arena, uint32_t, n);
         room->room = n;
-        if (!room->entries)
-            return error_origin(-ENOMEM);
     }
-    *ret = room->entries;
-    return 0;
+    return room->entries;
 }
 
 /* The register has the states of this frame; it is whole after this, or partial. */
@@ -99,21 +97,17 @@ int cel_work_missing(
     size_t n = selection ? selection->n : frame->n, n_missing = 0;
     bool is_new = reg->stamp != frame->stamp;
     uint32_t *missing;
-    int r;
 
     *ret = NULL;
     *ret_n = frame->n;
     reg->column.states = reg->states;
     if (is_new && !selection)
         return 0;
-    if (is_new || !reg->is_partial) {
-        r = open_known(work, reg, frame);
-        if (r < 0)
-            return error_trace(r);
-    }
-    r = open_room(work, work->depth, frame->n, &missing);
-    if (r < 0)
-        return error_trace(r);
+    if ((is_new || !reg->is_partial) && !open_known(work, reg, frame))
+        return error_origin(-ENOMEM);
+    missing = open_room(work, frame->n);
+    if (!missing)
+        return error_origin(-ENOMEM);
     for (size_t i = 0; i < n; i++) {
         uint32_t entry = selection ? selection->entries[i] : (uint32_t)i;
 
@@ -356,12 +350,11 @@ static int select_entries(
     CelOperand by = cel_work_operand(work, step->column);
     const CelSelection *outer = work->selection;
     size_t n = outer ? outer->n : frame->n;
-    uint32_t *entries;
-    int r = open_room(work, work->depth, frame->n, &entries);
+    uint32_t *entries = open_room(work, frame->n);
 
-    if (r < 0)
-        return error_trace(r);
     *ret = (CelSelection){.entries = entries};
+    if (!entries)
+        return error_origin(-ENOMEM);
     for (size_t i = 0; i < n; i++) {
         uint32_t entry = outer ? outer->entries[i] : (uint32_t)i;
 
@@ -393,7 +386,7 @@ static int open_left_out(CelWork *work, const CelSteps *steps, uint32_t from, ui
 
 int cel_work_steps(CelWork *work, const CelSteps *steps, uint32_t space) {
     const CelSelection *outer = work->selection;
-    CelSelection selections[CEL_WHERE_MAX];
+    CelSelection selections[CEL_WHERE_MAX] = {0};
     uint32_t n_selections = 0;
     int r = 0;
 

@@ -7,24 +7,49 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "cli/check-rules.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/values.h"
 #include "input/policies.h"
+#include "policy/describe.h"
+#include "policy/json-schema.h"
+#include "schema/schema.h"
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
+/* What is printed of policies that are fine. */
+typedef enum View { VIEW_SUMMARY, VIEW_COSTS, VIEW_CEL, VIEW_JSON } View;
+
+typedef struct Settings {
+    View view;
+    bool is_verbose;
+} Settings;
+
 static void print_help(FILE *out) {
     (void)fprintf(out,
-        "usage: %s check FILE-OR-FOLDER...\n"
+        "usage: %s check [OPTIONS] FILE-OR-FOLDER...\n"
         "\n"
         "Reads placement policies and prints everything that is wrong with them:\n"
         "file:line:column, the line, and how to mend it. \"-\" is standard input.\n"
         "Exit code: 0 when they can be used (warnings allowed), 1 when not, 3 when one\n"
-        "cannot be read.\n",
+        "cannot be read.\n"
+        "\n"
+        "  --cost         each rule: how often it is computed, and what it could cost\n"
+        "  --print-cel    each rule as the CEL it stands for, built-in ones too;\n"
+        "                 errors and warnings go to standard error then\n"
+        "  -v, --verbose  with --print-cel: the messages, too; else the same as --cost\n"
+        "  -o text|json   everything as JSON, documented in docs/policy.md        [text]\n"
+        "\n"
+        "Without files\n"
+        "  --json-schema  the format of a policy as a JSON Schema, for editors\n"
+        "  --format       every field of a policy file, as Markdown\n"
+        "  --fields       everything that expressions can read, as Markdown\n",
         program_name);
 }
 
@@ -39,7 +64,38 @@ static void print_summary(const Program *program, Buf *out) {
         program->n_scores == 1 ? "" : "s");
 }
 
-static int check(const char *const *paths, size_t n_paths) {
+/* What was found, where it belongs. */
+static bool print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
+    _cleanup_(buf_done) Buf aside = BUF_INIT(CHECK_BUDGET);
+
+    if (settings->view == VIEW_JSON)
+        return true;
+    if (settings->view != VIEW_CEL) {
+        diag_list_print(diags, terminal_has_colour(stdout), out);
+        return true;
+    }
+    diag_list_print(diags, terminal_has_colour(stderr), &aside);
+    return terminal_print(stderr, buf_str(&aside));
+}
+
+static void print_program(
+    const Settings *settings, const DiagList *diags, const Program *program, Buf *out) {
+    if (settings->view == VIEW_JSON) {
+        check_print_json(diags, program, out);
+        return;
+    }
+    if (!program)
+        return;
+    if (settings->view == VIEW_CEL) {
+        check_print_cel(program, settings->is_verbose, out);
+        return;
+    }
+    if (settings->view == VIEW_COSTS)
+        check_print_costs(program, out);
+    print_summary(program, out);
+}
+
+static int check(const Settings *settings, const char *const *paths, size_t n_paths) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
@@ -50,30 +106,101 @@ static int check(const char *const *paths, size_t n_paths) {
         (void)fprintf(stderr, "berth check: out of memory\n");
         return EXIT_UNREACHABLE;
     }
-    diag_list_print(&diags, terminal_has_colour(stdout), &out);
-    if (program)
-        print_summary(program, &out);
+    if (!print_diags(settings, &diags, &out))
+        return EXIT_UNREACHABLE;
+    print_program(settings, &diags, program, &out);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
     return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-int cmd_check(int argc, char *argv[]) {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int option;
+/* --- options --------------------------------------------------------------------- */
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != 'h') {
-            print_help(stderr);
-            return EXIT_USAGE;
-        }
+enum {
+    OPTION_COST = 256,
+    OPTION_PRINT_CEL,
+    OPTION_JSON_SCHEMA,
+    OPTION_FORMAT,
+    OPTION_FIELDS,
+};
+
+static const struct option long_options[] = {
+    {"cost", no_argument, NULL, OPTION_COST},
+    {"print-cel", no_argument, NULL, OPTION_PRINT_CEL},
+    {"verbose", no_argument, NULL, 'v'},
+    {"output", required_argument, NULL, 'o'},
+    {"json-schema", no_argument, NULL, OPTION_JSON_SCHEMA},
+    {"format", no_argument, NULL, OPTION_FORMAT},
+    {"fields", no_argument, NULL, OPTION_FIELDS},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+/* Prints what needs no policy. */
+static int print_page(void (*write)(Buf *out)) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
+
+    write(&out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+static int set_output(Settings *settings, const char *value) {
+    if (strcmp(value, "json") == 0)
+        settings->view = VIEW_JSON;
+    else if (strcmp(value, "text") != 0)
+        return value_error("check", "output", value, "expected text or json");
+    return 0;
+}
+
+/* 0, or an exit code with *@ret_is_over set. */
+static int set_option(Settings *settings, int option, bool *ret_is_over) {
+    *ret_is_over = true;
+    switch (option) {
+    case 'h':
         print_help(stdout);
         return EXIT_FINE;
+    case OPTION_JSON_SCHEMA:
+        return print_page(policy_json_schema);
+    case OPTION_FORMAT:
+        return print_page(policy_describe);
+    case OPTION_FIELDS:
+        return print_page(schema_describe);
+    case '?':
+        print_help(stderr);
+        return EXIT_USAGE;
+    default:
+        break;
+    }
+    *ret_is_over = false;
+    if (option == 'o') {
+        int r = set_output(settings, optarg);
+
+        *ret_is_over = r != 0;
+        return r;
+    }
+    if (option == OPTION_PRINT_CEL)
+        settings->view = VIEW_CEL;
+    else if (settings->view == VIEW_SUMMARY)
+        settings->view = VIEW_COSTS;
+    settings->is_verbose |= option == 'v';
+    return 0;
+}
+
+int cmd_check(int argc, char *argv[]) {
+    Settings settings = {0};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hvo:", long_options, NULL)) != -1) {
+        bool is_over;
+        int r = set_option(&settings, option, &is_over);
+
+        if (is_over)
+            return r;
     }
     if (optind == argc) {
         (void)fprintf(stderr, "berth check: which file?\n\n");
         print_help(stderr);
         return EXIT_USAGE;
     }
-    return check((const char *const *)argv + optind, (size_t)(argc - optind));
+    return check(&settings, (const char *const *)argv + optind, (size_t)(argc - optind));
 }

@@ -1,9 +1,7 @@
 /*
  * berth explain: a pod, a policy and a cluster in; which node and why out.
  *
- * The table is for people: passing nodes by score, then rejected ones, as many of
- * each as one reads, and a closing line that groups reasons the way `kubectl
- * describe pod` does. -o json has everything.
+ * Here the options and the sources; explain-table.c, explain-node.c and explain-json.c print.
  */
 
 #include <errno.h>
@@ -16,23 +14,24 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/visible.h"
 #include "cli/cluster-source.h"
 #include "cli/commands.h"
 #include "cli/explain-last.h"
+#include "cli/explain-print.h"
 #include "cli/terminal.h"
+#include "cli/values.h"
 #include "extender/explain.h"
 #include "input/objects.h"
 #include "input/policies.h"
 #include "input/zones.h"
 #include "model/time.h"
-#include "json/write.h"
 
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define POLICIES_MAX 16u
-#define NAME_COLUMNS_MAX 60u
-#define ROWS_SHOWN 20u /* of each kind, unless --all */
+#define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
+#define WEIGHT_MAX 1000000000
+#define NSEC_PER_SEC INT64_C(1000000000)
 
 typedef struct Settings {
     ClusterSource source;
@@ -44,6 +43,7 @@ typedef struct Settings {
     int64_t now_nsec; /* of expressions; 0: the clock's */
     bool all;
     bool json;
+    int64_t weight;
     LastQuestion last; /* with a pod: none of the sources above */
 } Settings;
 
@@ -53,343 +53,31 @@ static void print_help(FILE *out) {
         "       %s explain --kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
         "       %s explain --last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
         "\n"
-        "Shows for each node whether the pod may go there, which rule says no and why,\n"
-        "and how the score comes about.\n"
+        "Shows how many nodes the pod may go to and the best of them with the parts of their\n"
+        "score; and which rules say no to how many, from which values, and what it would take.\n"
         "\n"
         "%s"
         "  --pod FILE            the pod, JSON or YAML; \"-\" is standard input\n"
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
-        "  --node NAME           this node only, with every rule it fails\n"
-        "  --all                 every node, not only the first %u of each kind\n"
-        "  --now TIME            as if it were 2026-01-31T20:00:00Z            [now]\n"
-        "  -o table|json         how to print it                              [table]\n"
+        "  --node NAME           this node only, with every rule and all values (why not NAME?)\n"
+        "  --all                 every node, not only the best and examples\n"
+        "  --now TIME            as if it were 2026-01-31T20:00:00Z                [now]\n"
+        "  --weight N            the extender's in kube-scheduler's configuration    [1]\n"
+        "  -o table|json         how to print it                                 [table]\n"
         "\n"
         "What was decided lately\n" EXPLAIN_LAST_HELP,
         program_name,
         program_name,
         program_name,
-        CLUSTER_SOURCE_HELP,
-        ROWS_SHOWN);
-}
-
-/* --- the table ---------------------------------------------------------------- */
-
-typedef struct Paint {
-    const char *good, *bad, *dim, *off;
-} Paint;
-
-static Paint paint_for(bool colour) {
-    return colour ? (Paint){"\033[32m", "\033[31m", "\033[2m", "\033[0m"} : (Paint){"", "", "", ""};
-}
-
-/* Passing nodes by score, highest first, then rejected ones; ties keep the
- * cluster's order. */
-static int compare_nodes(const void *a, const void *b) {
-    const NodeExplanation *x = *(const NodeExplanation *const *)a;
-    const NodeExplanation *y = *(const NodeExplanation *const *)b;
-
-    if (!x->verdict != !y->verdict)
-        return x->verdict ? 1 : -1;
-    if (!x->verdict && x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-static const NodeExplanation **sorted_nodes(const Explanation *explanation, Arena *arena) {
-    const NodeExplanation **nodes =
-        ARENA_ARRAY(arena, const NodeExplanation *, explanation->n_nodes);
-
-    if (!nodes)
-        return NULL;
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        nodes[i] = &explanation->nodes[i];
-    qsort(nodes, explanation->n_nodes, sizeof(*nodes), compare_nodes);
-    return nodes;
-}
-
-static void print_pod(const Pod *pod, const Explanation *explanation, Buf *out) {
-    buf_append(out, STR("pod       "));
-    (void)visible_append(out, pod->namespace);
-    buf_append_char(out, '/');
-    (void)visible_append(out, pod->name);
-    for (size_t i = 0; i < pod->requests.n; i++) {
-        buf_append(out, i ? STR(", ") : STR("  asks "));
-        (void)visible_append(out, pod->requests.items[i].name);
-        buf_append_char(out, ' ');
-        resource_amount_print(pod->requests.items[i].name, pod->requests.items[i].amount, out);
-    }
-    buf_append(out, STR("\npolicies  "));
-    if (explanation->n_policies == 0)
-        buf_append(out, STR("none applies to this pod"));
-    for (size_t i = 0; i < explanation->n_policies; i++)
-        buf_printf(out,
-            "%s%.*s%s",
-            i ? ", " : "",
-            STR_FMT(explanation->policies[i]->name),
-            explanation->policies[i]->is_observed ? " (Observe)" : "");
-    buf_append(out, STR("\n\n"));
-}
-
-static void print_parts(const Explanation *explanation, const NodeExplanation *node, Buf *out) {
-    for (size_t i = 0; i < explanation->n_scores; i++)
-        buf_printf(out,
-            "%s%.*s %.1f × %g",
-            i ? " + " : "",
-            STR_FMT(explanation->scores[i]->name),
-            node->parts[i],
-            explanation->scores[i]->weight);
-}
-
-static const FailedRule *failure_of(const NodeExplanation *node, const Filter *filter) {
-    for (size_t i = 0; i < node->n_failed; i++)
-        if (node->failed[i].filter == filter)
-            return &node->failed[i];
-    return NULL;
-}
-
-static void print_failure(const FailedRule *failure, const Paint *paint, Buf *out) {
-    buf_printf(out, "%.*s: %.*s", STR_FMT(failure->filter->name), STR_FMT(failure->filter->reason));
-    if (!str_is_empty(failure->detail)) {
-        buf_printf(out, " %s(", paint->dim);
-        (void)visible_append(out, failure->detail);
-        buf_printf(out, ")%s", paint->off);
-    }
-}
-
-/* Why, in one cell: the score's parts, or the rule that speaks against the node. */
-static void print_why(
-    const Explanation *explanation, const NodeExplanation *node, const Paint *paint, Buf *out) {
-    if (node->verdict) {
-        print_failure(failure_of(node, node->verdict), paint, out);
-        if (node->n_failed > 1)
-            buf_printf(out, " %s+%zu more%s", paint->dim, node->n_failed - 1, paint->off);
-    } else if (node->is_scored) {
-        buf_printf(out, "%.1f = ", node->score);
-        print_parts(explanation, node, out);
-        if (explanation->n_scores > 1)
-            buf_printf(out, " %sof %g%s", paint->dim, explanation->weights, paint->off);
-    }
-    buf_append_char(out, '\n');
-}
-
-static void print_row(const Explanation *explanation, const NodeExplanation *node, size_t width,
-    const Paint *paint, Buf *out) {
-    const char *verdict = !node->verdict                   ? "pass"
-                          : node->verdict->is_unresolvable ? "never"
-                                                           : "rejected";
-    char score[8] = "-";
-
-    if (node->is_scored)
-        (void)snprintf(score, sizeof(score), "%u", node->wire_score);
-    visible_append_padded(out, node->node, width);
-    buf_printf(out,
-        "  %s%-8s%s  %5s  ",
-        node->verdict ? paint->bad : paint->good,
-        verdict,
-        paint->off,
-        score);
-    print_why(explanation, node, paint, out);
-}
-
-/* "188 of 200 nodes rejected: 140 reason a, 48 reason b", as kube-scheduler will
- * group them. */
-static void print_reasons(const Explanation *explanation, const Program *program, Buf *out) {
-    bool first = true;
-
-    buf_printf(out, "\n%zu of %zu nodes pass", explanation->n_passed, explanation->n_nodes);
-    for (size_t f = 0; f < program->n_filters; f++) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < explanation->n_nodes; i++)
-            n += explanation->nodes[i].verdict == program->filters[f];
-        if (n == 0)
-            continue;
-        buf_printf(out,
-            "%s%zu %.*s",
-            first ? "; rejected: " : ", ",
-            n,
-            STR_FMT(program->filters[f]->reason));
-        first = false;
-    }
-    buf_append_char(out, '\n');
-}
-
-static size_t name_width(const NodeExplanation **nodes, size_t n) {
-    size_t widest = strlen("NODE");
-
-    for (size_t i = 0; i < n; i++) {
-        size_t width = visible_width(nodes[i]->node);
-
-        widest = width > widest ? width : widest;
-    }
-    return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
-}
-
-/* At most ROWS_SHOWN from @begin to @end, unless all are asked for. */
-static void print_rows(const Explanation *explanation, const NodeExplanation **nodes, size_t begin,
-    size_t end, const Settings *settings, const Paint *paint, Buf *out) {
-    size_t shown = settings->all || end - begin <= ROWS_SHOWN ? end : begin + ROWS_SHOWN;
-    size_t width = name_width(nodes, explanation->n_nodes);
-
-    for (size_t i = begin; i < shown; i++)
-        print_row(explanation, nodes[i], width, paint, out);
-    if (shown < end)
-        buf_printf(out,
-            "%s… %zu more like these; --all shows them%s\n",
-            paint->dim,
-            end - shown,
-            paint->off);
-}
-
-static void print_table(const Explanation *explanation, const View *view, const Pod *pod,
-    const Settings *settings, Arena *arena, Buf *out) {
-    Paint paint = paint_for(terminal_has_colour(stdout));
-    const NodeExplanation **nodes = sorted_nodes(explanation, arena);
-
-    if (!nodes)
-        return;
-    print_pod(pod, explanation, out);
-    visible_append_padded(out, STR("NODE"), name_width(nodes, explanation->n_nodes));
-    buf_append(out, STR("  VERDICT   SCORE  WHY\n"));
-    print_rows(explanation, nodes, 0, explanation->n_passed, settings, &paint, out);
-    print_rows(
-        explanation, nodes, explanation->n_passed, explanation->n_nodes, settings, &paint, out);
-    print_reasons(explanation, view->program, out);
-}
-
-/* --node: everything about one. */
-static void print_node(
-    const Explanation *explanation, const NodeExplanation *node, const Pod *pod, Buf *out) {
-    Paint paint = paint_for(terminal_has_colour(stdout));
-
-    print_pod(pod, explanation, out);
-    (void)visible_append(out, node->node);
-    buf_printf(out,
-        ": %s\n",
-        !node->verdict                   ? "passes"
-        : node->verdict->is_unresolvable ? "rejected; preemption cannot help"
-                                         : "rejected");
-    for (size_t i = 0; i < node->n_failed; i++) {
-        buf_printf(out,
-            "  %s✗%s %.*s/",
-            paint.bad,
-            paint.off,
-            STR_FMT(node->failed[i].filter->policy->name));
-        print_failure(&node->failed[i], &paint, out);
-        buf_append(out,
-            node->failed[i].filter->policy->is_observed ? STR(" (Observe: not acted upon)\n")
-                                                        : STR("\n"));
-    }
-    if (!node->is_scored)
-        return;
-    buf_printf(out, "  score %u of 10: ", node->wire_score);
-    print_why(explanation, node, &paint, out);
-}
-
-/* --- JSON ----------------------------------------------------------------------- */
-
-static void write_failed(const NodeExplanation *node, JsonWriter *writer) {
-    json_write_key(writer, STR("failed"));
-    json_write_array(writer);
-    for (size_t i = 0; i < node->n_failed; i++) {
-        const Filter *filter = node->failed[i].filter;
-
-        json_write_object(writer);
-        json_write_key(writer, STR("policy"));
-        json_write_string(writer, filter->policy->name);
-        json_write_key(writer, STR("rule"));
-        json_write_string(writer, filter->name);
-        json_write_key(writer, STR("reason"));
-        json_write_string(writer, filter->reason);
-        json_write_key(writer, STR("detail"));
-        json_write_string(writer, node->failed[i].detail);
-        json_write_key(writer, STR("unresolvable"));
-        json_write_bool(writer, filter->is_unresolvable);
-        json_write_key(writer, STR("observed"));
-        json_write_bool(writer, filter->policy->is_observed);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_score(
-    const Explanation *explanation, const NodeExplanation *node, JsonWriter *writer) {
-    json_write_key(writer, STR("score"));
-    json_write_double(writer, node->score);
-    json_write_key(writer, STR("wireScore"));
-    json_write_int(writer, node->wire_score);
-    json_write_key(writer, STR("parts"));
-    json_write_array(writer);
-    for (size_t i = 0; i < explanation->n_scores; i++) {
-        const Score *score = explanation->scores[i];
-
-        json_write_object(writer);
-        json_write_key(writer, STR("policy"));
-        json_write_string(writer, score->policy->name);
-        json_write_key(writer, STR("rule"));
-        json_write_string(writer, score->name);
-        json_write_key(writer, STR("value"));
-        json_write_double(writer, node->parts[i]);
-        json_write_key(writer, STR("weight"));
-        json_write_double(writer, score->weight);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_node(
-    const Explanation *explanation, const NodeExplanation *node, JsonWriter *writer) {
-    json_write_object(writer);
-    json_write_key(writer, STR("node"));
-    json_write_string(writer, node->node);
-    json_write_key(writer, STR("verdict"));
-    json_write_string(writer,
-        !node->verdict                   ? STR("pass")
-        : node->verdict->is_unresolvable ? STR("unresolvable")
-                                         : STR("rejected"));
-    if (node->verdict) {
-        json_write_key(writer, STR("rule"));
-        json_write_string(writer, node->verdict->name);
-        json_write_key(writer, STR("reason"));
-        json_write_string(writer, node->verdict->reason);
-    }
-    write_failed(node, writer);
-    if (node->is_scored)
-        write_score(explanation, node, writer);
-    json_write_end_object(writer);
-}
-
-static void print_json(
-    const Explanation *explanation, const NodeExplanation *only, const Pod *pod, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-
-    writer.indent = 2;
-    json_write_object(&writer);
-    json_write_key(&writer, STR("pod"));
-    json_write_object(&writer);
-    json_write_key(&writer, STR("namespace"));
-    json_write_string(&writer, pod->namespace);
-    json_write_key(&writer, STR("name"));
-    json_write_string(&writer, pod->name);
-    json_write_end_object(&writer);
-    json_write_key(&writer, STR("policies"));
-    json_write_array(&writer);
-    for (size_t i = 0; i < explanation->n_policies; i++)
-        json_write_string(&writer, explanation->policies[i]->name);
-    json_write_end_array(&writer);
-    json_write_key(&writer, STR("passed"));
-    json_write_int(&writer, (int64_t)explanation->n_passed);
-    json_write_key(&writer, STR("nodes"));
-    json_write_array(&writer);
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (!only || only == &explanation->nodes[i])
-            write_node(explanation, &explanation->nodes[i], &writer);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+        CLUSTER_SOURCE_HELP);
 }
 
 /* --- the command ------------------------------------------------------------------ */
+
+static int out_of_memory(void) {
+    (void)fprintf(stderr, "berth explain: out of memory\n");
+    return EXIT_UNREACHABLE;
+}
 
 static int load_view(const Settings *settings, const Zones *zones, Arena *arena, View **ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -405,11 +93,8 @@ static int load_view(const Settings *settings, const Zones *zones, Arena *arena,
     r = cluster_source_load(&settings->source, "berth explain", &snapshot);
     if (r != 0)
         return r;
-    if (view_new(snapshot, program, zones_finder(zones), /* before= */ NULL, ret) < 0) {
-        (void)fprintf(stderr, "berth explain: out of memory\n");
-        return EXIT_UNREACHABLE;
-    }
-    return 0;
+    r = view_new(snapshot, program, zones_finder(zones), /* before= */ NULL, ret);
+    return r < 0 ? out_of_memory() : 0;
 }
 
 static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
@@ -432,36 +117,65 @@ static const NodeExplanation *find_node(const Explanation *explanation, const ch
     return NULL;
 }
 
-static int explain(const Settings *settings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
-    _cleanup_(view_unrefp) View *view = NULL;
-    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
-    const NodeExplanation *only = NULL;
-    Moment moment = {.now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec()};
-    Explanation explanation;
-    Pod pod;
-    int r = arena && zones ? load_view(settings, zones, arena, &view) : EXIT_UNREACHABLE;
+static Paint paint_for(bool colour) {
+    return colour ? (Paint){"\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"}
+                  : (Paint){"", "", "", "", ""};
+}
 
-    if (r == 0)
-        r = load_pod(settings, arena, &pod);
-    if (r != 0)
-        return r;
-    if (extender_explain(view, &moment, &pod, arena, &explanation) < 0) {
-        (void)fprintf(stderr, "berth explain: out of memory\n");
-        return EXIT_UNREACHABLE;
-    }
-    if (settings->node && !(only = find_node(&explanation, settings->node))) {
+static int print(
+    const Settings *settings, const Explanation *explanation, const Pod *pod, int64_t now) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    bool colour = terminal_has_colour(stdout);
+    const NodeExplanation *only = NULL;
+    Telling telling = {
+        .explanation = explanation,
+        .pod = pod,
+        .now_nsec = now,
+        .weight = settings->weight,
+        .all = settings->all,
+        .colour = colour,
+        .paint = paint_for(colour),
+        .scratch = scratch,
+        .out = &out,
+    };
+
+    if (!scratch)
+        return out_of_memory();
+    if (settings->node && !(only = find_node(explanation, settings->node))) {
         (void)fprintf(stderr, "berth explain: the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
     }
     if (settings->json)
-        print_json(&explanation, only, &pod, &out);
+        telling_json(&telling, only);
     else if (only)
-        print_node(&explanation, only, &pod, &out);
+        telling_node(&telling, only);
     else
-        print_table(&explanation, view, &pod, settings, arena, &out);
+        telling_table(&telling);
+    if (telling.error < 0 || buf_error(&out))
+        return out_of_memory();
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+static int explain(const Settings *settings) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    Moment moment = {.now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec()};
+    Explanation explanation;
+    Pod pod;
+    int r;
+
+    if (!arena || !zones)
+        return out_of_memory();
+    r = load_view(settings, zones, arena, &view);
+    if (r == 0)
+        r = load_pod(settings, arena, &pod);
+    if (r != 0)
+        return r;
+    if (extender_explain(view, &moment, &pod, arena, &explanation) < 0)
+        return out_of_memory();
+    return print(settings, &explanation, &pod, moment.now_nsec);
 }
 
 static int usage_error(const char *what) {
@@ -497,6 +211,8 @@ static int set_option(Settings *settings, int option) {
     case 'a':
         settings->all = true;
         return 0;
+    case 'w':
+        return value_number("explain", "weight", optarg, 1, WEIGHT_MAX, &settings->weight);
     case 'o':
         if (strcmp(optarg, "json") != 0 && strcmp(optarg, "table") != 0)
             return usage_error("-o takes table or json");
@@ -555,12 +271,13 @@ int cmd_explain(int argc, char *argv[]) {
         {"policy", required_argument, NULL, 'P'},
         {"node", required_argument, NULL, 'n'},
         {"all", no_argument, NULL, 'a'},
+        {"weight", required_argument, NULL, 'w'},
         {"now", required_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    Settings settings = {0};
+    Settings settings = {.weight = 1};
     const char *wrong;
     int option;
 

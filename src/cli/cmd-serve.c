@@ -19,6 +19,10 @@
 #define POLICIES_MAX 16u
 #define CLIENT_NAMES_MAX 64u
 
+/* kube-scheduler gives an extender 5 s unless it is told otherwise. */
+#define DEADLINE_MIN_NSEC (INT64_C(1) * 1000 * 1000)
+#define DEADLINE_MAX_NSEC (INT64_C(60) * 1000 * 1000 * 1000)
+
 /* What the options are collected into; the daemon borrows from it. */
 typedef struct Settings {
     DaemonOptions daemon;
@@ -118,6 +122,7 @@ enum {
     OPTION_IDLE_TIMEOUT,
     OPTION_MAX_CONNECTIONS,
     OPTION_MAX_CONNECTIONS_PER_ADDRESS,
+    OPTION_DEADLINE,
     OPTION_DECISIONS,
     OPTION_DECISIONS_MEMORY,
     OPTION_LOG_LEVEL,
@@ -153,6 +158,7 @@ static const struct option long_options[] = {
     {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
     {"max-connections", required_argument, NULL, OPTION_MAX_CONNECTIONS},
     {"max-connections-per-address", required_argument, NULL, OPTION_MAX_CONNECTIONS_PER_ADDRESS},
+    {"deadline", required_argument, NULL, OPTION_DEADLINE},
     {"decisions", required_argument, NULL, OPTION_DECISIONS},
     {"decisions-memory", required_argument, NULL, OPTION_DECISIONS_MEMORY},
     {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
@@ -200,6 +206,8 @@ static void print_help(FILE *out) {
         "\n"
         "Limits\n"
         "  --workers N            threads that answer                                 [2]\n"
+        "  --deadline TIME        to evaluate policies for one request; onTimeout says\n"
+        "                         what counts for nodes that were not reached     [100ms]\n"
         "  --max-header SIZE      request line and headers                         [32Ki]\n"
         "  --max-body SIZE        one request body                                [128Mi]\n"
         "  --max-memory SIZE      bodies and replies of all requests together     [512Mi]\n"
@@ -298,6 +306,9 @@ static int set_option(Settings *settings, int option, const char *name, const ch
     case OPTION_INSECURE_HTTP:
         daemon->insecure_http = true;
         return 0;
+    case OPTION_DEADLINE:
+        return value_duration(
+            "serve", name, value, DEADLINE_MIN_NSEC, DEADLINE_MAX_NSEC, &daemon->deadline_nsec);
     case OPTION_DECISIONS:
         return set_decisions(settings, name, value);
     case OPTION_DECISIONS_MEMORY:

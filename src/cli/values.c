@@ -3,8 +3,11 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/quantity.h"
 #include "base/str.h"
+#include "cel/duration.h"
 #include "cli/commands.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
@@ -52,6 +55,20 @@ int value_size(const char *command, const char *option, const char *value, size_
         return value_error(command, option, value, "expected a size like 128Mi");
     *ret = (size_t)quantity_value(quantity);
     return 0;
+}
+
+int value_duration(const char *command, const char *option, const char *value, int64_t min_ns,
+    int64_t max_ns, int64_t *ret_ns) {
+    _cleanup_(buf_done) Buf wanted = BUF_INIT(256);
+
+    if (cel_duration_parse(str_from_c(value), ret_ns) && *ret_ns >= min_ns && *ret_ns <= max_ns)
+        return 0;
+    buf_append(&wanted, STR("expected a length of time like 100ms, from "));
+    cel_duration_print(min_ns, &wanted);
+    buf_append(&wanted, STR(" to "));
+    cel_duration_print(max_ns, &wanted);
+    buf_append_char(&wanted, '\0');
+    return value_error(command, option, value, buf_str(&wanted).ptr);
 }
 
 int value_number(const char *command, const char *option, const char *value, int64_t min,

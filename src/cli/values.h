@@ -26,5 +26,9 @@ int value_listen(const char *command, const char *value, Listen *ret);
 /* Bytes, with the suffixes of Kubernetes: 128Mi. */
 int value_size(const char *command, const char *option, const char *value, size_t *ret);
 
+/* A length of time with its unit, from @min_ns to @max_ns: 100ms, 1.5s. */
+int value_duration(const char *command, const char *option, const char *value, int64_t min_ns,
+    int64_t max_ns, int64_t *ret_ns);
+
 int value_number(const char *command, const char *option, const char *value, int64_t min,
     int64_t max, int64_t *ret);

@@ -135,6 +135,10 @@ static int refresh_files(Demo *demo, const Placement *placement) {
     return error_trace(write_files(demo));
 }
 
+static int64_t now_sec(void) {
+    return clock_wall_nsec() / NSEC_PER_SEC;
+}
+
 /* --- driving --------------------------------------------------------------------------- */
 
 /* True as soon as the demo is to end, false after @msec. */
@@ -210,7 +214,7 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     Scene scene;
     int r;
 
-    r = world_next_pod(demo->world, &pod);
+    r = world_next_pod(demo->world, now_sec(), &pod);
     if (r == 0)
         r = world_snapshot(demo->world, &snapshot);
     if (r == 0)
@@ -303,7 +307,7 @@ static int prepare(Demo *demo) {
 
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return error_origin(-ENOMEM);
-    r = world_new(demo->options->n_nodes, demo->options->seed, &demo->world);
+    r = world_new(demo->options->n_nodes, demo->options->seed, now_sec(), &demo->world);
     if (r == 0)
         r = prepare_files(demo);
     if (r == 0) {
@@ -401,7 +405,7 @@ int demo_dump(const DemoOptions *options, const char *path, char *error) {
     int r;
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
-    r = world_new(options->n_nodes, options->seed, &world);
+    r = world_new(options->n_nodes, options->seed, now_sec(), &world);
     if (r < 0)
         return error_trace(r);
     world_write(world, &text);

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "model/time.h"
 
 /* kubelet and system daemons keep this much of each machine. */
 #define RESERVED_CPU_MILLI 120
@@ -12,6 +14,19 @@
 #define NOT_READY_PERCENT 4
 #define CORDONED_PERCENT 3
 #define DAEMON_MISSING_PERCENT 8
+#define DISK_PRESSURE_PERCENT 4
+#define HEADLESS_PERCENT 35 /* of the nodes for workspaces; some of them take regular ones too */
+#define HEADLESS_ONLY_PERCENT 15
+#define IMAGE_PERCENT 45
+#define VOLUMES_PERCENT 60 /* of the general nodes: with disks of TopoLVM's */
+#define VOLUMES_BROKEN_PERCENT 4
+#define STAYING_PERCENT 8
+#define CANDIDATE_PERCENT 8 /* for removal by the autoscaler */
+#define LEAVING_PERCENT 2
+
+#define AGE_MAX_SEC (90 * 86400)
+#define GENERATION_MIN 3
+#define GENERATION_MAX 5
 
 typedef struct MachineType {
     const char *name;
@@ -63,50 +78,164 @@ Pool fleet_pool(size_t index) {
     return pattern[index % ELEMENTS_OF(pattern)];
 }
 
+/* Everything that is left to chance. */
+typedef struct Machine {
+    Pool pool;
+    const MachineType *type;
+    const char *zone;
+    char name[64];
+    int64_t created_at;
+    size_t generation;
+    bool is_ready, is_cordoned;
+    bool has_daemon, is_pressed, takes_regular, takes_headless, has_image; /* for workspaces */
+    bool has_volumes, is_broken;                                           /* TopoLVM's */
+    uint64_t volume_bytes;
+    bool stays, is_candidate, is_leaving; /* to the autoscaler */
+} Machine;
+
+static void roll_workspace(Machine *machine, Dice *dice) {
+    size_t headless = dice_pick(dice, 100);
+
+    machine->has_daemon = !dice_percent(dice, DAEMON_MISSING_PERCENT);
+    machine->is_pressed = dice_percent(dice, DISK_PRESSURE_PERCENT);
+    machine->has_image = dice_percent(dice, IMAGE_PERCENT);
+    machine->takes_headless = headless < HEADLESS_PERCENT;
+    machine->takes_regular = headless >= HEADLESS_ONLY_PERCENT;
+}
+
+static void roll_general(Machine *machine, Dice *dice) {
+    machine->has_volumes = dice_percent(dice, VOLUMES_PERCENT);
+    machine->is_broken = dice_percent(dice, VOLUMES_BROKEN_PERCENT);
+    machine->volume_bytes = ((UINT64_C(1) << dice_between(dice, 31, 40)) / 3) & ~UINT64_C(0xfffff);
+    machine->is_candidate = dice_percent(dice, CANDIDATE_PERCENT);
+    machine->is_leaving = dice_percent(dice, LEAVING_PERCENT);
+}
+
+static void roll_machine(size_t index, int64_t now_sec, Dice *dice, Machine *ret) {
+    static const char *const zones[] = {"a", "b", "c"};
+    Pool pool = fleet_pool(index);
+
+    *ret = (Machine){
+        .pool = pool,
+        .zone = zones[dice_pick(dice, ELEMENTS_OF(zones))],
+        .type = &pool_kinds[pool].types[dice_pick(dice, pool_kinds[pool].n_types)],
+    };
+    ret->is_ready = !dice_percent(dice, NOT_READY_PERCENT);
+    ret->is_cordoned = dice_percent(dice, CORDONED_PERCENT);
+    ret->created_at = now_sec - (int64_t)dice_between(dice, 3600, AGE_MAX_SEC);
+    ret->generation = dice_between(dice, GENERATION_MIN, GENERATION_MAX);
+    ret->stays = dice_percent(dice, STAYING_PERCENT);
+    if (pool == POOL_WORKSPACE)
+        roll_workspace(ret, dice);
+    if (pool == POOL_GENERAL)
+        roll_general(ret, dice);
+    (void)snprintf(
+        ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_kinds[pool].name, ret->zone, index);
+}
+
 static void write_pair(JsonWriter *writer, const char *key, const char *value) {
     json_write_key(writer, str_from_c(key));
     json_write_string(writer, str_from_c(value));
 }
 
-static void write_labels(
-    const char *name, const char *zone, Pool pool, const char *type, Dice *dice, JsonWriter *w) {
-    json_write_key(w, STR("labels"));
-    json_write_object(w);
-    write_pair(w, "example.com/pool", pool_kinds[pool].name);
-    if (pool == POOL_WORKSPACE)
-        write_pair(w,
-            "example.com/workspace-daemon",
-            dice_percent(dice, DAEMON_MISSING_PERCENT) ? "starting" : "ready");
-    write_pair(w, "kubernetes.io/arch", "amd64");
-    write_pair(w, "kubernetes.io/hostname", name);
-    write_pair(w, "kubernetes.io/os", "linux");
-    write_pair(w, "node.kubernetes.io/instance-type", type);
-    write_pair(w, "topology.kubernetes.io/zone", zone);
-    json_write_end_object(w);
+/* What policies/workspaces.yaml asks for: Gitpod's labels. */
+static void write_workspace_labels(const Machine *machine, JsonWriter *writer) {
+    write_pair(writer, "example.com/workspace-daemon", machine->has_daemon ? "ready" : "starting");
+    if (machine->is_pressed)
+        write_pair(writer, "gitpod.io/diskPressure", "true");
+    write_pair(writer, "gitpod.io/registry-facade_ready_ns_" FLEET_WORKSPACES, "true");
+    if (machine->takes_headless)
+        write_pair(writer, "gitpod.io/workload_workspace_headless", "true");
+    if (machine->takes_regular)
+        write_pair(writer, "gitpod.io/workload_workspace_regular", "true");
+    write_pair(writer, "gitpod.io/ws-daemon_ready_ns_" FLEET_WORKSPACES, "true");
 }
 
-static void write_taint(JsonWriter *writer, const char *key, const char *value) {
+static void write_labels(const Machine *machine, JsonWriter *writer) {
+    const char *pool = pool_kinds[machine->pool].name;
+    char generation[16];
+
+    (void)snprintf(generation, sizeof(generation), "%zu", machine->generation);
+    json_write_key(writer, STR("labels"));
+    json_write_object(writer);
+    if (machine->pool != POOL_GENERAL)
+        write_pair(writer, FLEET_DEDICATED, pool);
+    write_pair(writer, "example.com/node-generation", generation);
+    write_pair(writer, "example.com/pool", pool);
+    if (machine->pool == POOL_WORKSPACE)
+        write_workspace_labels(machine, writer);
+    write_pair(writer, "kubernetes.io/arch", "amd64");
+    write_pair(writer, "kubernetes.io/hostname", machine->name);
+    write_pair(writer, "kubernetes.io/os", "linux");
+    write_pair(writer, "node.kubernetes.io/instance-type", machine->type->name);
+    write_pair(writer, "topology.kubernetes.io/zone", machine->zone);
+    json_write_end_object(writer);
+}
+
+static void write_annotations(const Machine *machine, JsonWriter *writer) {
+    char bytes[24];
+
+    if (!machine->has_volumes && !machine->stays)
+        return;
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, machine->volume_bytes);
+    json_write_key(writer, STR("annotations"));
+    json_write_object(writer);
+    if (machine->has_volumes)
+        write_pair(writer, FLEET_VOLUMES, machine->is_broken ? "unknown" : bytes);
+    if (machine->stays)
+        write_pair(writer, "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true");
+    json_write_end_object(writer);
+}
+
+void fleet_write_created(int64_t sec, JsonWriter *writer) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    time_print(sec, &text);
+    json_write_key(writer, STR("creationTimestamp"));
+    json_write_string(writer, buf_str(&text));
+}
+
+static void write_metadata(const Machine *machine, JsonWriter *writer) {
+    json_write_key(writer, STR("metadata"));
+    json_write_object(writer);
+    write_pair(writer, "name", machine->name);
+    fleet_write_created(machine->created_at, writer);
+    write_labels(machine, writer);
+    write_annotations(machine, writer);
+    json_write_end_object(writer);
+}
+
+static void write_taint(
+    JsonWriter *writer, bool is_there, const char *key, const char *value, const char *effect) {
+    if (!is_there)
+        return;
     json_write_object(writer);
     write_pair(writer, "key", key);
     if (value)
         write_pair(writer, "value", value);
-    write_pair(writer, "effect", "NoSchedule");
+    write_pair(writer, "effect", effect);
     json_write_end_object(writer);
 }
 
-static void write_spec(Pool pool, bool is_cordoned, JsonWriter *writer) {
+static void write_spec(const Machine *machine, JsonWriter *writer) {
+    bool is_starting = machine->pool == POOL_WORKSPACE && !machine->has_daemon;
+
     json_write_key(writer, STR("spec"));
     json_write_object(writer);
-    if (pool == POOL_GPU || is_cordoned) {
-        json_write_key(writer, STR("taints"));
-        json_write_array(writer);
-        if (pool == POOL_GPU)
-            write_taint(writer, FLEET_GPU, "present");
-        if (is_cordoned)
-            write_taint(writer, "node.kubernetes.io/unschedulable", NULL);
-        json_write_end_array(writer);
-    }
-    if (is_cordoned) {
+    json_write_key(writer, STR("taints"));
+    json_write_array(writer);
+    write_taint(writer, machine->pool == POOL_GPU, FLEET_GPU, "present", "NoSchedule");
+    write_taint(writer, is_starting, "gitpod.io/ws-daemon-not-ready", "true", "NoSchedule");
+    write_taint(writer,
+        machine->is_candidate,
+        "DeletionCandidateOfClusterAutoscaler",
+        NULL,
+        "PreferNoSchedule");
+    write_taint(writer, machine->is_leaving, "ToBeDeletedByClusterAutoscaler", NULL, "NoSchedule");
+    write_taint(
+        writer, machine->is_cordoned, "node.kubernetes.io/unschedulable", NULL, "NoSchedule");
+    json_write_end_array(writer);
+    if (machine->is_cordoned) {
         json_write_key(writer, STR("unschedulable"));
         json_write_bool(writer, true);
     }
@@ -131,7 +260,33 @@ static void write_resources(
     json_write_end_object(writer);
 }
 
-static void write_status(const MachineType *type, bool is_ready, JsonWriter *writer) {
+static void write_conditions(bool is_ready, JsonWriter *writer) {
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    json_write_object(writer);
+    write_pair(writer, "type", "Ready");
+    write_pair(writer, "status", is_ready ? "True" : "Unknown");
+    write_pair(writer, "reason", is_ready ? "KubeletReady" : "NodeStatusUnknown");
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+static void write_images(JsonWriter *writer) {
+    json_write_key(writer, STR("images"));
+    json_write_array(writer);
+    json_write_object(writer);
+    json_write_key(writer, STR("names"));
+    json_write_array(writer);
+    json_write_string(writer, STR(FLEET_IDE_IMAGE));
+    json_write_end_array(writer);
+    json_write_key(writer, STR("sizeBytes"));
+    json_write_int(writer, INT64_C(2400000000));
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+static void write_status(const Machine *machine, JsonWriter *writer) {
+    const MachineType *type = machine->type;
     int cpu_milli = type->cpu * 1000, memory_mi = type->memory_gib * 1024;
 
     json_write_key(writer, STR("status"));
@@ -142,37 +297,21 @@ static void write_status(const MachineType *type, bool is_ready, JsonWriter *wri
         memory_mi - RESERVED_MEMORY_MI,
         type->gpus,
         writer);
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_pair(writer, "type", "Ready");
-    write_pair(writer, "status", is_ready ? "True" : "Unknown");
-    write_pair(writer, "reason", is_ready ? "KubeletReady" : "NodeStatusUnknown");
-    json_write_end_object(writer);
-    json_write_end_array(writer);
+    write_conditions(machine->is_ready, writer);
+    if (machine->has_image)
+        write_images(writer);
     json_write_end_object(writer);
 }
 
-void fleet_write_node(size_t index, Dice *dice, JsonWriter *writer) {
-    static const char *const zones[] = {"a", "b", "c"};
-    Pool pool = fleet_pool(index);
-    const PoolKind *kind = &pool_kinds[pool];
-    const char *zone = zones[dice_pick(dice, ELEMENTS_OF(zones))];
-    const MachineType *type = &kind->types[dice_pick(dice, kind->n_types)];
-    bool is_ready = !dice_percent(dice, NOT_READY_PERCENT);
-    bool is_cordoned = dice_percent(dice, CORDONED_PERCENT);
-    char name[64];
+void fleet_write_node(size_t index, int64_t now_sec, Dice *dice, JsonWriter *writer) {
+    Machine machine;
 
-    (void)snprintf(name, sizeof(name), "%s-%s-%03zu", kind->name, zone, index);
+    roll_machine(index, now_sec, dice, &machine);
     json_write_object(writer);
     write_pair(writer, "apiVersion", "v1");
     write_pair(writer, "kind", "Node");
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    write_pair(writer, "name", name);
-    write_labels(name, zone, pool, type->name, dice, writer);
-    json_write_end_object(writer);
-    write_spec(pool, is_cordoned, writer);
-    write_status(type, is_ready, writer);
+    write_metadata(&machine, writer);
+    write_spec(&machine, writer);
+    write_status(&machine, writer);
     json_write_end_object(writer);
 }

@@ -6,9 +6,13 @@
  * Four pools, each of a few machine types, spread over three zones. A node is
  * written as the JSON object an API server would give; everything else in the
  * demo is read back from that, so there is one description of a node only.
+ *
+ * Nodes carry what the policies of the folder policies look at: labels and taints of workspaces,
+ * free space of volume groups, marks of the autoscaler, images, an age.
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "demo/dice.h"
 #include "json/write.h"
@@ -22,10 +26,18 @@ typedef enum Pool {
 } Pool;
 
 #define FLEET_GPU "nvidia.com/gpu"
+#define FLEET_DEDICATED                                                                            \
+    "example.com/dedicated"           /* label of nodes and pods of all but POOL_GENERAL */
+#define FLEET_WORKSPACES "workspaces" /* namespace */
+#define FLEET_VOLUMES "capacity.topolvm.io/00default"
+#define FLEET_IDE_IMAGE "registry.example.com/ide:1"
 
 /* The pool of node number @index; neighbours are of different pools, as they are
  * in kube-scheduler's list. */
 Pool fleet_pool(size_t index);
 
-/* Writes node number @index. Rolls the dice for all that is left open. */
-void fleet_write_node(size_t index, Dice *dice, JsonWriter *writer);
+/* Writes node number @index as it is at @now_sec. Rolls the dice for all that is left open. */
+void fleet_write_node(size_t index, int64_t now_sec, Dice *dice, JsonWriter *writer);
+
+/* The field creationTimestamp of nodes and pods. */
+void fleet_write_created(int64_t sec, JsonWriter *writer);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 /* Columns of a placement, and where its reasons begin. */
-#define COLUMN_POD 22
+#define COLUMN_POD 25
 #define COLUMN_NODE 18
 #define COLUMN_PASSED 8
 #define COLUMN_SCORE 6
@@ -184,11 +184,20 @@ static void print_columns(Show *show) {
     buf_append_char(&show->text, '\n');
 }
 
-static void print_legend(Show *show) {
+static unsigned most_points(const Program *rules) {
+    unsigned most = WIRE_MAX_DEFAULT;
+
+    for (size_t i = 0; i < rules->n_policies; i++)
+        most = rules->policies[i].wire_max > most ? rules->policies[i].wire_max : most;
+    return most;
+}
+
+static void print_legend(Show *show, const Program *rules) {
     paint(show, STYLE_DIM);
-    buf_append(&show->text,
-        STR("PASSED  nodes berth let pass, of those offered    SCORE  berth's points, 0 to 10\n"
-            "TIME    filter and prioritize, there and back"));
+    buf_printf(&show->text,
+        "PASSED  nodes berth let pass, of those offered    SCORE  berth's points, 0 to %u\n"
+        "TIME    filter and prioritize, there and back",
+        most_points(rules));
     paint_off(show);
     buf_append(&show->text, STR("\n\n"));
 }
@@ -222,7 +231,7 @@ void show_start(Show *show, const Scene *scene) {
         print_commands_for_later(out, scene);
         buf_append_char(out, '\n');
     }
-    print_legend(show);
+    print_legend(show, scene->rules);
     print_columns(show);
     flush_text(show);
 }

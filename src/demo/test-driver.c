@@ -69,8 +69,8 @@ static void test_no_reply(void **state) {
 
     (void)state;
     assert_non_null(driver);
-    assert_int_equal(world_new(20, 1, &world), 0);
-    assert_int_equal(world_next_pod(world, &pod), 0);
+    assert_int_equal(world_new(20, 1, /* now_sec= */ 0, &world), 0);
+    assert_int_equal(world_next_pod(world, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(world_snapshot(world, &snapshot), 0);
     assert_int_equal(driver_place(driver, pod, snapshot_table(snapshot), &placement), 0);
     assert_true(placement.is_cut_off);

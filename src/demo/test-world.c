@@ -11,11 +11,12 @@
 #include "model/node.h"
 
 #define SEED 7u
+#define NOW INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
 static World *make_world(size_t n_nodes, uint64_t seed) {
     World *world = NULL;
 
-    assert_int_equal(world_new(n_nodes, seed, &world), 0);
+    assert_int_equal(world_new(n_nodes, seed, NOW, &world), 0);
     return world;
 }
 
@@ -54,7 +55,7 @@ static void play(World *world, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const WorldPod *pod;
 
-        assert_int_equal(world_next_pod(world, &pod), 0);
+        assert_int_equal(world_next_pod(world, NOW, &pod), 0);
         assert_string_equal(
             bind_pod(world, &pod->model, table->names->names[i % table->n_rows]), "");
     }
@@ -121,7 +122,7 @@ static void test_bind_accounts(void **state) {
     int64_t asked;
 
     (void)state;
-    assert_int_equal(world_next_pod(world, &pod), 0);
+    assert_int_equal(world_next_pod(world, NOW, &pod), 0);
     assert_int_equal(pod->n_attempts, 1);
     assert_int_equal(world_snapshot(world, &before), 0);
     old = snapshot_table(before);
@@ -153,7 +154,7 @@ static void test_bind_refusals(void **state) {
     (void)state;
     assert_int_equal(world_snapshot(world, &snapshot), 0);
     table = snapshot_table(snapshot);
-    assert_int_equal(world_next_pod(world, &pod), 0);
+    assert_int_equal(world_next_pod(world, NOW, &pod), 0);
     other = pod->model;
     other.name = STR("nobody");
     assert_string_equal(
@@ -179,9 +180,9 @@ static void test_pending_pods_return(void **state) {
     unsigned n_seen = 1;
 
     (void)state;
-    assert_int_equal(world_next_pod(world, &first), 0);
+    assert_int_equal(world_next_pod(world, NOW, &first), 0);
     for (size_t i = 0; i < 12; i++) {
-        assert_int_equal(world_next_pod(world, &pod), 0);
+        assert_int_equal(world_next_pod(world, NOW, &pod), 0);
         if (pod != first)
             continue;
         n_seen++;
@@ -240,8 +241,79 @@ static void test_pools(void **state) {
     world_free(world);
 }
 
+/* The presets of policies/ look at these: some nodes have each, and some do not. */
+static void test_traits(void **state) {
+    static const struct {
+        const char *label, *annotation, *taint;
+    } traits[] = {
+        {.label = "example.com/dedicated"},
+        {.label = "gitpod.io/diskPressure"},
+        {.label = "gitpod.io/workload_workspace_headless"},
+        {.label = "gitpod.io/workload_workspace_regular"},
+        {.label = "gitpod.io/ws-daemon_ready_ns_workspaces"},
+        {.annotation = "capacity.topolvm.io/00default"},
+        {.annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"},
+        {.taint = "DeletionCandidateOfClusterAutoscaler"},
+        {.taint = "ToBeDeletedByClusterAutoscaler"},
+        {.taint = "gitpod.io/ws-daemon-not-ready"},
+    };
+    World *world = make_world(400, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    (void)state;
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (size_t i = 0; i < ELEMENTS_OF(traits); i++) {
+        size_t n = 0;
+
+        for (uint32_t row = 0; row < table->n_rows; row++) {
+            const Node *node = table_node(table, row);
+
+            n += traits[i].label && labels_find(&node->labels, str_from_c(traits[i].label));
+            n += traits[i].annotation &&
+                 labels_find(&node->annotations, str_from_c(traits[i].annotation));
+            for (size_t k = 0; traits[i].taint && k < node->taints.n; k++)
+                n += str_is(node->taints.items[k].key, traits[i].taint);
+        }
+        assert_true(n > 0 && n < table->n_rows);
+    }
+    snapshot_unref(snapshot);
+    world_free(world);
+}
+
+/* What ran before is older than two minutes; what comes now is new, and somebody's. */
+static void test_pods_are_stamped(void **state) {
+    World *world = make_world(40, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    size_t n_persons = 0;
+
+    (void)state;
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        assert_true(table_node(table, row)->created_at < NOW - 120);
+    for (size_t i = 0; i < 40; i++) {
+        const WorldPod *pod;
+        const Str *owner;
+
+        assert_int_equal(world_next_pod(world, NOW + (int64_t)i, &pod), 0);
+        assert_int_equal(bind_pod(world, &pod->model, table->names->names[0])[0], '\0');
+        assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
+        owner = labels_find(&pod->model.labels, STR("owner"));
+        assert_int_equal(owner != NULL, pod->workload->has_person);
+        n_persons += owner != NULL;
+    }
+    assert_true(n_persons > 0 && n_persons < 40);
+    snapshot_unref(snapshot);
+    world_free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_traits),
+        cmocka_unit_test(test_pods_are_stamped),
         cmocka_unit_test(test_same_seed_same_bytes),
         cmocka_unit_test(test_dump_is_the_snapshot),
         cmocka_unit_test(test_bind_accounts),

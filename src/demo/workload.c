@@ -9,11 +9,11 @@ const Workload workloads[] = {
         .name = "web",
         .namespace = "shop",
         .owner_kind = "ReplicaSet",
-        .label = {"tier", "service"},
+        .labels = {{"app.kubernetes.io/component", "web"}, {"tier", "service"}},
         .cpu = "250m",
         .memory = "1Gi",
         .home = POOL_GENERAL,
-        .n_cards = 5,
+        .n_cards = 4,
         .home_max = 10,
         .life_span = 150,
     },
@@ -21,43 +21,82 @@ const Workload workloads[] = {
         .name = "api",
         .namespace = "shop",
         .owner_kind = "ReplicaSet",
-        .label = {"tier", "service"},
+        .labels = {{"app.kubernetes.io/component", "api"}, {"tier", "service"}},
         .cpu = "1",
         .memory = "3Gi",
         .home = POOL_GENERAL,
-        .n_cards = 4,
+        .n_cards = 3,
         .home_max = 6,
         .life_span = 130,
+    },
+    {
+        .name = "db",
+        .namespace = "shop",
+        .owner_kind = "StatefulSet",
+        .labels = {{"app.kubernetes.io/component", "db"}, {"tier", "service"}},
+        .annotations = {{FLEET_VOLUMES, "21474836480"}},
+        .cpu = "500m",
+        .memory = "2Gi",
+        .home = POOL_GENERAL,
+        .n_cards = 2,
+        .home_max = 1,
+        .life_span = 200,
     },
     {
         .name = "report",
         .namespace = "batch",
         .owner_kind = "Job",
-        .label = {"tier", "batch"},
+        .labels = {{FLEET_DEDICATED, "batch"}, {"tier", "batch"}},
+        .annotations = {{"example.com/expected-hours", "2"}},
         .cpu = "3",
         .memory = "6Gi",
         .home = POOL_BATCH,
-        .n_cards = 4,
+        .n_cards = 3,
         .home_max = 9,
         .life_span = 60,
     },
     {
         .name = "ws",
-        .namespace = "workspaces",
+        .namespace = FLEET_WORKSPACES,
         .owner_kind = "StatefulSet",
-        .label = {"component", "workspace"},
+        .labels = {{"app", "gitpod"},
+            {"component", "workspace"},
+            {FLEET_DEDICATED, "workspace"},
+            {"gitpod.io/headless", "false"},
+            {"workspaceType", "regular"}},
+        .annotations = {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}},
+        .has_person = true,
+        .image = FLEET_IDE_IMAGE,
         .cpu = "1500m",
         .memory = "10Gi",
         .home = POOL_WORKSPACE,
-        .n_cards = 4,
+        .n_cards = 3,
         .home_max = 4,
         .life_span = 90,
+    },
+    {
+        .name = "prebuild",
+        .namespace = FLEET_WORKSPACES,
+        .owner_kind = "Job",
+        .labels = {{"app", "gitpod"},
+            {"component", "workspace"},
+            {FLEET_DEDICATED, "workspace"},
+            {"gitpod.io/headless", "true"},
+            {"workspaceType", "prebuild"}},
+        .has_person = true,
+        .image = FLEET_IDE_IMAGE,
+        .cpu = "1",
+        .memory = "6Gi",
+        .home = POOL_WORKSPACE,
+        .n_cards = 2,
+        .home_max = 1,
+        .life_span = 20,
     },
     {
         .name = "training",
         .namespace = "ml",
         .owner_kind = "Job",
-        .label = {"example.com/accelerator", "gpu"},
+        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
         .cpu = "6",
         .memory = "24Gi",
         .gpus = 1,
@@ -71,7 +110,7 @@ const Workload workloads[] = {
         .name = "render",
         .namespace = "ml",
         .owner_kind = "Job",
-        .label = {"example.com/accelerator", "gpu"},
+        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
         .cpu = "4",
         .memory = "16Gi",
         .gpus = 1,
@@ -102,6 +141,26 @@ static void write_owner(const Workload *workload, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
+static void write_pairs(const WorkloadPair *pairs, JsonWriter *writer) {
+    for (size_t i = 0; i < WORKLOAD_PAIRS_MAX && pairs[i].key; i++)
+        write_pair(writer, pairs[i].key, pairs[i].value);
+}
+
+static void write_labels(
+    const Workload *workload, const PodIdentity *identity, JsonWriter *writer) {
+    char person[16];
+
+    json_write_key(writer, STR("labels"));
+    json_write_object(writer);
+    write_pair(writer, "app.kubernetes.io/name", workload->name);
+    write_pairs(workload->labels, writer);
+    if (workload->has_person) {
+        (void)snprintf(person, sizeof(person), "user-%u", identity->person + 1);
+        write_pair(writer, "owner", person);
+    }
+    json_write_end_object(writer);
+}
+
 static void write_metadata(
     const Workload *workload, const PodIdentity *identity, JsonWriter *writer) {
     json_write_key(writer, STR("metadata"));
@@ -111,11 +170,14 @@ static void write_metadata(
     write_pair(writer, "namespace", workload->namespace);
     json_write_key(writer, STR("uid"));
     json_write_string(writer, identity->uid);
-    json_write_key(writer, STR("labels"));
-    json_write_object(writer);
-    write_pair(writer, "app.kubernetes.io/name", workload->name);
-    write_pair(writer, workload->label.key, workload->label.value);
-    json_write_end_object(writer);
+    fleet_write_created(identity->created_at, writer);
+    write_labels(workload, identity, writer);
+    if (workload->annotations[0].key) {
+        json_write_key(writer, STR("annotations"));
+        json_write_object(writer);
+        write_pairs(workload->annotations, writer);
+        json_write_end_object(writer);
+    }
     write_owner(workload, writer);
     json_write_end_object(writer);
 }
@@ -125,7 +187,7 @@ static void write_container(const Workload *workload, JsonWriter *writer) {
 
     json_write_object(writer);
     write_pair(writer, "name", workload->name);
-    write_pair(writer, "image", "registry.example.com/demo:1");
+    write_pair(writer, "image", workload->image ? workload->image : "registry.example.com/demo:1");
     json_write_key(writer, STR("resources"));
     json_write_object(writer);
     json_write_key(writer, STR("requests"));

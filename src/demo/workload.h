@@ -4,9 +4,9 @@
  * Workload: what the demo's pods are.
  *
  * A workload is a kind of pod (a Deployment, a Job, …): all its pods ask for the
- * same and differ in their names only. One workload is a mistake that people make:
- * it asks for a GPU and forgot the toleration, so it fits nowhere and the demo has
- * a reason to show.
+ * same and differ in their names, ages and persons only. One workload is a mistake that people
+ * make: it asks for a GPU and forgot the toleration, so it fits nowhere and the demo has a reason
+ * to show.
  */
 
 #include <stdbool.h>
@@ -16,13 +16,20 @@
 #include "demo/fleet.h"
 #include "json/write.h"
 
+#define WORKLOAD_PAIRS_MAX 6u
+
+typedef struct WorkloadPair {
+    const char *key, *value; /* NULL behind the last */
+} WorkloadPair;
+
 typedef struct Workload {
     const char *name; /* prefix of its pods' names */
     const char *namespace;
     const char *owner_kind;
-    struct {
-        const char *key, *value;
-    } label; /* besides app.kubernetes.io/name */
+    WorkloadPair labels[WORKLOAD_PAIRS_MAX]; /* besides app.kubernetes.io/name */
+    WorkloadPair annotations[WORKLOAD_PAIRS_MAX];
+    bool has_person; /* label owner: whose it is */
+    const char *image;
     const char *cpu, *memory;
     int gpus;
     bool tolerates_gpu_taint;
@@ -41,8 +48,12 @@ extern const size_t n_workloads;
 /* What tells one pod of a workload from another. */
 typedef struct PodIdentity {
     Str name, uid;
-    Str node; /* where it runs; empty while pending */
+    Str node;           /* where it runs; empty while pending */
+    int64_t created_at; /* seconds since 1970 */
+    unsigned person;    /* below WORKLOAD_PEOPLE */
 } PodIdentity;
+
+#define WORKLOAD_PEOPLE 9u
 
 /* Writes the pod as an API server would give it. @is_typed: with apiVersion and
  * kind, as kubectl shows it; kube-scheduler sends it without. */

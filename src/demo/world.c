@@ -23,6 +23,10 @@
 #define LOAD_MIN 15
 #define LOAD_MAX 92
 
+/* How long the first pods have been there. */
+#define AGE_MIN_SEC 180
+#define AGE_MAX_SEC (3 * 86400)
+
 /* Ticks until a pod that found no node is tried again; longer each time. */
 #define RETRY_TICKS 8
 
@@ -39,7 +43,8 @@ struct World {
     size_t n_nodes;
     Store *store;   /* nodes, and the pods that have one: what a scheduler sees */
     Map index;      /* node name to number */
-    Pod *templates; /* by workload: its pods, but for names */
+    Pod *templates; /* by workload and person: its pods, but for names and times */
+    int64_t now_sec;
     const Workload *deck[WORKLOAD_DECK];
     size_t n_deck;
 
@@ -68,13 +73,19 @@ static void pod_suffix(uint64_t number, char suffix[6]) {
     suffix[5] = '\0';
 }
 
+static const Pod *template_of(const World *world, const Workload *workload, unsigned person) {
+    return &world->templates[(size_t)(workload - workloads) * WORKLOAD_PEOPLE + person];
+}
+
 static void pod_init(World *world, WorldPod *pod, const Workload *workload) {
     uint64_t high = dice_roll(&world->dice), low = dice_roll(&world->dice);
     char suffix[6];
 
     pod_suffix(world->n_created++, suffix);
     pod->workload = workload;
-    pod->model = world->templates[workload - workloads];
+    pod->person = (unsigned)(low % WORKLOAD_PEOPLE);
+    pod->model = *template_of(world, workload, pod->person);
+    pod->model.created_at = world->now_sec;
     (void)snprintf(pod->name, sizeof(pod->name), "%s-%s", workload->name, suffix);
     (void)snprintf(pod->uid,
         sizeof(pod->uid),
@@ -131,11 +142,19 @@ static const Workload *deal_workload(World *world) {
     return world->deck[--world->n_deck];
 }
 
+static PodIdentity identity_of(const WorldPod *pod) {
+    return (PodIdentity){
+        .name = pod->model.name,
+        .uid = pod->model.uid,
+        .created_at = pod->model.created_at,
+        .person = pod->person,
+    };
+}
+
 void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer) {
-    workload_write_pod(pod->workload,
-        &(PodIdentity){.name = pod->model.name, .uid = pod->model.uid},
-        is_typed,
-        writer);
+    PodIdentity identity = identity_of(pod);
+
+    workload_write_pod(pod->workload, &identity, is_typed, writer);
 }
 
 /* --- the beginning ----------------------------------------------------------- */
@@ -147,7 +166,7 @@ static int make_node(World *world, size_t number, Buf *text) {
     JsonReader reader;
 
     buf_reset(text);
-    fleet_write_node(number, &world->dice, &writer);
+    fleet_write_node(number, world->now_sec, &world->dice, &writer);
     node->json = arena_copy(world->arena, buf_str(text));
     if (buf_error(text) < 0 || !node->json.ptr)
         return error_origin(-ENOMEM);
@@ -159,12 +178,13 @@ static int make_node(World *world, size_t number, Buf *text) {
 }
 
 static int make_template(World *world, size_t number, Buf *text) {
+    PodIdentity identity = {.person = (unsigned)(number % WORKLOAD_PEOPLE)};
     JsonWriter writer = JSON_WRITER(text);
     JsonReader reader;
     Str json;
 
     buf_reset(text);
-    workload_write_pod(&workloads[number], &(PodIdentity){0}, false, &writer);
+    workload_write_pod(&workloads[number / WORKLOAD_PEOPLE], &identity, false, &writer);
     json = arena_copy(world->arena, buf_str(text));
     if (buf_error(text) < 0 || !json.ptr)
         return error_origin(-ENOMEM);
@@ -181,7 +201,7 @@ static int64_t share_of(const Resources *all, Str name, size_t percent) {
 static int load_node_with(
     World *world, const WorldNode *node, const Workload *workload, size_t percent, int64_t *cpu) {
     const Resources *offered = &node->model.allocatable;
-    const Resources *asked = &world->templates[workload - workloads].requests;
+    const Resources *asked = &template_of(world, workload, 0)->requests;
     size_t n = dice_between(&world->dice, 0, workload->home_max);
     int64_t gpus = resources_get(offered, STR(FLEET_GPU));
 
@@ -196,6 +216,7 @@ static int load_node_with(
         if (!pod)
             return error_origin(-ENOMEM);
         pod->model.node_name = node->model.name;
+        pod->model.created_at -= (int64_t)dice_between(&world->dice, AGE_MIN_SEC, AGE_MAX_SEC);
     }
     return 0;
 }
@@ -246,7 +267,7 @@ static int populate(World *world) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < n_workloads; i++)
+    for (size_t i = 0; r == 0 && i < n_workloads * WORKLOAD_PEOPLE; i++)
         r = make_template(world, i, &text);
     for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
         r = make_node(world, i, &text);
@@ -256,7 +277,7 @@ static int populate(World *world) {
     return r < 0 ? error_trace(r) : error_trace(fill_store(world));
 }
 
-int world_new(size_t n_nodes, uint64_t seed, World **ret) {
+int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
     _cleanup_(world_freep) World *world = calloc(1, sizeof(*world));
     int r;
 
@@ -265,6 +286,7 @@ int world_new(size_t n_nodes, uint64_t seed, World **ret) {
         return error_origin(-ENOMEM);
     (void)pthread_mutex_init(&world->lock, NULL);
     world->dice = (Dice){.state = seed};
+    world->now_sec = now_sec;
     world->index = MAP_INIT;
     world->store = store_new();
     world->arena = arena_new(WORLD_BUDGET);
@@ -272,7 +294,7 @@ int world_new(size_t n_nodes, uint64_t seed, World **ret) {
         return error_origin(-ENOMEM);
     world->n_nodes = n_nodes;
     world->nodes = ARENA_ARRAY(world->arena, WorldNode, n_nodes);
-    world->templates = ARENA_ARRAY(world->arena, Pod, n_workloads);
+    world->templates = ARENA_ARRAY(world->arena, Pod, n_workloads * WORKLOAD_PEOPLE);
     if (!world->nodes || !world->templates)
         return error_origin(-ENOMEM);
     r = populate(world);
@@ -340,11 +362,12 @@ static WorldPod *create_pod(World *world) {
     return pod;
 }
 
-int world_next_pod(World *world, const WorldPod **ret) {
+int world_next_pod(World *world, int64_t now_sec, const WorldPod **ret) {
     WorldPod *pod;
 
     (void)pthread_mutex_lock(&world->lock);
     world->now++;
+    world->now_sec = now_sec;
     end_pods(world);
     pod = find_due(world);
     if (!pod)
@@ -447,15 +470,10 @@ static void write_items(World *world, JsonWriter *writer) {
         json_write_raw(writer, world->nodes[i].json);
     for (size_t i = 0; i < world->n_pods; i++) {
         const WorldPod *pod = world->pods[i];
+        PodIdentity identity = identity_of(pod);
 
-        workload_write_pod(pod->workload,
-            &(PodIdentity){
-                .name = pod->model.name,
-                .uid = pod->model.uid,
-                .node = pod->model.node_name,
-            },
-            /* is_typed= */ true,
-            writer);
+        identity.node = pod->model.node_name;
+        workload_write_pod(pod->workload, &identity, /* is_typed= */ true, writer);
     }
 }
 

@@ -6,8 +6,9 @@
  * What an API server with a few controllers is to a real scheduler: it has nodes
  * and pods, hands out pods that want a node, carries out binds, and lets pods end
  * as time goes, about as many as it creates, so that the cluster neither fills up
- * nor runs empty. Time is counted in pods handed out, not in seconds; the same
- * seed gives the same history as long as the same binds are made.
+ * nor runs empty. Time is counted in pods handed out; the clock is the caller's and
+ * only stamps what is made. The same seed and times give the same history as long
+ * as the same binds are made.
  *
  * Threads: binds come from any; everything else is for one thread, which may keep
  * what world_next_pod() gave until it calls that again.
@@ -39,6 +40,7 @@ typedef struct WorldPod {
     const Workload *workload;
     Pod model;           /* as the snapshot has it */
     unsigned n_attempts; /* this one included; 1: the pod is new */
+    unsigned person;     /* whose it is; below WORKLOAD_PEOPLE */
     uint64_t retry_at;   /* while pending */
     uint64_t ends_at;
     char name[32], uid[40];
@@ -50,16 +52,16 @@ typedef struct WorldFigures {
     size_t n_ended;              /* pods that are gone */
 } WorldFigures;
 
-/* 0, or -ENOMEM. @n_nodes is 1 to WORLD_NODES_MAX. */
-int world_new(size_t n_nodes, uint64_t seed, World **ret);
+/* As it is at @now_sec since 1970. 0, or -ENOMEM. @n_nodes is 1 to WORLD_NODES_MAX. */
+int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret);
 World *world_free(World *world); /* takes NULL */
 DEFINE_CLEANUP(World *, world_free)
 
 void world_figures(World *world, WorldFigures *ret);
 
 /* Lets time pass by one pod and gives the next one that wants a node: one that
- * found none a while ago, or a new one. 0, or -ENOMEM. */
-int world_next_pod(World *world, const WorldPod **ret);
+ * found none a while ago, or a new one, made at @now_sec. 0, or -ENOMEM. */
+int world_next_pod(World *world, int64_t now_sec, const WorldPod **ret);
 
 /* A pod of @name's workload that is not part of the world; NULL when there is no
  * such workload or no memory. Lives as long as the world. */

@@ -24,6 +24,14 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
     };
 }
 
+size_t decision_count(const Decision *decision, uint16_t said) {
+    size_t n = 0;
+
+    for (size_t i = 0; decision->said && i < decision->args->n; i++)
+        n += decision->said[i] == said;
+    return n;
+}
+
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     _cleanup_(buf_done) Buf body = BUF_INIT(ERROR_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&body);

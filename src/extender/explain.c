@@ -1,97 +1,184 @@
+/*
+ * The whole question first, over all nodes: who passes, in which order. Then each rule alone, over
+ * all nodes. Scores are those that prioritize would give: over the nodes that go back to
+ * kube-scheduler, since normalize looks at the candidates; ranks are those by which nodes are
+ * left out, over all that pass.
+ */
+
 #include "extender/explain.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "extender/score.h"
 
-typedef struct Explaining {
+#define ERROR_TEXT_MAX ((size_t)4096)
+#define ERROR_PART_MAX 60u /* bytes of the part of an expression that failed */
+
+struct Explainer {
     const View *view;
     Question question; /* over all nodes */
     Judge *judge;
+    Arena *arena;
     Explanation *result;
-} Explaining;
+    Probe **probes; /* by number of the filter; NULL: not made yet */
+    Remedies *remedies;
+};
 
 static int start(
-    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explaining *ret) {
-    Sight sight = {.table = view->table, .facts = &view->facts};
+    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explainer *ret) {
+    Sight *sight = ARENA_NEW(arena, Sight);
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, view->table->n_rows);
     NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, view->table->n_rows);
     size_t n = 0;
     int r;
 
-    if (!rows || !nodes)
+    if (!sight || !rows || !nodes)
         return error_origin(-ENOMEM);
+    *sight = (Sight){.table = view->table, .facts = &view->facts};
     for (uint32_t row = 0; row < view->table->n_rows; row++) {
         if (!table_node(view->table, row))
             continue;
         rows[n] = row;
+        nodes[n].row = row;
         nodes[n++].node = view->table->names->names[row];
     }
-    r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, &sight);
+    r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, sight);
     if (r < 0)
         return error_trace(r);
-    ret->question = view_question(view, moment, &sight, pod, rows, n, arena);
+    ret->question = view_question(view, moment, sight, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
     return error_trace(judge_open(&ret->question, &ret->judge));
 }
 
-static int find_policies(Explaining *explaining) {
-    const Program *program = explaining->view->program;
-    Explanation *result = explaining->result;
-    Arena *arena = explaining->question.arena;
+/* --- policies -------------------------------------------------------------------------------- */
 
-    result->policies = ARENA_ARRAY(arena, const Policy *, program->n_policies);
-    result->scores = ARENA_ARRAY(arena, const Score *, program->n_scores);
-    if (!result->policies || !result->scores)
+static bool is_namespace_listed(const Match *match, Str namespace) {
+    for (size_t i = 0; i < match->n_namespaces; i++)
+        if (str_eq(match->namespaces[i], namespace))
+            return true;
+    return match->n_namespaces == 0;
+}
+
+/* The innermost part of the text that an error points to. */
+static Str failed_part(const Expression *expression, const CelError *error) {
+    const CelTree *tree = expression->checked->tree;
+
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const CelNode *node = &tree->nodes[i];
+
+        if (node->at == error->at && node->kind != CEL_NODE_LITERAL &&
+            node->to - node->from <= ERROR_PART_MAX)
+            return str_take(str_skip(tree->source, node->from), node->to - node->from);
+    }
+    return STR_NULL;
+}
+
+/* "no such key: zone, in node.metadata.labels['zone'] (policy.yaml:12)" */
+static Str tell_error(const Explainer *x, const Expression *expression, const CelError *error) {
+    Buf out = BUF_INIT(ERROR_TEXT_MAX);
+    Str part = error->is_limit ? STR_NULL : failed_part(expression, error), text;
+
+    buf_append(&out, error->text);
+    if (!str_is_empty(part))
+        buf_printf(&out, ", in %.*s", STR_FMT(part));
+    if (!str_is_empty(expression->place.file))
+        buf_printf(&out, " (%.*s:%zu)", STR_FMT(expression->place.file), expression->place.line);
+    text = arena_copy(x->arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy) {
+    const CelError *error = judge_match_error(x->judge, policy);
+    PolicyExplanation result = {.policy = policy};
+
+    if (judge_applies(x->judge, policy))
+        return result;
+    if (!is_namespace_listed(&policy->match, x->question.pod->namespace)) {
+        result.fit = FIT_OTHER_NAMESPACE;
+    } else if (!policy_selects(policy, x->question.pod)) {
+        result.fit = FIT_OTHER_LABELS;
+    } else if (error) {
+        result.fit = FIT_EXPRESSION_FAILED;
+        result.error = tell_error(x, &policy->match.expression, error);
+    } else {
+        result.fit = FIT_EXPRESSION_FALSE;
+    }
+    return result;
+}
+
+static int find_policies(Explainer *x) {
+    const Program *program = x->view->program;
+    Explanation *result = x->result;
+
+    result->policies = ARENA_ARRAY(x->arena, PolicyExplanation, program->n_policies);
+    result->scores = ARENA_ARRAY(x->arena, const Score *, program->n_scores);
+    result->errors = ARENA_ARRAY(x->arena, RuleErrors, program->n_filters + program->n_scores);
+    x->probes = ARENA_ARRAY(x->arena, Probe *, program->n_filters);
+    if (!result->policies || !result->scores || !result->errors || !x->probes)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (judge_applies(explaining->judge, &program->policies[i]))
-            result->policies[result->n_policies++] = &program->policies[i];
+    for (size_t i = 0; i < program->n_policies; i++) {
+        result->policies[i] = explain_policy(x, &program->policies[i]);
+        result->n_applying += result->policies[i].fit == FIT_APPLIES;
+    }
+    result->n_policies = program->n_policies;
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
 
-        if (score->policy->is_observed || !judge_applies(explaining->judge, score->policy))
+        if (score->policy->is_observed || !judge_applies(x->judge, score->policy))
             continue;
         result->scores[result->n_scores++] = score;
         result->weights += score->weight;
     }
+    result->wire_max = judge_wire_max(x->judge);
     return 0;
 }
 
-static int set_verdicts(Explaining *explaining) {
-    const Question *question = &explaining->question;
-    uint16_t *verdicts = ARENA_ARRAY(question->arena, uint16_t, question->n);
+/* --- filters --------------------------------------------------------------------------------- */
+
+static int set_verdicts(Explainer *x) {
+    const Question *question = &x->question;
+    uint16_t *verdicts = ARENA_ARRAY(x->arena, uint16_t, question->n);
+    uint32_t to = judge_narrow_to(x->judge);
     int r;
 
     if (!verdicts)
         return error_origin(-ENOMEM);
-    r = judge_filters(explaining->judge, verdicts);
+    r = judge_filters(x->judge, verdicts);
+    if (r == 0 && to > 0)
+        r = judge_narrow(x->judge, to, verdicts, /* ret_scores= */ NULL);
     if (r < 0)
         return error_trace(r);
+    x->result->narrow_to = to;
     for (size_t i = 0; i < question->n; i++) {
-        if (verdicts[i] == VERDICT_PASS)
-            explaining->result->n_passed++;
-        else
-            explaining->result->nodes[i].verdict = question->program->filters[verdicts[i]];
+        NodeExplanation *node = &x->result->nodes[i];
+
+        node->outcome = verdicts[i] == VERDICT_PASS       ? NODE_PASSED
+                        : verdicts[i] == VERDICT_NARROWED ? NODE_NARROWED
+                                                          : NODE_REJECTED;
+        if (node->outcome == NODE_REJECTED)
+            node->verdict = question->program->filters[verdicts[i]];
+        x->result->n_passed += node->outcome != NODE_REJECTED;
+        x->result->n_narrowed += node->outcome == NODE_NARROWED;
     }
     return 0;
 }
 
 /* Which value met which limit, as the rule tells it. */
-static Str detail_of(const Explaining *explaining, const Filter *filter, size_t i, uint8_t state) {
-    const Question *question = &explaining->question;
+static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
     const Expression *told = state == CEL_STATE_ERROR ? &filter->test : &filter->message;
     CelValue value;
 
     if (!expression_is_given(told))
         return STR_NULL;
-    value = judge_value(explaining->judge, told, question->rows[i], question->arena);
+    value = judge_value(x->judge, told, x->question.rows[i], x->arena);
     if (value.kind == CEL_ERROR)
-        return value.error->text;
+        return tell_error(x, told, value.error);
     return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
 }
 
@@ -100,32 +187,59 @@ static bool passes(const Filter *filter, uint8_t state) {
            (state == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
 }
 
-static int note_failures(Explaining *explaining, const Filter *filter) {
-    const Question *question = &explaining->question;
-    uint8_t *states = ARENA_ARRAY(question->arena, uint8_t, question->n);
-    int r = states ? judge_filter_states(explaining->judge, filter, states) : error_origin(-ENOMEM);
+static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
+    if (!node->failed)
+        node->failed = ARENA_ARRAY(x->arena, FailedRule, x->question.program->n_filters);
+    if (!node->failed)
+        return error_origin(-ENOMEM);
+    node->failed[node->n_failed++] = failed;
+    node->n_acting += !failed.filter->policy->is_observed;
+    return 0;
+}
+
+/* One more node on which a rule failed. */
+static void count_error(RuleErrors *errors, Str node, Str text) {
+    if (errors->n++ > 0)
+        return;
+    errors->node = node;
+    errors->text = text;
+}
+
+static int note_failures(Explainer *x, const Filter *filter) {
+    const Question *question = &x->question;
+    uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, question->n);
+    RuleErrors errors = {.filter = filter};
+    int r = states ? judge_filter_states(x->judge, filter, states) : error_origin(-ENOMEM);
 
     for (size_t i = 0; r == 0 && i < question->n; i++) {
-        NodeExplanation *node = &explaining->result->nodes[i];
+        NodeExplanation *node = &x->result->nodes[i];
+        bool is_error = states[i] == CEL_STATE_ERROR;
+        Str detail;
 
-        if (passes(filter, states[i]))
+        if (states[i] == CEL_STATE_TRUE ||
+            (errors.n > 0 && is_error && passes(filter, states[i]))) {
+            errors.n += is_error;
             continue;
-        if (!node->failed)
-            node->failed = ARENA_ARRAY(question->arena, FailedRule, question->program->n_filters);
-        if (!node->failed)
-            return error_origin(-ENOMEM);
-        node->failed[node->n_failed++] =
-            (FailedRule){.filter = filter, .detail = detail_of(explaining, filter, i, states[i])};
+        }
+        detail = detail_of(x, filter, i, states[i]);
+        if (is_error)
+            count_error(&errors, node->node, detail);
+        if (!passes(filter, states[i]))
+            r = add_failure(
+                x, node, (FailedRule){.filter = filter, .is_error = is_error, .detail = detail});
     }
+    if (errors.n > 0)
+        x->result->errors[x->result->n_errors++] = errors;
     return error_trace(r);
 }
 
-static int find_failures(Explaining *explaining) {
-    for (size_t i = 0; i < explaining->result->n_policies; i++) {
-        const Policy *policy = explaining->result->policies[i];
+static int find_failures(Explainer *x) {
+    for (size_t i = 0; i < x->result->n_policies; i++) {
+        const Policy *policy = x->result->policies[i].policy;
 
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            int r = note_failures(explaining, &policy->filters[j]);
+        for (size_t j = 0; x->result->policies[i].fit == FIT_APPLIES && j < policy->n_filters;
+             j++) {
+            int r = note_failures(x, &policy->filters[j]);
 
             if (r < 0)
                 return error_trace(r);
@@ -134,57 +248,210 @@ static int find_failures(Explaining *explaining) {
     return 0;
 }
 
-static int set_totals(Explaining *explaining) {
-    const Question *question = &explaining->question;
-    Explanation *result = explaining->result;
-    double *totals = ARENA_ARRAY(question->arena, double, question->n);
-    int r = totals ? judge_scores(explaining->judge, totals) : error_origin(-ENOMEM);
+/* --- scores ---------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; r == 0 && i < question->n; i++) {
+/* Some of the nodes, and a judge that sees no others: normalize is over these. */
+typedef struct Candidates {
+    NodeExplanation **nodes;
+    size_t n;
+    Judge *judge;
+} Candidates;
+
+static int find_candidates(Explainer *x, bool with_narrowed, Candidates *ret) {
+    Explanation *result = x->result;
+    Question question = x->question;
+    uint32_t *rows = ARENA_ARRAY(x->arena, uint32_t, result->n_nodes);
+
+    ret->n = 0;
+    ret->nodes = ARENA_ARRAY(x->arena, NodeExplanation *, result->n_nodes);
+    if (!rows || !ret->nodes)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < result->n_nodes; i++) {
         NodeExplanation *node = &result->nodes[i];
 
-        node->is_scored = judge_has_scores(explaining->judge) && !node->verdict;
+        if (node->outcome == NODE_REJECTED || (node->outcome == NODE_NARROWED && !with_narrowed))
+            continue;
+        rows[ret->n] = node->row;
+        ret->nodes[ret->n++] = node;
+    }
+    question.rows = rows;
+    question.n = ret->n;
+    return error_trace(judge_open(&question, &ret->judge));
+}
+
+static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
+    const Score *score = x->result->scores[number];
+    double *raw = ARENA_ARRAY(x->arena, double, candidates->n);
+    double *values = ARENA_ARRAY(x->arena, double, candidates->n);
+    uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, candidates->n);
+    int r;
+
+    if (!raw || !values || !states)
+        return error_origin(-ENOMEM);
+    r = judge_score_values(candidates->judge, score, raw, states, values);
+    for (size_t i = 0; r == 0 && i < candidates->n; i++)
+        candidates->nodes[i]->parts[number] = (ScorePart){
+            .raw = raw[i],
+            .is_error = states[i] == CEL_STATE_ERROR,
+            .value = values[i],
+            .contribution = values[i] * score->weight / x->result->weights,
+        };
+    return error_trace(r);
+}
+
+static int set_scores(Explainer *x, const Candidates *candidates) {
+    Explanation *result = x->result;
+    double *totals = ARENA_ARRAY(x->arena, double, candidates->n);
+    int r = totals ? judge_scores(candidates->judge, totals) : error_origin(-ENOMEM);
+
+    for (size_t i = 0; r == 0 && i < candidates->n; i++) {
+        NodeExplanation *node = candidates->nodes[i];
+
+        node->is_scored = result->n_scores > 0;
         node->score = totals[i];
-        node->wire_score = score_to_wire(totals[i], judge_wire_max(explaining->judge));
-        node->parts = ARENA_ARRAY(question->arena, double, result->n_scores);
+        node->wire_score = score_to_wire(totals[i], result->wire_max);
+        if (!node->parts)
+            node->parts = ARENA_ARRAY(x->arena, ScorePart, result->n_scores);
         if (!node->parts)
             return error_origin(-ENOMEM);
     }
+    for (size_t i = 0; r == 0 && i < result->n_scores; i++)
+        r = set_part(x, candidates, i);
     return error_trace(r);
 }
 
-static int set_parts(Explaining *explaining) {
-    const Question *question = &explaining->question;
-    Explanation *result = explaining->result;
-    double *raw = ARENA_ARRAY(question->arena, double, question->n);
-    double *values = ARENA_ARRAY(question->arena, double, question->n);
-    uint8_t *states = ARENA_ARRAY(question->arena, uint8_t, question->n);
-    int r = raw && values && states ? 0 : error_origin(-ENOMEM);
+/* Of equals the first, as narrowing has it. */
+static int compare_scores(const void *a, const void *b) {
+    const NodeExplanation *x = *(const NodeExplanation *const *)a;
+    const NodeExplanation *y = *(const NodeExplanation *const *)b;
 
-    for (size_t s = 0; r == 0 && s < result->n_scores; s++) {
-        r = judge_score_values(explaining->judge, result->scores[s], raw, states, values);
-        for (size_t i = 0; r == 0 && i < question->n; i++)
-            result->nodes[i].parts[s] = values[i];
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static int rank(Explainer *x, const Candidates *candidates) {
+    Explanation *result = x->result;
+
+    result->ranking = ARENA_ARRAY(x->arena, const NodeExplanation *, candidates->n);
+    if (!result->ranking)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < candidates->n; i++)
+        result->ranking[i] = candidates->nodes[i];
+    qsort(result->ranking, candidates->n, sizeof(*result->ranking), compare_scores);
+    for (size_t i = 0; i < candidates->n; i++) {
+        size_t at = (size_t)(result->ranking[i] - result->nodes);
+
+        result->nodes[at].rank = (uint32_t)(i + 1);
     }
+    return 0;
+}
+
+static int find_scores(Explainer *x) {
+    Candidates candidates;
+    int r = find_candidates(x, /* with_narrowed= */ true, &candidates);
+
+    if (r == 0)
+        r = set_scores(x, &candidates);
+    if (r == 0)
+        r = rank(x, &candidates);
+    if (r < 0 || x->result->n_narrowed == 0)
+        return error_trace(r);
+    r = find_candidates(x, /* with_narrowed= */ false, &candidates);
+    if (r == 0)
+        r = set_scores(x, &candidates);
     return error_trace(r);
 }
+
+static void find_score_errors(Explainer *x) {
+    Explanation *result = x->result;
+
+    for (size_t s = 0; s < result->n_scores; s++) {
+        const Score *score = result->scores[s];
+        RuleErrors errors = {.score = score};
+
+        for (size_t i = 0; i < result->n_nodes; i++) {
+            const NodeExplanation *node = &result->nodes[i];
+            CelValue value;
+
+            if (!node->is_scored || !node->parts[s].is_error)
+                continue;
+            if (errors.n == 0) {
+                value = judge_value(x->judge, &score->value, node->row, x->arena);
+                if (value.kind == CEL_ERROR)
+                    errors.text = tell_error(x, &score->value, value.error);
+            }
+            count_error(&errors, node->node, errors.text);
+        }
+        if (errors.n > 0)
+            result->errors[result->n_errors++] = errors;
+    }
+}
+
+/* --- the contract ---------------------------------------------------------------------------- */
 
 int extender_explain(
     const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret) {
-    Explaining explaining = {.view = view, .result = ret};
+    Explainer *x = ARENA_NEW(arena, Explainer);
     int r;
 
-    *ret = (Explanation){0};
-    r = start(view, moment, pod, arena, &explaining);
+    *ret = (Explanation){.explainer = x};
+    if (!x)
+        return error_origin(-ENOMEM);
+    *x = (Explainer){.view = view, .arena = arena, .result = ret};
+    r = start(view, moment, pod, arena, x);
     if (r == 0)
-        r = find_policies(&explaining);
+        r = find_policies(x);
     if (r == 0)
-        r = set_verdicts(&explaining);
+        r = set_verdicts(x);
     if (r == 0)
-        r = find_failures(&explaining);
+        r = find_failures(x);
     if (r == 0)
-        r = set_totals(&explaining);
+        r = find_scores(x);
     if (r == 0)
-        r = set_parts(&explaining);
+        find_score_errors(x);
+    x->result = NULL; /* the caller's, who may move it */
     return error_trace(r);
+}
+
+static int find_probe(Explainer *x, const Filter *filter, Probe **ret) {
+    Probe **probe = &x->probes[filter->number];
+    int r = *probe ? 0 : probe_new(x->judge, &filter->test, x->arena, probe);
+
+    *ret = *probe;
+    return error_trace(r);
+}
+
+int explain_failure(const Explanation *explanation, const NodeExplanation *node,
+    const FailedRule *failed, Arena *arena, FailureDetails *ret) {
+    Explainer *x = explanation->explainer;
+    Probe *probe;
+    int r = find_probe(x, failed->filter, &probe);
+
+    *ret = (FailureDetails){0};
+    if (r == 0)
+        r = probe_values(probe, node->row, arena, ret->values, &ret->n_values);
+    if (r == 0 && !x->remedies)
+        r = remedies_new(x->judge, x->arena, &x->remedies);
+    if (r == 0)
+        r = remedies_find(
+            x->remedies, failed->filter, node->row, arena, ret->remedies, &ret->n_remedies);
+    return error_trace(r);
+}
+
+int explain_values(const Explanation *explanation, const NodeExplanation *node,
+    const Expression *expression, Arena *arena, CelLeaf *ret, size_t *ret_n) {
+    Probe *probe;
+    int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
+
+    *ret_n = 0;
+    return r < 0 ? error_trace(r) : error_trace(probe_values(probe, node->row, arena, ret, ret_n));
+}
+
+int explain_expression(const Explanation *explanation, const NodeExplanation *node,
+    const Expression *expression, bool colour, Arena *arena, Buf *out) {
+    Probe *probe;
+    int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
+
+    return r < 0 ? error_trace(r) : error_trace(probe_print(probe, node->row, colour, arena, out));
 }

@@ -3,8 +3,11 @@
 /*
  * Explain: a decision with everything that led to it, per node.
  *
- * Runs the same evaluation as filter and prioritize over every node of the view,
- * then asks each rule by itself for its part. Pure, like the verbs.
+ * Runs the same evaluation as filter and prioritize over every node of the view, then asks each
+ * rule by itself for its part. Pure, like the verbs.
+ *
+ * What costs more (which values led to a no, what would make it a yes, an expression part by
+ * part) is found out when it is asked for.
  */
 
 #include <stdbool.h>
@@ -12,37 +15,123 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "extender/view.h"
+#include "judge/probe.h"
+#include "judge/remedy.h"
 #include "model/pod.h"
 
 typedef struct FailedRule {
     const Filter *filter;
-    Str detail; /* which value against which limit: "cpu: 100m would be left, 500m must be" */
+    bool is_error; /* its expression failed, and onError is reject */
+    Str detail;    /* which value against which limit: "cpu: 100m would be left, 500m must be";
+                      or the error. Empty: the rule has no message */
 } FailedRule;
+
+/* What a score rule gives a node. */
+typedef struct ScorePart {
+    double raw;          /* what the expression gives */
+    bool is_error;       /* it failed: onError counts */
+    double value;        /* after onError and normalize, 0..100 */
+    double contribution; /* to the node's score: by its weight among all */
+} ScorePart;
+
+typedef enum NodeOutcome {
+    NODE_PASSED,
+    NODE_NARROWED, /* it passes, but others are better: not offered back */
+    NODE_REJECTED,
+} NodeOutcome;
 
 typedef struct NodeExplanation {
     Str node;
+    uint32_t row;
+    NodeOutcome outcome;
     const Filter *verdict; /* the filter that speaks against the node; NULL: it passes */
     FailedRule *failed;    /* every rule it fails, those of mode Observe included */
     size_t n_failed;
+    size_t n_acting;     /* of those, the ones that are not in mode Observe */
     bool is_scored;      /* it passes, and score rules apply */
+    uint32_t rank;       /* among those that pass, from 1, by score; of equals the first; or 0 */
     double score;        /* 0..100 */
-    unsigned wire_score; /* what kube-scheduler is told, 0..10 */
-    double *parts;       /* by Explanation.scores: the rule's own value, 0..100 */
+    unsigned wire_score; /* what kube-scheduler is told */
+    ScorePart *parts;    /* by Explanation.scores */
 } NodeExplanation;
 
+/* Whether a policy is for the pod, and why not. */
+typedef enum PolicyFit {
+    FIT_APPLIES,
+    FIT_OTHER_NAMESPACE,
+    FIT_OTHER_LABELS,
+    FIT_EXPRESSION_FALSE,
+    FIT_EXPRESSION_FAILED,
+} PolicyFit;
+
+typedef struct PolicyExplanation {
+    const Policy *policy;
+    PolicyFit fit;
+    Str error; /* FIT_EXPRESSION_FAILED */
+} PolicyExplanation;
+
+/* A rule whose expression failed on some nodes. */
+typedef struct RuleErrors {
+    const Filter *filter; /* one of both is NULL */
+    const Score *score;
+    size_t n;
+    Str node, text; /* the first */
+} RuleErrors;
+
+typedef struct Explainer Explainer;
+
 typedef struct Explanation {
-    const Policy **policies; /* those that match the pod */
+    PolicyExplanation *policies; /* all there are */
     size_t n_policies;
+    size_t n_applying;
     const Score **scores; /* those that apply */
     size_t n_scores;
     double weights;         /* sum of their weights */
     NodeExplanation *nodes; /* in the order of the cluster */
     size_t n_nodes;
-    size_t n_passed;
+    const NodeExplanation **ranking; /* those that pass, the best first */
+    size_t n_passed;                 /* those left out by narrowing included */
+    size_t n_narrowed;
+    uint32_t narrow_to; /* 0: all that pass go back */
+    uint32_t wire_max;
+    RuleErrors *errors;
+    size_t n_errors;
+    Explainer *explainer;
 } Explanation;
 
-/* 0, or -ENOMEM. */
+/* Lies in @arena. The view, the pod and the arena must be there as long as it is asked. 0, or
+ * -ENOMEM. */
 int extender_explain(
     const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret);
+
+/* Why a rule fails a node, in full. In the arena given. */
+typedef struct FailureDetails {
+    CelLeaf values[PROBE_VALUES_MAX]; /* those that led to it */
+    size_t n_values;
+    Remedy remedies[REMEDIES_MAX]; /* what, all together, would make the rule pass; none: unknown */
+    size_t n_remedies;
+} FailureDetails;
+
+/* 0, or -ENOMEM. */
+int explain_failure(const Explanation *explanation, const NodeExplanation *node,
+    const FailedRule *failed, Arena *arena, FailureDetails *ret);
+
+/* The values that led to what an expression gives a node: into @ret, which has room for
+ * PROBE_VALUES_MAX; how many through @ret_n. 0, or -ENOMEM. */
+int explain_values(const Explanation *explanation, const NodeExplanation *node,
+    const Expression *expression, Arena *arena, CelLeaf *ret, size_t *ret_n);
+
+/* An expression with the value of each part (cel/explain.h). @arena is for what is needed on the
+ * way. 0, or -ENOMEM. */
+int explain_expression(const Explanation *explanation, const NodeExplanation *node,
+    const Expression *expression, bool colour, Arena *arena, Buf *out);
+
+/* What kube-scheduler (1.17 and later) adds to a node's total for one point on the wire, at weight
+ * 1: its own scores go to 100, an extender's are meant to go to 10. */
+#define EXPLAIN_POINTS_PER_SCORE 10
+
+/* The most that the score plugins of kube-scheduler's default profile add, all together. */
+#define EXPLAIN_IN_TREE_MAX 1200

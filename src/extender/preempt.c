@@ -64,8 +64,8 @@ static int open_judge(const View *view, const Moment *moment, const PreemptArgs 
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
  * has no ground to drop any but the victimless. */
-static int choose(
-    const View *view, const Moment *moment, const PreemptArgs *args, Arena *arena, bool *ret_keep) {
+static int choose(const View *view, const Moment *moment, const PreemptArgs *args, Arena *arena,
+    bool *ret_keep, JudgeNotes *ret_notes) {
     size_t n = args->candidates.n;
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
     uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
@@ -82,6 +82,7 @@ static int choose(
         r = judge_filters(judge, verdicts);
     if (r < 0)
         return error_trace(r);
+    *ret_notes = judge_notes(judge);
     can_judge = view->snapshot && judge_has_filters(judge);
     for (size_t i = 0; i < n; i++)
         ret_keep[i] =
@@ -142,7 +143,7 @@ void extender_preempt(const View *view, const Moment *moment, Str body, Arena *a
     if (r == 0) {
         decision_init(&ret->decision, &args.pod, args.candidates.n);
         keep = ARENA_ARRAY(arena, bool, args.candidates.n);
-        r = keep ? choose(view, moment, &args, arena, keep) : -ENOMEM;
+        r = keep ? choose(view, moment, &args, arena, keep, &ret->decision.notes) : -ENOMEM;
         if (r == 0)
             encode(&args, keep, ret);
     }

@@ -84,15 +84,16 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
     int r = scores && wire ? judge_open(&question, &judge) : error_origin(-ENOMEM);
 
     *ret = NULL;
-    if (r < 0 || !judge_has_scores(judge))
-        return error_trace(r);
-    r = judge_scores(judge, scores);
+    if (r == 0 && judge_has_scores(judge))
+        r = judge_scores(judge, scores);
     if (r < 0)
         return error_trace(r);
+    decision->notes = judge_notes(judge);
+    if (!judge_has_scores(judge))
+        return 0;
     most = judge_wire_max(judge);
     for (size_t i = 0; i < args->n; i++)
         wire[i] = (uint8_t)score_to_wire(scores[i], most);
-    decision->notes = judge_notes(judge);
     *ret = wire;
     return 0;
 }

@@ -39,7 +39,7 @@ typedef struct Decision {
     size_t n_unknown;         /* of n_in, those berth does not know */
     const uint32_t *rejected; /* by number of the filter: nodes it spoke against; or NULL */
     const uint32_t *observed; /* the same for policies in mode Observe; or NULL */
-    JudgeNotes notes;         /* filter and prioritize: rules that failed, nodes not judged */
+    JudgeNotes notes;         /* all but bind: rules that failed, nodes not judged */
     const double *narrowed;   /* filter, when it left nodes out that pass: the score of each that
                                  passes, -1 for the others */
     Str error;                /* what went wrong, or empty */
@@ -79,6 +79,9 @@ bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, S
 
 /* Who is asked about, and about how many nodes. */
 void decision_init(Decision *decision, const Pod *pod, size_t n_in);
+
+/* Of how many nodes a filter said just @said. */
+size_t decision_count(const Decision *decision, uint16_t said);
 
 /* An answer without a decision: {"Error": text}. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

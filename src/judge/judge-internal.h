@@ -8,6 +8,8 @@
  *     verdict.c    filters
  *     score.c      scores
  *     narrow.c     the best of those that pass
+ *     probe.c      one expression for one row, part by part
+ *     remedy*.c    what would have to be different
  */
 
 #include "judge/judge.h"
@@ -21,6 +23,7 @@ struct Judge {
     CelSession *session;
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
+    bool has_match_errors;
     uint32_t *filter_errors, *score_errors;
     size_t n_late;
 };
@@ -47,6 +50,10 @@ static inline size_t order_place(const Judge *judge, const Order *order, size_t 
         return SIZE_MAX;
     return order->is_scattered ? order->asked[i] : i;
 }
+
+/* Time is up: the order's rows from @begin on are late, those of them that somebody asked for. Rows
+ * that are late several times, for filters and for scores, count once. */
+void order_note_late(Judge *judge, const Order *order, size_t begin);
 
 /* Adds to @counts (by number of @n_rules rules; made when it is first needed) the rows of a batch
  * whose state is an error, if somebody asked for them. 0 or -ENOMEM. */

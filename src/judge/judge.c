@@ -59,11 +59,18 @@ static int match_policy(Judge *judge, size_t i) {
     if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
         return 0;
     r = cel_session_once(judge->session, policy->match.root, &value);
-    if (r != 0)
-        return error_fold(r);
+    if (r == CEL_SESSION_OVER) { /* then onTimeout says whether it matters */
+        judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
+        judge->n_late = judge->question.n;
+        return 0;
+    }
+    if (r < 0)
+        return error_trace(r);
     judge->applies[i] = cel_is_true(value);
-    if (value.kind == CEL_ERROR)
+    if (value.kind == CEL_ERROR) {
         judge->match_errors[i] = value.error;
+        judge->has_match_errors = true;
+    }
     return 0;
 }
 
@@ -183,6 +190,7 @@ JudgeNotes judge_notes(const Judge *judge) {
     return (JudgeNotes){
         .filter_errors = judge->filter_errors,
         .score_errors = judge->score_errors,
+        .match_errors = judge->has_match_errors ? judge->match_errors : NULL,
         .n_late = judge->n_late,
     };
 }

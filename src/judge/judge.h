@@ -22,7 +22,8 @@
 #include "policy/program.h"
 
 /* Verdicts besides the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: nothing is said of that one here */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: nothing is said of that one here   \
+                                                 */
 #define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
 #define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
 
@@ -89,7 +90,8 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
  * on which it failed and onError decided. */
 typedef struct JudgeNotes {
     const uint32_t *filter_errors, *score_errors; /* NULL: none at all */
-    size_t n_late; /* rows that were not judged, or not scored, in time */
+    const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
+    size_t n_late; /* rows of the question that were not judged, or not scored, in time */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 

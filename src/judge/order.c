@@ -69,6 +69,17 @@ size_t order_begin(Judge *judge, const Order *order, size_t begin) {
 
 /* --- what went wrong ---------------------------------------------------------------------- */
 
+void order_note_late(Judge *judge, const Order *order, size_t begin) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < order->n_asked; i++) {
+        size_t place = order_place(judge, order, i);
+
+        n += place != SIZE_MAX && place >= begin;
+    }
+    judge->n_late = judge->n_late > n ? judge->n_late : n;
+}
+
 static bool has_errors(const uint8_t *states, size_t n) {
     unsigned found = 0;
 

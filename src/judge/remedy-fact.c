@@ -125,7 +125,7 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, Fact *r
 
     if (!is_call(node, "size") || node->n_args != 1)
         return false;
-    *ret = (Fact){.kind = FACT_PODS, .object = node->args[0]};
+    *ret = (Fact){.kind = FACT_PODS, .object = node->args[0], .counted = node->args[0]};
     list = node_at(remedies, ret->object);
     if (list->op == OP_FILTER) {
         ret->is_matching = true;
@@ -212,12 +212,12 @@ const Read *inquiry_read(const Inquiry *inquiry, uint32_t node) {
 
 /* --- what hangs on what -------------------------------------------------------------------- */
 
-static bool is_amount(FactKind kind) {
+bool fact_is_amount(FactKind kind) {
     return kind == FACT_FREE || kind == FACT_REQUESTED || kind == FACT_ALLOCATABLE ||
            kind == FACT_POD_REQUEST;
 }
 
-static Str resource_of(Str key) {
+Str fact_resource(Str key) {
     return str_is(key, AMOUNT_MILLI_CPU) ? STR("cpu") : key;
 }
 
@@ -226,9 +226,9 @@ static Str resource_of(Str key) {
 static bool hangs_together(const Fact *a, const Fact *b) {
     if (a->kind == FACT_PODS)
         return b->kind == FACT_PODS || b->kind == FACT_FREE || b->kind == FACT_REQUESTED;
-    if (!is_amount(a->kind) || !is_amount(b->kind) ||
+    if (!fact_is_amount(a->kind) || !fact_is_amount(b->kind) ||
         (a->kind == FACT_POD_REQUEST) != (b->kind == FACT_POD_REQUEST) ||
-        !str_eq(resource_of(a->key), resource_of(b->key)))
+        !str_eq(fact_resource(a->key), fact_resource(b->key)))
         return a->kind != FACT_PODS && b->kind == FACT_PODS &&
                (a->kind == FACT_FREE || a->kind == FACT_REQUESTED);
     if (!str_eq(a->key, b->key))
@@ -243,6 +243,12 @@ typedef struct Users {
     Fact *fact;
 } Users;
 
+static bool is_whole(const Fact *fact, uint32_t number) {
+    if (fact->kind == FACT_PODS)
+        return number == fact->object || number == fact->counted;
+    return fact->kind != FACT_NOW && number == fact->object;
+}
+
 /* Something that looks at the whole of which the fact is a part. */
 static void find_other_users(Remedies *remedies, uint32_t number, void *context) {
     const CelGraphNode *node = node_at(remedies, number);
@@ -254,8 +260,8 @@ static void find_other_users(Remedies *remedies, uint32_t number, void *context)
         bool is_record = arg->type->kind == CEL_T_RECORD && !arg->levels;
         bool is_pod = fact->kind >= FACT_POD_LABEL;
 
-        if (node->args[k] == fact->object && !inquiry_read(users->inquiry, number) &&
-            !is_field_op(node->op) && !(fact->kind == FACT_PODS && node->op == OP_FILTER))
+        if (is_whole(fact, node->args[k]) && !inquiry_read(users->inquiry, number) &&
+            !is_field_op(node->op) && !(fact->kind == FACT_PODS && number == fact->counted))
             fact->is_fixed = true;
         if (is_record && fact->kind != FACT_PODS && fact->kind != FACT_NOW &&
             fact->kind != FACT_METRIC && !is_field_op(node->op) &&
@@ -319,8 +325,7 @@ int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret) {
     remedies_walk(remedies, inquiry->root, collect, inquiry);
     fix_facts(remedies, inquiry);
     for (size_t i = 0; r == 0 && !inquiry->is_too_much && i < inquiry->n_reads; i++)
-        r = make_code(
-            remedies, NULL, inquiry->reads[i].node, CEL_NO_NODE, &inquiry->reads[i].code);
+        r = make_code(remedies, NULL, inquiry->reads[i].node, CEL_NO_NODE, &inquiry->reads[i].code);
     *ret = inquiry;
     return error_trace(r);
 }
@@ -402,11 +407,33 @@ static CelValue as_read(Attempt *attempt, ReadHow how, CelValue value) {
     return value.kind == CEL_ABSENT ? cel_none() : cel_make_optional(&run, value);
 }
 
+/* Whether a resource is offered does not depend on how much of it there is. */
+static bool is_bound(const Inquiry *inquiry, const Read *read, uint32_t fact) {
+    return read->fact == fact &&
+           !(read->how == READ_TEST && fact_is_amount(inquiry->facts[fact].kind));
+}
+
 void attempt_set(Attempt *attempt, uint32_t fact, CelValue value) {
     const Inquiry *inquiry = attempt->inquiry;
 
     for (size_t i = 0; i < inquiry->n_reads; i++)
-        if (inquiry->reads[i].fact == fact)
+        if (is_bound(inquiry, &inquiry->reads[i], fact))
             attempt->values[inquiry->reads[i].slot] =
                 as_read(attempt, inquiry->reads[i].how, value);
+}
+
+void attempt_keep(const Attempt *attempt, uint32_t fact, Bound *ret) {
+    const Inquiry *inquiry = attempt->inquiry;
+
+    for (size_t i = 0; i < inquiry->n_reads; i++)
+        if (inquiry->reads[i].fact == fact)
+            ret->values[i] = attempt->values[inquiry->reads[i].slot];
+}
+
+void attempt_restore(Attempt *attempt, uint32_t fact, const Bound *bound) {
+    const Inquiry *inquiry = attempt->inquiry;
+
+    for (size_t i = 0; i < inquiry->n_reads; i++)
+        if (inquiry->reads[i].fact == fact)
+            attempt->values[inquiry->reads[i].slot] = bound->values[i];
 }

@@ -15,6 +15,7 @@
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 #include "judge/remedy.h"
+#include "schema/amounts.h"
 
 #define FACTS_MAX 24u
 #define READS_MAX 64u
@@ -42,10 +43,11 @@ typedef enum FactKind {
 
 typedef struct Fact {
     FactKind kind;
-    uint32_t object; /* graph node: the map or record it is a part of; of PODS the list */
-    Str key;         /* of a map; PODS: the label of the domain, or empty */
+    uint32_t object;  /* graph node: the map or record it is a part of; of PODS the list */
+    Str key;          /* of a map; PODS: the label of the domain, or empty */
+    uint32_t counted; /* PODS: the list that is counted: that one, or what is chosen of it */
     bool is_matching; /* PODS: not all of them */
-    bool is_fixed; /* something else that the filter reads would change with it */
+    bool is_fixed;    /* something else that the filter reads would change with it */
 } Fact;
 
 /* How a filter reads a fact. Reads are what is bound anew when the fact is changed. */
@@ -84,9 +86,9 @@ struct Remedies {
     Judge *judge;
     const CelGraph *graph;
     Arena *arena;
-    uint32_t *cuts;  /* by node of the graph; CEL_NO_SLOT but while code is made */
-    uint8_t *marks;  /* by node: seen in this walk */
-    uint32_t *stack; /* of a walk: each node once at most */
+    uint32_t *cuts;      /* by node of the graph; CEL_NO_SLOT but while code is made */
+    uint8_t *marks;      /* by node: seen in this walk */
+    uint32_t *stack;     /* of a walk: each node once at most */
     Inquiry **inquiries; /* by number of the filter; NULL: not looked at yet */
 };
 
@@ -134,6 +136,17 @@ CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact);
 
 /* Sets it, in all its reads. */
 void attempt_set(Attempt *attempt, uint32_t fact, CelValue value);
+
+/* What its reads are bound to, to be bound to it again. */
+typedef struct Bound {
+    CelValue values[READS_MAX];
+} Bound;
+void attempt_keep(const Attempt *attempt, uint32_t fact, Bound *ret);
+void attempt_restore(Attempt *attempt, uint32_t fact, const Bound *bound);
+
+/* An amount of a resource; and which, by the key of the map. */
+bool fact_is_amount(FactKind kind);
+Str fact_resource(Str key);
 
 /* The value of node @node under the changes. An error too when there is no memory. */
 CelValue attempt_value(Attempt *attempt, uint32_t node);

@@ -26,7 +26,7 @@
 
 typedef struct Remedy {
     Str subject;    /* "node.metadata.labels['pool']" */
-    Str relation;   /* ==, !=, <, <=, >, >=, in, not in, present, absent */
+    Str relation;   /* ==, !=, <, <=, >, >=, in, not in, present, absent, without */
     CelValue value; /* what it must stand in that relation to; absent: nothing */
     CelValue has;   /* what it is now; absent: it is not there */
     Str text;       /* for people: "label pool=workspace on the node" */

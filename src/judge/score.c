@@ -174,7 +174,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
         n = order_begin(judge, &tally->order, begin);
         r = score_batch(judge, tally, begin, n);
         if (r == CEL_SESSION_OVER) /* they are worth nothing */
-            judge->n_late += tally->order.n - begin;
+            order_note_late(judge, &tally->order, begin);
     }
     if (r < 0)
         return error_trace(r);

@@ -170,6 +170,85 @@ static void test_time_is_up(void **state) {
     }
 }
 
+static bool is_up(void *context) {
+    (void)context;
+    return true;
+}
+
+/* Nodes that were asked about are counted, each once: no others, though all of the table are judged
+ * when many are asked about, and not again because they were not scored either. */
+static void test_late_rows(void **state) {
+    static const char policies[] =
+        "p: {onTimeout: allow, narrow: {to: 1},"
+        "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
+        "pod.metadata.namespace) != \"\"'}],"
+        "    scores: [{name: slow-too, expression: 'node.metadata.name.replace(\"n\", "
+        "pod.metadata.namespace).size()'}]}";
+    static const size_t asked[] = {0, 1, 50, 600, NODES};
+    uint32_t rows[NODES];
+    uint16_t verdicts[NODES];
+
+    (void)state;
+    for (size_t c = 0; c < ELEMENTS_OF(asked); c++) {
+        size_t n = asked[c], unknown = 0;
+        Question question;
+        Court court;
+        Judge *judge;
+
+        court_init(&court, policies, NODES);
+        for (unsigned i = 0; i < n; i++) {
+            rows[i] = i % 10 == 9 ? (uint32_t)court.table->n_rows : row_of(&court, i * 7 % NODES);
+            unknown += i % 10 == 9;
+        }
+        question = court_question(&court, rows, n);
+        question.is_over = is_up;
+        assert_int_equal(judge_open(&question, &judge), 0);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
+        assert_int_equal(judge_notes(judge).n_late, n - unknown);
+        court_done(&court);
+    }
+}
+
+/* A policy of which it is not even known whether it is for the pod. What is known of it
+ * beforehand (here: six nodes fail) holds only if it means to reject. */
+static void test_time_is_up_for_match(void **state) {
+    static const struct {
+        const char *on_timeout;
+        size_t passing, late, failing;
+    } cases[] = {{"reject", 0, 3, 6}, {"allow", 9, 0, 0}};
+    uint32_t rows[9];
+    uint16_t verdicts[9];
+
+    (void)state;
+    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
+        char policies[512];
+        Question question;
+        Court court;
+        Judge *judge;
+
+        (void)snprintf(policies,
+            sizeof(policies),
+            "p: {onTimeout: %s, match: {expression: 'pod.metadata.name.replace(\"a\", \"b\") "
+            "!= \"x\"'}, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
+            "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != "
+            "\"\"'}]}",
+            cases[c].on_timeout);
+        court_init(&court, policies, 9);
+        for (unsigned i = 0; i < 9; i++)
+            rows[i] = row_of(&court, i);
+        question = court_question(&court, rows, 9);
+        question.is_over = is_up;
+        assert_int_equal(judge_open(&question, &judge), 0);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(count_verdicts(verdicts, 9, VERDICT_PASS), cases[c].passing);
+        assert_int_equal(count_verdicts(verdicts, 9, VERDICT_LATE), cases[c].late);
+        assert_int_equal(count_verdicts(verdicts, 9, 0), cases[c].failing);
+        assert_int_equal(judge_notes(judge).n_late, 9);
+        court_done(&court);
+    }
+}
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static void test_errors(void **state) {
@@ -233,6 +312,8 @@ static void test_match(void **state) {
     assert_true(judge_applies(judge, &all[3]));
     assert_null(judge_match_error(judge, &all[1]));
     assert_text("error", judge_match_error(judge, &all[2])->text, "no such key: tier");
+    assert_null(judge_notes(judge).match_errors[0]);
+    assert_ptr_equal(judge_notes(judge).match_errors[2], judge_match_error(judge, &all[2]));
     assert_int_equal(judge_filters(judge, &verdict), 0);
     assert_int_equal(verdict, 0);
     assert_int_equal(judge_observed(judge, &verdict), 0);
@@ -296,6 +377,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_late_rows),
+        cmocka_unit_test(test_time_is_up_for_match),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_match),
         cmocka_unit_test(test_narrow),

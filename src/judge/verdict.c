@@ -119,11 +119,10 @@ static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t n
         rejects |= judge->applies[i] && program->policies[i].n_filters > 0 &&
                    program->policies[i].is_observed == docket->observed &&
                    program->policies[i].on_timeout == FALLBACK_REJECT;
-    for (size_t i = begin; i < docket->order.n; i++) {
-        judge->n_late++;
-        if (rejects && docket->said[i] == VERDICT_PASS)
+    for (size_t i = begin; rejects && i < docket->order.n; i++)
+        if (docket->said[i] == VERDICT_PASS)
             docket->said[i] = VERDICT_LATE;
-    }
+    order_note_late(judge, &docket->order, begin);
 }
 
 static bool have_errors(const Facts *facts) {

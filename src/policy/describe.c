@@ -2,6 +2,7 @@
 
 #include "policy/describe.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "policy/kind.h"
@@ -31,7 +32,7 @@ static void describe_shape(Buf *out, const Shape *shape) {
         [SHAPE_ANY] = "anything",
         [SHAPE_STRING] = "text",
         [SHAPE_BOOL] = "true or false",
-        [SHAPE_SCALAR] = "text, number or bool, as written",
+        [SHAPE_SCALAR] = "value",
         [SHAPE_QUANTITY] = "quantity: `500m`, `2`, `1.5Gi`",
         [SHAPE_AMOUNT] = "quantity or share: `500m`, `10%`",
         [SHAPE_DURATION] = "length of time: `90s`, `2h30m`, `30d`",
@@ -76,22 +77,27 @@ typedef struct Path {
     char text[PATH_MAX_BYTES];
 } Path;
 
+/* Our names are short, our tables not deep. */
 static Path path_add(const Path *path, Str name) {
     Path longer;
-
-    (void)snprintf(longer.text,
+    int n = snprintf(longer.text,
         sizeof(longer.text),
         "%s%s%.*s",
         path->text,
         path->text[0] ? "." : "",
         STR_FMT(name));
+
+    assert(n > 0 && (size_t)n < sizeof(longer.text));
+    (void)n;
     return longer;
 }
 
 static Path path_suffix(const Path *path, const char *suffix) {
     Path longer;
+    int n = snprintf(longer.text, sizeof(longer.text), "%s%s", path->text, suffix);
 
-    (void)snprintf(longer.text, sizeof(longer.text), "%.200s%s", path->text, suffix);
+    assert(n > 0 && (size_t)n < sizeof(longer.text));
+    (void)n;
     return longer;
 }
 

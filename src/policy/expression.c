@@ -152,8 +152,9 @@ static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
 }
 
 /* Adds the variables it uses to a graph of its own: @nodes by number. */
-static int lower_variables(Compiling *compiling, CelGraph *graph, uint32_t *nodes) {
-    const Scope *scope = compiling->scope;
+static int lower_variables(
+    const Expression *expression, CelGraph *graph, DiagList *diags, uint32_t *nodes) {
+    const Scope *scope = expression->scope;
     CelComposite composite = composite_of(scope, nodes);
     CelOptions options = {.composite = &composite};
 
@@ -161,14 +162,21 @@ static int lower_variables(Compiling *compiling, CelGraph *graph, uint32_t *node
         int r;
 
         nodes[i] = CEL_NO_NODE;
-        if (!(compiling->result->variables >> i & 1))
+        if (!(expression->variables >> i & 1))
             continue;
-        r = cel_lower(
-            graph, scope->variables[i].expression.checked, &options, &compiling->diags, &nodes[i]);
+        r = cel_lower(graph, scope->variables[i].expression.checked, &options, diags, &nodes[i]);
         if (r != 0)
             return error_fold(r); /* it was lowered before, when it was read */
     }
     return 0;
+}
+
+int expression_lower_variables(
+    const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret) {
+    DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
+
+    *ret = composite_of(expression->scope, ret_nodes);
+    return error_trace(lower_variables(expression, graph, &nothing, ret_nodes));
 }
 
 /* --- compiling -------------------------------------------------------------------------- */
@@ -193,7 +201,7 @@ static int compile_code(Compiling *compiling) {
 
     if (!graph)
         return error_origin(-ENOMEM);
-    r = lower_variables(compiling, graph, nodes);
+    r = lower_variables(result, graph, &compiling->diags, nodes);
     if (r != 0)
         return error_trace(r);
     compiling->options.composite = &composite;

@@ -70,3 +70,9 @@ int expression_lower(Expression *expression, CelGraph *graph);
  * as they read; else at the place of the whole. */
 void expression_warn(PolicyReader *reader, const Expression *expression, uint32_t from, uint32_t to,
     Str hint, Str text);
+
+/* For explanations: adds the variables it uses to @graph, another than the program's, and fills
+ * what CelOptions.composite needs to lower the expression itself there. @ret_nodes has room for
+ * SCOPE_VARIABLES_MAX. 0 or -ENOMEM. */
+int expression_lower_variables(
+    const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret);

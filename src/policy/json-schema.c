@@ -12,7 +12,7 @@
 
 /* What base/quantity.h reads, and a share of it. */
 #define QUANTITY "[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
-#define SHARE "[0-9]+(\\.[0-9]*)?%"
+#define SHARE "([0-9]+(\\.[0-9]*)?|\\.[0-9]+) *%"
 #define DURATION "([0-9]+d)?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))*"
 
 static void write_text(JsonWriter *writer, const char *key, const char *text) {

@@ -91,7 +91,15 @@ static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
 
 /* --- what can be missing ------------------------------------------------------------------ */
 
-/* What the map is called, and who may lack an entry. */
+/* What a name of cel.bind() stands for; any other node is itself. */
+static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
+    while (x->tree->nodes[i].kind == CEL_NODE_IDENT && x->notes[i].ref == CEL_REF_LOCAL &&
+           x->tree->nodes[x->notes[x->notes[i].binder].binder].kind == CEL_NODE_BIND)
+        i = x->notes[i].binder - 1; /* the value stands before its name */
+    return i;
+}
+
+/* What the map is called, and who may lack an entry; NULL: not known. */
 typedef struct Missing {
     const char *who, *what;
     bool is_resource;
@@ -99,12 +107,16 @@ typedef struct Missing {
 
 static Missing describe(const LintExpression *x, uint32_t map) {
     const CelRecordType *record = NULL;
-    Str field = lint_field(x, map, &record);
+    Str field = lint_field(x, meaning_of(x, map), &record);
     bool is_node = record && str_has_prefix(record->name, STR("Node")) &&
                    !str_has_prefix(record->name, STR("NodePod"));
+    bool is_pod = record && (str_has_prefix(record->name, STR("NodePod")) ||
+                                str_has_prefix(record->name, STR("Pod")));
 
     return (Missing){
-        .who = is_node ? "node" : "pod",
+        .who = is_node  ? "node"
+               : is_pod ? "pod"
+                        : NULL,
         .what = str_is(field, "labels")        ? "the label"
                 : str_is(field, "annotations") ? "the annotation"
                 : str_is(field, "allocatable") ? "the resource"
@@ -130,8 +142,10 @@ static const char *consequence_of(LintRole role) {
 /* Whether a map may lack a key: one that comes from outside, less those that are total. */
 static bool is_partial(const LintExpression *x, uint32_t map) {
     const CelType *type = x->notes[map].type;
-    uint8_t kind = x->tree->nodes[map].kind;
+    uint8_t kind;
 
+    map = meaning_of(x, map);
+    kind = x->tree->nodes[map].kind;
     if (type->kind != CEL_T_MAP || cel_type_param(type, 1)->kind == CEL_T_DOUBLE)
         return false;
     if (lint_is_call(x->tree, map, "nodesByLabel"))
@@ -178,7 +192,7 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
     Missing missing = describe(x, map);
     Str hint = mend(x, map, look_up, missing.is_resource);
 
-    if (look_up->key.ptr)
+    if (look_up->key.ptr && missing.who)
         lint_warn(x,
             look_up->node,
             hint,
@@ -195,11 +209,19 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
             consequence_of(x->role));
 }
 
+/* The variable of a loop as a key: it ranges over keys that are there, most likely. */
+static bool is_loop_key(const LintExpression *x, uint32_t i) {
+    const CelNote *key = &x->notes[i - 1];
+
+    return lint_is_call(x->tree, i, "_[_]") && key->ref == CEL_REF_LOCAL &&
+           x->tree->nodes[x->notes[key->binder].binder].kind != CEL_NODE_BIND;
+}
+
 static void check_key(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
     uint32_t map = lint_look_up(x, i, &look_up.key);
 
-    if (map == UINT32_MAX || !is_partial(x, map))
+    if (map == UINT32_MAX || !is_partial(x, map) || is_loop_key(x, i))
         return;
     look_up.from = lint_text(x, map);
     look_up.spelled = x->tree->nodes[i].kind == CEL_NODE_SELECT

@@ -278,6 +278,7 @@ void lint_score(const LintExpression *x, const Score *score) {
     if (ranges[root].min >= 0 && ranges[root].max <= 1 && ranges[root].min < ranges[root].max)
         lint_warn(x,
             root,
-            STR("multiply it by 100.0"),
+            x->notes[root].type->kind == CEL_T_INT ? STR("multiply it by 100")
+                                                   : STR("multiply it by 100.0"),
             "this is never over 1, and scores go from 0 to 100");
 }

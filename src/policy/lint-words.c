@@ -18,9 +18,9 @@ typedef struct Words {
 } Words;
 
 static const Words table[] = {
-    {"Taint", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute"}},
-    {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", ""}},
-    {"Toleration", "operator", true, {"Equal", "Exists", "Lt", "Gt"}},
+    {"Taint", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown"}},
+    {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown", ""}},
+    {"Toleration", "operator", true, {"Equal", "Exists"}},
     {"Condition", "status", true, {"True", "False", "Unknown"}},
     {"Condition",
         "type",

@@ -251,13 +251,14 @@ static bool is_verb(Str text, size_t i) {
            (i + 2 == text.len || !is_letter(text.ptr[i + 2]));
 }
 
-/* 12:30, 2026-01-02. */
-static bool is_time(Str text, size_t i) {
-    if (i < 2 || i + 2 >= text.len || !is_digit(text.ptr[i - 1]) || !is_digit(text.ptr[i - 2]) ||
-        !is_digit(text.ptr[i + 1]) || !is_digit(text.ptr[i + 2]))
+/* 2026-01-02, by its first '-'. */
+static bool is_date(Str text, size_t i) {
+    if (i < 4 || i + 2 >= text.len || text.ptr[i] != '-')
         return false;
-    return text.ptr[i] == ':' ||
-           (text.ptr[i] == '-' && i >= 4 && is_digit(text.ptr[i - 3]) && is_digit(text.ptr[i - 4]));
+    for (size_t k = i - 4; k <= i + 2; k++)
+        if (k != i && !is_digit(text.ptr[k]))
+            return false;
+    return true;
 }
 
 static bool has_text(Str text, Str part) {
@@ -277,7 +278,7 @@ static bool looks_varying(Str reason) {
         STR("' +")};
 
     for (size_t i = 0; i < reason.len; i++)
-        if (is_verb(reason, i) || is_time(reason, i) ||
+        if (is_verb(reason, i) || is_date(reason, i) ||
             (reason.ptr[i] == '{' && str_find(str_skip(reason, i), '}') != SIZE_MAX))
             return true;
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
@@ -358,7 +359,8 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
 }
 
 /* Rules that say the same: @texts has the number of each text. */
-static void check_twin(Lint *lint, const YamlNode *rules, size_t number, Str text, Map *texts) {
+static void check_twin(
+    Lint *lint, const YamlNode *rules, size_t number, Str text, Map *texts, Str hint) {
     uint32_t other = map_find(texts, text);
 
     if (other == MAP_NONE && map_add(texts, text, (uint32_t)number) < 0)
@@ -367,7 +369,7 @@ static void check_twin(Lint *lint, const YamlNode *rules, size_t number, Str tex
         return;
     reader_warning(lint->reader,
         yaml_find(rules->items[number], STR("name")),
-        STR("leave one out; of scores, the weights add up"),
+        hint,
         "the rule says the same as \"%.*s\"",
         STR_FMT(yaml_find(rules->items[other], STR("name"))->text));
 }
@@ -378,9 +380,15 @@ static void check_twins(Lint *lint) {
     Map tests = MAP_INIT, values = MAP_INIT;
 
     for (size_t i = 0; i < lint->policy->n_filters; i++)
-        check_twin(lint, filters, i, lint->policy->filters[i].test.text, &tests);
+        check_twin(
+            lint, filters, i, lint->policy->filters[i].test.text, &tests, STR("leave one out"));
     for (size_t i = 0; i < lint->policy->n_scores; i++)
-        check_twin(lint, scores, i, lint->policy->scores[i].value.text, &values);
+        check_twin(lint,
+            scores,
+            i,
+            lint->policy->scores[i].value.text,
+            &values,
+            STR("leave one out, and add its weight to the other's"));
     map_done(&tests);
     map_done(&values);
 }

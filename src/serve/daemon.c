@@ -29,6 +29,7 @@
 #include "serve/reload.h"
 #include "serve/routes.h"
 #include "serve/verbreply.h"
+#include "serve/warnings.h"
 #include "version.h"
 
 #define TICK_MSEC 250
@@ -56,6 +57,7 @@ struct Daemon {
     Server *server;
     Live *live; /* NULL: the cluster is not watched */
     Metrics *metrics;
+    Warnings *warnings;
     Decisions *decisions; /* NULL: none are remembered */
     Zones *zones;         /* what expressions may ask the time in */
     Reloads reloads;
@@ -178,17 +180,28 @@ static void answer_bind(Daemon *daemon, Str body, Arena *arena, Answer *answer) 
     extender_bind_reply(&args, str_from_c(error), arena, answer);
 }
 
-/* Whether the monotonic time behind @context has come. */
+/* The time to evaluate policies in. It begins when it is first asked for: large bodies take their
+ * time to be read, and that is not the policies'. */
+typedef struct Allowance {
+    int64_t limit_nsec;
+    int64_t end_nsec; /* monotonic; 0: it has not begun */
+} Allowance;
+
 static bool is_over(void *context) {
-    return clock_monotonic_nsec() >= *(const int64_t *)context;
+    Allowance *allowance = context;
+    int64_t now = clock_monotonic_nsec();
+
+    if (allowance->end_nsec == 0)
+        allowance->end_nsec = now + allowance->limit_nsec;
+    return now >= allowance->end_nsec;
 }
 
 static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
     int64_t begin = clock_monotonic_nsec();
     int64_t limit = daemon->options->deadline_nsec;
-    int64_t end = begin + (limit > 0 ? limit : DAEMON_DEADLINE_DEFAULT);
-    Moment moment = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = &end};
+    Allowance allowance = {.limit_nsec = limit > 0 ? limit : DAEMON_DEADLINE_DEFAULT};
+    Moment moment = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = &allowance};
     Answer answer;
 
     switch (verb) {
@@ -208,6 +221,14 @@ static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, H
         break;
     }
     note_decision(daemon, verb, view, &answer.decision, begin);
+    if (!daemon->options->quiet)
+        warnings_note(daemon->warnings,
+            view,
+            verb,
+            &answer.decision,
+            &moment,
+            request->arena,
+            clock_monotonic_nsec());
     reply_with(reply, &answer);
 }
 
@@ -716,9 +737,10 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     daemon->metrics = metrics_new();
+    daemon->warnings = warnings_new();
     if (options->n_decisions > 0)
         daemon->decisions = decisions_new(options->n_decisions, options->decisions_bytes);
-    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics ||
+    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics || !daemon->warnings ||
         (options->n_decisions > 0 && !daemon->decisions))
         return error_origin(-ENOMEM);
 
@@ -743,6 +765,7 @@ Daemon *daemon_free(Daemon *daemon) {
     tls_store_free(daemon->tls);
     view_unref(daemon->view);
     metrics_free(daemon->metrics);
+    warnings_free(daemon->warnings);
     decisions_free(daemon->decisions);
     zones_free(daemon->zones);
     if (daemon->signal_fd > 0)

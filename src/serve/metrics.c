@@ -2,19 +2,16 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/map.h"
+#include "serve/exposition.h"
+#include "serve/rule-figures.h"
 #include "version.h"
-
-#define METRICS_BUDGET ((size_t)16 * 1024 * 1024)
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
 static const unsigned codes[] = {200, 400, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
@@ -34,21 +31,13 @@ typedef struct RouteFigures {
     _Atomic uint64_t nodes_in;
 } RouteFigures;
 
-typedef struct RuleFigures {
-    Str policy, rule;
-    uint64_t rejected, observed;
-} RuleFigures;
-
 struct Metrics {
     RouteFigures routes[_ROUTE_MAX];
-    _Atomic uint64_t nodes_unknown;
+    _Atomic uint64_t nodes_unknown, nodes_narrowed;
     _Atomic uint64_t errors[_VERB_MAX];
-
-    pthread_mutex_t lock; /* for what is below */
-    Arena *arena;
-    Map index; /* "policy/rule" to its figures; neither name can hold a slash */
+    _Atomic uint64_t late_requests[_VERB_MAX], late_nodes[_VERB_MAX];
+    _Atomic uint64_t late_rejected;
     RuleFigures *rules;
-    size_t n_rules;
 };
 
 Metrics *metrics_new(void) {
@@ -56,21 +45,14 @@ Metrics *metrics_new(void) {
 
     if (!metrics)
         return NULL;
-    metrics->arena = arena_new(METRICS_BUDGET);
-    metrics->rules = calloc(METRICS_RULES_MAX, sizeof(*metrics->rules));
-    if (!metrics->arena || !metrics->rules)
-        return metrics_free(metrics);
-    metrics->index = MAP_INIT_IN(metrics->arena);
-    (void)pthread_mutex_init(&metrics->lock, NULL);
-    return metrics;
+    metrics->rules = rule_figures_new();
+    return metrics->rules ? metrics : metrics_free(metrics);
 }
 
 Metrics *metrics_free(Metrics *metrics) {
     if (!metrics)
         return NULL;
-    arena_free(metrics->arena);
-    free(metrics->rules);
-    (void)pthread_mutex_destroy(&metrics->lock);
+    rule_figures_free(metrics->rules);
     free(metrics);
     return NULL;
 }
@@ -105,26 +87,12 @@ void metrics_note_request(Metrics *metrics, Route route, const HttpOutcome *outc
     count(&figures->bytes_out, outcome->bytes_out);
 }
 
-/* The figures of a rule, new or old; NULL over the ceiling. */
-static RuleFigures *rule_figures(Metrics *metrics, const Filter *filter) {
-    char name[160];
-    int len = snprintf(
-        name, sizeof(name), "%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
-    Str key = str_of(name, (size_t)len);
-    uint32_t found = map_find(&metrics->index, key);
-    RuleFigures *figures;
-
-    if (found != MAP_NONE)
-        return &metrics->rules[found];
-    if (metrics->n_rules == METRICS_RULES_MAX)
-        return NULL;
-    key = arena_copy(metrics->arena, key);
-    if (!key.ptr || map_add(&metrics->index, key, (uint32_t)metrics->n_rules) < 0)
-        return NULL;
-    figures = &metrics->rules[metrics->n_rules++];
-    figures->policy = str_take(key, filter->policy->name.len);
-    figures->rule = str_skip(key, filter->policy->name.len + 1);
-    return figures;
+static void note_late(Metrics *metrics, Verb verb, const Decision *decision) {
+    if (decision->notes.n_late == 0)
+        return;
+    count(&metrics->late_requests[verb], 1);
+    count(&metrics->late_nodes[verb], decision->notes.n_late);
+    count(&metrics->late_rejected, decision_count(decision, VERDICT_LATE));
 }
 
 void metrics_note_decision(
@@ -133,28 +101,13 @@ void metrics_note_decision(
     count(&metrics->nodes_unknown, decision->n_unknown);
     if (!str_is_empty(decision->error))
         count(&metrics->errors[verb], 1);
-    if (!decision->rejected && !decision->observed)
-        return;
-    (void)pthread_mutex_lock(&metrics->lock);
-    for (size_t i = 0; i < program->n_filters; i++) {
-        uint32_t rejected = decision->rejected ? decision->rejected[i] : 0;
-        uint32_t observed = decision->observed ? decision->observed[i] : 0;
-        RuleFigures *figures =
-            rejected || observed ? rule_figures(metrics, program->filters[i]) : NULL;
-
-        if (figures) {
-            figures->rejected += rejected;
-            figures->observed += observed;
-        }
-    }
-    (void)pthread_mutex_unlock(&metrics->lock);
+    if (decision->narrowed)
+        count(&metrics->nodes_narrowed, decision_count(decision, VERDICT_NARROWED));
+    note_late(metrics, verb, decision);
+    rule_figures_note(metrics->rules, program, decision);
 }
 
 /* --- the page ------------------------------------------------------------------ */
-
-static void head(Buf *out, const char *name, const char *type, const char *help) {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
 
 /* Routes that share a name ("health") are shown as one: the first prints all. */
 static bool is_first_of_name(size_t route) {
@@ -176,7 +129,7 @@ static uint64_t sum_routes(const Metrics *metrics, size_t route, size_t offset) 
 }
 
 static void print_requests(const Metrics *metrics, Buf *out) {
-    head(
+    exposition_head(
         out, "berth_requests_total", "counter", "Requests answered, by what was asked and status.");
     for (size_t i = 0; i < _ROUTE_MAX; i++) {
         if (!is_first_of_name(i))
@@ -197,7 +150,7 @@ static void print_requests(const Metrics *metrics, Buf *out) {
 }
 
 static void print_durations(const Metrics *metrics, Buf *out) {
-    head(out,
+    exposition_head(out,
         "berth_request_duration_seconds",
         "histogram",
         "Time from complete headers to the reply sent.");
@@ -230,7 +183,7 @@ static void print_durations(const Metrics *metrics, Buf *out) {
 /* One counter per verb. */
 static void print_by_verb(
     const Metrics *metrics, Buf *out, const char *name, const char *help, size_t offset) {
-    head(out, name, "counter", help);
+    exposition_head(out, name, "counter", help);
     for (size_t i = 0; i < _VERB_MAX; i++)
         buf_printf(out,
             "%s{verb=\"%s\"} %" PRIu64 "\n",
@@ -239,45 +192,41 @@ static void print_by_verb(
             sum_routes(metrics, i, offset));
 }
 
-static void print_errors(const Metrics *metrics, Buf *out) {
-    head(out, "berth_errors_total", "counter", "Answers that carried an error, by verb.");
+static void print_counters(
+    Buf *out, const char *name, const char *help, const _Atomic uint64_t counters[_VERB_MAX]) {
+    exposition_head(out, name, "counter", help);
     for (size_t i = 0; i < _VERB_MAX; i++)
-        buf_printf(out,
-            "berth_errors_total{verb=\"%s\"} %" PRIu64 "\n",
-            verb_name((Verb)i),
-            load(&metrics->errors[i]));
+        buf_printf(
+            out, "%s{verb=\"%s\"} %" PRIu64 "\n", name, verb_name((Verb)i), load(&counters[i]));
 }
 
-/* Every filter of the program in force has its series from the start. */
-static void add_program_rules(Metrics *metrics, const Program *program) {
-    for (size_t i = 0; i < program->n_filters; i++)
-        (void)rule_figures(metrics, program->filters[i]);
+static void print_count(Buf *out, const char *name, const char *help, uint64_t n) {
+    exposition_head(out, name, "counter", help);
+    buf_printf(out, "%s %" PRIu64 "\n", name, n);
 }
 
-static void print_rules(Metrics *metrics, const Program *program, Buf *out) {
-    (void)pthread_mutex_lock(&metrics->lock);
-    add_program_rules(metrics, program);
-    head(out,
-        "berth_nodes_rejected_total",
-        "counter",
-        "Nodes a filter rule spoke against, by policy and rule.");
-    for (size_t i = 0; i < metrics->n_rules; i++)
-        buf_printf(out,
-            "berth_nodes_rejected_total{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
-            STR_FMT(metrics->rules[i].policy),
-            STR_FMT(metrics->rules[i].rule),
-            metrics->rules[i].rejected);
-    head(out,
-        "berth_nodes_observed_total",
-        "counter",
-        "Nodes a filter rule of a policy in mode Observe would have rejected.");
-    for (size_t i = 0; i < metrics->n_rules; i++)
-        buf_printf(out,
-            "berth_nodes_observed_total{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
-            STR_FMT(metrics->rules[i].policy),
-            STR_FMT(metrics->rules[i].rule),
-            metrics->rules[i].observed);
-    (void)pthread_mutex_unlock(&metrics->lock);
+/* What a filter does with nodes besides what its rules say. */
+static void print_nodes(const Metrics *metrics, Buf *out) {
+    print_count(out,
+        "berth_nodes_unknown_total",
+        "Nodes rejected because berth does not know them.",
+        load(&metrics->nodes_unknown));
+    print_count(out,
+        "berth_narrowed_nodes_total",
+        "Nodes that passed and were not offered back, for others were better.",
+        load(&metrics->nodes_narrowed));
+    print_counters(out,
+        "berth_late_requests_total",
+        "Requests that ran out of time (--deadline), by verb.",
+        metrics->late_requests);
+    print_counters(out,
+        "berth_late_nodes_total",
+        "Nodes that were not judged, or not scored, in time, by verb.",
+        metrics->late_nodes);
+    print_count(out,
+        "berth_late_rejected_nodes_total",
+        "Nodes that a filter rejected because time was up (onTimeout: reject).",
+        load(&metrics->late_rejected));
 }
 
 static void print_reloads(const MetricsState *state, Buf *out) {
@@ -285,7 +234,7 @@ static void print_reloads(const MetricsState *state, Buf *out) {
 
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         reloads_get(state->reloads, (ReloadKind)i, &reloads[i]);
-    head(out,
+    exposition_head(out,
         "berth_config_last_reload_success",
         "gauge",
         "1 when what is in force is what is on disk, 0 when the newest was refused.");
@@ -295,7 +244,7 @@ static void print_reloads(const MetricsState *state, Buf *out) {
                 "berth_config_last_reload_success{config=\"%s\"} %d\n",
                 reload_kind_name((ReloadKind)i),
                 reloads[i].is_good);
-    head(out,
+    exposition_head(out,
         "berth_config_last_reload_success_timestamp_seconds",
         "gauge",
         "When the configuration in force was read.");
@@ -305,7 +254,8 @@ static void print_reloads(const MetricsState *state, Buf *out) {
                 "berth_config_last_reload_success_timestamp_seconds{config=\"%s\"} %" PRId64 "\n",
                 reload_kind_name((ReloadKind)i),
                 reloads[i].good_at_sec);
-    head(out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
+    exposition_head(
+        out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
             buf_printf(out,
@@ -318,7 +268,7 @@ static void print_reloads(const MetricsState *state, Buf *out) {
 }
 
 static void print_gauge(Buf *out, const char *name, const char *help, double value) {
-    head(out, name, "gauge", help);
+    exposition_head(out, name, "gauge", help);
     buf_printf(out, "%s %.17g\n", name, value);
 }
 
@@ -327,13 +277,14 @@ static void print_server(const MetricsState *state, Buf *out) {
 
     server_figures(state->server, &figures);
     print_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
-    head(out, "berth_connections_total", "counter", "Connections accepted.");
+    exposition_head(out, "berth_connections_total", "counter", "Connections accepted.");
     buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
     print_gauge(out,
         "berth_request_memory_bytes",
         "Memory held by requests: bodies and replies.",
         (double)figures.memory);
-    head(out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
+    exposition_head(
+        out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
         buf_printf(out,
             "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
@@ -342,7 +293,7 @@ static void print_server(const MetricsState *state, Buf *out) {
 }
 
 static void print_state(const MetricsState *state, Buf *out) {
-    head(out, "berth_build_info", "gauge", "The build; always 1.");
+    exposition_head(out, "berth_build_info", "gauge", "The build; always 1.");
     buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
     print_gauge(
         out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
@@ -422,7 +373,7 @@ static const KindFigure kind_figures[] = {
 };
 
 static void print_events(const MirrorStatus *mirror, Buf *out) {
-    head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
+    exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
     for (size_t i = 0; i < _MIRROR_KINDS; i++) {
         const MirrorKindStatus *kind = &mirror->kinds[i];
         const struct {
@@ -446,18 +397,13 @@ static void print_events(const MirrorStatus *mirror, Buf *out) {
     }
 }
 
-static void print_count(Buf *out, const char *name, const char *help, uint64_t n) {
-    head(out, name, "counter", help);
-    buf_printf(out, "%s %" PRIu64 "\n", name, n);
-}
-
 static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const MirrorStatus *mirror = &live->mirror;
 
     for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
         const KindFigure *figure = &kind_figures[i];
 
-        head(out, figure->name, figure->type, figure->help);
+        exposition_head(out, figure->name, figure->type, figure->help);
         for (size_t kind = 0; kind < _MIRROR_KINDS; kind++)
             buf_printf(out,
                 "%s{resource=\"%s\"} %.17g\n",
@@ -560,7 +506,7 @@ static void print_process(const MetricsState *state, Buf *out) {
 
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)getrlimit(RLIMIT_NOFILE, &files);
-    head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
+    exposition_head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
     buf_printf(out,
         "process_cpu_seconds_total %.6f\n",
         (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
@@ -592,13 +538,10 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         "berth_nodes_in_total",
         "Nodes asked about.",
         offsetof(RouteFigures, nodes_in));
-    print_errors(metrics, out);
-    print_rules(metrics, state->view->program, out);
-    head(out,
-        "berth_nodes_unknown_total",
-        "counter",
-        "Nodes rejected because berth does not know them.");
-    buf_printf(out, "berth_nodes_unknown_total %" PRIu64 "\n", load(&metrics->nodes_unknown));
+    print_counters(
+        out, "berth_errors_total", "Answers that carried an error, by verb.", metrics->errors);
+    rule_figures_print(metrics->rules, state->view->program, out);
+    print_nodes(metrics, out);
     print_server(state, out);
     print_reloads(state, out);
     print_state(state, out);

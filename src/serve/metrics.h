@@ -3,9 +3,9 @@
 /*
  * Metrics: what berth tells Prometheus about itself.
  *
- * Counting is atomic adds on the request path; the names of rules are looked up
- * under a lock, once per rule that rejected something. The number of series is
- * bounded by the configuration: no label ever carries a pod's or node's name.
+ * Counting is atomic adds on the request path; what rules said is counted by their names
+ * (rule-figures.h). The number of series is bounded by the configuration: no label ever carries
+ * a pod's or node's name.
  */
 
 #include <stdint.h>
@@ -19,9 +19,6 @@
 #include "serve/reload.h"
 #include "serve/routes.h"
 #include "serve/server.h"
-
-/* Rules of all policies since the start; those beyond are not counted. */
-#define METRICS_RULES_MAX 4096u
 
 typedef struct Metrics Metrics;
 

@@ -53,14 +53,6 @@ static void fill_rules(
     }
 }
 
-static size_t count_said(const Decision *decision, uint16_t verdict) {
-    size_t n = 0;
-
-    for (size_t i = 0; decision->said && i < decision->args->n; i++)
-        n += decision->said[i] == verdict;
-    return n;
-}
-
 static void put(char **at, Str *text) {
     if (text->len > 0)
         memcpy(*at, text->ptr, text->len);
@@ -117,8 +109,8 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .n_in = decision->n_in,
         .n_out = decision->n_out,
         .n_unknown = decision->n_unknown,
-        .n_narrowed = count_said(decision, VERDICT_NARROWED),
-        .n_late = count_said(decision, VERDICT_LATE),
+        .n_narrowed = decision_count(decision, VERDICT_NARROWED),
+        .n_late = decision_count(decision, VERDICT_LATE),
         .n_unjudged = decision->notes.n_late,
         .book = book,
         .n_rules = count_rules(decision, book->n_rules),

@@ -186,6 +186,17 @@ class Cluster:
         )
         return new.rename(path)
 
+    def edit_policy(self, berth, spec, result="good"):
+        """Replaces the policy; until berth has read it, and taken it or refused it."""
+        figure = f'berth_config_reloads_total{{config="policy",result="{result}"}}'
+        before = client.metrics(berth).get(figure, 0)
+        self.write_policy(spec)
+        wait_for(
+            "berth to read the policy",
+            lambda: client.metrics(berth).get(figure, 0),
+            lambda seen: seen == before + 1,
+        )
+
     def start_berth(self, *flags, port=None, until_ready=True):
         listen = f"127.0.0.1:{port or pick_port()}"
         dump_file = self.folder / "dump.json"

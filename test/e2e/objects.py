@@ -18,7 +18,8 @@ def make_node(name, labels=None, cpu="8", memory="32Gi", taints=(), **capacity):
 
 def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
     """@spec: more fields of the pod's spec, for example priorityClassName. Resources other than
-    cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}."""
+    cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}; the UID of a
+    ReplicaSet that is said to have made it, into `owner`."""
     asks = {"cpu": cpu, "memory": memory, **spec.pop("asks", {})}
     # Extended resources must be limited, cpu and memory may be.
     container = {
@@ -26,10 +27,18 @@ def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
         "image": "example.com/none",
         "resources": {"requests": asks, "limits": asks},
     }
+    metadata = {"name": name, "labels": labels or {}}
+    if owner := spec.pop("owner", None):
+        metadata["ownerReferences"] = [make_owner(owner)]
     return {
-        "metadata": {"name": name, "labels": labels or {}},
+        "metadata": metadata,
         "spec": {"containers": [container], "terminationGracePeriodSeconds": 1, **spec},
     }
+
+
+def make_owner(uid):
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": uid}
+    return {**reference, "controller": True}
 
 
 def make_extender(url, names=True, **fields):

@@ -1,0 +1,127 @@
+/*
+ * Shapes of loops: all(), exists(), exists_one(), and size(), sum(), min(), max() of what filter()
+ * and map() leave of a list. Filters one after the other are one loop with several predicates.
+ */
+#include "base/error.h"
+#include "cel/plan-part.h"
+
+static bool is_plain_loop(const CelGraphNode *node) {
+    return cel_op_is_loop(node->op) && !(node->immediate & CEL_LOOP_PAIRS);
+}
+
+static bool is_list(const CelPlanner *p, uint32_t node) {
+    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
+}
+
+/* Takes the loop @node, whose elements count if its first @n arguments after the range are true;
+ * false: it does not go with what was taken before. */
+static bool take_loop(CelShape *shape, const CelGraphNode *node, uint32_t n) {
+    uint32_t level = node->immediate & CEL_LOOP_LEVEL;
+
+    if (shape->n_predicates + n > CEL_CHAIN_MAX || (shape->has_level && level != shape->level))
+        return false;
+    shape->level = level;
+    shape->has_level = true;
+    for (uint32_t i = n; i-- > 0;)
+        shape->predicates[shape->n_predicates++] = node->args[1 + i];
+    shape->list = node->args[0];
+    return true;
+}
+
+static void take_filters(const CelPlanner *p, CelShape *shape) {
+    for (;;) {
+        const CelGraphNode *node = cel_graph_node(p->graph, shape->list);
+
+        if (node->op != OP_FILTER || !is_plain_loop(node) || !take_loop(shape, node, 1))
+            break;
+    }
+    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
+        uint32_t other = shape->n_predicates - 1 - i, node = shape->predicates[i];
+
+        shape->predicates[i] = shape->predicates[other];
+        shape->predicates[other] = node;
+    }
+}
+
+/* What a call makes of a list. */
+static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
+    static const struct {
+        const char *name;
+        CelReduce op;
+    } calls[] = {
+        {"size", CEL_REDUCE_COUNT},
+        {"sum", CEL_REDUCE_SUM},
+        {"min", CEL_REDUCE_MIN},
+        {"max", CEL_REDUCE_MAX},
+    };
+
+    if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
+        return false;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        *ret = calls[i].op;
+        if (str_is(node->overloads[0]->name, calls[i].name))
+            return true;
+    }
+    return false;
+}
+
+/* size(), sum() … of a list. */
+static bool take_call(const CelPlanner *p, const CelGraphNode *node, CelShape *shape) {
+    const CelGraphNode *list;
+
+    if (!call_reduces(node, &shape->op) || !is_list(p, node->args[0]))
+        return false;
+    shape->list = node->args[0];
+    list = cel_graph_node(p->graph, shape->list);
+    if (list->op == OP_MAP_LIST && is_plain_loop(list)) {
+        shape->value = list->args[list->n_args - 1];
+        return take_loop(shape, list, list->n_args - 2);
+    }
+    return shape->op == CEL_REDUCE_COUNT;
+}
+
+bool cel_shape_find(const CelPlanner *p, uint32_t number, CelShape *shape) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number);
+
+    *shape = (CelShape){.value = CEL_NO_NODE};
+    switch (node->op) {
+    case OP_ALL:
+        shape->op = CEL_REDUCE_ALL;
+        break;
+    case OP_EXISTS:
+        shape->op = CEL_REDUCE_EXISTS;
+        break;
+    case OP_EXISTS_ONE:
+        shape->op = CEL_REDUCE_ONE;
+        break;
+    default:
+        if (!take_call(p, node, shape))
+            return false;
+        take_filters(p, shape);
+        return is_list(p, shape->list);
+    }
+    if (!is_plain_loop(node) || !take_loop(shape, node, 0))
+        return false;
+    shape->value = node->args[1];
+    take_filters(p, shape);
+    return is_list(p, shape->list);
+}
+
+int cel_shape_relevel(CelPlanner *p, CelShape *shape, bool *ret) {
+    uint8_t others = (uint8_t) ~(1u << shape->level);
+    int r = 0;
+
+    *ret = false;
+    for (uint32_t i = 0; i < shape->n_predicates; i++) {
+        if (cel_graph_node(p->graph, shape->predicates[i])->levels & others)
+            return 0;
+    }
+    if (shape->value != CEL_NO_NODE && (cel_graph_node(p->graph, shape->value)->levels & others))
+        return 0;
+    for (uint32_t i = 0; r == 0 && i < shape->n_predicates; i++)
+        r = cel_planner_relevel(p, shape->level, &shape->predicates[i]);
+    if (r == 0 && shape->value != CEL_NO_NODE)
+        r = cel_planner_relevel(p, shape->level, &shape->value);
+    *ret = r == 0;
+    return error_trace(r);
+}

@@ -1,0 +1,133 @@
+#include "cli/check-rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/visible.h"
+
+#define NAME_COLUMNS 32u
+#define KIND_COLUMNS 20u
+#define TIME_COLUMNS 20u
+
+const char *check_time(const Program *program, uint32_t root, const Expression *expression) {
+    switch (cel_plan_time(program->plan, root)) {
+    case CEL_TIME_ONCE:
+        return expression->groups ? "once a request" : "constant";
+    case CEL_TIME_KEPT:
+        return "when a node changes";
+    default:
+        return "for pod and node";
+    }
+}
+
+bool check_is_slow(const Program *program, uint32_t root) {
+    uint32_t node;
+
+    return cel_plan_falls_back(program->plan, root, &node);
+}
+
+/* --- costs ------------------------------------------------------------------------ */
+
+static void print_column(Buf *out, Str text, size_t columns) {
+    size_t width = visible_width(text);
+
+    (void)visible_append(out, text);
+    buf_append_repeat(out, ' ', width < columns ? columns - width : 1);
+}
+
+static void print_cost(const Program *program, const Policy *policy, Str rule, Str kind,
+    uint32_t root, const Expression *expression, Buf *out) {
+    char name[2 * 64 + 2];
+
+    (void)snprintf(name, sizeof(name), "%.*s/%.*s", STR_FMT(policy->name), STR_FMT(rule));
+    print_column(out, str_from_c(name), NAME_COLUMNS);
+    print_column(out, kind, KIND_COLUMNS);
+    print_column(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);
+    buf_printf(out, "%10" PRIu64, expression->cost.max);
+    if (check_is_slow(program, root))
+        buf_append(out, STR("  in part one node at a time"));
+    buf_append_char(out, '\n');
+}
+
+static Str kind_of(const RuleKind *kind) {
+    return kind ? kind->field : STR("expression");
+}
+
+void check_print_costs(const Program *program, Buf *out) {
+    print_column(out, STR("RULE"), NAME_COLUMNS);
+    print_column(out, STR("KIND"), KIND_COLUMNS);
+    print_column(out, STR("COMPUTED"), TIME_COLUMNS);
+    buf_append(out, STR("      COST\n"));
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const Expression *match = &policy->match.expression;
+
+        if (expression_is_given(match))
+            print_cost(
+                program, policy, STR("(match)"), STR("expression"), policy->match.root, match, out);
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            const Filter *filter = &policy->filters[j];
+
+            print_cost(program,
+                policy,
+                filter->name,
+                kind_of(filter->kind),
+                filter->root,
+                &filter->test,
+                out);
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            const Score *score = &policy->scores[j];
+
+            print_cost(program,
+                policy,
+                score->name,
+                kind_of(score->kind),
+                score->root,
+                &score->value,
+                out);
+        }
+    }
+}
+
+/* --- as CEL -------------------------------------------------------------------------- */
+
+/* A comment that says whose it is, then the text as it can be given to the language. */
+static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,
+    const Expression *expression, Buf *out) {
+    if (!expression_is_given(expression))
+        return;
+    buf_printf(out, "// %.*s: %s", STR_FMT(policy->name), what);
+    if (rule.len > 0)
+        buf_printf(out, " %.*s", STR_FMT(rule));
+    if (kind)
+        buf_printf(out, " (%.*s)", STR_FMT(kind->field));
+    buf_append_char(out, '\n');
+    buf_append(out, str_trim(expression->text));
+    buf_append(out, STR("\n\n"));
+}
+
+void check_print_cel(const Program *program, bool messages, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        print_text(policy, "match", STR_NULL, NULL, &policy->match.expression, out);
+        for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++) {
+            const Variable *variable = &policy->scope->variables[j];
+
+            print_text(policy, "variable", variable->name, NULL, &variable->expression, out);
+        }
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            const Filter *filter = &policy->filters[j];
+
+            print_text(policy, "filter", filter->name, filter->kind, &filter->test, out);
+            if (messages)
+                print_text(policy, "message of", filter->name, filter->kind, &filter->message, out);
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            const Score *score = &policy->scores[j];
+
+            print_text(policy, "score", score->name, score->kind, &score->value, out);
+        }
+    }
+}

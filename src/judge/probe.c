@@ -1,0 +1,153 @@
+/*
+ * An expression in a graph of its own, in which every part that was written is a node; its
+ * variables beside it, as nodes that it reads.
+ */
+
+#include "judge/probe.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "judge/judge-internal.h"
+#include "policy/scope.h"
+#include "schema/amounts.h"
+
+#define PROBE_FUEL 1000000
+#define LEAF_VALUE_MAX 80u /* bytes of a value */
+#define TREE_VALUE_MAX 40u /* the same in a tree, where texts take their room */
+
+struct Probe {
+    Judge *judge;
+    const Expression *expression;
+    Arena *arena;
+    CelExplainer explainer;
+};
+
+int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **ret) {
+    Probe *probe = ARENA_NEW(arena, Probe);
+    CelGraph *graph = cel_graph_new(arena, arena);
+    DiagList nothing = DIAG_LIST_IN(arena);
+    uint32_t *nodes = ARENA_ARRAY(arena, uint32_t, SCOPE_VARIABLES_MAX);
+    CelComposite composite;
+    CelOptions options = {.composite = &composite};
+    int r;
+
+    if (!probe || !graph || !nodes)
+        return error_origin(-ENOMEM);
+    *probe = (Probe){.judge = judge, .expression = expression, .arena = arena};
+    r = expression_lower_variables(expression, graph, nodes, &composite);
+    if (r == 0)
+        r = cel_explainer_init(
+            &probe->explainer, expression->checked, graph, &options, arena, &nothing);
+    *ret = probe;
+    return error_fold(r);
+}
+
+static int run(const Probe *probe, uint32_t row, CelRun *cel, Arena *arena, CelExplained *ret) {
+    Judge *judge = probe->judge;
+    uint32_t slot = judge->question.program->schema->node_slot;
+    int r;
+
+    *cel = CEL_RUN(arena);
+    cel->zones = judge->question.zones;
+    cel->fuel = PROBE_FUEL;
+    judge->variables[slot] = schema_node(judge->question.table, row, arena);
+    r = cel_explained_run(ret, &probe->explainer, judge->variables, cel, arena);
+    judge->variables[slot] = cel_absent();
+    return error_trace(r);
+}
+
+int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) {
+    CelExplained explained;
+    CelRun cel;
+    int r = run(probe, row, &cel, arena, &explained);
+
+    *ret_n = r == 0 ? cel_explained_leaves(&explained, ret, PROBE_VALUES_MAX) : 0;
+    return error_trace(r);
+}
+
+static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
+    CelExplained explained;
+    CelRun cel;
+    int r = run(probe, row, &cel, arena, &explained);
+
+    if (r == 0)
+        cel_explained_print(&explained, TREE_VALUE_MAX, colour, out);
+    return error_trace(r);
+}
+
+static int print_variable(
+    Judge *judge, const Variable *variable, uint32_t row, bool colour, Arena *arena, Buf *out) {
+    Probe *probe;
+    int r = probe_new(judge, &variable->expression, arena, &probe);
+
+    if (r < 0)
+        return error_trace(r);
+    buf_printf(out, "variables.%.*s:\n", STR_FMT(variable->name));
+    return error_trace(print_one(probe, row, colour, arena, out));
+}
+
+int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
+    const Expression *expression = probe->expression;
+    int r = print_one(probe, row, colour, arena, out);
+
+    for (uint32_t i = 0; r == 0 && i < expression->scope->variables_type.n_fields; i++)
+        if (expression->variables >> i & 1)
+            r = print_variable(
+                probe->judge, &expression->scope->variables[i], row, colour, arena, out);
+    return error_trace(r);
+}
+
+/* --- a leaf for people ------------------------------------------------------------------- */
+
+static const char *const amount_maps[] = {
+    "node.free", "node.requested", "node.allocatable", "pod.requests"};
+
+/* The key that selects from a map: .cpu, ['nvidia.com/gpu']. */
+static bool read_key(Str text, Str *ret) {
+    if (str_has_prefix(text, STR("."))) {
+        *ret = str_skip(text, 1);
+        return str_find(*ret, '.') == SIZE_MAX && str_find(*ret, '[') == SIZE_MAX;
+    }
+    if (text.len < 5 || text.ptr[0] != '[' || text.ptr[text.len - 1] != ']')
+        return false;
+    *ret = str_take(str_skip(text, 2), text.len - 4);
+    return true;
+}
+
+static bool print_amount(const CelLeaf *leaf, Buf *out) {
+    for (size_t i = 0; leaf->value.kind == CEL_DOUBLE && i < ELEMENTS_OF(amount_maps); i++) {
+        Str map = str_from_c(amount_maps[i]), name;
+        AmountKey key;
+        double units;
+
+        if (!str_has_prefix(leaf->text, map) || !read_key(str_skip(leaf->text, map.len), &name))
+            continue;
+        key = amount_key(name);
+        units = round(leaf->value.d * key.scale);
+        if (!(fabs(units) < 9e18))
+            return false;
+        resource_amount_print(key.resource, (int64_t)units, out);
+        return true;
+    }
+    return false;
+}
+
+/* An entry of a map that is asked for without a question mark. */
+bool probe_leaf_is_absent(const CelLeaf *leaf) {
+    return leaf->value.kind == CEL_ABSENT ||
+           (leaf->value.kind == CEL_ERROR &&
+               str_has_prefix(leaf->value.error->text, STR("no such key")));
+}
+
+void probe_leaf_print(const CelLeaf *leaf, Buf *out) {
+    buf_append(out, leaf->text);
+    buf_append(out, STR(" = "));
+    if (probe_leaf_is_absent(leaf))
+        buf_append(out, STR("absent"));
+    else if (leaf->value.kind == CEL_ERROR)
+        buf_append(out, leaf->value.error->text);
+    else if (!print_amount(leaf, out))
+        cel_value_print(leaf->value, NULL, LEAF_VALUE_MAX, out);
+}

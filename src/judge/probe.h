@@ -1,0 +1,38 @@
+#pragma once
+
+/*
+ * Probe: one expression of a program for one row at a time, with the value of each part. For
+ * explanations; judging is judge.h's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cel/explain.h"
+#include "judge/judge.h"
+
+#define PROBE_VALUES_MAX 8u
+
+typedef struct Probe Probe;
+
+/* Lies in @arena; the judge and the program must be there as long. 0 or -ENOMEM. */
+int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **ret) MUST_CHECK;
+
+/* The values that made the result what it is (cel_explained_leaves()): into @ret, which has room
+ * for PROBE_VALUES_MAX; how many through @ret_n. In @arena. 0 or -ENOMEM. */
+int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) MUST_CHECK;
+
+/* The whole expression as a tree with all its values, then the variables it uses as trees of
+ * their own. 0 or -ENOMEM. */
+int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) MUST_CHECK;
+
+/* It is not there. */
+bool probe_leaf_is_absent(const CelLeaf *leaf);
+
+/* A leaf for people: `node.free.cpu = 500m`. Amounts of resources in their units, what is not
+ * there as "absent". */
+void probe_leaf_print(const CelLeaf *leaf, Buf *out);

@@ -1,0 +1,293 @@
+/* The words: a change as somebody would ask for it, and the same in terms of the expression. */
+
+#include <math.h>
+
+#include "cel/duration.h"
+#include "judge/remedy-part.h"
+
+#define TEXT_MAX ((size_t)16 * 1024)
+#define VALUES_TOLD 8u /* of a list */
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+static const char *const fact_places[_FACT_KIND_MAX] = {
+    [FACT_LABEL] = "node.metadata.labels",
+    [FACT_ANNOTATION] = "node.metadata.annotations",
+    [FACT_READY] = "node.ready",
+    [FACT_CORDONED] = "node.spec.unschedulable",
+    [FACT_FREE] = "node.free",
+    [FACT_REQUESTED] = "node.requested",
+    [FACT_ALLOCATABLE] = "node.allocatable",
+    [FACT_TAINTS] = "node.spec.taints",
+    [FACT_PODS] = "node.pods.size()",
+    [FACT_METRIC] = "metrics",
+    [FACT_NOW] = "now",
+    [FACT_POD_LABEL] = "pod.metadata.labels",
+    [FACT_POD_ANNOTATION] = "pod.metadata.annotations",
+    [FACT_POD_REQUEST] = "pod.requests",
+    [FACT_POD_PRIORITY] = "pod.spec.priority",
+};
+
+static bool is_entry(FactKind kind) {
+    return kind == FACT_LABEL || kind == FACT_ANNOTATION || kind == FACT_POD_LABEL ||
+           kind == FACT_POD_ANNOTATION || fact_is_amount(kind);
+}
+
+static Str take(const Attempt *attempt, Buf *text) {
+    Str copy = buf_error(text) == 0 ? arena_copy(attempt->arena, buf_str(text)) : STR_NULL;
+
+    buf_done(text);
+    return copy;
+}
+
+static Str tell_subject(const Attempt *attempt, const Fact *fact) {
+    Buf out = BUF_INIT(TEXT_MAX);
+
+    if (fact->kind == FACT_PODS && fact->is_matching)
+        buf_append(&out, STR("node.pods.filter(…).size()"));
+    else
+        buf_append(&out, str_from_c(fact_places[fact->kind]));
+    if (fact->kind == FACT_PODS && !str_is_empty(fact->key)) {
+        buf_reset(&out);
+        buf_printf(&out,
+            "node.domain('%.*s').pods%s.size()",
+            STR_FMT(fact->key),
+            fact->is_matching ? ".filter(…)" : "");
+    }
+    if (is_entry(fact->kind))
+        buf_printf(&out, "['%.*s']", STR_FMT(fact->key));
+    else if (fact->kind == FACT_METRIC)
+        buf_printf(&out, ".%.*s", STR_FMT(fact->key));
+    return take(attempt, &out);
+}
+
+/* --- entries of maps ------------------------------------------------------------------------- */
+
+static void print_values(CelValue list, Buf *out) {
+    for (uint32_t i = 0; i < list.list->n && i < VALUES_TOLD; i++) {
+        buf_append(out, i ? STR(", ") : STR_NULL);
+        cel_value_print(list.list->items[i], NULL, 0, out);
+    }
+    if (list.list->n > VALUES_TOLD)
+        buf_append(out, STR(", …"));
+}
+
+/* What is said of "label pool". */
+static void print_condition(const Fact *fact, const Change *change, const char *noun, Buf *out) {
+    Str relation = str_from_c(change->relation);
+
+    if (str_is(relation, "absent")) {
+        buf_printf(out, "no %s %.*s", noun, STR_FMT(fact->key));
+        return;
+    }
+    buf_printf(out, "%s %.*s", noun, STR_FMT(fact->key));
+    if (str_is(relation, "==")) {
+        buf_printf(out, "=%.*s", STR_FMT(cel_str(change->bound)));
+    } else if (str_is(relation, "!=")) {
+        buf_append(out, STR(" other than "));
+        cel_value_print(change->bound, NULL, 0, out);
+    } else if (str_is(relation, "in") || str_is(relation, "not in")) {
+        buf_append(out, str_is(relation, "in") ? STR(" one of ") : STR(" none of "));
+        print_values(change->bound, out);
+    } else if (!str_is(relation, "present")) {
+        buf_printf(out,
+            " of %.*s or %s",
+            STR_FMT(cel_str(change->bound)),
+            relation.ptr[0] == '<' ? "less" : "more");
+    }
+}
+
+/* --- amounts -----------------------------------------------------------------------------------
+ */
+
+/* As the table counts. */
+static int64_t units_of(const Fact *fact, CelValue v) {
+    AmountKey key = amount_key(fact->key);
+    double units = v.kind == CEL_DOUBLE ? round(v.d * key.scale) : 0;
+
+    return fabs(units) < 9e18 ? (int64_t)units : 0;
+}
+
+/* Exact, or it says that it is not. */
+static void print_amount(Str resource, int64_t amount, Buf *out) {
+    Buf text = BUF_INIT(64);
+    int64_t back = 0;
+
+    resource_amount_print(resource, amount, &text);
+    if (!resource_amount_parse(resource, buf_str(&text), &back) || back != amount)
+        buf_append(out, STR("about "));
+    buf_append(out, buf_str(&text));
+    buf_done(&text);
+}
+
+/* What evicting cannot bring about. */
+static void print_whole(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+    const Node *node = table_node(attempt->remedies->judge->question.table, attempt->row);
+    Str resource = fact_resource(fact->key);
+    int64_t whole = node ? resources_get(&node->allocatable, resource) : 0;
+
+    if (fact->kind != FACT_FREE || units_of(fact, change->value) <= whole)
+        return;
+    if (whole == 0) {
+        buf_append(out, STR(" (it offers none)"));
+        return;
+    }
+    buf_append(out, STR(" (it has "));
+    resource_amount_print(resource, whole, out);
+    buf_append(out, STR(" in all)"));
+}
+
+static void print_change_of_amount(
+    const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+    Str resource = fact_resource(fact->key);
+    int64_t now = units_of(fact, change->value), difference;
+    bool is_more;
+
+    if (__builtin_sub_overflow(
+            now, units_of(fact, attempt_fact_before(attempt, change->fact)), &difference))
+        difference = 0;
+    is_more = fact->kind == FACT_REQUESTED ? difference < 0 : difference > 0;
+    print_amount(resource, difference < 0 ? -difference : difference, out);
+    buf_printf(out, " %s %.*s ", is_more ? "more" : "less", STR_FMT(resource));
+    if (fact->kind == FACT_POD_REQUEST)
+        buf_append(out, STR("asked for by the pod"));
+    else
+        buf_append(out,
+            fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
+                                           : STR("free on the node"));
+    print_whole(attempt, fact, change, out);
+}
+
+/* --- the others ----------------------------------------------------------------------------------
+ */
+
+static void print_taint(const Taint *taint, Buf *out) {
+    buf_append(out, taint->key);
+    if (!str_is_empty(taint->value))
+        buf_printf(out, "=%.*s", STR_FMT(taint->value));
+    buf_printf(out, ":%.*s", STR_FMT(taint_effect_word(taint->effect)));
+}
+
+/* The taints of the node that are not in the list any more. */
+static void print_removed(const Attempt *attempt, const Change *change, Buf *out) {
+    const Node *node = table_node(attempt->remedies->judge->question.table, attempt->row);
+    CelValue before = attempt_fact_before(attempt, change->fact);
+    const CelList *left = change->value.list;
+    CelRun run = CEL_RUN(attempt->arena);
+    uint32_t at = 0;
+    bool is_first = true;
+
+    for (uint32_t i = 0; node && i < node->taints.n && i < before.list->n; i++) {
+        CelValue taint = cel_list_at(before.list, i, &run);
+
+        if (at < left->n && cel_equal(left->items[at], taint, &run)) {
+            at++;
+            continue;
+        }
+        buf_append(out, is_first ? STR("no taint ") : STR(", "));
+        print_taint(&node->taints.items[i], out);
+        is_first = false;
+    }
+    buf_append(out, STR(" on the node"));
+}
+
+static void print_pods(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+    CelValue before = attempt_fact_before(attempt, change->fact);
+    int64_t difference =
+        before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
+    int64_t n = difference < 0 ? -difference : difference;
+
+    buf_printf(out,
+        "%lld %s%spod%s ",
+        (long long)n,
+        difference < 0 ? "fewer " : "more ",
+        fact->is_matching ? "matching " : "",
+        n == 1 ? "" : "s");
+    if (str_is_empty(fact->key))
+        buf_append(out, STR("on the node"));
+    else
+        buf_printf(out, "in the node's %.*s", STR_FMT(fact->key));
+}
+
+static void print_wait(const Attempt *attempt, const Change *change, Buf *out) {
+    CelValue before = attempt_fact_before(attempt, change->fact);
+    int64_t seconds = change->value.i - before.i, ns;
+
+    if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns))
+        return;
+    cel_duration_print(ns, out);
+    buf_append(out, STR(" more time"));
+}
+
+static void print_fact(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+    switch (fact->kind) {
+    case FACT_LABEL:
+    case FACT_ANNOTATION:
+        print_condition(fact, change, fact->kind == FACT_LABEL ? "label" : "annotation", out);
+        buf_append(out, STR(" on the node"));
+        break;
+    case FACT_POD_LABEL:
+    case FACT_POD_ANNOTATION:
+        print_condition(fact, change, fact->kind == FACT_POD_LABEL ? "label" : "annotation", out);
+        buf_append(out, STR(" on the pod"));
+        break;
+    case FACT_READY:
+        buf_append(out,
+            cel_is_true(change->value) ? STR("the node to be Ready")
+                                       : STR("the node not to be Ready"));
+        break;
+    case FACT_CORDONED:
+        buf_append(out,
+            cel_is_true(change->value) ? STR("the node to be cordoned")
+                                       : STR("the node not to be cordoned"));
+        break;
+    case FACT_TAINTS:
+        print_removed(attempt, change, out);
+        break;
+    case FACT_PODS:
+        print_pods(attempt, fact, change, out);
+        break;
+    case FACT_NOW:
+        print_wait(attempt, change, out);
+        break;
+    case FACT_METRIC:
+    case FACT_POD_PRIORITY:
+        buf_append(out, tell_subject(attempt, fact));
+        buf_printf(out, " %s ", change->relation);
+        cel_value_print(change->bound, NULL, 0, out);
+        break;
+    default:
+        print_change_of_amount(attempt, fact, change, out);
+    }
+}
+
+static Remedy tell_toleration(const Attempt *attempt, const Change *change) {
+    Buf taint = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+    Remedy remedy = {.subject = STR("pod.spec.tolerations"), .has = cel_absent()};
+
+    print_taint(change->taint, &taint);
+    buf_printf(&text, "a toleration of %.*s on the pod", STR_FMT(buf_str(&taint)));
+    remedy.value = cel_string(take(attempt, &taint));
+    remedy.text = take(attempt, &text);
+    return remedy;
+}
+
+Remedy change_tell(const Attempt *attempt, const Change *change) {
+    Buf text = BUF_INIT(TEXT_MAX);
+    const Fact *fact;
+    Remedy remedy;
+
+    if (change->taint) {
+        remedy = tell_toleration(attempt, change);
+    } else {
+        fact = &attempt->inquiry->facts[change->fact];
+        print_fact(attempt, fact, change, &text);
+        remedy = (Remedy){
+            .subject = tell_subject(attempt, fact),
+            .value = change->bound,
+            .has = attempt_fact_before(attempt, change->fact),
+            .text = take(attempt, &text),
+        };
+    }
+    remedy.relation = str_from_c(change->relation);
+    return remedy;
+}

@@ -1,0 +1,209 @@
+/*
+ * The search. From the root of the filter down to a comparison that is not what it must be, which
+ * is mended; then from the root again, until the filter is true. Where one of several would do,
+ * one way is tried after the other, and the one that changes the least is told.
+ */
+
+#include "judge/remedy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "judge/remedy-part.h"
+
+#define CHOICES_MAX 4u /* that are tried both ways: 16 attempts at most */
+#define ROUNDS_MAX 12u /* of mending */
+#define DEPTH_MAX 256u /* of && || ! ?: inside each other */
+
+static const CelGraphNode *node_at(const Attempt *attempt, uint32_t number) {
+    return cel_graph_node(attempt->remedies->graph, number);
+}
+
+static bool is_what(Attempt *attempt, uint32_t node, bool want) {
+    CelValue v = attempt_value(attempt, node);
+
+    return v.kind == CEL_BOOL && v.boolean == want;
+}
+
+/* One of both: false: the first. */
+static bool choose(Attempt *attempt) {
+    unsigned number = attempt->n_choices++;
+
+    return number < CHOICES_MAX && (attempt->choices >> number & 1);
+}
+
+static bool reads_node(const Attempt *attempt, uint32_t number) {
+    return node_at(attempt, number)->groups &
+           (SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS));
+}
+
+/* Of an && that must be true (an || that must be false) both sides must be: which one first? */
+static uint32_t pick_needed(Attempt *attempt, const CelGraphNode *node, bool want) {
+    bool left = is_what(attempt, node->args[0], want);
+
+    if (left || is_what(attempt, node->args[1], want))
+        return node->args[left];
+    return node->args[choose(attempt)];
+}
+
+/* Of an || that must be true one side is enough: that of the node, if there is one. */
+static uint32_t pick_enough(Attempt *attempt, const CelGraphNode *node) {
+    bool is_right = !reads_node(attempt, node->args[0]) && reads_node(attempt, node->args[1]);
+
+    return node->args[is_right != choose(attempt)];
+}
+
+/* A comparison that must be mended: its node, and what it must be. */
+static bool find_atom(Attempt *attempt, uint32_t *ret, bool *ret_want) {
+    uint32_t at = attempt->inquiry->root;
+    bool want = true;
+
+    for (size_t depth = 0; depth < DEPTH_MAX; depth++) {
+        const CelGraphNode *node = node_at(attempt, at);
+
+        if (node->op == OP_NOT) {
+            at = node->args[0];
+            want = !want;
+        } else if (node->op == OP_AND || node->op == OP_OR) {
+            at = (node->op == OP_AND) == want ? pick_needed(attempt, node, want)
+                                              : pick_enough(attempt, node);
+        } else if (node->op == OP_CONDITIONAL) {
+            CelValue condition = attempt_value(attempt, node->args[0]);
+
+            if (condition.kind != CEL_BOOL)
+                return false;
+            at = node->args[condition.boolean ? 1 : 2];
+        } else {
+            *ret = at;
+            *ret_want = want;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool mend(Attempt *attempt) {
+    for (size_t round = 0; round < ROUNDS_MAX && attempt->error == 0; round++) {
+        uint32_t atom;
+        bool want;
+
+        if (is_what(attempt, attempt->inquiry->root, true))
+            return attempt->n_changes > 0;
+        if (!find_atom(attempt, &atom, &want) || !attempt_solve(attempt, atom, want))
+            return false;
+    }
+    return false;
+}
+
+/* --- attempts -------------------------------------------------------------------------------- */
+
+static void attempt_begin(Attempt *attempt) {
+    const Judge *judge = attempt->remedies->judge;
+    const Program *program = judge->question.program;
+
+    memcpy(attempt->values, judge->variables, program->n_slots * sizeof(CelValue));
+    attempt->values[program->schema->node_slot] =
+        schema_node(judge->question.table, attempt->row, attempt->arena);
+    for (size_t i = 0; i < attempt->inquiry->n_reads; i++) {
+        CelRun run = CEL_RUN(attempt->arena);
+
+        run.zones = judge->question.zones;
+        attempt->before[i] = cel_run(attempt->inquiry->reads[i].code, &run, attempt->values);
+    }
+    for (size_t i = 0; i < attempt->inquiry->n_reads; i++)
+        attempt->values[attempt->inquiry->reads[i].slot] = attempt->before[i];
+    attempt->n_changes = 0;
+    attempt->n_choices = 0;
+}
+
+static unsigned cost_of(const Attempt *attempt) {
+    unsigned cost = 0;
+
+    for (size_t i = 0; i < attempt->n_changes; i++)
+        cost += attempt->changes[i].fact == UINT32_MAX
+                    ? 3
+                    : fact_cost(attempt->inquiry->facts[attempt->changes[i].fact].kind);
+    return cost;
+}
+
+/* All ways; the best that was found, or none: UINT_MAX. */
+static unsigned find_best(Attempt *attempt, Attempt *best) {
+    unsigned least = UINT32_MAX;
+    unsigned n_ways = 1;
+
+    for (unsigned way = 0; way < n_ways && attempt->error == 0; way++) {
+        unsigned n_choices;
+
+        attempt->choices = way;
+        attempt_begin(attempt);
+        if (mend(attempt) && cost_of(attempt) < least) {
+            least = cost_of(attempt);
+            *best = *attempt;
+        }
+        n_choices = attempt->n_choices < CHOICES_MAX ? attempt->n_choices : CHOICES_MAX;
+        if (1u << n_choices > n_ways)
+            n_ways = 1u << n_choices;
+    }
+    return least;
+}
+
+/* --- the contract ------------------------------------------------------------------------------
+ */
+
+int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
+    Remedies *remedies = ARENA_NEW(arena, Remedies);
+    const Program *program = judge->question.program;
+    size_t n = cel_graph_size(program->graph);
+
+    if (!remedies)
+        return error_origin(-ENOMEM);
+    *remedies = (Remedies){
+        .judge = judge,
+        .graph = program->graph,
+        .arena = arena,
+        .cuts = ARENA_RAW(arena, uint32_t, n),
+        .marks = ARENA_ARRAY(arena, uint8_t, n),
+        .stack = ARENA_RAW(arena, uint32_t, n),
+        .inquiries = ARENA_ARRAY(arena, Inquiry *, program->n_filters),
+    };
+    if (!remedies->cuts || !remedies->marks || !remedies->stack || !remedies->inquiries)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++)
+        remedies->cuts[i] = CEL_NO_SLOT;
+    *ret = remedies;
+    return 0;
+}
+
+int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena *arena, Remedy *ret,
+    size_t *ret_n) {
+    Inquiry **inquiry = &remedies->inquiries[filter->number];
+    Attempt *attempt = ARENA_NEW(arena, Attempt), *best = ARENA_NEW(arena, Attempt);
+    size_t n_slots = remedies->judge->question.program->n_slots + READS_MAX + 1;
+    int r = 0;
+
+    *ret_n = 0;
+    if (!attempt || !best)
+        return error_origin(-ENOMEM);
+    if (!*inquiry)
+        r = inquiry_new(remedies, filter, inquiry);
+    if (r < 0)
+        return error_trace(r);
+    if ((*inquiry)->is_too_much)
+        return 0;
+    *attempt = (Attempt){
+        .remedies = remedies,
+        .inquiry = *inquiry,
+        .row = row,
+        .arena = arena,
+        .values = ARENA_ARRAY(arena, CelValue, n_slots),
+    };
+    if (!attempt->values)
+        return error_origin(-ENOMEM);
+    if (find_best(attempt, best) == UINT32_MAX)
+        return error_trace(attempt->error);
+    for (size_t i = 0; i < best->n_changes; i++)
+        ret[i] = change_tell(best, &best->changes[i]);
+    *ret_n = best->n_changes;
+    return error_trace(attempt->error);
+}

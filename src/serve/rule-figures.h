@@ -1,0 +1,30 @@
+#pragma once
+
+/*
+ * RuleFigures: how often each rule rejected a node, would have, or failed.
+ *
+ * By the names of policy and rule, so that a counter goes on where it was when a policy is loaded
+ * again. Counting takes a lock, and only in requests in which a rule spoke. The number of
+ * series is bounded.
+ *
+ * Threads: any.
+ */
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "extender/verbs.h"
+#include "policy/program.h"
+
+/* Rules of all policies since the start; those beyond are not counted. */
+#define RULE_FIGURES_MAX 4096u
+
+typedef struct RuleFigures RuleFigures;
+
+RuleFigures *rule_figures_new(void); /* NULL when out of memory */
+RuleFigures *rule_figures_free(RuleFigures *figures);
+DEFINE_CLEANUP(RuleFigures *, rule_figures_free)
+
+void rule_figures_note(RuleFigures *figures, const Program *program, const Decision *decision);
+
+/* As parts of /metrics. All rules of @program are there, also those that never spoke. */
+void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out);

@@ -1,0 +1,217 @@
+"""Expressions and rules about the whole cluster, with a kube-scheduler that goes by them."""
+
+import time
+
+import client
+from client import metrics
+from cluster import get_health
+from nodemode import Live
+from objects import AVOID
+from waiting import wait_for
+
+ZONE = "topology.kubernetes.io/zone"
+CLASS = "example.com/class"
+RANK = "example.com/rank"
+
+EXPRESSIONS = """
+params: {minCores: 4.0}
+variables:
+  - {name: class, expression: "pod.metadata.labels[?'class'].orValue('standard')"}
+filters:
+  - name: class
+    expression: "node.metadata.labels[?'example.com/class'].orValue('standard') == variables.class"
+    reason: node is of another class
+  - name: large
+    expression: "node.allocatable.cpu >= params.minCores"
+    reason: node is too small
+    unresolvable: true
+scores:
+  - {name: memory, expression: node.allocatable.memory, normalize: minMax}
+"""
+
+
+def count_requests(berth, verb):
+    return metrics(berth).get(f'berth_requests_total{{verb="{verb}",code="200"}}', 0)
+
+
+def test_expressions_choose_the_node(cluster, mode):
+    cluster.add_node("small", cpu="2", memory="256Gi")
+    cluster.add_node("standard", memory="32Gi")
+    cluster.add_node("standard-best", memory="64Gi", taints=[AVOID])
+    cluster.add_node("fast", {CLASS: "fast"}, memory="128Gi")
+    cluster.start(mode, "--policy", cluster.write_policy(EXPRESSIONS))
+
+    for name in ("one", "two"):
+        cluster.add_pod(name)
+        assert cluster.wait_bound(name) == "standard-best"
+    cluster.add_pod("hurries", {"class": "fast"})
+    assert cluster.wait_bound("hurries") == "fast"
+
+    # What users are told is the reasons, which are fixed texts.
+    cluster.add_pod("waits", {"class": "none"})
+    message = cluster.wait_pending("waits", "0/4 nodes are available")["message"]
+    cluster.wait_event("waits", "FailedScheduling", "0/4 nodes are available")
+    for reason in ("3 node is of another class", "1 node is too small"):
+        assert reason in message
+        assert reason in cluster.describe_pod("waits")
+    assert "1 Preemption is not helpful for scheduling" in message
+
+
+def decided_nodes(cluster, berth, pod):
+    """{node: (outcome, rank)} of the last filter about a pod."""
+    path = "/api/v1/decisions"
+    query = f"?pod={cluster.namespace}/{pod}&verb=filter&limit=1"
+    (decision,) = client.get(berth, path + query).json()["decisions"]
+    nodes = client.get(berth, f"{path}/{decision['id']}").json()["nodes"]
+    return {node["node"]: (node["outcome"], node.get("rank")) for node in nodes}
+
+
+def test_narrowing(cluster, mode):
+    """The best by berth's score is all that kube-scheduler is left with."""
+    for name, rank, taints in (
+        ("third", 10, []),
+        ("best", 90, [AVOID]),
+        ("second", 50, []),
+        ("never", 99, []),
+    ):
+        cluster.add_node(name, {RANK: str(rank)}, cpu="2", taints=taints)
+    policy = cluster.write_policy("""
+narrow: {to: 1}
+filters: [{name: not-that, expression: "node.metadata.name != 'never'", reason: never there}]
+scores: [{name: rank, expression: "int(node.metadata.labels['example.com/rank'])"}]
+""")
+    berth = cluster.start(mode, "--policy", policy)
+
+    cluster.add_pod("first", cpu="1500m")
+    assert cluster.wait_bound("first") == "best"
+    assert decided_nodes(cluster, berth, "first") == {
+        "best": ("passed", 1),
+        "second": ("narrowed", 2),
+        "third": ("narrowed", 3),
+        "never": ("rejected", None),
+    }
+    assert count_requests(berth, "prioritize") == 0  # of one there is nothing to choose
+    assert metrics(berth)["berth_narrowed_nodes_total"] == 2
+
+    # kube-scheduler does not offer a node that is full, and what is left is narrowed.
+    cluster.add_pod("next", cpu="1500m")
+    assert cluster.wait_bound("next") == "second"
+    seen = decided_nodes(cluster, berth, "next")
+    assert seen == {
+        "second": ("passed", 1),
+        "third": ("narrowed", 2),
+        "never": ("rejected", None),
+    }
+
+
+def wake(cluster, node):
+    """A change of a node makes kube-scheduler try pods again; time alone does not."""
+    annotations = {"example.com/changed": str(time.monotonic())}
+    cluster.api.patch(f"/api/v1/nodes/{node}", {"metadata": {"annotations": annotations}})
+
+
+def test_fresh_pods_and_owners(cluster):
+    """Pods count from the moment they are bound, by age and by who made them."""
+    for name in ("here", "there"):
+        cluster.add_node(name)
+    policy = cluster.write_policy("""
+filters:
+  - {name: starting, maxFreshPods: {limit: 1, youngerThan: 7s}, reason: a pod is starting here}
+  - {name: apart, maxPods: {limit: 1, per: owner}, reason: node has a pod of this owner}
+""")
+    cluster.start_binder("--policy", policy, "--bind")
+
+    for name in ("one", "two", "three"):
+        cluster.add_pod(name, owner="set-a")
+    places = cluster.wait_places(2)
+    assert sorted(places.values()) == ["here", "there"]
+    (last,) = {"one", "two", "three"} - set(places)
+    cluster.wait_pending(last, "2 a pod is starting here")
+
+    # The others grow older, and a pod of another owner has a place where that one has none.
+    cluster.add_pod("other", owner="set-b")
+    cluster.wait_pending("other", "2 a pod is starting here")
+
+    def look():
+        wake(cluster, "here")
+        wake(cluster, "there")
+        return cluster.pod("other")["spec"].get("nodeName")
+
+    wait_for("the other pod to get a node", look, seconds=20)
+    cluster.wait_pending(last, "node has a pod of this owner")
+
+
+def zones_of(cluster, names):
+    nodes = {node["metadata"]["name"]: node for node in cluster.api.get("/api/v1/nodes")["items"]}
+    places = [cluster.wait_bound(name) for name in names]
+    return sorted(nodes[place]["metadata"]["labels"][ZONE] for place in places)
+
+
+def test_zones(cluster):
+    """Rules about the pods of all nodes of a zone."""
+    for name, zone in (("a-1", "a"), ("a-2", "a"), ("a-3", "a"), ("b-1", "b")):
+        cluster.add_node(name, {ZONE: zone})
+    policy = cluster.write_policy("""
+filters:
+  - name: even
+    topologySpread:
+      topologyKey: topology.kubernetes.io/zone
+      maxSkew: 1
+      podSelector: {matchLabels: {app: web}}
+    reason: zone has more of these pods than others
+  - name: apart
+    podAntiAffinity:
+      topologyKey: topology.kubernetes.io/zone
+      podSelector: {matchLabels: {app: database}}
+    reason: zone has a database
+""")
+    cluster.start_binder("--policy", policy, "--bind")
+
+    names = [f"web-{i}" for i in range(6)]
+    for name in names:
+        cluster.add_pod(name, {"app": "web"})
+    assert zones_of(cluster, names) == ["a", "a", "a", "b", "b", "b"]
+    for name in ("db-1", "db-2"):
+        cluster.add_pod(name, {"app": "database"})
+    assert zones_of(cluster, ["db-1", "db-2"]) == ["a", "b"]
+    cluster.add_pod("db-3", {"app": "database"})
+    cluster.wait_pending("db-3", "4 zone has a database")
+
+
+def by_label(value):
+    return f"""
+filters:
+  - name: class
+    expression: "node.metadata.labels['example.com/class'] == '{value}'"
+    reason: node is of another class
+"""
+
+
+def test_expressions_are_edited(cluster):
+    cluster.add_node("plain")  # without the label the rule fails, and so does the node
+    for name in ("fast", "slow"):
+        cluster.add_node(name, {CLASS: name})
+    policy = cluster.write_policy(by_label("fast"))
+    berth = cluster.start(Live(), "--policy", policy)
+
+    cluster.add_pod("one")
+    assert cluster.wait_bound("one") == "fast"
+    assert metrics(berth)['berth_rule_errors_total{policy="e2e",rule="class"}'] >= 1
+    assert "no such key: example.com/class" in berth.log.read_text()
+
+    cluster.edit_policy(berth, by_label("slow"))
+    cluster.add_pod("two")
+    assert cluster.wait_bound("two") == "slow"
+
+    # A mistake is told with its place and what was meant; the last good policy stays.
+    cluster.edit_policy(berth, by_label("fast").replace("labels[", "label["), "refused")
+    status, text = get_health(berth)
+    assert status == 200
+    assert "degraded" in text and "undefined field 'label'" in text
+    assert "did you mean 'labels'?" in berth.log.read_text()
+    cluster.add_pod("three")
+    assert cluster.wait_bound("three") == "slow"
+
+    cluster.edit_policy(berth, by_label("fast"))
+    cluster.add_pod("four")
+    assert cluster.wait_bound("four") == "fast"

@@ -1,0 +1,67 @@
+"""--deadline: a request that policies make slow is answered in time, with what they declare."""
+
+import subprocess
+
+import pytest
+
+from client import PATIENCE, post, write_cluster
+
+NODES = 2000
+USAGE = 2
+LATE = "berth ran out of time to judge the node"
+
+# Every label with every label of a node, joined with the pod's name: nothing of it can be kept.
+SLOW = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: slow}
+spec:
+  onTimeout: %s
+  filters:
+    - {name: known, nodeLabels: {l0: x}, reason: known beforehand}
+    - name: slow
+      expression: "!node.metadata.labels.exists(a, node.metadata.labels.exists(b, a + b == pod.metadata.name))"
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    labels = {f"l{i}": "x" for i in range(40)}
+    nodes = [{"metadata": {"name": f"n{i}", "labels": labels if i else {}}} for i in range(NODES)]
+    return write_cluster(tmp_path_factory.mktemp("deadline") / "cluster.json", nodes)
+
+
+def ask(start_berth, tmp_path, cluster, on_timeout, deadline):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(SLOW % on_timeout)
+    berth = start_berth("--policy", policy, "--cluster", cluster, "--deadline", deadline)
+    pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}}
+    return post(berth, "filter", {"Pod": pod, "NodeNames": [f"n{i}" for i in range(NODES)]}).json()
+
+
+def test_reject(start_berth, tmp_path, cluster):
+    reply = ask(start_berth, tmp_path, cluster, "reject", "1ms")
+    late = [name for name, reason in reply["FailedNodes"].items() if reason == LATE]
+    assert late and "n0" not in late
+    assert reply["FailedNodes"]["n0"] == "known beforehand"
+    assert len(reply["NodeNames"]) + len(reply["FailedNodes"]) == NODES
+
+
+def test_allow(start_berth, tmp_path, cluster):
+    reply = ask(start_berth, tmp_path, cluster, "allow", "1ms")
+    assert len(reply["NodeNames"]) == NODES - 1
+    assert reply["FailedNodes"] == {"n0": "known beforehand"}
+
+
+def test_enough_time(start_berth, tmp_path, cluster):
+    reply = ask(start_berth, tmp_path, cluster, "reject", "60s")
+    assert len(reply["NodeNames"]) == NODES - 1
+    assert reply["FailedNodes"] == {"n0": "known beforehand"}
+
+
+@pytest.mark.parametrize("value", ["0", "5", "-1s", "999us", "61s", "soon", ""])
+def test_wrong_values(berth_path, value):
+    done = subprocess.run([berth_path, "serve", "--deadline", value], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    assert done.returncode == USAGE and done.stdout == ""
+    assert f"--deadline {value}: expected a length of time like 100ms, from 0.001s to 60s" in done.stderr

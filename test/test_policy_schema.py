@@ -1,0 +1,104 @@
+"""The JSON Schema of policies: what berth takes it takes, and mistakes of shape it finds."""
+
+import json
+import pathlib
+import re
+
+import pytest
+import yaml
+
+from json_schema import errors
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCHEMA = json.loads((ROOT / "docs/policy.schema.json").read_text())
+HEAD = {"apiVersion": "berth.dev/v1alpha1", "kind": "PlacementPolicy"}
+
+
+class Loader(yaml.SafeLoader):
+    """YAML 1.2, as berth reads it: `no` is a text, and so is a date."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":bool", ":timestamp"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+
+
+def documents(path):
+    return [document for document in yaml.load_all(path.read_text(), Loader) if document is not None]
+
+
+def wrong(document):
+    return errors(SCHEMA, document)
+
+
+GOOD = sorted([*(ROOT / "policies").glob("*.yaml"), ROOT / "examples/policy.yaml", ROOT / "examples/every-rule.yaml",
+               *(ROOT / "test/policy/errors").glob("lint-*.yaml"), ROOT / "test/policy/errors/metrics.yaml"])
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.name)
+def test_good_policies_fit(path):
+    assert documents(path)
+    for document in documents(path):
+        assert wrong(document) == []
+
+
+def scenes():
+    """The policies of the scenes in test/policy, which all can be read."""
+    for path in sorted((ROOT / "test/policy").glob("*.test")):
+        for scene in documents(path):
+            specs = [scene["policy"]] if "policy" in scene else scene.get("policies", {})
+            specs = list(specs.values()) if isinstance(specs, dict) else specs
+            for spec in specs:
+                yield path.name, spec
+
+
+def test_policies_of_the_scenes_fit():
+    found = [(name, spec) for name, spec in scenes() if isinstance(spec, dict)]
+    assert len(found) > 50
+    for name, spec in found:
+        assert wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == [], name
+
+
+# Mistakes that only the reader finds: names that are taken, keys and expressions that are wrong.
+BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "syntax", "empty", "label-keys", "no-rules", "reasons"}
+
+
+@pytest.mark.parametrize("path", [p for p in sorted((ROOT / "test/policy/errors").glob("*.yaml"))
+                                  if p.stem not in BEYOND and p not in GOOD], ids=lambda p: p.name)
+def test_mistakes_of_shape_are_found(path):
+    assert any(wrong(document) for document in documents(path))
+
+
+@pytest.mark.parametrize("spec, where", [
+    ({"filtres": []}, "$.spec.filtres: unknown"),
+    ({"mode": "enforce"}, "$.spec.mode: not one of"),
+    ({"filters": [{"name": "a"}]}, "$.spec.filters[0]: fits 0 of oneOf"),
+    ({"filters": [{"name": "a", "nodeReady": True, "tolerations": True}]}, "$.spec.filters[0]: fits 2 of oneOf"),
+    ({"filters": [{"nodeReady": True}]}, "$.spec.filters[0]: needs name"),
+    ({"filters": [{"name": "a", "headroom": {"cpu": "much"}}]}, "$.spec.filters[0].headroom.cpu: does not match"),
+    ({"filters": [{"name": "a", "headroom": {}}]}, "$.spec.filters[0].headroom: minProperties"),
+    ({"filters": [{"name": "a", "maxFreshPods": {"limit": 1, "youngerThan": "2 minutes"}}]}, "youngerThan: does not match"),
+    ({"scores": [{"name": "a", "expression": "1.0", "normalize": "max"}]}, "$.spec.scores[0].normalize: not one of"),
+    ({"scores": [{"name": "a", "expression": [1]}]}, "$.spec.scores[0].expression: not"),
+    ({"narrow": {"to": 0}}, "$.spec.narrow.to: minimum"),
+    ({"match": {"podSelector": {"matchlabels": {}}}}, "$.spec.match.podSelector.matchlabels: unknown"),
+])
+def test_mistakes_are_told_where_they_are(spec, where):
+    found = wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec})
+    assert len(found) == 1 and where in found[0]
+
+
+@pytest.mark.parametrize("value, fits", [("500m", True), ("1.5Gi", True), (2, True), ("10%", True), ("12.5%", True), ("1e3", True),
+                                         ("1gb", False), ("%", False), ("", False), (True, False)])
+def test_amounts(value, fits):
+    spec = {"filters": [{"name": "a", "headroom": {"cpu": value}}]}
+    assert (wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == []) == fits
+
+
+@pytest.mark.parametrize("value, fits", [("90s", True), ("2h30m", True), ("30d", True), ("1d12h", True), ("1.5s", True), ("0", True),
+                                         ("5", False), ("-1s", False), ("1w", False), (90, False)])
+def test_durations(value, fits):
+    spec = {"filters": [{"name": "a", "nodeAge": {"min": value}}]}
+    assert (wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == []) == fits

@@ -1,0 +1,98 @@
+"""The presets of policies/: each is explained, tested and shown, and the page about them is true."""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from test_docs import console_commands
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = "policies/README.md"
+PRESETS = sorted(path.name for path in (ROOT / "policies").glob("*.yaml"))
+
+
+def sections():
+    """What stands under each `## NAME.yaml`."""
+    parts = re.split(r"^## (\S+)\n", (ROOT / PAGE).read_text(), flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2]))
+
+
+def run(berth_path, command, env=None):
+    words = shlex.split(command)
+    assert words[0] == "build/berth"
+    return subprocess.run([berth_path, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, env={**os.environ, "NO_COLOR": "1", **(env or {})}, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("command,output", console_commands(PAGE))
+def test_page_shows_real_output(berth_path, command, output):
+    assert run(berth_path, command).stdout == output
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_is_complete(name):
+    """A section with a demo command, a place in the list, a table of cases."""
+    assert f"build/berth demo --policy policies/{name}" in sections()[name] or name == "demo.yaml"
+    assert f"](#{name.replace('.', '')})" in (ROOT / PAGE).read_text()
+    cases = (ROOT / "test/policy" / f"preset-{name.replace('.yaml', '.test')}").read_text()
+    assert cases.count("\ncase: ") == cases.count(f"\npreset: {name}\n") > 0
+
+
+def test_page_has_no_other_sections():
+    assert sorted(sections()) == PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_demo_command_works(berth_path, name, tmp_path):
+    command = re.search(r"```sh\n(build/berth demo.*)\n```", sections()[name])[1]
+    done = run(berth_path, command + " --pods 40", env={"TMPDIR": str(tmp_path)})
+    assert done.returncode == 0, done.stdout
+    assert "warn" not in done.stdout
+    placed = re.search(r"^40 pods: (\d+) placed", done.stdout, re.M)
+    assert int(placed[1]) >= 30
+
+
+@pytest.mark.parametrize("name,pods,reasons", [
+    ("workspaces.yaml", r"workspaces/\S+", ["node is not in the pool for this kind of workspace",
+                                            "workspace daemon or registry facade is not ready",
+                                            "node is short of disk space"]),
+    ("density.yaml", r"\S+", ["node is being removed"]),
+    ("spread.yaml", r"shop/(?:web|api)-\S+", ["node has enough replicas of this service", "node has no room for bursts"]),
+    ("dedicated-pools.yaml", r"\S+", ["node is dedicated to others", "node has no free GPU"]),
+    ("topolvm-capacity.yaml", r"shop/db-\S+", ["no capacity annotation", "out of VG free space"]),
+    ("batch-off-peak.yaml", r"batch/\S+", []),
+])
+def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path):
+    """Pods it is for are judged, its reasons come up, and the others pass everywhere."""
+    done = run(berth_path, f"build/berth demo --policy policies/{name} --pods 60", env={"TMPDIR": str(tmp_path)})
+    shown = re.findall(rf"^{pods} +\S+ +(\d+)/(\d+) ", done.stdout, re.M)
+    assert shown and any(passed != offered for passed, offered in shown)
+    assert [reason for reason in reasons if reason not in done.stdout] == []
+
+
+def test_folder_as_a_whole_is_good(berth_path):
+    done = run(berth_path, "build/berth check policies")
+    assert (done.returncode, re.sub(r"\d+", "N", done.stdout)) == (0, "ok: N policies, N filters, N scores\n")
+
+
+def test_labels_of_another_product_are_params(berth_path, tmp_path):
+    """Change the prefix of all labels in params and on the nodes: the same decisions."""
+    policy, cluster = tmp_path / "policy.yaml", tmp_path / "cluster.yaml"
+    text = (ROOT / "policies/workspaces.yaml").read_text()
+    before, params, after = re.search(r"(.*\n  params:\n)(.*?)(\n  variables:\n.*)", text, re.S).groups()
+    assert "gitpod.io" in params and "gitpod.io" not in before + after
+    assert "workspaceType" not in before + after
+    policy.write_text(before + params.replace("gitpod.io/", "example.org/").replace("workspaceType", "kind") + after)
+    cluster.write_text((ROOT / "examples/presets/workspaces.yaml").read_text()
+                       .replace("gitpod.io/", "example.org/").replace("workspaceType", "kind"))
+    pod = tmp_path / "pod.yaml"
+    pod.write_text((ROOT / "examples/presets/workspace.yaml").read_text().replace("workspaceType", "kind"))
+    ours = run(berth_path, "build/berth explain --cluster examples/presets/workspaces.yaml --policy policies/workspaces.yaml "
+                           "--pod examples/presets/workspace.yaml --now 2026-11-16T09:00:00Z")
+    theirs = run(berth_path, f"build/berth explain --cluster {cluster} --policy {policy} --pod {pod} --now 2026-11-16T09:00:00Z")
+    assert ours.returncode == 0
+    assert theirs.stdout == ours.stdout.replace("gitpod.io/", "example.org/")
