@@ -431,7 +431,7 @@ def test_colour_on_a_terminal(berth_path, files, no_color):
     assert COLOUR not in run_on_terminal([*table, "-o", "json"], env)
 
 
-# --- berth explain ---
+# --- berth explain: where it reads from; what it tells is in test_explain.py ---
 
 
 def flags(files, cluster="cluster.yaml", pod="pod.yaml", policy="good.yaml"):
@@ -445,98 +445,6 @@ def flags(files, cluster="cluster.yaml", pod="pod.yaml", policy="good.yaml"):
 def explain(run, files, *more, **options):
     names = {key: options.pop(key) for key in ("cluster", "pod", "policy") if key in options}
     return run("explain", *flags(files, **names), *more, **options)
-
-
-def test_explain_table(run, files):
-    result = explain(run, files)
-    assert result.returncode == FINE and result.stderr == ""
-    assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "pod       shop/web  asks cpu 500m, memory 1Gi",
-        "policies  zones, trial (Observe)",
-        "",
-        "NODE  VERDICT   SCORE  WHY",
-        "n2    pass          6  63.1 = near 80.0 × 3 + pack 12.5 × 1 of 4",
-        "n1    pass          2  18.1 = near 20.0 × 3 + pack 12.5 × 1 of 4",
-        'n3    never         -  zone: wrong zone (label zone is "c", must be one of "a", "b")'
-        " +2 more",
-        "n4    rejected      -  room: too little would be left (cpu: 500m would be left, 1 must be)"
-        " +1 more",
-        "",
-        "2 of 4 nodes pass; rejected: 1 wrong zone, 1 too little would be left",
-    ]
-
-
-def test_explain_json(run, files):
-    result = explain(run, files, "-o", "json")
-    assert result.returncode == FINE and result.stderr == ""
-    value = json.loads(result.stdout)
-    assert value["pod"] == {"namespace": "shop", "name": "web"}
-    assert value["policies"] == ["zones", "trial"]
-    assert value["passed"] == 2
-    nodes = {node["node"]: node for node in value["nodes"]}
-    assert list(nodes) == ["n1", "n2", "n3", "n4"]  # the cluster's order
-    assert [node["verdict"] for node in nodes.values()] == [
-        *("pass", "pass"),
-        *("unresolvable", "rejected"),
-    ]
-    assert nodes["n2"]["wireScore"] == 6
-    assert nodes["n2"]["score"] == pytest.approx((80 * 3 + 12.5) / 4)
-    assert nodes["n2"]["parts"] == [
-        {"policy": "zones", "rule": "near", "value": 80, "weight": 3},
-        {"policy": "zones", "rule": "pack", "value": 12.5, "weight": 1},
-    ]
-    # What a policy in mode Observe would have said is told, and not acted upon.
-    assert [(f["rule"], f["observed"]) for f in nodes["n2"]["failed"]] == [("disk", True)]
-    assert nodes["n1"]["failed"] == []
-    assert nodes["n3"]["rule"] == "zone" and nodes["n3"]["reason"] == "wrong zone"
-    assert [f["rule"] for f in nodes["n3"]["failed"]] == ["zone", "room", "disk"]
-    assert nodes["n4"]["failed"][0] == {
-        "policy": "zones",
-        "rule": "room",
-        "reason": "too little would be left",
-        "detail": "cpu: 500m would be left, 1 must be",
-        "unresolvable": False,
-        "observed": False,
-    }
-    assert "score" not in nodes["n3"] and "score" not in nodes["n4"]
-
-
-def test_explain_node(run, files):
-    result = explain(run, files, "--node", "n3")
-    assert result.returncode == FINE
-    lines = result.stdout.splitlines()
-    assert "n3: rejected; preemption cannot help" in lines
-    assert sum(line.startswith("  ✗ ") for line in lines) == 3
-    assert any("trial/disk" in line and "Observe" in line for line in lines)
-    assert "n2: passes" in explain(run, files, "--node", "n2").stdout
-    assert "n4: rejected\n" in explain(run, files, "--node", "n4").stdout
-    value = json.loads(explain(run, files, "--node", "n3", "-o", "json").stdout)
-    assert [node["node"] for node in value["nodes"]] == ["n3"]
-    result = explain(run, files, "--node", "n9")
-    assert result.returncode == UNREACHABLE and result.stdout == ""
-    assert 'no node "n9"' in result.stderr
-
-
-def test_explain_all(run, files):
-    names = [f"node-{i:03}" for i in range(60)]
-    write_cluster(
-        files / "many.json",
-        [
-            {
-                "metadata": {"name": name, "labels": {"zone": "ac"[i % 2]}},
-                "status": {"allocatable": {"cpu": "8"}},
-            }
-            for i, name in enumerate(names)
-        ],
-    )
-    short = explain(run, files, cluster="many.json").stdout
-    assert len(re.findall(r"^node-\d+ ", short, re.M)) == 40
-    assert len(re.findall(r"^… 10 more like these; --all shows them$", short, re.M)) == 2
-    every = explain(run, files, "--all", cluster="many.json").stdout
-    assert sorted(re.findall(r"^node-\d+", every, re.M)) == names
-    assert "30 of 60 nodes pass; rejected: 30 wrong zone" in every
-    value = json.loads(explain(run, files, "-o", "json", cluster="many.json").stdout)
-    assert [node["node"] for node in value["nodes"]] == names
 
 
 def test_explain_reads_json_and_yaml_alike(run, files):

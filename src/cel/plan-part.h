@@ -142,7 +142,8 @@ typedef struct CelPlanColumn {
     bool is_stored;    /* kept in blocks, for sessions */
     bool is_in_batch;  /* a session works with it, or loads it */
     bool is_costly;    /* the scalar machine, or a loop, is somewhere in it */
-    bool is_lasting;   /* several lists have it, or who asks: its register is its own */
+    bool is_lasting;   /* its register is its own */
+    uint32_t list;     /* the last one that has it */
     bool is_negated;   /* SAME: whether not */
     uint32_t store;    /* its place in a block, or among what is known of the whole */
     uint32_t leaf;     /* LEAF */
@@ -285,3 +286,6 @@ int cel_planner_need(CelPlanner *p) MUST_CHECK;
 
 /* plan-order.c: all lists of steps. */
 int cel_planner_order(CelPlanner *p) MUST_CHECK;
+
+/* plan-register.c: where columns lie in a session. */
+void cel_plan_give_registers(CelPlan *plan);

@@ -12,10 +12,10 @@
 
 typedef struct Registers {
     CelPlan *plan;
-    uint32_t list;    /* the number of this one */
-    uint32_t from;    /* first register that lists use by turns */
-    uint32_t n_most;  /* that any list uses */
-    bool is_giving;   /* the second time round */
+    uint32_t list;   /* the number of this one */
+    uint32_t from;   /* first register that lists use by turns */
+    uint32_t n_most; /* that any list uses */
+    bool is_giving;  /* the second time round */
 } Registers;
 
 static bool has_column(const CelStep *step) {

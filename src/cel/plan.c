@@ -70,7 +70,12 @@ static int make(CelPlanner *p) {
         r = find_roots(p);
     if (r == 0)
         r = cel_planner_need(p);
-    return r < 0 ? error_trace(r) : error_trace(cel_planner_order(p));
+    if (r == 0)
+        r = cel_planner_order(p);
+    if (r < 0)
+        return error_trace(r);
+    cel_plan_give_registers(p->plan);
+    return 0;
 }
 
 static CelPlan *plan_of(

@@ -62,7 +62,7 @@
  *     plan-shape     loops that become one value; plan-level: their bodies
  *     plan-loop      which of those run over columns
  *     plan-code      scalar code for what has no kernel
- *     plan-need      what the roots need; plan-order: in which order
+ *     plan-need      what the roots need; plan-order: in which order; plan-register: where
  *     plan-print     a plan for people
  *     work           columns, worked out; work-scalar, work-text, work-reduce: by how
  *     kept           what is known of some rows from the rows alone

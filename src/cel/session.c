@@ -123,12 +123,14 @@ int cel_session_root(CelSession *session, size_t number, const CelColumn **ret) 
         return error_trace(r);
     if (cel_column_is_single(column))
         return error_trace(repeat_single(work, column, &session->singles[number], ret));
-    r = cel_work_steps(work, &root->steps, CEL_ROWS);
-    if (r != 0)
-        return error_trace(r);
     reg = cel_work_register(work, column);
-    r = cel_work_mend(work, root->node, (CelKind)column->kind, reg);
     *ret = &reg->column;
+    if (reg->stamp == work->frames[CEL_ROWS].stamp && !reg->is_partial && reg->is_mended)
+        return 0; /* asked for again */
+    r = cel_work_steps(work, &root->steps, CEL_ROWS);
+    if (r == 0)
+        r = cel_work_mend(work, root->node, (CelKind)column->kind, reg);
+    reg->is_mended = r == 0;
     return error_trace(r);
 }
 

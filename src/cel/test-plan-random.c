@@ -4,9 +4,9 @@
  */
 #include "cel/test-table.h"
 
-#define ROUNDS 60
+#define ROUNDS 300
 #define ROOTS 30
-#define DEPTH 3
+#define DEPTH 4
 #define TEMPLATES_MAX 48
 
 /* @B a bool, @I an int, @D a double, @S a string, @T a timestamp: an expression of rows and pod. In

@@ -33,9 +33,14 @@ int cel_register_open(CelWork *work, CelRegister *reg, CelLane lane, size_t n) {
         size_t room = n > 2 * reg->room ? n : 2 * reg->room;
 
         reg->states = ARENA_ARRAY(work->arena, uint8_t, room);
-        reg->values = lane != CEL_LANE_BOOL ? ARENA_ARRAY(work->arena, int64_t, room) : NULL;
+        reg->values = NULL;
         reg->room = room;
-        if (!reg->states || (lane != CEL_LANE_BOOL && !reg->values))
+        if (!reg->states)
+            return error_origin(-ENOMEM);
+    }
+    if (lane != CEL_LANE_BOOL && !reg->values) {
+        reg->values = ARENA_ARRAY(work->arena, int64_t, reg->room);
+        if (!reg->values)
             return error_origin(-ENOMEM);
     }
     reg->column = (CelColumn){.lane = lane, .states = reg->states, .ints = reg->values};
@@ -255,7 +260,7 @@ static int work_spread(CelWork *work, const CelPlanColumn *column) {
         reg->states[i] = from->states[frame->row_of[i]];
     if (column->lane == CEL_LANE_TEXT)
         return error_trace(spread_texts(work, column, reg));
-    for (size_t i = 0; column->lane != CEL_LANE_BOOL && i < frame->n; i++)
+    for (size_t i = 0; reg->values && column->lane != CEL_LANE_BOOL && i < frame->n; i++)
         reg->values[i] = from->ints[frame->row_of[i]]; /* or the bits of a double */
     return 0;
 }
@@ -310,9 +315,21 @@ static bool is_partial(const CelWork *work, const CelPlanColumn *column) {
     return false;
 }
 
+/* The register of a column, empty if it was another's. */
+static CelRegister *take_register(CelWork *work, uint32_t number) {
+    CelRegister *reg = cel_work_register(work, cel_plan_at(work->plan, number));
+
+    if (reg->column_of != number) {
+        reg->column_of = number;
+        reg->stamp = 0;
+        reg->is_partial = false;
+    }
+    return reg;
+}
+
 static int step_column(CelWork *work, uint32_t number, bool is_loaded) {
     const CelPlanColumn *column = cel_plan_at(work->plan, number);
-    CelRegister *reg = cel_work_register(work, column);
+    CelRegister *reg = take_register(work, number);
     uint64_t stamp = work->frames[column->space].stamp;
     bool partial;
     int r;
@@ -326,6 +343,7 @@ static int step_column(CelWork *work, uint32_t number, bool is_loaded) {
         partial = is_partial(work, column);
         r = work_by_how(work, column);
     }
+    reg->is_mended = false;
     reg->stamp = r == 0 ? stamp : 0; /* what was not finished is as good as not begun */
     reg->is_partial = partial;
     return error_trace(r);
@@ -374,7 +392,7 @@ static int open_left_out(CelWork *work, const CelSteps *steps, uint32_t from, ui
         if (steps->steps[i].kind != CEL_STEP_COLUMN && steps->steps[i].kind != CEL_STEP_LOAD)
             continue;
         column = cel_plan_at(work->plan, steps->steps[i].column);
-        reg = cel_work_register(work, column);
+        reg = take_register(work, steps->steps[i].column);
         if (reg->stamp == work->frames[column->space].stamp)
             continue;
         r = cel_register_open(work, reg, (CelLane)column->lane, work->frames[column->space].n);

@@ -37,8 +37,10 @@ typedef struct CelRegister {
     int64_t *values;  /* or doubles, or codes */
     CelValue *texts;  /* TEXT: the strings themselves */
     size_t room, room_texts, room_known;
-    uint64_t stamp; /* of the frame */
+    uint32_t column_of; /* whose it is now */
+    uint64_t stamp;     /* of the frame; 0: nothing is in it */
     bool is_partial;
+    bool is_mended; /* nothing odd is left in it */
     bool has_texts, has_codes;
     bool is_borrowed; /* TEXT: the table or the graph has the strings */
     uint8_t *known;   /* is_partial: which entries the scalar machine worked out */

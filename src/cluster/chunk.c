@@ -136,6 +136,9 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
         chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = 0;
     for (uint32_t i = 0; i < chunk->n_pods[slot]; i++)
         add_requests(chunk, slot, &pods->items[i]->requests, resources);
+    for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it asks for */
+        if (str_is(resources[i], "pods"))
+            chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = chunk->n_pods[slot];
     for (size_t i = 0; i < chunk->n_resources; i++)
         chunk_amounts(chunk, i, AMOUNT_FREE)[slot] =
             chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] -

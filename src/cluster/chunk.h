@@ -31,7 +31,7 @@ typedef struct PodList {
 /* Three amounts a resource and row. Never negative, but for free. */
 typedef enum AmountKind {
     AMOUNT_ALLOCATABLE,
-    AMOUNT_REQUESTED, /* by the living pods on the node */
+    AMOUNT_REQUESTED, /* by the living pods on the node; of the resource pods each takes one */
     AMOUNT_FREE,      /* allocatable less requested; below 0 when overcommitted */
     _AMOUNT_KINDS,
 } AmountKind;

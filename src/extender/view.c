@@ -172,5 +172,6 @@ Question view_question(const View *view, const Moment *moment, const Sight *sigh
         .is_over = moment->is_over,
         .context = moment->context,
         .arena = arena,
+        .scratch = moment->scratch,
     };
 }

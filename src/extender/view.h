@@ -70,11 +70,12 @@ typedef struct Sight {
 int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone,
     Arena *arena, Sight *sight);
 
-/* When a request is answered, and how long that may take. */
+/* When a request is answered, how long that may take, and where. */
 typedef struct Moment {
     int64_t now_nsec;               /* since 1970 */
     bool (*is_over)(void *context); /* whether its time is up; NULL: it has all the time */
     void *context;
+    Arena *scratch; /* for its judge; NULL: none */
 } Moment;
 
 /* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */

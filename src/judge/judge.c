@@ -41,6 +41,7 @@ static int open_session(Judge *judge) {
         .fuel = JUDGE_FUEL,
         .is_over = question->is_over,
         .context = question->context,
+        .scratch = question->scratch,
     };
 
     judge->rows = schema_table(question->program->schema, question->table);

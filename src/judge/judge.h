@@ -22,10 +22,11 @@
 #include "policy/program.h"
 
 /* Verdicts besides the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: nothing is said of that one here   \
-                                                 */
-#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
-#define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
+#define VERDICT_UNKNOWN_NODE                                                                       \
+    (VERDICT_PASS - 1)                      /* for callers: nothing is said of that one here       \
+                                             */
+#define VERDICT_NARROWED (VERDICT_PASS - 2) /* it passes, but others are better */
+#define VERDICT_LATE (VERDICT_PASS - 3)     /* time was up, and its policy says reject */
 
 typedef struct Question {
     const Program *program;
@@ -39,6 +40,8 @@ typedef struct Question {
     bool (*is_over)(void *context); /* whether time is up; NULL: never */
     void *context;
     Arena *arena;
+    Arena *scratch; /* reset as often as the judge likes: holds nothing else; NULL: what would be
+                       there stays in @arena */
 } Question;
 
 typedef struct Judge Judge;

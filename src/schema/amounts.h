@@ -6,7 +6,7 @@
  *
  * map(string, double): cpu in cores, everything else in whole units. Total: a resource that is
  * not there is 0.0 to m[key]; `key in m` tells. AMOUNT_MILLI_CPU finds cpu in thousandths,
- * whole numbers, and is not listed.
+ * whole numbers, and is not listed. Of the resource pods every pod takes one.
  *
  * A row lists what its node offers, "0" included, whatever the amount: free and requested too.
  * Free of what the node does not offer is 0.0, whatever its pods ask for; requested is what they

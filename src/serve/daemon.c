@@ -196,12 +196,21 @@ static bool is_over(void *context) {
     return now >= allowance->end_nsec;
 }
 
+/* What one evaluation by the scalar machine may take. */
+#define VERB_SCRATCH_BUDGET ((size_t)16 * 1024 * 1024)
+
 static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     int64_t limit = daemon->options->deadline_nsec;
     Allowance allowance = {.limit_nsec = limit > 0 ? limit : DAEMON_DEADLINE_DEFAULT};
-    Moment moment = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = &allowance};
+    Moment moment = {
+        .now_nsec = clock_wall_nsec(),
+        .is_over = is_over,
+        .context = &allowance,
+        .scratch = scratch,
+    };
     Answer answer;
 
     switch (verb) {
