@@ -635,7 +635,7 @@ def test_it_is_the_least_that_helps(explain, rule):
         "node.metadata.labels.size() > 9",
         "node.free.cpu * node.requested.cpu > 99.0",
         "node.free.cpu > node.requested.cpu + 99.0",
-        "cluster.nodeCount > 99",
+        "cluster.nodes > 99",
     ],
 )
 def test_nothing_is_said_where_nothing_is_known(explain, rule):

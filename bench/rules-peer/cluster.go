@@ -150,7 +150,8 @@ func makePod(o *object, resources map[string]bool) *record {
 
 func makeNode(o *object, pods []*object, resources map[string]bool) *record {
 	taints := list(o.Spec.Taints, func(t *taint) ref.Val {
-		value := taintType.make(types.String(t.Key), types.String(t.Value), types.String(t.Effect))
+		value := taintType.make(types.String(t.Key), types.String(t.Value), types.String(t.Effect),
+			types.String(t.text()))
 		value.own = t
 		return value
 	})

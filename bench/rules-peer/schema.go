@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"fmt"
 	"reflect"
 
@@ -46,7 +48,7 @@ var (
 		field{"owner", cel.StringType}, field{"requests", amountsType})
 
 	taintType = newType("Taint", field{"key", cel.StringType}, field{"value", cel.StringType},
-		field{"effect", cel.StringType})
+		field{"effect", cel.StringType}, field{"text", cel.StringType})
 	conditionType = newType("Condition", field{"type", cel.StringType}, field{"status", cel.StringType})
 	imageType     = newType("Image", field{"names", cel.ListType(cel.StringType)}, field{"sizeBytes", cel.IntType})
 	nodeSpecType  = newType("NodeSpec", field{"unschedulable", cel.BoolType}, field{"taints", cel.ListType(taintType.typ)})
@@ -133,6 +135,20 @@ func (p *provider) NativeToValue(value any) ref.Val {
 type taint struct{ Key, Value, Effect string }
 type toleration struct{ Key, Operator, Value, Effect string }
 
+// text is the taint as kubectl writes it.
+func (t *taint) text() string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect
+}
+
+func parseTaint(text string) *taint {
+	name, effect, _ := strings.Cut(text, ":")
+	key, value, _ := strings.Cut(name, "=")
+	return &taint{key, value, effect}
+}
+
 func tolerates(tolerations []toleration, t *taint) bool {
 	if t.Effect != "NoSchedule" && t.Effect != "NoExecute" {
 		return true
@@ -152,6 +168,9 @@ var ownFunctions = []cel.EnvOption{
 	cel.Function("tolerates", cel.MemberOverload("pod_tolerates_taint", []*cel.Type{podType.typ, taintType.typ},
 		cel.BoolType, cel.BinaryBinding(func(pod, t ref.Val) ref.Val {
 			return types.Bool(tolerates(pod.(*record).own.([]toleration), t.(*record).own.(*taint)))
+		})), cel.MemberOverload("pod_tolerates_text", []*cel.Type{podType.typ, cel.StringType},
+		cel.BoolType, cel.BinaryBinding(func(pod, t ref.Val) ref.Val {
+			return types.Bool(tolerates(pod.(*record).own.([]toleration), parseTaint(string(t.(types.String)))))
 		}))),
 	cel.Function("sum",
 		cel.MemberOverload("list_int_sum", []*cel.Type{cel.ListType(cel.IntType)}, cel.IntType, sum(types.Int(0))),

@@ -166,7 +166,7 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
     Str copy = arena_copy(env->arena, name);
     int r;
 
-    if (!variable || !copy.ptr)
+    if (!variable || !copy.ptr || !type)
         return error_origin(-ENOMEM);
     *variable = (CelVariable){
         .name = copy, .type = type, .slot = env->n_slots, .max_size = max_size, .group = group};
@@ -183,7 +183,7 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
     CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
     Str copy = arena_copy(env->arena, name);
 
-    if (!variable || !copy.ptr)
+    if (!variable || !copy.ptr || !type)
         return error_origin(-ENOMEM);
     *variable = (CelVariable){.name = copy, .type = type, .is_constant = true, .value = value};
     return error_trace(add_variable(env, variable));

@@ -56,14 +56,15 @@ CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) MUST_CHECK;
 int cel_env_set_container(CelEnv *env, Str container) MUST_CHECK;
 
 /* Declares a variable; the name is copied, @type borrowed. A name declared again hides the
- * older one. @ret_slot may be NULL. 0 or -ENOMEM. */
+ * older one. @ret_slot may be NULL. 0 or -ENOMEM, which is also what comes of a @type that is NULL:
+ * whoever makes it on the way need not check. */
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
     uint8_t group, uint32_t *ret_slot) MUST_CHECK;
 
 /* Declares a name whose value is known when an expression is compiled: what depends on it alone is
  * computed then, the fields of a record included (its get() is called with a run of the compiler's,
  * maybe more than once). The name is copied; @type and what @value points to must outlive all
- * that is made with this environment. */
+ * that is made with this environment. 0 or -ENOMEM, as above. */
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
 
 /* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its

@@ -260,6 +260,73 @@ static void test_many_turns(void **state) {
     fixture_done(&f);
 }
 
+/* "a = 1, b = 2": what cel_explained_leaves() finds. */
+static void assert_leaves(Fixture *f, const char *source, const char *want) {
+    CelGraph *graph = cel_graph_new(f->arena, f->arena);
+    CelChecked *checked = NULL;
+    CelExplainer explainer;
+    CelExplained explained;
+    CelLeaf leaves[8];
+    Buf out = BUF_INIT(1 << 16);
+    size_t n;
+
+    f->run = CEL_RUN(f->arena);
+    assert_int_equal(
+        cel_compile_tree(
+            f->env, STR("test"), str_from_c(source), &f->options, f->arena, &f->diags, &checked),
+        0);
+    assert_int_equal(
+        cel_explainer_init(&explainer, checked, graph, &f->options, f->arena, &f->diags), 0);
+    assert_int_equal(cel_explained_run(&explained, &explainer, f->variables, &f->run, f->arena), 0);
+    n = cel_explained_leaves(&explained, leaves, ELEMENTS_OF(leaves));
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&out, "%s%.*s = ", i ? ", " : "", STR_FMT(leaves[i].text));
+        if (leaves[i].value.kind == CEL_ERROR)
+            buf_append(&out, leaves[i].value.error->text);
+        else if (leaves[i].value.kind == CEL_ABSENT)
+            buf_append(&out, STR("absent"));
+        else
+            cel_value_print(leaves[i].value, &f->run, 0, &out);
+    }
+    assert_text(source, buf_str(&out), want);
+    buf_done(&out);
+}
+
+static void test_leaves(void **state) {
+    static const struct {
+        const char *source, *want;
+    } cases[] = {
+        {"n > 9", "n = 7"},
+        {"n > 5 && s == 'x' && node.cpu > 0", "s = \"abc\""}, /* the side that is false */
+        {"n > 9 || s == 'x'", "n = 7, s = \"abc\""},
+        {"n > 5 || s == 'x'", "n = 7"},
+        {"!(n > 5)", "n = 7"},
+        {"n > 5 ? s == 'x' : node.cpu > 9", "n = 7, s = \"abc\""},
+        {"node.cpu * 2 + n >= 99", "node.cpu = 4, n = 7"},
+        {"n > 9 && n < 3", "n = 7"}, /* once each */
+        {"s.startsWith('x')", "s = \"abc\""},
+        {"size(s) > 9", "size(s) = 3"},
+        {"l.filter(x, x > 2).size() > 9", "l.filter(x, x > 2).size() = 1"},
+        {"l.all(x, x < 3)", "x = 3"}, /* the element that decided */
+        {"l.exists(x, x > 9)", "l.size() = 2"},
+        {"l.exists(x, x == 3 && n > 0)", "x = 3, n = 7"},
+        {"m[?'a'].orValue(null) == null && false", "m['a'] = {\"b\": {\"c\": 1}}"},
+        {"l[?9].orValue(0) > 0", "l[9] = absent"},
+        {"m.a.b.d == 1", "m.a.b.d = no such key: d"},
+        {"cel.bind(x, n + 1, x > 9)", "x = 8"},
+        {"1 > 2", "1 > 2 = false"}, /* nothing was read */
+    };
+    TestNode node;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fill(&f, &node);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        assert_leaves(&f, cases[i].source, cases[i].want);
+    fixture_done(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),
@@ -268,6 +335,7 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_optionals),
         cmocka_unit_test(test_many_turns),
+        cmocka_unit_test(test_leaves),
     };
 
     return cmocka_run_group_tests_name("cel/explain", tests, NULL, NULL);

@@ -17,6 +17,8 @@
 /* What is needed to compile one; given back at once. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
+#define TYPE_NAME_MAX 128u /* of a type in a message; what is longer is cut */
+
 typedef struct Compiling {
     PolicyReader *reader;
     Scope *scope;
@@ -218,6 +220,14 @@ static int compile_code(Compiling *compiling) {
     return error_fold(r);
 }
 
+/* Saturated, as the estimate itself: more than can be counted is not little. */
+static void add_cost(CelCostRange *sum, CelCostRange cost) {
+    if (__builtin_add_overflow(sum->min, cost.min, &sum->min))
+        sum->min = UINT64_MAX;
+    if (__builtin_add_overflow(sum->max, cost.max, &sum->max))
+        sum->max = UINT64_MAX;
+}
+
 static int check(Compiling *compiling) {
     Expression *result = compiling->result;
     CelChecked *checked = NULL;
@@ -239,7 +249,7 @@ static int check(Compiling *compiling) {
         return error_trace(r);
     for (uint32_t i = 0; i < compiling->scope->variables_type.n_fields; i++)
         if (result->variables >> i & 1)
-            result->cost.max += compiling->scope->variables[i].expression.cost.max;
+            add_cost(&result->cost, compiling->scope->variables[i].expression.cost);
     if (result->cost.max > EXPRESSION_COST_MAX) {
         cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiling->diags);
         return CEL_COMPILE_REFUSED;
@@ -250,8 +260,7 @@ static int check(Compiling *compiling) {
 /* Numbers may be of two types, which no single expected type can say. */
 static bool has_type(Compiling *compiling, ExpressionType type, const char *what) {
     const CelType *found = cel_checked_type(compiling->result->checked);
-    char text[128];
-    Buf name = BUF_INIT(sizeof(text));
+    _cleanup_(buf_done) Buf name = BUF_INIT(TYPE_NAME_MAX);
 
     if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE)
         return true;
@@ -262,7 +271,6 @@ static bool has_type(Compiling *compiling, ExpressionType type, const char *what
         "%s must be a number (double or int), and this is %.*s",
         what,
         STR_FMT(buf_str(&name)));
-    buf_done(&name);
     return false;
 }
 
@@ -276,6 +284,17 @@ static bool uses_refused(const Compiling *compiling) {
     return false;
 }
 
+/* An expression that is left out would be another policy, so it is an error of its own; but when
+ * the program's memory is used up, that is said once and for all (program.c). */
+static void report_failure(const Compiling *compiling, const char *what) {
+    if (!arena_has_failed(compiling->reader->arena))
+        reader_error(compiling->reader,
+            compiling->at,
+            "%s needs more than %zu MiB of memory to be compiled",
+            what,
+            SCRATCH_BUDGET >> 20);
+}
+
 static bool compile(Compiling *compiling, ExpressionType type, const char *what) {
     static const CelType *const expected[] = {
         [EXPRESSION_BOOL] = &cel_bool_type,
@@ -285,8 +304,10 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     int r;
 
-    if (!scratch)
+    if (!scratch) {
+        report_failure(compiling, what);
         return false;
+    }
     compiling->scratch = scratch;
     compiling->diags = DIAG_LIST_IN(scratch);
     compiling->options.expect = expected[type];
@@ -298,6 +319,8 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     if (r == 0)
         r = compile_code(compiling);
     report_all(compiling);
+    if (r < 0)
+        report_failure(compiling, what);
     return r == 0;
 }
 

@@ -301,6 +301,17 @@ static int compile_sources(Compiling *compiling, const PolicySource *sources, si
     return 0;
 }
 
+/* What was read, all of it and without errors, becomes a program. */
+static int assemble(Compiling *compiling) {
+    int r = number_rules(compiling);
+
+    if (r == 0)
+        r = plan(compiling);
+    if (r == 0)
+        r = collect_parts(compiling->program);
+    return error_trace(r);
+}
+
 /* Reading goes on where an allocation fails, so nothing that was read can be trusted
  * then: half a list of values is another rule. */
 static bool has_run_out(const Compiling *compiling) {
@@ -331,12 +342,8 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
     r = compile_sources(&compiling, sources, n_sources);
-    if (r == 0 && diags->n_errors == 0)
-        r = number_rules(&compiling);
-    if (r == 0 && diags->n_errors == 0)
-        r = plan(&compiling);
-    if (r == 0 && diags->n_errors == 0)
-        r = collect_parts(program);
+    if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
+        r = assemble(&compiling);
     if (has_run_out(&compiling) || diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)

@@ -1,0 +1,247 @@
+#include "extender/explain.h"
+
+#include "base/test-assert.h"
+#include "extender/verbs.h"
+#include "policy/test-scene.h"
+
+/* A scene, explained. */
+typedef struct Fixture {
+    Scene scene;
+    View *view;
+    Arena *arena;
+    Explanation told;
+} Fixture;
+
+static void fixture_init(Fixture *f, const char *text) {
+    scene_init_text(&f->scene, text);
+    f->arena = arena_new((size_t)256 << 20);
+    assert_non_null(f->arena);
+    assert_int_equal(view_new(f->scene.snapshot, f->scene.program, NULL, NULL, &f->view), 0);
+    assert_int_equal(
+        extender_explain(
+            f->view, &(Moment){.now_nsec = f->scene.now}, &f->scene.pod, f->arena, &f->told),
+        0);
+}
+
+static void fixture_done(Fixture *f) {
+    view_unref(f->view);
+    scene_done(&f->scene);
+    arena_free(f->arena);
+}
+
+/* --- policies ------------------------------------------------------------------------------- */
+
+static void test_which_policies_apply(void **state) {
+    static const PolicyFit want[] = {
+        FIT_APPLIES,
+        FIT_OTHER_NAMESPACE,
+        FIT_OTHER_LABELS,
+        FIT_EXPRESSION_FALSE,
+        FIT_EXPRESSION_FAILED,
+    };
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f,
+        "policies:\n"
+        "  all: {filters: [{name: a, nodeReady: true}]}\n"
+        "  space: {match: {namespaces: [x]}, filters: [{name: a, nodeReady: true}]}\n"
+        "  labels: {match: {podSelector: {matchLabels: {a: b}}}, filters: [{name: a, nodeReady: "
+        "true}]}\n"
+        "  no: {match: {expression: 'pod.spec.priority > 5'}, filters: [{name: a, nodeReady: "
+        "true}]}\n"
+        "  bad: {match: {expression: \"pod.metadata.labels['x'] == 'y'\"}, filters: [{name: a, "
+        "nodeReady: true}]}\n"
+        "nodes: {n: {}}\n"
+        "pod: {namespace: team, name: p}\n");
+    assert_int_equal(f.told.n_policies, ELEMENTS_OF(want));
+    assert_int_equal(f.told.n_applying, 1);
+    for (size_t i = 0; i < ELEMENTS_OF(want); i++)
+        assert_int_equal(f.told.policies[i].fit, want[i]);
+    assert_true(str_has_prefix(
+        f.told.policies[4].error, STR("no such key: x, in pod.metadata.labels['x']")));
+    fixture_done(&f);
+}
+
+/* --- ranks, narrowing, parts ----------------------------------------------------------------- */
+
+static void test_ranks_and_parts(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f,
+        "policy:\n"
+        "  narrow: {to: 2}\n"
+        "  filters: [{name: f, nodeLabels: {pool: a}}]\n"
+        "  scores:\n"
+        "    - {name: big, expression: node.allocatable.cpu, normalize: minMax, weight: 3}\n"
+        "    - {name: cost, expression: \"double(node.metadata.labels['cost'])\", onError: 40}\n"
+        "nodes:\n"
+        "  n0: {labels: {pool: a, cost: '20'}, allocatable: {cpu: 2}}\n"
+        "  n1: {labels: {pool: b}, allocatable: {cpu: 64}}\n"
+        "  n2: {labels: {pool: a}, allocatable: {cpu: 8}}\n"
+        "  n3: {labels: {pool: a, cost: '40'}, allocatable: {cpu: 8}}\n"
+        "pod: {name: p}\n");
+    assert_int_equal(f.told.n_passed, 3);
+    assert_int_equal(f.told.n_narrowed, 1);
+    assert_int_equal(f.told.narrow_to, 2);
+    /* n2 and n3 are equal: the first comes first. n1 fails and does not count in minMax. */
+    assert_text("first", f.told.ranking[0]->node, "n2");
+    assert_text("second", f.told.ranking[1]->node, "n3");
+    assert_text("third", f.told.ranking[2]->node, "n0");
+    assert_int_equal(f.told.nodes[0].outcome, NODE_NARROWED);
+    assert_int_equal(f.told.nodes[0].rank, 3);
+    assert_true(f.told.nodes[0].parts[0].raw == 2 && f.told.nodes[0].parts[0].value == 0);
+    assert_true(f.told.nodes[0].score == 0.25 * 20);
+    assert_int_equal(f.told.nodes[1].outcome, NODE_REJECTED);
+    assert_int_equal(f.told.nodes[1].rank, 0);
+    assert_false(f.told.nodes[1].is_scored);
+    assert_true(f.told.nodes[2].parts[1].is_error && f.told.nodes[2].parts[1].value == 40);
+    assert_true(f.told.nodes[2].parts[1].contribution == 10);
+    assert_int_equal(f.told.n_errors, 1);
+    assert_int_equal(f.told.errors[0].n, 1);
+    assert_text("error", f.told.errors[0].node, "n2");
+    fixture_done(&f);
+}
+
+/* --- values and remedies ------------------------------------------------------------------------
+ */
+
+typedef struct Case {
+    const char *rule;
+    const char *values;   /* "a = 1, b = 2" */
+    const char *remedies; /* "x; y"; "": none */
+} Case;
+
+/* The pod asks for 2 cpu, 4Gi and has label app=web; the node n has 4 cpu, of which 2.5 are
+ * requested by two pods, one of them app=web. */
+static const Case cases[] = {
+    {"nodeLabels: {pool: a}", NULL, "label pool=a on the node"},
+    {"nodeLabels: {pool: [a, c]}", NULL, "label pool one of \"a\", \"c\" on the node"},
+    {"nodeLabels: {pool: {notIn: [b]}}", NULL, "label pool other than \"b\" on the node"},
+    {"nodeLabels: {pool: {absent: true}}", NULL, "no label pool on the node"},
+    {"nodeLabels: {none: {exists: true}}", NULL, "label none on the node"},
+    {"nodeLabels: {gen: {gt: 6}}", NULL, "label gen of 7 or more on the node"},
+    {"nodeLabels: {gen: {lt: 3}}", NULL, "label gen of 2 or less on the node"},
+    {"nodeLabels: {pool: a, zone: z}", NULL, "label pool=a on the node; label zone=z on the node"},
+    {"dedicated: {key: pool}", NULL, "no label pool on the node"},
+    {"headroom: {cpu: 500m}", NULL, "1 more cpu free on the node"},
+    {"headroom: {cpu: 1, memory: 20%}",
+        NULL,
+        "1500m more cpu free on the node; about 2.6Gi more memory free on the node"},
+    {"headroom: {memory: 60%}", NULL, "14.5Gi more memory allocatable on the node"},
+    {"headroom: {cpu: 8}", NULL, "8500m more cpu free on the node (it has 4 in all)"},
+    {"maxPods: 2", NULL, "1 fewer pod on the node"},
+    {"maxPods: 1", NULL, "2 fewer pods on the node"},
+    {"maxPods: {limit: 1, podSelector: {matchLabels: {app: web}}}",
+        NULL,
+        "1 fewer matching pod on the node"},
+    {"tolerations: true", NULL, "a toleration of gpu=yes:NoSchedule on the pod"},
+    {"noTaints: [gpu]", NULL, "no taint gpu=yes:NoSchedule on the node"},
+    {"nodeAge: {min: 2h}", NULL, "3600s more time"},
+    {"expression: \"node.free.cpu >= pod.requests.cpu * 2.0\"",
+        "node.free.cpu = 1500m, pod.requests.cpu = 2",
+        "2500m more cpu free on the node"},
+    {"expression: \"node.free.cpu > 1.5\"",
+        "node.free.cpu = 1500m",
+        "1m more cpu free on the node"},
+    {"expression: \"variables.left >= 0.0 && variables.pool == 'a'\"",
+        "variables.left = -0.5",
+        "500m more cpu free on the node; label pool=a on the node"},
+    {"expression: \"'x' in node.metadata.labels && node.metadata.labels['x'] == 'y'\"",
+        "node.metadata.labels.size() = 2",
+        "label x=y on the node"},
+    {"expression: \"node.metadata.labels['x'] == 'y'\"",
+        "node.metadata.labels['x'] = absent",
+        "label x=y on the node"},
+    {"expression: \"node.metadata.labels[?'pool'].orValue('') == params.pool\"",
+        "node.metadata.labels['pool'] = \"b\", params.pool = \"a\"",
+        "label pool=a on the node"},
+    {"expression: \"pod.requests.cpu < 2.0\"",
+        "pod.requests.cpu = 2",
+        "1m less cpu asked for by the pod"},
+    {"expression: \"pod.requests.cpu < 2.0 || node.metadata.labels['pool'] == 'a'\"",
+        "pod.requests.cpu = 2, node.metadata.labels['pool'] = \"b\"",
+        "label pool=a on the node"},
+    {"expression: \"node.metadata.name.startsWith('x')\"", "node.metadata.name = \"n\"", ""},
+    {"expression: \"node.free.cpu > node.requested.cpu\"",
+        "node.free.cpu = 1500m, node.requested.cpu = 2500m",
+        ""},
+    {"expression: \"node.metadata.labels.exists(k, k == 'x')\"",
+        "node.metadata.labels.size() = 2",
+        ""},
+    {"expression: \"node.metadata.labels.size() > 5 || node.metadata.labels['pool'] == 'a'\"",
+        "node.metadata.labels.size() = 2, node.metadata.labels['pool'] = \"b\"",
+        ""},
+};
+
+static const char scene_text[] =
+    "policy:\n"
+    "  params: {pool: a}\n"
+    "  variables:\n"
+    "    - {name: left, expression: node.free.cpu - pod.requests.cpu}\n"
+    "    - {name: pool, expression: \"node.metadata.labels[?'pool'].orValue('')\"}\n"
+    "  filters:\n"
+    "    - {name: rule, %s}\n"
+    "now: 2026-01-02T03:00:00Z\n"
+    "nodes:\n"
+    "  n:\n"
+    "    labels: {pool: b, gen: '5'}\n"
+    "    allocatable: {cpu: 4, memory: 8Gi}\n"
+    "    taints: [{key: gpu, value: 'yes', effect: NoSchedule}]\n"
+    "    created: 2026-01-02T02:00:00Z\n"
+    "pods:\n"
+    "  - {on: n, requests: {cpu: 1, memory: 4Gi}, labels: {app: web}}\n"
+    "  - {on: n, requests: {cpu: 1500m, memory: 1Gi}, labels: {app: db}}\n"
+    "pod: {name: p, labels: {app: web}, requests: {cpu: 2, memory: 4Gi}}\n";
+
+static void print_details(const FailureDetails *details, Buf *values, Buf *remedies) {
+    for (size_t i = 0; i < details->n_values; i++) {
+        buf_append(values, i ? STR(", ") : STR_NULL);
+        probe_leaf_print(&details->values[i], values);
+    }
+    for (size_t i = 0; i < details->n_remedies; i++) {
+        buf_append(remedies, i ? STR("; ") : STR_NULL);
+        buf_append(remedies, details->remedies[i].text);
+    }
+}
+
+static void check_case(const Case *test) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(8192);
+    _cleanup_(buf_done) Buf values = BUF_INIT(8192);
+    _cleanup_(buf_done) Buf remedies = BUF_INIT(8192);
+    const NodeExplanation *node;
+    FailureDetails details;
+    Fixture f;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    buf_printf(&text, scene_text, test->rule);
+#pragma GCC diagnostic pop
+    buf_append_char(&text, 0);
+    fixture_init(&f, text.data);
+    node = &f.told.nodes[0];
+    assert_case(test->rule, node->outcome == NODE_REJECTED && node->n_failed == 1);
+    assert_int_equal(explain_failure(&f.told, node, &node->failed[0], f.arena, &details), 0);
+    print_details(&details, &values, &remedies);
+    if (test->values)
+        assert_text(test->rule, buf_str(&values), test->values);
+    assert_text(test->rule, buf_str(&remedies), test->remedies);
+    fixture_done(&f);
+}
+
+static void test_values_and_remedies(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        check_case(&cases[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_which_policies_apply),
+        cmocka_unit_test(test_ranks_and_parts),
+        cmocka_unit_test(test_values_and_remedies),
+    };
+
+    return cmocka_run_group_tests_name("extender/explain", tests, NULL, NULL);
+}

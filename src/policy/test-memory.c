@@ -1,0 +1,158 @@
+/*
+ * Compiling while one allocation, or every one from some point on, fails: there is the right
+ * program, or none. Never one with a rule less, which would let pods go where they must not.
+ * Linked with --wrap, so that every allocation passes here.
+ */
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "policy/program.h"
+
+static size_t n_seen;
+static size_t due; /* the number of the allocation that fails; SIZE_MAX: none does */
+static bool is_lasting;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_arena_alloc(Arena *arena, size_t size);
+void *__real_arena_zalloc(Arena *arena, size_t count, size_t size);
+Str __real_arena_copy(Arena *arena, Str str);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_arena_alloc(Arena *arena, size_t size);
+void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size);
+Str __wrap_arena_copy(Arena *arena, Str str);
+
+static bool is_due(void) {
+    size_t number = n_seen++;
+
+    return is_lasting ? number >= due : number == due;
+}
+
+void *__wrap_malloc(size_t size) {
+    return is_due() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+    return is_due() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    return is_due() ? NULL : __real_realloc(old, size);
+}
+
+/* More than any arena gives: it refuses, and remembers that. */
+#define TOO_MUCH (SIZE_MAX / 2)
+
+void *__wrap_arena_alloc(Arena *arena, size_t size) {
+    return __real_arena_alloc(arena, is_due() ? TOO_MUCH : size);
+}
+
+void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size) {
+    return is_due() ? __real_arena_alloc(arena, TOO_MUCH)
+                    : __real_arena_zalloc(arena, count, size);
+}
+
+Str __wrap_arena_copy(Arena *arena, Str str) {
+    if (!is_due())
+        return __real_arena_copy(arena, str);
+    (void)!__real_arena_alloc(arena, TOO_MUCH);
+    return STR_NULL;
+}
+
+static const char text[] =
+    "apiVersion: berth.dev/v1alpha1\n"
+    "kind: PlacementPolicy\n"
+    "metadata: {name: one}\n"
+    "spec:\n"
+    "  match: {namespaces: [a], expression: \"pod.owner != '' && size(params.list) > 1\"}\n"
+    "  params: {limit: 3, list: [a, b], by: {a: 1, b: 2}}\n"
+    "  metrics: [{name: load}]\n"
+    "  variables:\n"
+    "    - {name: n, expression: \"node.pods.filter(p, p.owner == pod.owner).size()\"}\n"
+    "    - {name: m, expression: \"variables.n + params.limit\"}\n"
+    "  filters:\n"
+    "    - {name: a, expression: \"variables.m < params.by['b'] + 9\"}\n"
+    "    - {name: b, expression: \"node.metadata.name.matches('^[a-z]+[0-9]*$')\",\n"
+    "       messageExpression: \"'no: ' + node.metadata.name\"}\n"
+    "    - {name: c, nodeLabels: {pool: [x, y], zone: {notIn: [z]}}, unresolvable: true}\n"
+    "    - {name: d, headroom: {cpu: 500m, memory: 10%}}\n"
+    "    - {name: e, maxPods: {limit: 4, podSelector: {matchLabels: {app: w}}}}\n"
+    "  scores:\n"
+    "    - {name: s, binPack: {cpu: 1, memory: 2}, weight: 3}\n"
+    "    - {name: t, expression: \"has(metrics.load) ? metrics.load : 50.0\"}\n"
+    "  bind: {annotations: {k: v}}\n";
+
+static int compile(Program **ret, size_t *ret_errors) {
+    PolicySource source = {.file = STR("p.yaml"), .text = STR(text)};
+    Arena *arena = arena_new((size_t)1 << 20);
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = arena ? program_compile(&source, 1, &diags, ret) : -1;
+
+    *ret_errors = diags.n_errors;
+    arena_free(arena);
+    return r;
+}
+
+static bool expressions_equal(const Expression *a, const Expression *b) {
+    return str_eq(a->text, b->text) && !a->code == !b->code && a->groups == b->groups &&
+           a->node == b->node && a->cost.max == b->cost.max && a->variables == b->variables;
+}
+
+static void assert_same(const Program *program, const Program *whole) {
+    assert_int_equal(program->n_policies, whole->n_policies);
+    assert_int_equal(program->n_filters, whole->n_filters);
+    assert_int_equal(program->n_scores, whole->n_scores);
+    assert_int_equal(program->groups, whole->groups);
+    assert_int_equal(program->policies[0].bind_annotations.n, 1);
+    assert_true(expressions_equal(
+        &program->policies[0].match.expression, &whole->policies[0].match.expression));
+    for (size_t i = 0; i < whole->n_filters; i++) {
+        assert_true(str_eq(program->filters[i]->reason, whole->filters[i]->reason));
+        assert_true(expressions_equal(&program->filters[i]->test, &whole->filters[i]->test));
+        assert_true(expressions_equal(&program->filters[i]->message, &whole->filters[i]->message));
+    }
+    for (size_t i = 0; i < whole->n_scores; i++)
+        assert_true(expressions_equal(&program->scores[i]->value, &whole->scores[i]->value));
+}
+
+static void test_failing(void **state) {
+    _cleanup_(program_unrefp) Program *whole = NULL;
+    size_t n_errors, n_all, n_refused = 0;
+
+    (void)state;
+    n_seen = 0;
+    due = SIZE_MAX;
+    assert_int_equal(compile(&whole, &n_errors), 0);
+    n_all = n_seen;
+    for (size_t i = 0; i < 2 * n_all; i += 1 + (i % 7)) {
+        _cleanup_(program_unrefp) Program *program = NULL;
+        int r;
+
+        n_seen = 0;
+        due = i / 2;
+        is_lasting = i % 2;
+        r = compile(&program, &n_errors);
+        due = SIZE_MAX;
+        if (r == 0)
+            assert_same(program, whole);
+        else
+            assert_null(program);
+        assert_true(r <= 0 || n_errors > 0);
+        n_refused += r != 0;
+    }
+    assert_true(n_refused > 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
