@@ -32,15 +32,21 @@ def errors(schema, value, root=None, path="$"):
         elif key == "enum":
             if value not in wanted:
                 found.append(f"{path}: not one of {wanted}")
+        elif key == "const":
+            if value is not wanted:
+                found.append(f"{path}: not {wanted}")
+        elif key == "exclusiveMinimum":
+            if is_type(value, "number") and value <= wanted:
+                found.append(f"{path}: {key} {wanted}")
         elif key == "pattern":
             if isinstance(value, str) and not re.search(wanted, value):
                 found.append(f"{path}: does not match {wanted}")
         elif key in ("minimum", "maximum"):
             if is_type(value, "number") and (value < wanted if key == "minimum" else value > wanted):
                 found.append(f"{path}: {key} {wanted}")
-        elif key in ("minItems", "maxItems", "minProperties"):
-            counted = isinstance(value, dict if key == "minProperties" else list)
-            if counted and (len(value) > wanted if key == "maxItems" else len(value) < wanted):
+        elif key in ("minItems", "maxItems", "minProperties", "maxProperties"):
+            counted = isinstance(value, dict if key.endswith("Properties") else list)
+            if counted and (len(value) > wanted if key.startswith("max") else len(value) < wanted):
                 found.append(f"{path}: {key} {wanted}")
         elif key == "items":
             for i, item in enumerate(value if isinstance(value, list) else []):

@@ -60,6 +60,24 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         STR_NULL);
 }
 
+static bool is_before(const Place *a, const Place *b) {
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+/* By insertion: there are DIAG_MAX at most. */
+void diag_list_sort(DiagList *list, size_t from) {
+    Diag *items = list->diags.items;
+
+    for (size_t i = from + 1; i < list->diags.n; i++) {
+        Diag one = items[i];
+        size_t at = i;
+
+        for (; at > from && is_before(&one.place, &items[at - 1].place); at--)
+            items[at] = items[at - 1];
+        items[at] = one;
+    }
+}
+
 /* What is shown of a source line: bytes [from, to) of it. */
 typedef struct Window {
     size_t from, to;

@@ -61,6 +61,11 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Puts those from number @from on, all of one file, into the order of their places; of one place
+ * they stay as they were added. Readers that come back to a line (a name that is there already, a
+ * warning about the whole) then report like one that goes from top to bottom. */
+void diag_list_sort(DiagList *list, size_t from);
+
 /* Writes one in the form above. Control characters are shown escaped. Of a line over
  * DIAG_LINE_COLUMNS the part around the carets is shown, "…" where something was left out.
  * @colour adds terminal colours. */

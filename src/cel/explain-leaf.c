@@ -30,7 +30,7 @@ static void push(Leaves *l, uint32_t node, uint32_t entry) {
         l->stack[l->n_stack++] = (Visit){node, entry};
 }
 
-/* --- texts --------------------------------------------------------------------------------- */
+/* --- texts -------------------------------------------------------------------------------- */
 
 /* White space is one space; what asks for an optional (`[?'a']`, `.?a`) reads as if it did not. */
 static void print_source(const Leaves *l, uint32_t from, uint32_t to, Buf *out) {
@@ -110,7 +110,7 @@ static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
         cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
 }
 
-/* --- which parts decided ----------------------------------------------------------------- */
+/* --- which parts decided ------------------------------------------------------------------ */
 
 /* The children whose value is like the whole's, from the last to the first. */
 static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
@@ -176,17 +176,39 @@ static bool add_or_value(
     return true;
 }
 
+static bool is_large(CelValue v) {
+    return v.kind == CEL_LIST || v.kind == CEL_MAP || v.kind == CEL_RECORD;
+}
+
+/* What it was asked about. Of a list or a map nobody wants to read it all: then the question is
+ * the leaf. */
+static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+    bool is_told = false;
+
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t entry = cel_explain_entry(&l->parts, visit->entry, children[k]);
+
+        if (entry == CEL_NOT_SEEN || cel_explain_is_literal(&l->parts, children[k]))
+            continue;
+        if (!is_large(value_at(l, entry)))
+            push(l, children[k], entry);
+        else if (!is_told)
+            add_part(l, visit);
+        is_told |= is_large(value_at(l, entry));
+    }
+}
+
 /* Of operators and of what says yes or no: what it was asked about. */
 static void visit_call(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
     CelValue v = value_at(l, visit->entry);
-    size_t before = l->n_stack;
+    size_t stacked = l->n_stack, found = l->n;
 
     if (add_or_value(l, visit, node, children))
         return;
     if ((node->is_operator && !cel_explain_is_path(&l->parts, visit->node)) || v.kind == CEL_BOOL)
-        push_all(l, visit, children, node->n_children);
-    if (l->n_stack == before)
+        push_operands(l, visit, children, node->n_children);
+    if (l->n_stack == stacked && l->n == found)
         add_part(l, visit);
 }
 

@@ -52,7 +52,8 @@
  *     operators      + - * / == < in []: what each does
  *     program        these steps in a row
  *     trace          what a run computed
- *     explain        the same as a tree of lines, for people; explain-part: which lines
+ *     explain        the same as a tree of lines, for people; explain-part: which lines;
+ *                    explain-leaf: the values that decided
  * graph -> columns: many rows at once
  *     column         one value for each of many rows; entry: one of them
  *     kernel         one operation over whole columns: which one; kernel-loop.h: how they are made

@@ -72,7 +72,7 @@ static void print_help(FILE *out) {
         CLUSTER_SOURCE_HELP);
 }
 
-/* --- the command ------------------------------------------------------------------ */
+/* --- the command -------------------------------------------------------------------------- */
 
 static int out_of_memory(void) {
     (void)fprintf(stderr, "berth explain: out of memory\n");

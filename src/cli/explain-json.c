@@ -57,8 +57,7 @@ static void write_value(JsonWriter *writer, const char *key, CelValue value) {
     buf_done(&text);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole ---------------------------------------------------------------------------- */
 
 static void write_pod(const Pod *pod, JsonWriter *writer) {
     json_write_key(writer, STR("pod"));

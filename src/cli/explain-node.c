@@ -38,8 +38,7 @@ static void print_outcome(Telling *t, const NodeExplanation *node) {
     buf_append_char(t->out, '\n');
 }
 
-/* --- rules -------------------------------------------------------------------------------------
- */
+/* --- rules -------------------------------------------------------------------------------- */
 
 static const FailedRule *failure_of(const NodeExplanation *node, const Filter *filter) {
     for (size_t i = 0; i < node->n_failed; i++)

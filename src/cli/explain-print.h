@@ -41,7 +41,7 @@ void telling_node(Telling *telling, const NodeExplanation *node);
 /* docs/policy.md has the schema. @only: this node alone; NULL: all. */
 void telling_json(Telling *telling, const NodeExplanation *only);
 
-/* --- what table and node share ------------------------------------------------------------- */
+/* --- what table and node share ------------------------------------------------------------ */
 
 /* 4,203 */
 void telling_count(Telling *telling, uint64_t n);

@@ -14,7 +14,7 @@
 #define NAME_COLUMNS_MAX 60u
 #define PART_COLUMNS_MIN 5u
 
-/* --- what all share -------------------------------------------------------------------------- */
+/* --- what all share ----------------------------------------------------------------------- */
 
 void telling_count(Telling *t, uint64_t n) {
     char digits[24];
@@ -83,8 +83,7 @@ int64_t telling_points(const Telling *t, unsigned wire) {
     return (int64_t)wire * EXPLAIN_POINTS_PER_SCORE * t->weight;
 }
 
-/* --- head --------------------------------------------------------------------------------------
- */
+/* --- head --------------------------------------------------------------------------------- */
 
 static void print_pod(Telling *t) {
     const Pod *pod = t->pod;

@@ -55,7 +55,7 @@ static int start(
     return error_trace(judge_open(&ret->question, &ret->judge));
 }
 
-/* --- policies -------------------------------------------------------------------------------- */
+/* --- policies ----------------------------------------------------------------------------- */
 
 static bool is_namespace_listed(const Match *match, Str namespace) {
     for (size_t i = 0; i < match->n_namespaces; i++)
@@ -139,7 +139,7 @@ static int find_policies(Explainer *x) {
     return 0;
 }
 
-/* --- filters --------------------------------------------------------------------------------- */
+/* --- filters ------------------------------------------------------------------------------ */
 
 static int set_verdicts(Explainer *x) {
     const Question *question = &x->question;
@@ -248,7 +248,7 @@ static int find_failures(Explainer *x) {
     return 0;
 }
 
-/* --- scores ---------------------------------------------------------------------------------- */
+/* --- scores ------------------------------------------------------------------------------- */
 
 /* Some of the nodes, and a judge that sees no others: normalize is over these. */
 typedef struct Candidates {
@@ -388,7 +388,7 @@ static void find_score_errors(Explainer *x) {
     }
 }
 
-/* --- the contract ---------------------------------------------------------------------------- */
+/* --- the contract ------------------------------------------------------------------------- */
 
 int extender_explain(
     const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret) {

@@ -29,7 +29,7 @@ static void fixture_done(Fixture *f) {
     arena_free(f->arena);
 }
 
-/* --- policies ------------------------------------------------------------------------------- */
+/* --- policies ----------------------------------------------------------------------------- */
 
 static void test_which_policies_apply(void **state) {
     static const PolicyFit want[] = {
@@ -63,7 +63,7 @@ static void test_which_policies_apply(void **state) {
     fixture_done(&f);
 }
 
-/* --- ranks, narrowing, parts ----------------------------------------------------------------- */
+/* --- ranks, narrowing, parts -------------------------------------------------------------- */
 
 static void test_ranks_and_parts(void **state) {
     Fixture f;
@@ -104,8 +104,7 @@ static void test_ranks_and_parts(void **state) {
     fixture_done(&f);
 }
 
-/* --- values and remedies ------------------------------------------------------------------------
- */
+/* --- values and remedies ------------------------------------------------------------------ */
 
 typedef struct Case {
     const char *rule;
@@ -128,7 +127,7 @@ static const Case cases[] = {
     {"headroom: {cpu: 500m}", NULL, "1 more cpu free on the node"},
     {"headroom: {cpu: 1, memory: 20%}",
         NULL,
-        "1500m more cpu free on the node; about 2.6Gi more memory free on the node"},
+        "1500m more cpu free on the node; 2.6Gi more memory free on the node"},
     {"headroom: {memory: 60%}", NULL, "14.5Gi more memory allocatable on the node"},
     {"headroom: {cpu: 8}", NULL, "8500m more cpu free on the node (it has 4 in all)"},
     {"maxPods: 2", NULL, "1 fewer pod on the node"},
@@ -149,7 +148,7 @@ static const Case cases[] = {
         "variables.left = -0.5",
         "500m more cpu free on the node; label pool=a on the node"},
     {"expression: \"'x' in node.metadata.labels && node.metadata.labels['x'] == 'y'\"",
-        "node.metadata.labels.size() = 2",
+        "'x' in node.metadata.labels = false",
         "label x=y on the node"},
     {"expression: \"node.metadata.labels['x'] == 'y'\"",
         "node.metadata.labels['x'] = absent",
@@ -169,6 +168,9 @@ static const Case cases[] = {
         ""},
     {"expression: \"node.metadata.labels.exists(k, k == 'x')\"",
         "node.metadata.labels.size() = 2",
+        ""},
+    {"expression: \"node.pods.exists(p, node.pods.filter(o, o.owner != p.owner).size() > 0)\"",
+        "node.pods.size() = 2",
         ""},
     {"expression: \"node.metadata.labels.size() > 5 || node.metadata.labels['pool'] == 'a'\"",
         "node.metadata.labels.size() = 2, node.metadata.labels['pool'] = \"b\"",

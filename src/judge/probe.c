@@ -99,7 +99,7 @@ int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out)
     return error_trace(r);
 }
 
-/* --- a leaf for people ------------------------------------------------------------------- */
+/* --- a leaf for people -------------------------------------------------------------------- */
 
 static const char *const amount_maps[] = {
     "node.free", "node.requested", "node.allocatable", "pod.requests"};

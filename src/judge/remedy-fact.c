@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "judge/remedy-part.h"
 
-/* --- walking ------------------------------------------------------------------------------- */
+/* --- walking ------------------------------------------------------------------------------ */
 
 void remedies_walk(Remedies *remedies, uint32_t root,
     void (*see)(Remedies *remedies, uint32_t node, void *context), void *context) {
@@ -34,7 +34,7 @@ void remedies_walk(Remedies *remedies, uint32_t root,
         remedies->marks[remedies->stack[i]] = 0;
 }
 
-/* --- recognising ------------------------------------------------------------------------- */
+/* --- recognising -------------------------------------------------------------------------- */
 
 typedef struct FactPath {
     const char *path[3]; /* the variable first; NULL behind the last. "": any field */
@@ -168,7 +168,7 @@ static bool recognise(const Remedies *remedies, uint32_t number, Fact *ret, Read
     return false;
 }
 
-/* --- collecting ---------------------------------------------------------------------------- */
+/* --- collecting --------------------------------------------------------------------------- */
 
 static uint32_t add_fact(Inquiry *inquiry, const Fact *fact) {
     for (size_t i = 0; i < inquiry->n_facts; i++)
@@ -187,7 +187,8 @@ static void collect(Remedies *remedies, uint32_t number, void *context) {
     Fact fact;
     uint32_t at;
 
-    if (!recognise(remedies, number, &fact, &how))
+    /* what reads the variable of a loop is another thing in each of its turns */
+    if (node_at(remedies, number)->levels || !recognise(remedies, number, &fact, &how))
         return;
     at = add_fact(inquiry, &fact);
     if (at == UINT32_MAX || inquiry->n_reads == READS_MAX) {
@@ -210,7 +211,7 @@ const Read *inquiry_read(const Inquiry *inquiry, uint32_t node) {
     return NULL;
 }
 
-/* --- what hangs on what -------------------------------------------------------------------- */
+/* --- what hangs on what ------------------------------------------------------------------- */
 
 bool fact_is_amount(FactKind kind) {
     return kind == FACT_FREE || kind == FACT_REQUESTED || kind == FACT_ALLOCATABLE ||
@@ -291,7 +292,7 @@ static void fix_facts(Remedies *remedies, Inquiry *inquiry) {
     }
 }
 
-/* --- code ---------------------------------------------------------------------------------- */
+/* --- code --------------------------------------------------------------------------------- */
 
 static int make_code(Remedies *remedies, const Inquiry *inquiry, uint32_t node, uint32_t local,
     const CelCode **ret) {
@@ -371,7 +372,7 @@ CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue 
     return run_node(attempt, body, local);
 }
 
-/* --- values of facts ----------------------------------------------------------------------- */
+/* --- values of facts ---------------------------------------------------------------------- */
 
 static CelValue find_value(const Attempt *attempt, uint32_t fact, bool is_before) {
     const Inquiry *inquiry = attempt->inquiry;

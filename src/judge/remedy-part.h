@@ -6,6 +6,8 @@
  *     remedy.c         the search: which comparisons fail, in which order they are mended
  *     remedy-fact.c    what a filter reads that could be different
  *     remedy-solve.c   one comparison
+ *     remedy-order.c   more and less
+ *     remedy-taint.c   taints and tolerations
  *     remedy-text.c    the words
  */
 
@@ -159,6 +161,38 @@ CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue 
 
 /* Changes something so that @atom is @want. False, with nothing changed: it does not know how. */
 bool attempt_solve(Attempt *attempt, uint32_t atom, bool want);
+
+/* The same for more and less, and for loops over the node's taints. */
+bool attempt_solve_order(Attempt *attempt, uint32_t atom, bool want);
+bool attempt_solve_taints(Attempt *attempt, uint32_t atom, bool want);
+
+/* Whether @atom is @want now. */
+bool attempt_holds(Attempt *attempt, uint32_t atom, bool want);
+
+/* Makes the change if @atom is then @want; else nothing has changed. What was changed before is
+ * changed further only in the same direction: what is told in the end must be true of both. */
+bool attempt_try(Attempt *attempt, uint32_t atom, bool want, const Change *change);
+
+/* A side that is a fact and nothing else. */
+typedef struct Side {
+    uint32_t fact;
+    bool may_lack;      /* it is fine for it not to be there: @otherwise counts */
+    CelValue otherwise; /* absent: an error */
+} Side;
+
+/* Whether node @number is one, and the fact may be changed. */
+bool attempt_side(const Attempt *attempt, uint32_t number, Side *ret);
+
+/* Which facts are read. */
+typedef struct Reads {
+    const Inquiry *inquiry;
+    bool is_read[FACTS_MAX];
+} Reads;
+void attempt_reads(const Attempt *attempt, uint32_t node, Reads *ret);
+
+static inline const CelGraphNode *attempt_node(const Attempt *attempt, uint32_t number) {
+    return cel_graph_node(attempt->remedies->graph, number);
+}
 
 /* How readily a fact is changed; less is better. */
 unsigned fact_cost(FactKind kind);

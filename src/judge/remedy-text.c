@@ -60,7 +60,7 @@ static Str tell_subject(const Attempt *attempt, const Fact *fact) {
     return take(attempt, &out);
 }
 
-/* --- entries of maps ------------------------------------------------------------------------- */
+/* --- entries of maps ---------------------------------------------------------------------- */
 
 static void print_values(CelValue list, Buf *out) {
     for (uint32_t i = 0; i < list.list->n && i < VALUES_TOLD; i++) {
@@ -96,8 +96,7 @@ static void print_condition(const Fact *fact, const Change *change, const char *
     }
 }
 
-/* --- amounts -----------------------------------------------------------------------------------
- */
+/* --- amounts ------------------------------------------------------------------------------ */
 
 /* As the table counts. */
 static int64_t units_of(const Fact *fact, CelValue v) {
@@ -157,8 +156,7 @@ static void print_change_of_amount(
     print_whole(attempt, fact, change, out);
 }
 
-/* --- the others ----------------------------------------------------------------------------------
- */
+/* --- the others --------------------------------------------------------------------------- */
 
 static void print_taint(const Taint *taint, Buf *out) {
     buf_append(out, taint->key);

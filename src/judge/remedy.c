@@ -16,10 +16,6 @@
 #define ROUNDS_MAX 12u /* of mending */
 #define DEPTH_MAX 256u /* of && || ! ?: inside each other */
 
-static const CelGraphNode *node_at(const Attempt *attempt, uint32_t number) {
-    return cel_graph_node(attempt->remedies->graph, number);
-}
-
 static bool is_what(Attempt *attempt, uint32_t node, bool want) {
     CelValue v = attempt_value(attempt, node);
 
@@ -34,7 +30,7 @@ static bool choose(Attempt *attempt) {
 }
 
 static bool reads_node(const Attempt *attempt, uint32_t number) {
-    return node_at(attempt, number)->groups &
+    return attempt_node(attempt, number)->groups &
            (SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS));
 }
 
@@ -60,7 +56,7 @@ static bool find_atom(Attempt *attempt, uint32_t *ret, bool *ret_want) {
     bool want = true;
 
     for (size_t depth = 0; depth < DEPTH_MAX; depth++) {
-        const CelGraphNode *node = node_at(attempt, at);
+        const CelGraphNode *node = attempt_node(attempt, at);
 
         if (node->op == OP_NOT) {
             at = node->args[0];
@@ -96,7 +92,7 @@ static bool mend(Attempt *attempt) {
     return false;
 }
 
-/* --- attempts -------------------------------------------------------------------------------- */
+/* --- attempts ----------------------------------------------------------------------------- */
 
 static void attempt_begin(Attempt *attempt) {
     const Judge *judge = attempt->remedies->judge;
@@ -148,8 +144,7 @@ static unsigned find_best(Attempt *attempt, Attempt *best) {
     return least;
 }
 
-/* --- the contract ------------------------------------------------------------------------------
- */
+/* --- the contract ------------------------------------------------------------------------- */
 
 int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
     Remedies *remedies = ARENA_NEW(arena, Remedies);

@@ -40,6 +40,26 @@ void cel_text_string(Buf *out, Str text) {
     buf_append_char(out, '\'');
 }
 
+/* Half a condition is another condition. */
+static void fail_with(Buf *out, const Buf *part) {
+    if (!buf_error(out))
+        out->error = buf_error(part);
+}
+
+void cel_text_words(Buf *out, const Buf *words) {
+    cel_text_string(out, buf_str(words));
+    fail_with(out, words);
+}
+
+void cel_text_part(Buf *out, const char *before, const Buf *part, const char *after) {
+    if (part->len > 0) {
+        buf_append(out, str_from_c(before));
+        buf_append(out, buf_str(part));
+        buf_append(out, str_from_c(after));
+    }
+    fail_with(out, part);
+}
+
 void cel_text_strings(Buf *out, const Str *items, size_t n) {
     for (size_t i = 0; i < n; i++) {
         buf_append(out, i > 0 ? STR(", ") : STR("["));

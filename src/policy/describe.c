@@ -23,7 +23,10 @@ static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
 
     buf_append(out, str_from_c(what));
     if (has_bounds)
-        buf_printf(out, " from %.10g to %.10g", shape->min, shape->max);
+        buf_printf(out,
+            shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
+            shape->min,
+            shape->max);
 }
 
 /* Recursive: lists of lists, as the tables have them. */
@@ -32,8 +35,8 @@ static void describe_shape(Buf *out, const Shape *shape) {
         [SHAPE_ANY] = "anything",
         [SHAPE_STRING] = "text",
         [SHAPE_BOOL] = "true or false",
+        [SHAPE_TRUE] = "`true`",
         [SHAPE_SCALAR] = "value",
-        [SHAPE_QUANTITY] = "quantity: `500m`, `2`, `1.5Gi`",
         [SHAPE_AMOUNT] = "quantity or share: `500m`, `10%`",
         [SHAPE_DURATION] = "length of time: `90s`, `2h30m`, `30d`",
         [SHAPE_EXPRESSION] = "CEL",

@@ -10,10 +10,11 @@
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
 #define SELECTOR "#/$defs/selector" /* stands in many places */
 
-/* What base/quantity.h reads, and a share of it. */
-#define QUANTITY "[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
-#define SHARE "([0-9]+(\\.[0-9]*)?|\\.[0-9]+) *%"
-#define DURATION "([0-9]+d)?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))*"
+/* What kind-headroom.c and reader-duration.c read. */
+#define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
+#define QUANTITY "[+]?" NUMBER "([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
+#define SHARE NUMBER " *%"
+#define DURATION "[0-9]+d|([0-9]+d)?(" NUMBER "(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+"
 
 static void write_text(JsonWriter *writer, const char *key, const char *text) {
     json_write_key(writer, str_from_c(key));
@@ -37,16 +38,22 @@ static void write_types(JsonWriter *writer, const char *const *types) {
 
 static void write_range(JsonWriter *writer, const Shape *shape) {
     write_text(writer, "type", shape->kind == SHAPE_INT ? "integer" : "number");
-    write_number(writer, "minimum", shape->min);
+    write_number(writer, shape->is_above ? "exclusiveMinimum" : "minimum", shape->min);
     write_number(writer, "maximum", shape->max);
 }
 
 /* A number, or a text of this form. */
-static void write_number_or(JsonWriter *writer, const char *pattern) {
+static void write_amount(JsonWriter *writer) {
     static const char *const types[] = {"string", "number", NULL};
 
     write_types(writer, types);
-    write_text(writer, "pattern", pattern);
+    write_text(writer, "pattern", "^(" QUANTITY "|" SHARE ")$");
+    write_number(writer, "minimum", 0);
+}
+
+static void write_true(JsonWriter *writer) {
+    json_write_key(writer, STR("const"));
+    json_write_bool(writer, true);
 }
 
 static void write_words(JsonWriter *writer, const Shape *shape) {
@@ -71,11 +78,11 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
     case SHAPE_NUMBER:
         write_range(writer, shape);
         return;
-    case SHAPE_QUANTITY:
-        write_number_or(writer, "^" QUANTITY "$");
+    case SHAPE_TRUE:
+        write_true(writer);
         return;
     case SHAPE_AMOUNT:
-        write_number_or(writer, "^(" QUANTITY "|" SHARE ")$");
+        write_amount(writer);
         return;
     case SHAPE_DURATION:
         write_text(writer, "type", "string");
@@ -98,20 +105,25 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
 /* What a schema must say; @about may be NULL. Recursive: the tables nest. */
 static void write_schema(JsonWriter *writer, const Shape *shape, const char *about);
 
+/* How many there may be; 0: as many as there are. */
+static void write_limits(
+    JsonWriter *writer, const Shape *shape, const char *at_least, const char *at_most) {
+    if (shape->min > 0)
+        write_number(writer, at_least, shape->min);
+    if (shape->max > 0)
+        write_number(writer, at_most, shape->max);
+}
+
 static void write_list(JsonWriter *writer, const Shape *shape) {
     write_text(writer, "type", "array");
-    if (shape->min > 0)
-        write_number(writer, "minItems", shape->min);
-    if (shape->max > 0)
-        write_number(writer, "maxItems", shape->max);
+    write_limits(writer, shape, "minItems", "maxItems");
     json_write_key(writer, STR("items"));
     write_schema(writer, shape->of, NULL);
 }
 
 static void write_map(JsonWriter *writer, const Shape *shape) {
     write_text(writer, "type", "object");
-    if (shape->min > 0)
-        write_number(writer, "minProperties", shape->min);
+    write_limits(writer, shape, "minProperties", "maxProperties");
     json_write_key(writer, STR("additionalProperties"));
     write_schema(writer, shape->of, NULL);
 }
@@ -175,6 +187,7 @@ static void write_properties(JsonWriter *writer, const Shape *shape) {
 
 static void write_object(JsonWriter *writer, const Shape *shape) {
     write_text(writer, "type", "object");
+    write_limits(writer, shape, "minProperties", "maxProperties");
     write_properties(writer, shape);
     json_write_key(writer, STR("additionalProperties"));
     json_write_bool(writer, false);

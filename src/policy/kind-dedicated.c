@@ -53,13 +53,13 @@ static void write_message(Buf *out, const Config *config) {
     _cleanup_(buf_done) Buf words = BUF_INIT(KIND_TEXT_MAX);
 
     buf_printf(&words, "label %.*s is ", STR_FMT(config->key));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + "));
     write_value(out, NODE_LABELS, config->key);
     buf_reset(&words);
     buf_printf(&words, ", the pod's %.*s is ", STR_FMT(config->pod_key));
     buf_append(out, STR(" + "));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + "));
     write_value(out, POD_LABELS, config->pod_key);
 }

@@ -26,14 +26,23 @@ typedef struct Reserve {
 
 /* --- reading ------------------------------------------------------------------ */
 
+/* To Kubernetes "m" and "." are nothing; whoever writes them here has forgotten something. */
+static bool has_digit(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] >= '0' && text.ptr[i] <= '9')
+            return true;
+    return false;
+}
+
 /* "10%" or "2.5 %": a number from 0 to 100. */
 static bool parse_percent(Str text, int64_t *ret) {
     Quantity percent;
 
-    text = str_trim(text);
     if (!str_has_suffix(text, STR("%")))
         return false;
-    text = str_trim(str_take(text, text.len - 1));
+    text = str_take(text, text.len - 1);
+    while (str_has_suffix(text, STR(" ")))
+        text = str_take(text, text.len - 1);
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
             return false; /* a quantity's suffixes mean nothing here */
@@ -50,9 +59,10 @@ static void read_reserve(PolicyReader *reader, const YamlPair *pair, Reserve *re
     if (!reader_resource_name(reader, pair->key) ||
         !reader_label_value(reader, pair->value, "headroom", &text))
         return;
-    if (parse_percent(text, &reserve->share))
+    if (has_digit(text) && parse_percent(text, &reserve->share))
         return;
-    if (!resource_amount_parse(reserve->resource, text, &reserve->amount) || reserve->amount < 0)
+    if (!has_digit(text) || text.ptr[0] == '-' ||
+        !resource_amount_parse(reserve->resource, text, &reserve->amount))
         reader_error_hint(reader,
             pair->value,
             STR("an amount like 500m, 2 or 1.5Gi, or a share of the node like 10%"),
@@ -144,7 +154,7 @@ static void write_left(Buf *out, Str resource) {
     _cleanup_(buf_done) Buf words = BUF_INIT(KIND_TEXT_MAX);
 
     buf_printf(&words, "%.*s: ", STR_FMT(resource));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + amount("));
     cel_text_string(out, resource);
     buf_append(out, STR(", ("));
@@ -176,7 +186,7 @@ static void write_wanted_amount(Buf *out, const Reserve *reserve) {
     resource_amount_print(reserve->resource, reserve->amount, &words);
     buf_append(&words, STR(" must be"));
     buf_append(out, STR(" + "));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
 }
 
 static void write_finding(Buf *out, const Reserve *reserve) {

@@ -35,6 +35,6 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
 const RuleKind kind_image_locality = {
     .field = STR("imageLocality"),
     .summary = "the more of the pod's images the node has, the better",
-    .shape = &shape_bool,
+    .shape = &shape_true,
     .write = write,
 };

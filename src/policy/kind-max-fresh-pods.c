@@ -3,8 +3,7 @@
  * been given pods is busy pulling and starting them.
  *
  *     maxFreshPods: {limit: 2, youngerThan: 120s}
- *     maxFreshPods: {limit: 2, youngerThan: 120s, podSelector: {matchLabels: {component:
- * workspace}}}
+ *     maxFreshPods: {limit: 2, youngerThan: 120s, podSelector: {matchLabels: {app: ide}}}
  *
  * Pods are young by their creation time; one without any is old. With a selector only the pods
  * it matches count, and only they are held back.
@@ -61,8 +60,7 @@ static void write_count(Buf *out, const Config *config) {
             "p.metadata.creationTimestamp > now - duration('"));
     cel_duration_print(config->younger_than, out);
     buf_append(out, STR("')"));
-    if (predicate.len > 0)
-        buf_printf(out, " && %.*s", STR_FMT(buf_str(&predicate)));
+    cel_text_part(out, " && ", &predicate, "");
     buf_append(out, STR(").size()"));
 }
 

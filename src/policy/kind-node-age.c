@@ -78,7 +78,7 @@ static void write_range_message(Buf *out, const Range *range) {
         cel_duration_print(range->max, &words);
     }
     buf_append(out, STR("'node is ' + string(int(now) - int(" CREATED ")) + "));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
 }
 
 static void write_filter(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
@@ -153,7 +153,7 @@ static void write_score(PolicyReader *reader, const YamlNode *value, RuleText *r
 /* --- kinds -------------------------------------------------------------------- */
 
 static const Shape range_shape = {
-    .kind = SHAPE_OBJECT, .fields = range_fields, .n_fields = ELEMENTS_OF(range_fields)};
+    .kind = SHAPE_OBJECT, .fields = range_fields, .n_fields = ELEMENTS_OF(range_fields), .min = 1};
 static const Shape taste_shape = {
     .kind = SHAPE_OBJECT, .fields = taste_fields, .n_fields = ELEMENTS_OF(taste_fields)};
 

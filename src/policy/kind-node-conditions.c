@@ -114,14 +114,16 @@ static void describe(Buf *out, const Wanted *wanted) {
 static void write_finding(Buf *out, const Wanted *wanted) {
     _cleanup_(buf_done) Buf words = BUF_INIT(KIND_TEXT_MAX);
 
-    buf_printf(&words, "condition %.*s is ", STR_FMT(wanted->type));
-    cel_text_string(out, buf_str(&words));
+    buf_append(&words, STR("condition "));
+    buf_append(&words, wanted->type);
+    buf_append(&words, STR(" is "));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + node.status.conditions.filter(c, c.type == "));
     cel_text_string(out, wanted->type);
     buf_append(out, STR(").map(c, c.status).first().orValue('absent') + "));
     buf_reset(&words);
     describe(&words, wanted);
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
 }
 
 static void write_message(Buf *out, const Wanted *items, size_t n) {

@@ -192,8 +192,11 @@ static void read_conditions(PolicyReader *reader, const YamlNode *value, const S
 static void describe_values(Buf *out, const Requirement *requirement) {
     if (requirement->n_values > 1)
         buf_append(out, STR("one of "));
-    for (size_t i = 0; i < requirement->n_values; i++)
-        buf_printf(out, "%s\"%.*s\"", i > 0 ? ", " : "", STR_FMT(requirement->values[i]));
+    for (size_t i = 0; i < requirement->n_values; i++) {
+        buf_append(out, i > 0 ? STR(", \"") : STR("\""));
+        buf_append(out, requirement->values[i]);
+        buf_append_char(out, '"');
+    }
 }
 
 static void describe_wanted(Buf *out, const Requirement *requirement) {
@@ -227,7 +230,7 @@ static void write_finding(
     _cleanup_(buf_done) Buf words = BUF_INIT(KIND_TEXT_MAX);
 
     buf_printf(&words, "%s %.*s is ", subject->word, STR_FMT(requirement->key));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + ("));
     cel_text_string(out, requirement->key);
     buf_printf(out, " in %s ? '\"' + ", map);
@@ -235,7 +238,7 @@ static void write_finding(
     buf_append(out, STR(" + '\"' : 'absent') + "));
     buf_reset(&words);
     describe_wanted(&words, requirement);
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
 }
 
 /* The map has a short name where it is named often. */
@@ -275,8 +278,10 @@ static void write_annotations(PolicyReader *reader, const YamlNode *value, RuleT
     write_conditions(reader, value, &annotations, ret);
 }
 
-static const Shape object_shape = {
-    .kind = SHAPE_OBJECT, .fields = condition_fields, .n_fields = ELEMENTS_OF(condition_fields)};
+static const Shape object_shape = {.kind = SHAPE_OBJECT,
+    .fields = condition_fields,
+    .n_fields = ELEMENTS_OF(condition_fields),
+    .min = 1};
 static const Shape plain_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape condition_shape = {

@@ -22,6 +22,6 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
 const RuleKind kind_node_ready = {
     .field = STR("nodeReady"),
     .summary = "the node is Ready and not cordoned",
-    .shape = &shape_bool,
+    .shape = &shape_true,
     .write = write,
 };

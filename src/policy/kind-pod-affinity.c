@@ -1,9 +1,9 @@
 /*
  * podAffinity, podAntiAffinity: near certain pods, or away from them.
  *
- *     podAffinity: {podSelector: {matchLabels: {app: cache}}, topologyKey:
- * topology.kubernetes.io/zone} podAntiAffinity: {sameOwner: true} podAntiAffinity: {matchLabelKeys:
- * [app], topologyKey: kubernetes.io/hostname}
+ *     podAffinity: {podSelector: {matchLabels: {app: cache}}, topologyKey: example.com/rack}
+ *     podAntiAffinity: {sameOwner: true}
+ *     podAntiAffinity: {matchLabelKeys: [app], topologyKey: kubernetes.io/hostname}
  *
  * Which pods: pod-choice.h; of the pod's own namespace unless namespaces are given. As in
  * Kubernetes a node without the topologyKey has no such pods near, and the first of a group that
@@ -44,8 +44,7 @@ static void write_first(Buf *out, const PodChoice *choice) {
     cel_text_string(out, key);
     buf_append(out, STR(" in node.metadata.labels && "));
     pod_choice_write_match(&match, choice);
-    if (match.len > 0)
-        buf_printf(out, "%.*s && ", STR_FMT(buf_str(&match)));
+    cel_text_part(out, "", &match, " && ");
     buf_append(out, STR("cluster.domains("));
     cel_text_string(out, key);
     buf_append(out, STR(").map(d, d.pods"));

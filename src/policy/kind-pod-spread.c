@@ -42,20 +42,15 @@ static const Field pack_fields[] = {
 
 /* double(COUNT); a pod that is like no other finds none. */
 static void write_number(Buf *out, const PodChoice *choice) {
-    _cleanup_(buf_done) Buf concern = BUF_INIT(KIND_TEXT_MAX);
     _cleanup_(buf_done) Buf predicate = BUF_INIT(KIND_TEXT_MAX);
 
-    pod_choice_write_concern(&concern, choice);
+    pod_choice_write_concern(&predicate, choice);
+    if (predicate.len > 0)
+        buf_append(&predicate, STR(" && "));
     pod_choice_write_predicate(&predicate, choice);
     buf_append(out, STR("double("));
     pod_choice_write_place(out, choice);
-    if (concern.len > 0)
-        buf_printf(out,
-            ".filter(p, %.*s && %.*s)",
-            STR_FMT(buf_str(&concern)),
-            STR_FMT(buf_str(&predicate)));
-    else if (predicate.len > 0)
-        buf_printf(out, ".filter(p, %.*s)", STR_FMT(buf_str(&predicate)));
+    cel_text_part(out, ".filter(p, ", &predicate, ")");
     buf_append(out, STR(".size())"));
 }
 

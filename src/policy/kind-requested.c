@@ -224,7 +224,7 @@ static void write_balance(PolicyReader *reader, const YamlNode *value, RuleText 
 
 /* --- kinds -------------------------------------------------------------------- */
 
-static const Shape weight_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 1000};
+static const Shape weight_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 1000, .is_above = true};
 static const Shape weights_shape = {
     .kind = SHAPE_MAP, .of = &weight_shape, .min = 1, .max = REQUESTED_RESOURCES_MAX};
 static const Shape list_shape = {

@@ -25,6 +25,6 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
 const RuleKind kind_tolerations = {
     .field = STR("tolerations"),
     .summary = "the pod tolerates the node's taints",
-    .shape = &shape_bool,
+    .shape = &shape_true,
     .write = write,
 };

@@ -78,6 +78,11 @@ extern const RuleKind kind_pod_pack;
 /* 'text', with what needs it escaped. */
 void cel_text_string(Buf *out, Str text);
 
+/* The same for words that were put together in a buffer; and what was written in one, with
+ * something around it: nothing when it is empty. Where the buffer has failed, so has @out. */
+void cel_text_words(Buf *out, const Buf *words);
+void cel_text_part(Buf *out, const char *before, const Buf *part, const char *after);
+
 /* A double as a literal: 0.5, 500.0, 1e+20. */
 void cel_text_double(Buf *out, double value);
 

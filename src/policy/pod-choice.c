@@ -163,8 +163,7 @@ void pod_choice_write_unless(Buf *out, const PodChoice *choice, bool counts) {
     append_or(out, begin);
     if (counts)
         pod_choice_write_match(&match, choice);
-    if (match.len > 0)
-        buf_printf(out, "!(%.*s) || ", STR_FMT(buf_str(&match)));
+    cel_text_part(out, "!(", &match, ") || ");
 }
 
 void pod_choice_write_place(Buf *out, const PodChoice *choice) {
@@ -181,8 +180,7 @@ void pod_choice_write_filter(Buf *out, const PodChoice *choice) {
     _cleanup_(buf_done) Buf predicate = BUF_INIT(KIND_TEXT_MAX);
 
     pod_choice_write_predicate(&predicate, choice);
-    if (predicate.len > 0)
-        buf_printf(out, ".filter(p, %.*s)", STR_FMT(buf_str(&predicate)));
+    cel_text_part(out, ".filter(p, ", &predicate, ")");
 }
 
 void pod_choice_write_count(Buf *out, const PodChoice *choice) {
@@ -203,11 +201,11 @@ void pod_choice_write_located(
 
     if (str_is_empty(choice->topology_key)) {
         buf_printf(&words, "%sthere%s", before, after);
-        cel_text_string(out, buf_str(&words));
+        cel_text_words(out, &words);
         return;
     }
     buf_printf(&words, "%sin %.*s ", before, STR_FMT(choice->topology_key));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" + "));
     cel_text_look_up(out, "node.metadata.labels", choice->topology_key);
     if (after[0] != 0) {
@@ -230,6 +228,6 @@ void pod_choice_write_unless_absent(Buf *out, const PodChoice *choice) {
     pod_choice_write_has_key(out, choice);
     buf_append(out, STR(") ? "));
     buf_printf(&words, "label %.*s is absent", STR_FMT(choice->topology_key));
-    cel_text_string(out, buf_str(&words));
+    cel_text_words(out, &words);
     buf_append(out, STR(" : "));
 }

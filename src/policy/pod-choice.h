@@ -43,7 +43,7 @@ typedef struct PodChoice {
     }
 #define POD_CHOICE_SAME_OWNER                                                                      \
     {                                                                                              \
-        .name = STR("sameOwner"), .shape = &shape_bool,                                            \
+        .name = STR("sameOwner"), .shape = &shape_true,                                            \
         .about = "pods with the same controlling owner as the pod",                                \
         .read = pod_choice_read_same_owner,                                                        \
     }

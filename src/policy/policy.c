@@ -20,6 +20,8 @@ typedef struct Reading {
 } Reading;
 
 static const Shape labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
+static const Shape bind_annotations_shape = {
+    .kind = SHAPE_MAP, .of = &shape_scalar, .max = BIND_ANNOTATIONS_MAX};
 static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
 
 /* --- mode, match ------------------------------------------------------------- */
@@ -128,7 +130,7 @@ static void read_annotations(PolicyReader *reader, const YamlNode *value, void *
 static const Field bind_fields[] = {
     {.name = STR("annotations"),
         .is_required = true,
-        .shape = &labels_shape,
+        .shape = &bind_annotations_shape,
         .about = "set on the pod together with its node",
         .read = read_annotations},
 };

@@ -39,7 +39,7 @@ typedef struct Filter {
     uint16_t number;
     uint32_t root; /* of the program's plan */
     bool is_known; /* it reads the node alone: facts tell */
-    uint32_t part; /* root of that part of the test that reads the node alone, when the test as a
+    uint32_t part; /* root of a part of the test that reads the node alone, when the test as a
                       whole does not (`for this pod || what the node has`); UINT32_MAX: none */
 } Filter;
 
@@ -82,7 +82,7 @@ struct Policy {
     Labels bind_annotations; /* set on a pod together with its node, when berth binds it */
     bool has_known;          /* some filters read the node alone */
     uint32_t narrow_to;      /* hand back so many nodes at most; 0: all */
-    Fallback on_timeout;      /* of nodes that were not judged in time */
+    Fallback on_timeout;     /* of nodes that were not judged in time */
     uint32_t wire_max;       /* the best score on the wire; 10 unless the policy asks for more */
 };
 

@@ -60,12 +60,34 @@ static void report_empty(Compiling *compiling, Str file) {
         STR("remove the file if that is meant"));
 }
 
+static int compile_document(Compiling *compiling, PolicyReader *reader, const YamlNode *document) {
+    size_t n_errors = compiling->diags->n_errors;
+    Policy policy = {0};
+    Policy *added;
+    int r;
+
+    policy_read(
+        reader, compiling->program->schema, &compiling->program->n_slots, document, &policy);
+    r = rule_names_check(reader, document);
+    if (r < 0)
+        return error_trace(r);
+    check_policy_name(compiling, reader->source, &policy);
+    if (compiling->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
+        lint_policy(reader, document, &policy);
+    added = VEC_PUSH(&compiling->policies, reader->arena);
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = policy;
+    return 0;
+}
+
 static int compile_source(Compiling *compiling, const PolicySource *source) {
     Arena *arena = compiling->program->arena;
     PolicySource kept = {
         .file = arena_copy(arena, source->file), .text = arena_copy(arena, source->text)};
     PolicyReader reader = {.arena = arena, .diags = compiling->diags, .source = kept.text};
     YamlStream stream = {0};
+    size_t n_before = compiling->diags->diags.n;
     int r;
 
     if (!kept.file.ptr || !kept.text.ptr)
@@ -77,28 +99,10 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
         return error_trace(r);
     if (stream.n_documents == 0)
         report_empty(compiling, kept.file);
-    for (size_t i = 0; i < stream.n_documents; i++) {
-        size_t n_errors = compiling->diags->n_errors;
-        Policy policy = {0};
-        Policy *added;
-
-        policy_read(&reader,
-            compiling->program->schema,
-            &compiling->program->n_slots,
-            stream.documents[i],
-            &policy);
-        r = rule_names_check(&reader, stream.documents[i]);
-        if (r < 0)
-            return error_trace(r);
-        check_policy_name(compiling, kept.text, &policy);
-        if (compiling->diags->n_errors == n_errors && !arena_has_failed(arena))
-            lint_policy(&reader, stream.documents[i], &policy);
-        added = VEC_PUSH(&compiling->policies, arena);
-        if (!added)
-            return error_origin(-ENOMEM);
-        *added = policy;
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
+        r = compile_document(compiling, &reader, stream.documents[i]);
+    diag_list_sort(compiling->diags, n_before);
+    return error_trace(r);
 }
 
 static size_t count_filters(const Policies *policies) {
@@ -185,14 +189,27 @@ static uint32_t add_root(Roots *roots, uint32_t node) {
     return (uint32_t)roots->n++;
 }
 
-/* Of `for this pod || what the node has`: the side that reads the node alone. It tells when a
- * node may have become fit for pods that are waiting (serve/wakeup.c). */
+/* Of `for this pod || what the node has`: the part that reads the node alone, however many && and
+ * || it stands under. It tells when a node may have become fit for pods that are waiting
+ * (serve/wakeup.c). Of several it is the nearest to the top. */
 static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     const CelGraphNode *whole = cel_graph_node(graph, node);
 
-    for (uint32_t i = 0; (whole->op == OP_OR || whole->op == OP_AND) && i < 2; i++)
-        if (cel_graph_node(graph, whole->args[i])->groups == SCHEMA_BIT(SCHEMA_NODE))
-            return whole->args[i];
+    while (whole->op == OP_OR || whole->op == OP_AND) {
+        const CelGraphNode *next = NULL;
+
+        for (uint32_t i = 0; i < 2; i++) {
+            const CelGraphNode *side = cel_graph_node(graph, whole->args[i]);
+
+            if (side->groups == SCHEMA_BIT(SCHEMA_NODE))
+                return whole->args[i];
+            if (side->groups & SCHEMA_BIT(SCHEMA_NODE))
+                next = side;
+        }
+        if (!next)
+            break;
+        whole = next;
+    }
     return CEL_NO_NODE;
 }
 

@@ -32,6 +32,9 @@
 
 #define PROGRAM_FILTERS_MAX 1000u
 #define PROGRAM_SCORES_MAX 1000u
+
+/* A thousand rules take 10 to 20 MB when they are short, 75 MB at half a KiB of CEL each; what is
+ * beyond was written by a program, and wants to be fewer rules. */
 #define PROGRAM_BUDGET ((size_t)256 * 1024 * 1024)
 
 typedef struct Program {
@@ -64,8 +67,9 @@ enum {
 };
 
 /* Reads and checks all of @sources. Texts may be gone afterwards. Returns 0, PROGRAM_E_INVALID or
- * -ENOMEM; @diags may hold warnings in any case. No source at all gives a program that lets
- * everything pass. */
+ * -ENOMEM; @diags may hold warnings in any case, file by file from top to bottom. An error that is
+ * in it before counts. @ret is set on 0 only, and the caller's (program_unref()). No source at all
+ * gives a program that lets everything pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
 Program *program_ref(Program *program);

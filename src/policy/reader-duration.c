@@ -8,6 +8,13 @@
 
 #define DAY_NS (INT64_C(24) * 60 * 60 * 1000 * 1000 * 1000)
 
+/* CEL's has a sign, which means nothing here, and a bare 0, which is a whole text only. */
+static bool parse_rest(Str text, bool is_whole, int64_t *ret_ns) {
+    bool has_sign = !str_is_empty(text) && (text.ptr[0] == '+' || text.ptr[0] == '-');
+
+    return !has_sign && (is_whole || !str_is(text, "0")) && cel_duration_parse(text, ret_ns);
+}
+
 /* "30d", "1d12h", "90s". */
 static bool parse(Str text, int64_t *ret_ns) {
     size_t d = str_find(text, 'd');
@@ -19,9 +26,9 @@ static bool parse(Str text, int64_t *ret_ns) {
             return false;
         text = str_skip(text, d + 1);
     }
-    if ((d == SIZE_MAX || !str_is_empty(text)) && !cel_duration_parse(text, &rest))
+    if ((d == SIZE_MAX || !str_is_empty(text)) && !parse_rest(text, d == SIZE_MAX, &rest))
         return false;
-    if (rest < 0 || rest > READER_DURATION_MAX - days * DAY_NS)
+    if (rest > READER_DURATION_MAX - days * DAY_NS)
         return false;
     *ret_ns = days * DAY_NS + rest;
     return true;

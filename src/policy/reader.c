@@ -1,5 +1,6 @@
 #include "policy/reader.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,16 +46,17 @@ void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const ch
 
 /* --- fields ---------------------------------------------------------------- */
 
-#define KNOWN_MAX 32u /* names a mapping may have */
+#define KNOWN_MAX 64u /* names a mapping may have: a rule's fields and all kinds */
 
 typedef struct Known {
     Str names[KNOWN_MAX];
     size_t n;
 } Known;
 
+/* Our own tables' names: one too many is a mistake in them. */
 static void know(Known *known, Str name) {
-    if (known->n < KNOWN_MAX)
-        known->names[known->n++] = name;
+    assert(known->n < KNOWN_MAX);
+    known->names[known->n++] = name;
 }
 
 static bool is_known(const Known *known, Str name) {

@@ -163,7 +163,8 @@ static const char *const fallback_words[] = {"reject", "allow", NULL};
 const Shape fallback_shape = {.kind = SHAPE_WORD, .words = fallback_words};
 static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
 static const Shape percent_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
-static const Shape weight_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 1000000};
+static const Shape weight_shape = {
+    .kind = SHAPE_NUMBER, .min = 0, .max = 1000000, .is_above = true};
 static const Shape normalize_shape = {.kind = SHAPE_WORD, .words = normalize_words};
 
 static const Field filter_fields[] = {

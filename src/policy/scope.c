@@ -73,21 +73,33 @@ static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
 static CelValue read_param(
     PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
 
-/* All elements must have one type. Ints among doubles are taken for doubles: [1, 2.5]. */
+/* An int among doubles is one: [1, 2.5], {spot: 0.5, reserved: 1}. */
+static void widen(bool has_doubles, CelValue *value, const CelType **type) {
+    if (!has_doubles || value->kind != CEL_INT)
+        return;
+    *value = cel_double((double)value->i);
+    *type = &cel_double_type;
+}
+
+/* All elements must have one type. */
 static CelValue read_list(
     PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelList *list = ARENA_NEW(reader->arena, CelList);
     CelValue *items = ARENA_ARRAY(reader->arena, CelValue, value->n);
     const CelType *element = NULL;
+    bool has_doubles = false;
 
     if (!list || !items)
         return cel_absent();
+    for (size_t i = 0; i < value->n; i++)
+        has_doubles |= value->items[i]->kind == YAML_FLOAT;
     for (size_t i = 0; i < value->n; i++) {
         const CelType *type = NULL;
 
         items[i] = read_param(reader, value->items[i], depth + 1, &type);
         if (items[i].kind == CEL_ABSENT)
             return cel_absent();
+        widen(has_doubles, &items[i], &type);
         if (element && !cel_type_equal(element, type)) {
             reader_error(reader, value->items[i], "the elements of a list must be of one type");
             return cel_absent();
@@ -108,10 +120,13 @@ static CelValue read_map(
     CelRun run = CEL_RUN(reader->arena);
     CelEntry *entries = cel_map_begin(&run, value->n);
     const CelType *element = NULL;
+    bool has_doubles = false;
     CelValue map;
 
     if (!entries)
         return cel_absent();
+    for (size_t i = 0; i < value->n; i++)
+        has_doubles |= value->pairs[i].value->kind == YAML_FLOAT;
     for (size_t i = 0; i < value->n; i++) {
         const CelType *type = NULL;
 
@@ -119,6 +134,7 @@ static CelValue read_map(
         entries[i].value = read_param(reader, value->pairs[i].value, depth + 1, &type);
         if (entries[i].value.kind == CEL_ABSENT)
             return cel_absent();
+        widen(has_doubles, &entries[i].value, &type);
         if (element && !cel_type_equal(element, type)) {
             reader_error(reader, value->pairs[i].value, "the values of a map must be of one type");
             return cel_absent();
@@ -318,9 +334,10 @@ static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope
 static const Shape any_shape = {.kind = SHAPE_ANY};
 static const Shape variable_shape = {
     .kind = SHAPE_OBJECT, .fields = variable_fields, .n_fields = ELEMENTS_OF(variable_fields)};
-const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &any_shape};
-const Shape scope_metrics_shape = {.kind = SHAPE_LIST, .of = &any_shape};
-const Shape scope_variables_shape = {.kind = SHAPE_LIST, .of = &variable_shape};
+const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &any_shape, .max = SCOPE_PARAMS_MAX};
+const Shape scope_metrics_shape = {.kind = SHAPE_LIST, .of = &any_shape, .max = SCOPE_METRICS_MAX};
+const Shape scope_variables_shape = {
+    .kind = SHAPE_LIST, .of = &variable_shape, .max = SCOPE_VARIABLES_MAX};
 
 Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) {

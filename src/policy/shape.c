@@ -2,6 +2,7 @@
 
 const Shape shape_string = {.kind = SHAPE_STRING};
 const Shape shape_bool = {.kind = SHAPE_BOOL};
+const Shape shape_true = {.kind = SHAPE_TRUE};
 const Shape shape_scalar = {.kind = SHAPE_SCALAR};
 const Shape shape_duration = {.kind = SHAPE_DURATION};
 const Shape shape_scalars = {.kind = SHAPE_LIST, .of = &shape_scalar, .min = 1};

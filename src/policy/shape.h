@@ -17,17 +17,17 @@ typedef enum ShapeKind {
     SHAPE_ANY,
     SHAPE_STRING,
     SHAPE_BOOL,
+    SHAPE_TRUE,       /* a switch: to leave it out is the only other way */
     SHAPE_INT,        /* min..max */
-    SHAPE_NUMBER,     /* min..max */
+    SHAPE_NUMBER,     /* min..max; with @is_above more than min */
     SHAPE_SCALAR,     /* a string as written: labels' values, where 1 and true need no quotes */
-    SHAPE_QUANTITY,   /* 500m, 2, 1.5Gi */
-    SHAPE_AMOUNT,     /* a quantity or a share: 10% */
+    SHAPE_AMOUNT,     /* a quantity, not below 0, or a share: 500m, 1.5Gi, 10% */
     SHAPE_DURATION,   /* 90s, 5m, 2h30m */
     SHAPE_EXPRESSION, /* CEL */
     SHAPE_WORD,       /* one of @words */
     SHAPE_LIST,       /* of @of, at least @min, at most @max (0: no limit) */
-    SHAPE_MAP,        /* any key to @of; at least @min */
-    SHAPE_OBJECT,     /* @fields */
+    SHAPE_MAP,        /* any key to @of; the same limits */
+    SHAPE_OBJECT,     /* @fields; at least @min of them */
     SHAPE_EITHER,     /* @of or @other */
 } ShapeKind;
 
@@ -38,6 +38,7 @@ typedef struct Shape Shape;
 struct Shape {
     ShapeKind kind;
     double min, max;
+    bool is_above;
     const char *const *words; /* NULL behind the last */
     const Shape *of, *other;
     const Field *fields;
@@ -48,6 +49,6 @@ struct Shape {
 };
 
 /* The plain ones. */
-extern const Shape shape_string, shape_bool, shape_scalar, shape_duration;
+extern const Shape shape_string, shape_bool, shape_true, shape_scalar, shape_duration;
 extern const Shape shape_scalars;  /* a list of at least one */
 extern const Shape shape_selector; /* matchLabels, matchExpressions */

@@ -3,7 +3,9 @@
  * rules mean is in the cases of test/policy.
  */
 
+#include "cel/program.h"
 #include "policy/test-kind.h"
+#include "schema/schema.h"
 
 static void check_text(const Case *test, bool is_score) {
     Written written;
@@ -24,6 +26,70 @@ static void test_texts(void **state) {
         check_text(&filters[i], /* is_score= */ false);
     for (size_t i = 0; i < ELEMENTS_OF(scores); i++)
         check_text(&scores[i], /* is_score= */ true);
+}
+
+/* --- texts -------------------------------------------------------------------- */
+
+/* What the language reads of the text of @wanted. */
+static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
+    DiagList diags = DIAG_LIST_IN(arena);
+    CelOptions options = {0};
+    CelChecked *checked = NULL;
+
+    cel_text_string(&text, wanted);
+    assert_int_equal(
+        cel_compile_tree(schema->env, STR("x"), buf_str(&text), &options, arena, &diags, &checked),
+        0);
+    assert_int_equal(checked->tree->n_nodes, 1);
+    assert_true(str_eq(cel_str(checked->tree->nodes[0].literal), wanted));
+}
+
+/* Whatever stands in a policy is a text in CEL, and no way out of it. */
+static void test_round_trips(void **state) {
+    static const Str odd[] = {
+        STR(""),
+        STR("'"),
+        STR("\\"),
+        STR("\\'"),
+        STR("\\u0027 || true || '"),
+        STR("''' \"\"\" `x` ${x} %s"),
+        STR("a\0b"),
+        STR("\r\n\t\v\f\a\b\x7f"),
+        STR("\xc2\x80\xc2\x85\u00a0\u2028\u2029\ufeff\U0010ffff"),
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    Schema *schema = schema_new(arena);
+
+    (void)state;
+    assert_non_null(schema);
+    for (size_t i = 0; i < ELEMENTS_OF(odd); i++)
+        check_round_trip(schema, arena, odd[i]);
+    for (unsigned first = 0; first < 128; first++)
+        for (unsigned second = 0; second < 128; second += 3) {
+            char pair[] = {(char)first, (char)second};
+
+            check_round_trip(schema, arena, str_of(pair, 2));
+        }
+}
+
+/* What was written apart and did not fit leaves no shorter text behind. */
+static void test_parts(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(100);
+    _cleanup_(buf_done) Buf part = BUF_INIT(4);
+
+    (void)state;
+    cel_text_part(&out, "<", &part, ">");
+    assert_text("empty", buf_str(&out), "");
+    buf_append(&part, STR("abcd"));
+    cel_text_part(&out, "<", &part, ">");
+    assert_text("full", buf_str(&out), "<abcd>");
+    buf_append(&part, STR("e"));
+    cel_text_part(&out, "<", &part, ">");
+    assert_true(buf_error(&out) < 0);
+    buf_reset(&out);
+    cel_text_words(&out, &part);
+    assert_true(buf_error(&out) < 0);
 }
 
 /* A kind nobody tries is one nobody knows. */
@@ -159,6 +225,8 @@ static void test_mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_mistakes),
     };

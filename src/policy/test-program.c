@@ -175,6 +175,155 @@ static void test_too_large(void **state) {
     assert_true(diags.n_errors > 0);
 }
 
+/* --- odd and large ------------------------------------------------------------------- */
+
+/* A policy with @spec; its messages are in @messages. */
+static int compile_spec(Str spec, Program **ret, Buf *messages) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
+
+    buf_append(&text, STR(HEAD("p")));
+    buf_append(&text, spec);
+    return compile(buf_str(&text), arena, ret, messages);
+}
+
+static void check_refused(const Buf *spec, const char *why) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
+    char *text;
+
+    assert_int_equal(buf_error(spec), 0);
+    assert_case(why, compile_spec(buf_str(spec), &program, &messages) == PROGRAM_E_INVALID);
+    text = buf_take(&messages);
+    if (!strstr(text, why))
+        print_error("%.2000s\n", text);
+    assert_case(why, strstr(text, why));
+    assert_case(why, strlen(text) < 4096); /* a person reads it */
+    free(text);
+}
+
+/* A cost that cannot be counted any more stays that when a variable's is added. */
+static void test_costs(void **state) {
+    _cleanup_(buf_done) Buf spec = BUF_INIT(65536);
+    static const char each[] = "(pod.metadata.name + 'a').split('').all(x, ";
+
+    (void)state;
+    buf_append(&spec, STR("  variables: [{name: v, expression: \"node.pods.size()\"}]\n"));
+    buf_append(&spec, STR("  filters: [{name: f, expression: \"variables.v > 0 && "));
+    for (size_t i = 0; i < 8; i++)
+        buf_append(&spec, STR(each));
+    buf_append(&spec, STR("pod.metadata.name.matches('a') || x == 'b'))))))))\"}]\n"));
+    check_refused(&spec, "cost");
+}
+
+/* Which part of a test tells of the node alone. */
+static void test_part_of_node(void **state) {
+    static const struct {
+        const char *test;
+        bool has_part;
+    } cases[] = {
+        {"node.ready", false}, /* all of it does */
+        {"pod.owner == ''", false},
+        {"pod.owner == '' || node.ready", true},
+        {"node.ready && pod.owner == ''", true},
+        {"node.ready || pod.owner == '' || pod.terminating", true},
+        {"pod.owner == '' || pod.terminating || node.ready && pod.owner == node.metadata.uid",
+            true},
+        {"pod.owner == '' || node.free.cpu >= pod.requests.cpu", false},
+        {"!(pod.owner == '' || node.ready)", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(program_unrefp) Program *program = NULL;
+        _cleanup_(buf_done) Buf messages = BUF_INIT(65536), spec = BUF_INIT(65536);
+
+        buf_printf(&spec, "  filters: [{name: f, expression: \"%s\"}]\n", cases[i].test);
+        assert_int_equal(compile_spec(buf_str(&spec), &program, &messages), 0);
+        assert_case(cases[i].test, (program->filters[0]->part != UINT32_MAX) == cases[i].has_part);
+        if (cases[i].has_part)
+            assert_int_equal(
+                cel_plan_time(program->plan, program->filters[0]->part), CEL_TIME_KEPT);
+    }
+}
+
+/* @n times @item, its number and @end, between @before and @after. */
+static void append_many(
+    Buf *out, const char *before, size_t n, const char *item, const char *end, const char *after) {
+    buf_append(out, str_from_c(before));
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s%zu%s", i > 0 ? ", " : "", item, i, end);
+    buf_append(out, str_from_c(after));
+}
+
+static void append_nested(Buf *out, const char *before, size_t depth, const char *after) {
+    buf_append(out, str_from_c(before));
+    buf_append_repeat(out, '[', depth);
+    buf_append_repeat(out, ']', depth);
+    buf_append(out, str_from_c(after));
+}
+
+/* What is too large says so, at its place and in few words. */
+static void test_refused(void **state) {
+    static const struct {
+        const char *before;
+        size_t n;
+        const char *item, *end, *after, *why;
+    } cases[] = {
+        {"  params: {l: [",
+            1001,
+            "",
+            "",
+            "]}\n",
+            "at most 1000 elements, 8 lists and maps inside each other"},
+        {"  params: {", 257, "p", ": 1", "}\n", "at most 256 parameters"},
+        {"  metrics: [", 65, "{name: m", "}", "]\n", "at most 64 metrics"},
+        {"  variables: [", 65, "{expression: '1', name: v", "}", "]\n", "at most 64 variables"},
+        {"  filters: [{name: f, maxPods: {limit: 1, podSelector: {matchLabels: {",
+            400,
+            "label-number-",
+            ": x",
+            "}}}}]\n",
+            "the rule is too large: write it as several"},
+        {"  filters: [{name: f, nodeLabels: {a: [",
+            2000,
+            "value-",
+            "",
+            "]}}]\n",
+            "the rule is too large: write it as several"},
+        {"  filters: [{name: f, nodeConditions: {",
+            60,
+            "Type",
+            ": 'True'",
+            "}}]\n",
+            "the rule is too large: write it as several"},
+        {"  scores: [{name: f, labelOrder: {key: a, values: [",
+            2000,
+            "value-",
+            "",
+            "]}}]\n",
+            "the rule is too large: write it as several"},
+        {"  filters: [{name: f, expression: \"node.metadata.name in [",
+            3000,
+            "'x",
+            "'",
+            "]\"}]\n",
+            "10240 are allowed"},
+    };
+    _cleanup_(buf_done) Buf spec = BUF_INIT((size_t)4 << 20);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        buf_reset(&spec);
+        append_many(
+            &spec, cases[i].before, cases[i].n, cases[i].item, cases[i].end, cases[i].after);
+        check_refused(&spec, cases[i].why);
+    }
+    buf_reset(&spec);
+    append_nested(&spec, "  params: {l: ", 9, "}\n");
+    check_refused(&spec, "at most 1000 elements, 8 lists and maps inside each other");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_too_large),
@@ -183,6 +332,9 @@ int main(void) {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_earlier_errors),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_part_of_node),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,272 @@
+/*
+ * More and less: how far a number must move for a comparison to change its mind. Both sides are
+ * taken for a line, which shows where to look; around that place one unit after the other is
+ * tried, so what is found is the least.
+ */
+
+#include <float.h>
+#include <math.h>
+
+#include "judge/remedy-part.h"
+
+#define STEPS_TRIED 4   /* around the place where a line crosses zero */
+#define NUMBER_MAX 1e15 /* beyond, steps of one are not exact */
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+typedef enum Relation { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, NO_ORDER } Relation;
+
+static const char *const relation_words[] = {"<", "<=", ">", ">="};
+
+static Relation relation_of(const CelGraphNode *node) {
+    static const uint8_t of_op[OP_N] = {
+        [OP_LT_INT] = LESS + 1,
+        [OP_LT_DOUBLE] = LESS + 1,
+        [OP_LE_INT] = LESS_OR_SAME + 1,
+        [OP_LE_DOUBLE] = LESS_OR_SAME + 1,
+        [OP_GT_INT] = MORE + 1,
+        [OP_GT_DOUBLE] = MORE + 1,
+        [OP_GE_INT] = MORE_OR_SAME + 1,
+        [OP_GE_DOUBLE] = MORE_OR_SAME + 1,
+    };
+    static const char *const calls[] = {"_<_", "_<=_", "_>_", "_>=_"};
+
+    if (of_op[node->op])
+        return of_op[node->op] - 1;
+    if ((node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1)
+        for (size_t i = 0; i < ELEMENTS_OF(calls); i++)
+            if (str_is(node->overloads[0]->name, calls[i]))
+                return (Relation)i;
+    return NO_ORDER;
+}
+
+static Relation negate(Relation relation) {
+    static const Relation other[] = {MORE_OR_SAME, MORE, LESS_OR_SAME, LESS};
+
+    return other[relation];
+}
+
+static Relation mirror(Relation relation) {
+    static const Relation other[] = {MORE, MORE_OR_SAME, LESS, LESS_OR_SAME};
+
+    return other[relation];
+}
+
+static bool as_number(CelValue v, double *ret) {
+    switch (v.kind) {
+    case CEL_INT:
+        *ret = (double)v.i;
+        return true;
+    case CEL_DOUBLE:
+        *ret = v.d;
+        return isfinite(v.d);
+    default:
+        return false;
+    }
+}
+
+/* How far the left side is above the right one. */
+static bool distance(Attempt *attempt, const CelGraphNode *node, double *ret) {
+    CelValue left = attempt_value(attempt, node->args[0]);
+    CelValue right = attempt_value(attempt, node->args[1]);
+    double a, b;
+    int64_t ns;
+
+    if (left.kind == CEL_TIMESTAMP && right.kind == CEL_TIMESTAMP) {
+        if (__builtin_sub_overflow(left.i, right.i, &ns) ||
+            __builtin_mul_overflow(ns, NSEC_PER_SEC, &ns))
+            return false;
+        *ret = (double)ns + (double)left.len - (double)right.len;
+        return true;
+    }
+    if (!as_number(left, &a) || !as_number(right, &b))
+        return false;
+    *ret = a - b;
+    return isfinite(*ret);
+}
+
+/* The unit in which a fact is changed; 0: it has none. */
+static double step_of(const Fact *fact) {
+    switch (fact->kind) {
+    case FACT_FREE:
+    case FACT_REQUESTED:
+    case FACT_ALLOCATABLE:
+    case FACT_POD_REQUEST:
+        return str_is(fact->key, "cpu") ? 0.001 : 1;
+    case FACT_PODS:
+    case FACT_POD_PRIORITY:
+    case FACT_NOW:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* The fact, @n units away from @from. */
+static CelValue moved(const Fact *fact, CelValue from, double n) {
+    double number = 0, step = step_of(fact);
+
+    if (from.kind == CEL_TIMESTAMP) {
+        from.i += (int64_t)n;
+        return from;
+    }
+    if (!as_number(from, &number))
+        return cel_absent();
+    number += n * step;
+    if (step < 1)
+        number = round(number / step) / round(1 / step);
+    return from.kind == CEL_INT ? cel_int((int64_t)number) : cel_double(number);
+}
+
+/* There are no negative amounts, and nobody goes back in time. */
+static bool is_possible(const Fact *fact, CelValue v, double n) {
+    double number = 0;
+
+    if (fact->kind == FACT_NOW)
+        return n > 0;
+    if (!as_number(v, &number) || fabs(number) > NUMBER_MAX)
+        return false;
+    if (fact->kind == FACT_POD_REQUEST) /* to ask for nothing is no advice */
+        return number > 0;
+    return fact->kind == FACT_FREE || fact->kind == FACT_POD_PRIORITY || number >= 0;
+}
+
+/* How many units away the comparison changes its mind, if it is a line that gets there. */
+static bool find_crossing(
+    Attempt *attempt, const CelGraphNode *node, uint32_t number, CelValue from, double *ret) {
+    const Fact *fact = &attempt->inquiry->facts[number];
+    const double probe = 16;
+    double here, there = 0;
+    Bound before;
+    bool is_known = distance(attempt, node, &here);
+
+    attempt_keep(attempt, number, &before);
+    attempt_set(attempt, number, moved(fact, from, probe));
+    is_known = is_known && distance(attempt, node, &there);
+    attempt_restore(attempt, number, &before);
+    if (!is_known || here == there)
+        return false;
+    *ret = -here * probe / (there - here);
+    return fabs(*ret) < NUMBER_MAX;
+}
+
+/* The least number of units that does it, in the direction of @sign, from about @crossing on: one
+ * less does not. */
+static bool step_towards(
+    Attempt *attempt, uint32_t atom, bool want, uint32_t number, double crossing, int sign) {
+    const Fact *fact = &attempt->inquiry->facts[number];
+    CelValue from = attempt_fact(attempt, number);
+    double first = floor(fabs(crossing)) - 1;
+
+    first = first < 1 ? 1 : first;
+    for (double n = first; n < first + STEPS_TRIED; n++) {
+        CelValue v = moved(fact, from, sign * n);
+        Change change = {
+            .fact = number, .relation = sign > 0 ? ">=" : "<=", .value = v, .bound = v};
+
+        if (!is_possible(fact, v, sign * n))
+            return false;
+        if (attempt_try(attempt, atom, want, &change))
+            return n > first || n == 1;
+    }
+    return false;
+}
+
+/* Right at the limit either direction could be meant. */
+static bool solve_by_steps(Attempt *attempt, uint32_t atom, bool want, uint32_t number) {
+    const Fact *fact = &attempt->inquiry->facts[number];
+    CelValue from = attempt_fact(attempt, number);
+    double crossing;
+    int sign;
+
+    if (step_of(fact) == 0 ||
+        !find_crossing(attempt, attempt_node(attempt, atom), number, from, &crossing))
+        return false;
+    sign = crossing < 0 ? -1 : 1;
+    return step_towards(attempt, atom, want, number, crossing, sign) ||
+           (fabs(crossing) < 1 && step_towards(attempt, atom, want, number, crossing, -sign));
+}
+
+/* int(label) > 3: the number as a text. */
+static bool solve_text(
+    Attempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+    const CelGraphNode *node = attempt_node(attempt, side_number);
+    double number = relation == LESS ? ceil(v) - 1 : relation == MORE ? floor(v) + 1 : v;
+    Change change = {.relation = relation == LESS || relation == LESS_OR_SAME ? "<=" : ">="};
+    Side side;
+    Str text;
+
+    if ((node->op != OP_CALL && node->op != OP_CALL_CHECKED) || node->n_args != 1 ||
+        node->n_overloads != 1 ||
+        !(str_is(node->overloads[0]->name, "int") || str_is(node->overloads[0]->name, "double")) ||
+        !attempt_side(attempt, node->args[0], &side) || fabs(v) > NUMBER_MAX)
+        return false;
+    number = relation == LESS_OR_SAME ? floor(number) : ceil(number);
+    text = arena_printf(attempt->arena, "%.0f", number);
+    if (!text.ptr)
+        return false;
+    change.fact = side.fact;
+    change.value = change.bound = cel_string(text);
+    return attempt_try(attempt, atom, want, &change);
+}
+
+/* A number without a unit against another: metrics.load < 0.8. */
+static bool solve_plain(
+    Attempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+    Change change = {.relation = relation_words[relation], .bound = cel_double(v)};
+    double value = relation == LESS   ? nextafter(v, -DBL_MAX)
+                   : relation == MORE ? nextafter(v, DBL_MAX)
+                                      : v;
+    Side side;
+
+    if (!attempt_side(attempt, side_number, &side) ||
+        attempt->inquiry->facts[side.fact].kind != FACT_METRIC)
+        return false;
+    change.fact = side.fact;
+    change.value = cel_double(value);
+    return attempt_try(attempt, atom, want, &change);
+}
+
+static bool solve_sides(Attempt *attempt, uint32_t atom, bool want, Relation relation) {
+    const CelGraphNode *node = attempt_node(attempt, atom);
+
+    for (int k = 0; k < 2; k++) {
+        Relation needed = k == 0 ? relation : mirror(relation);
+        double v;
+
+        if (!want)
+            needed = negate(needed);
+        if (!as_number(attempt_value(attempt, node->args[1 - k]), &v))
+            continue;
+        if (solve_text(attempt, atom, want, node->args[k], needed, v) ||
+            solve_plain(attempt, atom, want, node->args[k], needed, v))
+            return true;
+    }
+    return false;
+}
+
+/* The facts that the comparison reads, the most readily changed first. */
+static bool solve_facts(Attempt *attempt, uint32_t atom, bool want, Relation relation) {
+    Reads reads;
+
+    attempt_reads(attempt, atom, &reads);
+    for (;;) {
+        uint32_t best = UINT32_MAX;
+
+        for (uint32_t i = 0; i < attempt->inquiry->n_facts; i++)
+            if (reads.is_read[i] && !attempt->inquiry->facts[i].is_fixed &&
+                (best == UINT32_MAX || fact_cost(attempt->inquiry->facts[i].kind) <
+                                           fact_cost(attempt->inquiry->facts[best].kind)))
+                best = i;
+        if (best == UINT32_MAX)
+            return solve_sides(attempt, atom, want, relation);
+        if (solve_by_steps(attempt, atom, want, best))
+            return true;
+        reads.is_read[best] = false;
+    }
+}
+
+bool attempt_solve_order(Attempt *attempt, uint32_t atom, bool want) {
+    Relation relation = relation_of(attempt_node(attempt, atom));
+
+    return relation != NO_ORDER && solve_facts(attempt, atom, want, relation);
+}
