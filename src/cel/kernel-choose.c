@@ -87,14 +87,21 @@ KERNEL_INLINE bool has_no_value(size_t n, const uint8_t *states) {
     return any & NO_VALUE;
 }
 
-/* A side without states is one that is fine in all rows. */
+/* The states of a side; NULL: it is fine in all rows. */
+KERNEL_INLINE const uint8_t *side_states(const CelOperand *side) {
+    const uint8_t *states = side->column->states;
+
+    return states && side->is_single && states[0] == CEL_STATE_FINE ? NULL : states;
+}
+
 KERNEL_INLINE void merge_states(const CelKernelArgs *args) {
     static const uint8_t fine = CEL_STATE_FINE;
     const CelOperand *a = &args->operands[1], *b = &args->operands[2];
     const uint8_t *condition = args->operands[0].column->states;
-    const uint8_t *a_states = a->column->states, *b_states = b->column->states;
+    const uint8_t *a_states = side_states(a), *b_states = side_states(b);
 
-    if (!a_states && !b_states && !has_no_value(args->n, condition)) {
+    if (args->out->lane != CEL_LANE_BOOL && !a_states && !b_states &&
+        !has_no_value(args->n, condition)) {
         args->out->states = NULL;
         return;
     }

@@ -10,18 +10,11 @@
  * only then, says where. So the usual loop has no branch and no state in it.
  */
 
+#include "base/vector.h"
 #include "cel/kernel.h"
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
-
-/* Made twice, for processors with AVX2 and without; the loader takes the one that fits. No FMA: it
- * would round once where the scalar machine rounds twice. Sanitizers do not go together with it. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) &&                        \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define KERNEL __attribute__((target_clones("avx2", "default"))) void
-#else
-#define KERNEL void
-#endif
+#define KERNEL VECTOR void
 
 /* Calls @loop with constants for whether each operand is a single one. */
 #define KERNEL_SHAPES(loop, a_single, b_single, ...)                                               \

@@ -4,8 +4,8 @@
  * A walk over what a target needs, arguments first, with a stack of columns that are being
  * worked on. What only decides rows that are not yet decided (the right side of &&, the
  * sides of ?:) is put between WHERE and END if it is dear, so that it runs for those rows only, or
- * not at all. A column inside of such a part counts as done only there: who needs it elsewhere
- * has it made again.
+ * not at all; and if the other side is known once, so that it runs for all or not at all. A column
+ * inside of such a part counts as done only there: who needs it elsewhere has it made again.
  */
 #include <errno.h>
 
@@ -124,9 +124,16 @@ static bool is_dear(const Order *o, uint32_t column) {
     return at(o, column)->time == CEL_TIME_BATCH && at(o, column)->is_costly && !is_made(o, column);
 }
 
+/* Whether what is known once may save it for all entries of a batch. */
+static bool is_spared(const Order *o, uint32_t by, uint32_t column) {
+    return cel_column_is_single(at(o, by)) && !cel_column_is_single(at(o, column)) &&
+           !is_made(o, column);
+}
+
 /* The sides of && and ||, the cheaper one first: which is which does not matter. */
 static void sides_of(const Order *o, const CelPlanColumn *column, uint32_t sides[2]) {
-    bool is_turned = is_dear(o, column->inputs[0]) && !is_dear(o, column->inputs[1]);
+    bool is_turned = is_spared(o, column->inputs[1], column->inputs[0]) ||
+                     (is_dear(o, column->inputs[0]) && !is_dear(o, column->inputs[1]));
 
     sides[0] = column->inputs[is_turned];
     sides[1] = column->inputs[!is_turned];
@@ -139,11 +146,13 @@ static bool has_parts(const Order *o, const CelPlanColumn *column) {
         column->time != CEL_TIME_BATCH || o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
         return false;
     if (column->op == OP_CONDITIONAL)
-        return is_dear(o, column->inputs[1]) || is_dear(o, column->inputs[2]);
+        return is_dear(o, column->inputs[1]) || is_dear(o, column->inputs[2]) ||
+               is_spared(o, column->inputs[0], column->inputs[1]) ||
+               is_spared(o, column->inputs[0], column->inputs[2]);
     if (column->op != OP_AND && column->op != OP_OR)
         return false;
     sides_of(o, column, sides);
-    return is_dear(o, sides[1]);
+    return is_dear(o, sides[1]) || is_spared(o, sides[0], sides[1]);
 }
 
 /* --- visiting ---------------------------------------------------------------------------- */

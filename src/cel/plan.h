@@ -165,8 +165,11 @@ int cel_session_new(const CelPlan *plan, const CelSessionOptions *options, Arena
     CelSession **ret) MUST_CHECK;
 
 /* The rows that are asked about from now on, at most CEL_BATCH_ROWS, each below n_rows, in any
- * order; the array is borrowed until the next call. In order and without gaps is fastest. */
+ * order; the array is borrowed until the next call. */
 void cel_session_rows(CelSession *session, const uint32_t *rows, size_t n);
+
+/* The same for @n rows from @first on. */
+void cel_session_range(CelSession *session, uint32_t first, size_t n);
 
 #define CEL_SESSION_OVER 1 /* time is up */
 

@@ -3,7 +3,8 @@
  * of the table for what is known of groups.
  *
  * A piece is some rows and all their elements, few enough that a dozen columns of them stay
- * near the processor. A row with more than that is a piece of its own.
+ * near the processor. Rows of a block that follow each other are taken together: what they have
+ * more than that is a piece of its own.
  */
 #include <errno.h>
 
@@ -15,31 +16,48 @@
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-static CelOffsets offsets_of(const CelWork *work, const CelSpace *space, uint32_t row) {
-    return work->blocks[row / CEL_BLOCK_ROWS]->offsets[space->store];
+/* Rows of one block that follow each other, in the order of the rows' frame. */
+typedef struct Run {
+    size_t entry; /* of the frame: the first */
+    uint32_t block, from, n;
+} Run;
+
+/* The run that begins with the @i-th of @n @entries (NULL: with entry @i). */
+static Run run_at(const CelFrame *rows, const uint32_t *entries, size_t i, size_t n) {
+    size_t entry = entries ? entries[i] : i;
+    uint32_t row = cel_frame_row(rows, entry);
+    Run run = {.entry = entry, .block = row / CEL_BLOCK_ROWS, .from = row % CEL_BLOCK_ROWS, .n = 1};
+    size_t rest = CEL_BLOCK_ROWS - run.from;
+
+    if (!entries && !rows->rows)
+        run.n = (uint32_t)(rest < n - i ? rest : n - i);
+    return run;
 }
 
-static uint32_t n_items(const CelWork *work, const CelSpace *space, uint32_t row) {
-    const uint32_t *starts = offsets_of(work, space, row).starts + row % CEL_BLOCK_ROWS;
+static CelOffsets offsets_of(const CelWork *work, const CelSpace *space, const Run *run) {
+    return work->blocks[run->block]->offsets[space->store];
+}
 
-    return starts[1] - starts[0];
+static uint32_t n_items(const CelWork *work, const CelSpace *space, const Run *run) {
+    const uint32_t *starts = offsets_of(work, space, run).starts + run->from;
+
+    return starts[run->n] - starts[0];
 }
 
 /* How many of @entries (NULL: those from @from on) of the rows' frame go into one piece; through
  * @ret_items: their elements. */
 static size_t piece_length(const CelWork *work, const CelSpace *space, const uint32_t *entries,
     size_t from, size_t n, size_t *ret_items) {
-    const uint32_t *rows = work->frames[CEL_ROWS].rows;
     size_t length = 0, items = 0;
 
     while (from + length < n) {
-        size_t entry = entries ? entries[from + length] : from + length;
-        uint32_t more = n_items(work, space, rows[entry]);
+        Run run = run_at(&work->frames[CEL_ROWS], entries, from + length, n);
+        uint32_t more = n_items(work, space, &run);
 
         if (length > 0 && items + more > PIECE_ITEMS)
             break;
         items += more;
-        length++;
+        length += run.n;
     }
     *ret_items = items;
     return length;
@@ -84,13 +102,14 @@ static void add_stretch(CelFrame *frame, uint32_t block, uint32_t from, uint32_t
 
 /* The loop's variable itself for the row's elements. A list that is not as it was when it was kept
  * is odd. */
-static void add_elements(CelWork *work, const CelSpace *space, CelFrame *frame, size_t entry,
-    uint8_t *broken, uint32_t n) {
-    CelValue v = cel_work_list(work, space, entry);
+static void add_elements(CelWork *work, const CelReduction *reduction, size_t entry, uint32_t at,
+    uint32_t n, uint8_t *broken) {
+    CelFrame *frame = &work->frames[reduction->space];
+    CelValue v = cel_work_list(work, &work->plan->spaces.items[reduction->space], entry);
     bool is_list = v.kind == CEL_LIST && v.list->n == n;
 
     for (uint32_t i = 0; i < n; i++) {
-        CelValue *element = &frame->elements[frame->n + i];
+        CelValue *element = &frame->elements[at + i];
 
         *element = is_list ? cel_list_at(v.list, i, work->run) : cel_absent();
         if (!is_list || element->kind == CEL_ERROR)
@@ -98,23 +117,39 @@ static void add_elements(CelWork *work, const CelSpace *space, CelFrame *frame, 
     }
 }
 
-/* Row @i of the piece: entry @entry of the rows' frame. */
-static void add_row(CelWork *work, const CelReduction *reduction, size_t i, size_t entry) {
-    const CelSpace *space = &work->plan->spaces.items[reduction->space];
+/* What is asked for the elements of one row, beginning with the frame's @at. */
+static void add_row(CelWork *work, const CelReduction *reduction, size_t entry, uint32_t at,
+    uint32_t n, uint8_t *broken) {
     CelFrame *frame = &work->frames[reduction->space];
-    uint32_t row = work->frames[CEL_ROWS].rows[entry];
-    CelOffsets offsets = offsets_of(work, space, row);
-    uint32_t from = offsets.starts[row % CEL_BLOCK_ROWS], n = n_items(work, space, row);
 
-    frame->starts[i] = (uint32_t)frame->n;
-    frame->broken[i] = offsets.broken ? offsets.broken[row % CEL_BLOCK_ROWS] : 0;
-    add_stretch(frame, row / CEL_BLOCK_ROWS, from, n);
     for (uint32_t k = 0; reduction->needs_rows && k < n; k++)
-        frame->row_of[frame->n + k] = (uint32_t)entry;
+        frame->row_of[at + k] = (uint32_t)entry;
     if (reduction->needs_elements && n > 0)
-        add_elements(work, space, frame, entry, &frame->broken[i], n);
-    frame->n += n;
-    frame->starts[i + 1] = (uint32_t)frame->n;
+        add_elements(work, reduction, entry, at, n, broken);
+}
+
+/* Rows @i on of the piece. */
+static void add_run(CelWork *work, const CelReduction *reduction, size_t i, const Run *run) {
+    CelFrame *frame = &work->frames[reduction->space];
+    CelOffsets offsets = offsets_of(work, &work->plan->spaces.items[reduction->space], run);
+    const uint32_t *from = offsets.starts + run->from;
+    uint32_t *starts = frame->starts + i, begin = (uint32_t)frame->n;
+
+    for (uint32_t k = 0; k <= run->n; k++)
+        starts[k] = begin + (from[k] - from[0]);
+    if (offsets.broken)
+        memcpy(frame->broken + i, offsets.broken + run->from, run->n);
+    else
+        memset(frame->broken + i, 0, run->n);
+    add_stretch(frame, run->block, from[0], from[run->n] - from[0]);
+    for (uint32_t k = 0; (reduction->needs_rows || reduction->needs_elements) && k < run->n; k++)
+        add_row(work,
+            reduction,
+            run->entry + k,
+            starts[k],
+            starts[k + 1] - starts[k],
+            &frame->broken[i + k]);
+    frame->n += from[run->n] - from[0];
 }
 
 /* The next piece of @n entries, from @from on: sets up the frame of the reduction's space and
@@ -131,8 +166,12 @@ static int next_piece(CelWork *work, const CelReduction *reduction, const uint32
     if (r < 0)
         return error_trace(r);
     work->is_held = true;
-    for (size_t i = 0; i < *ret; i++)
-        add_row(work, reduction, i, entries ? entries[from + i] : from + i);
+    for (size_t i = 0; i < *ret;) {
+        Run run = run_at(&work->frames[CEL_ROWS], entries, from + i, from + *ret);
+
+        add_run(work, reduction, i, &run);
+        i += run.n;
+    }
     if (frame->n > 0)
         r = cel_work_steps(work, &reduction->steps, reduction->space);
     work->is_held = false;
@@ -205,15 +244,12 @@ static int add_piece(CelWork *work, const CelReduction *reduction, const CelGrou
 static int reduce_table(
     CelWork *work, const CelReduction *reduction, const CelGroups *groups, CelAccount *accounts) {
     CelFrame own = work->frames[CEL_ROWS];
-    uint32_t rows[CEL_BATCH_ROWS];
     int r = 0;
 
     for (size_t from = 0; r == 0 && from < work->n_rows; from += CEL_BATCH_ROWS) {
         size_t n = work->n_rows - from < CEL_BATCH_ROWS ? work->n_rows - from : CEL_BATCH_ROWS;
 
-        for (size_t i = 0; i < n; i++)
-            rows[i] = (uint32_t)(from + i);
-        work->frames[CEL_ROWS] = (CelFrame){.n = n, .rows = rows};
+        work->frames[CEL_ROWS] = (CelFrame){.n = n, .first = (uint32_t)from};
         for (size_t at = 0, length; r == 0 && at < n; at += length) {
             r = next_piece(work, reduction, NULL, at, n, &length);
             if (r == 0)
@@ -260,7 +296,7 @@ int cel_work_lookup(CelWork *work, const CelPlanColumn *column) {
     if (r < 0)
         return error_trace(r);
     for (size_t i = 0; i < frame->n; i++) {
-        uint32_t group = groups->of_row[frame->rows[i]];
+        uint32_t group = groups->of_row[cel_frame_row(frame, i)];
 
         if (group == UINT32_MAX) {
             cel_reduce_end((CelReduce)of->reduction->op, &nothing, &reg->column, i);

@@ -91,6 +91,23 @@ void cel_session_rows(CelSession *session, const uint32_t *rows, size_t n) {
     }
 }
 
+void cel_session_range(CelSession *session, uint32_t first, size_t n) {
+    CelFrame *frame = &session->work.frames[CEL_ROWS];
+
+    frame->n = n;
+    frame->rows = NULL;
+    frame->first = first;
+    frame->stamp = ++session->work.last_stamp;
+    frame->n_stretches = 0;
+    for (size_t i = 0; i < n; i += frame->stretches[frame->n_stretches++].n) {
+        uint32_t row = first + (uint32_t)i, from = row % CEL_BLOCK_ROWS;
+        size_t rest = CEL_BLOCK_ROWS - from < n - i ? CEL_BLOCK_ROWS - from : n - i;
+
+        frame->stretches[frame->n_stretches] = (CelStretch){
+            .block = row / CEL_BLOCK_ROWS, .from = from, .at = (uint32_t)i, .n = (uint32_t)rest};
+    }
+}
+
 /* One value for all rows. */
 static int repeat_single(
     CelWork *work, const CelPlanColumn *column, CelRegister *reg, const CelColumn **ret) {

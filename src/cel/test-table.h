@@ -683,10 +683,9 @@ static inline void test_fail(const TestPlan *p, size_t root, uint32_t row, const
     fail();
 }
 
-/* One batch: each root both ways. */
+/* The rows that the session has: each root both ways. */
 static inline void test_batch(const TestPlan *p, const TestTable *table, const CelValue *variables,
     CelSession *session, const uint32_t *rows, size_t n, Arena *arena) {
-    cel_session_rows(session, rows, n);
     for (size_t root = 0; root < p->n; root++) {
         const CelColumn *column;
 
@@ -725,7 +724,7 @@ static inline void test_others(const TestPlan *p, const TestTable *table, const 
     }
 }
 
-/* All roots for all rows: in order, and some of them in no order. */
+/* All roots for all rows: in order, in batches of any length, and some of them in no order. */
 static inline void test_table_check(const TestPlan *p, const TestTable *table,
     const CelKept *const *blocks, const CelValue *variables, TestRandom *random) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),
@@ -747,16 +746,23 @@ static inline void test_table_check(const TestPlan *p, const TestTable *table,
     assert_int_equal(
         cel_whole_new(p->plan, &table->head, blocks, table->n, arena, &options.whole), 0);
     assert_int_equal(cel_session_new(p->plan, &options, arena, &session), 0);
-    for (size_t from = 0; from < table->n; from += CEL_BATCH_ROWS) {
-        size_t n = table->n - from < CEL_BATCH_ROWS ? table->n - from : CEL_BATCH_ROWS;
+    for (size_t from = 0, n; from < table->n; from += n) {
+        size_t rest = table->n - from < CEL_BATCH_ROWS ? table->n - from : CEL_BATCH_ROWS;
 
+        n = test_random(random, 2) == 0 ? rest : 1 + test_random(random, (uint32_t)rest);
         for (size_t i = 0; i < n; i++)
             rows[i] = (uint32_t)(from + i);
+        if (test_random(random, 3) == 0)
+            cel_session_rows(session, rows, n);
+        else
+            cel_session_range(session, (uint32_t)from, n);
         test_batch(p, table, variables, session, rows, n, machine);
     }
     for (size_t i = 0; table->n > 0 && i < 40; i++)
         rows[i] = test_random(random, (uint32_t)table->n);
-    if (table->n > 0)
+    if (table->n > 0) {
+        cel_session_rows(session, rows, 40);
         test_batch(p, table, variables, session, rows, 40, machine);
+    }
     test_others(p, table, variables, session, blocks, machine);
 }

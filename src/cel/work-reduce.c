@@ -226,19 +226,70 @@ void cel_reduce_end(CelReduce op, const CelAccount *account, CelColumn *out, siz
         out->ints[i] = account->i;
 }
 
+/* --- rows -------------------------------------------------------------------------------- */
+
+/* Where the results of a piece go. */
+typedef struct Target {
+    const uint32_t *entries; /* NULL: those from @from on */
+    size_t from;
+    CelColumn *out;
+} Target;
+
+static size_t place_of(const Target *target, size_t row) {
+    return target->entries ? target->entries[row] : target->from + row;
+}
+
+static void reduce_row(
+    const CelReduceArgs *args, const CelFrame *frame, size_t row, const Target *target) {
+    CelAccount account = {.bad = frame->broken[row]};
+
+    cel_reduce_range(args, frame->starts[row], frame->starts[row + 1], &account);
+    cel_reduce_end(args->op, &account, target->out, place_of(target, row));
+}
+
+/* all() and exists() where each element just has a verdict: rows of which no element says anything
+ * special are what they would be without any. */
+static void reduce_verdicts(
+    const CelReduceArgs *args, const CelFrame *frame, size_t n, const Target *target) {
+    uint8_t usual = args->op == CEL_REDUCE_ALL ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+    const uint8_t *states = args->value.column->states;
+    size_t row = 0;
+
+    for (size_t i = 0; i < n; i++)
+        target->out->states[place_of(target, i)] = usual;
+    for (size_t i = 0; i < frame->n; i++) {
+        if (states[i] == usual)
+            continue;
+        while (frame->starts[row + 1] <= i)
+            row++;
+        reduce_row(args, frame, row, target);
+        i = frame->starts[row + 1] - 1; /* on to the next row's */
+    }
+}
+
+static bool is_any_broken(const CelFrame *frame, size_t n) {
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= frame->broken[i];
+    return any != 0;
+}
+
 int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *entries,
     size_t from, size_t n, CelRegister *reg) {
     const CelFrame *frame = &work->frames[column->reduction->space];
+    const Target target = {.entries = entries, .from = from, .out = &reg->column};
     CelReduceArgs args;
     int r = cel_reduce_begin(work, column->reduction, &args);
 
     if (r < 0)
         return error_trace(r);
-    for (size_t i = 0; i < n; i++) {
-        CelAccount account = {.bad = frame->broken[i]};
-
-        cel_reduce_range(&args, frame->starts[i], frame->starts[i + 1], &account);
-        cel_reduce_end(args.op, &account, &reg->column, entries ? entries[i] : from + i);
+    if ((args.op == CEL_REDUCE_ALL || args.op == CEL_REDUCE_EXISTS) && !args.include &&
+        !args.value.is_single && !is_any_broken(frame, n)) {
+        reduce_verdicts(&args, frame, n, &target);
+        return 0;
     }
+    for (size_t i = 0; i < n; i++)
+        reduce_row(&args, frame, i, &target);
     return 0;
 }

@@ -183,6 +183,17 @@ static int make_texts(CelWork *work, const Side *side) {
     return side->is_one ? 0 : error_trace(cel_work_texts(work, side->column, side->reg));
 }
 
+/* Where one side has no value for anybody, nobody looks at the other's strings. */
+static void same_as_none(const CelWork *work, const Side *text, uint8_t state, CelRegister *out) {
+    size_t n = work->frames[text->column->space].n;
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t other = side_state(text, i);
+
+        out->states[i] = other > state ? other : state;
+    }
+}
+
 static int same_by_texts(
     CelWork *work, const Side *a, const Side *b, bool is_negated, CelRegister *out) {
     size_t n = work->frames[(a->is_one ? b : a)->column->space].n;
@@ -242,8 +253,11 @@ int cel_work_same(CelWork *work, const CelPlanColumn *column) {
 
     if (r < 0)
         return error_trace(r);
-    if (work->is_kept || text->is_one || !one->is_one || one->state != CEL_STATE_FINE ||
-        text->column->how == CEL_HOW_SPREAD)
+    if (one->is_one && one->state != CEL_STATE_FINE && !text->is_one) {
+        same_as_none(work, text, one->state, reg);
+        return 0;
+    }
+    if (work->is_kept || text->is_one || !one->is_one || text->column->how == CEL_HOW_SPREAD)
         return error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
     return error_trace(same_by_codes(work, text, one->value, column->is_negated, reg));
 }

@@ -134,7 +134,7 @@ bool cel_work_is_over(CelWork *work) {
 
 /* In a block every row is made once: all evaluations happen before its arena is reset. */
 CelValue cel_work_row(CelWork *work, size_t entry) {
-    uint32_t row = work->frames[CEL_ROWS].rows[entry];
+    uint32_t row = cel_frame_row(&work->frames[CEL_ROWS], entry);
 
     if (work->rows) {
         if (work->rows[entry].kind == CEL_ABSENT)
@@ -363,20 +363,27 @@ static bool is_wanted(CelWanted wanted, uint8_t state) {
     }
 }
 
+/* What is known once is so for all entries, or for none. */
 static int select_entries(
     CelWork *work, const CelStep *step, const CelFrame *frame, CelSelection *ret) {
     CelOperand by = cel_work_operand(work, step->column);
     const CelSelection *outer = work->selection;
     size_t n = outer ? outer->n : frame->n;
-    uint32_t *entries = open_room(work, frame->n);
+    uint32_t *entries;
 
+    *ret = outer ? *outer : (CelSelection){.n = n};
+    if (by.is_single) {
+        ret->n = is_wanted((CelWanted)step->wanted, by.column->states[0]) ? n : 0;
+        return 0;
+    }
+    entries = open_room(work, frame->n);
     *ret = (CelSelection){.entries = entries};
     if (!entries)
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < n; i++) {
         uint32_t entry = outer ? outer->entries[i] : (uint32_t)i;
 
-        if (is_wanted((CelWanted)step->wanted, by.column->states[by.is_single ? 0 : entry]))
+        if (is_wanted((CelWanted)step->wanted, by.column->states[entry]))
             entries[ret->n++] = entry;
     }
     return 0;
@@ -402,6 +409,11 @@ static int open_left_out(CelWork *work, const CelSteps *steps, uint32_t from, ui
     return 0;
 }
 
+/* The innermost of @n selections; NULL: all entries count. */
+static const CelSelection *innermost(const CelSelection *selections, uint32_t n) {
+    return n > 0 && selections[n - 1].entries ? &selections[n - 1] : NULL;
+}
+
 int cel_work_steps(CelWork *work, const CelSteps *steps, uint32_t space) {
     const CelSelection *outer = work->selection;
     CelSelection selections[CEL_WHERE_MAX] = {0};
@@ -421,10 +433,10 @@ int cel_work_steps(CelWork *work, const CelSteps *steps, uint32_t space) {
             r = cel_work_range(work, step->column);
             break;
         case CEL_STEP_WHERE:
-            r = select_entries(work, step, &work->frames[space], &selections[n_selections]);
-            work->selection = &selections[n_selections++];
+            r = select_entries(work, step, &work->frames[space], &selections[n_selections++]);
+            work->selection = innermost(selections, n_selections);
             work->depth++;
-            if (r == 0 && work->selection->n == 0) {
+            if (r == 0 && selections[n_selections - 1].n == 0) {
                 r = open_left_out(work, steps, pc + 1, step->target);
                 pc = step->target - 1; /* on to its END */
             }
@@ -432,7 +444,7 @@ int cel_work_steps(CelWork *work, const CelSteps *steps, uint32_t space) {
         case CEL_STEP_END:
             n_selections--;
             work->depth--;
-            work->selection = n_selections > 0 ? &selections[n_selections - 1] : NULL;
+            work->selection = innermost(selections, n_selections);
             break;
         }
     }

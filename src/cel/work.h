@@ -20,8 +20,9 @@ typedef struct CelStretch {
 
 typedef struct CelFrame {
     size_t n;
-    uint64_t stamp;        /* another one for every content */
-    const uint32_t *rows;  /* ROWS: of the table */
+    uint64_t stamp;       /* another one for every content */
+    const uint32_t *rows; /* ROWS: of the table; NULL: those from @first on */
+    uint32_t first;
     CelStretch *stretches; /* where they lie in blocks, by rising @at (session only) */
     size_t n_stretches;
     uint32_t *starts;   /* ITEMS: the first element of each row, and the end of all */
@@ -131,6 +132,10 @@ typedef struct CelWork {
     CelRun *once_run; /* for singles: its arena lasts */
     uint32_t *stack;  /* singles that are being worked out */
 } CelWork;
+
+static inline uint32_t cel_frame_row(const CelFrame *frame, size_t entry) {
+    return frame->rows ? frame->rows[entry] : frame->first + (uint32_t)entry;
+}
 
 /* Sets up what both have; registers are zeroed. @n_registers by who asks. */
 int cel_work_begin(CelWork *work, uint32_t n_registers) MUST_CHECK;

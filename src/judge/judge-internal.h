@@ -32,9 +32,8 @@ struct Judge {
 typedef struct Order {
     const uint32_t *asked; /* the rows that somebody wants to know of */
     size_t n_asked;
-    const uint32_t *rows; /* those that are judged, none the unknown node */
+    const uint32_t *rows; /* those that are judged, none the unknown node; NULL: all of the table */
     size_t n;
-    bool is_scattered; /* rows are those of the table, not those asked for */
 } Order;
 
 /* 0 or -ENOMEM. */
@@ -48,7 +47,7 @@ size_t order_begin(Judge *judge, const Order *order, size_t begin);
 static inline size_t order_place(const Judge *judge, const Order *order, size_t i) {
     if (order->asked[i] == judge->question.table->n_rows)
         return SIZE_MAX;
-    return order->is_scattered ? order->asked[i] : i;
+    return order->rows ? i : order->asked[i];
 }
 
 /* Time is up: the order's rows from @begin on are late, those of them that somebody asked for. Rows

@@ -13,21 +13,6 @@
  * is more than one in so many. */
 #define SPARSE 4u
 
-/* The rows of the table, one after the other. */
-static int order_by_table(const Judge *judge, Order *order) {
-    size_t n = judge->question.table->n_rows;
-    uint32_t *rows = ARENA_RAW(judge->question.arena, uint32_t, n);
-
-    if (!rows)
-        return error_origin(-ENOMEM);
-    for (size_t i = 0; i < n; i++)
-        rows[i] = (uint32_t)i;
-    order->rows = rows;
-    order->n = n;
-    order->is_scattered = true;
-    return 0;
-}
-
 /* Those that are asked for; row 0 stands in for the unknown node, of which nothing is read. */
 static int order_as_asked(const Judge *judge, Order *order) {
     uint32_t *rows = NULL;
@@ -51,11 +36,10 @@ static int order_as_asked(const Judge *judge, Order *order) {
 
 int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) {
     *ret = (Order){.asked = asked, .n_asked = n};
-    if (judge->question.table->n_rows == 0)
-        return 0; /* all are unknown */
-    if (n > judge->question.table->n_rows / SPARSE)
-        return error_trace(order_by_table(judge, ret));
-    return error_trace(order_as_asked(judge, ret));
+    if (n <= judge->question.table->n_rows / SPARSE)
+        return error_trace(order_as_asked(judge, ret));
+    ret->n = judge->question.table->n_rows;
+    return 0;
 }
 
 /* The batch that begins at @begin. */
@@ -63,7 +47,10 @@ size_t order_begin(Judge *judge, const Order *order, size_t begin) {
     size_t left = order->n - begin;
     size_t n = left < CEL_BATCH_ROWS ? left : CEL_BATCH_ROWS;
 
-    cel_session_rows(judge->session, order->rows + begin, n);
+    if (order->rows)
+        cel_session_rows(judge->session, order->rows + begin, n);
+    else
+        cel_session_range(judge->session, (uint32_t)begin, n);
     return n;
 }
 
@@ -80,32 +67,24 @@ void order_note_late(Judge *judge, const Order *order, size_t begin) {
     judge->n_late = judge->n_late > n ? judge->n_late : n;
 }
 
-static bool has_errors(const uint8_t *states, size_t n) {
-    unsigned found = 0;
-
-    for (size_t i = 0; i < n; i++)
-        found |= states[i] == CEL_STATE_ERROR;
-    return found;
-}
-
 /* Counts the rows of a batch that failed, if somebody asked for them. */
 int order_count_errors(const Judge *judge, const Order *order, size_t begin, const uint8_t *states,
     size_t n, size_t n_rules, uint16_t rule, uint32_t **counts) {
     Arena *arena = judge->question.arena;
     uint8_t *is_asked = NULL;
 
-    if (!states || !has_errors(states, n))
+    if (!states || !memchr(states, CEL_STATE_ERROR, n))
         return 0;
     if (!*counts)
         *counts = ARENA_ARRAY(arena, uint32_t, n_rules);
-    if (order->is_scattered)
+    if (!order->rows)
         is_asked = ARENA_ARRAY(arena, uint8_t, judge->question.table->n_rows + 1);
-    if (!*counts || (order->is_scattered && !is_asked))
+    if (!*counts || (!order->rows && !is_asked))
         return error_origin(-ENOMEM);
     for (size_t i = 0; is_asked && i < order->n_asked; i++)
         is_asked[order->asked[i]] = 1;
     for (size_t i = 0; i < n; i++)
-        if (states[i] == CEL_STATE_ERROR && (!is_asked || is_asked[order->rows[begin + i]]))
+        if (states[i] == CEL_STATE_ERROR && (!is_asked || is_asked[begin + i]))
             (*counts)[rule]++;
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "judge/judge-internal.h"
 #include "judge/normalize.h"
 
@@ -10,35 +11,57 @@ static bool score_applies(const Judge *judge, const Score *score) {
     return !score->policy->is_observed && judge_applies(judge, score->policy);
 }
 
-/* The column of a score rule as doubles. @ret_states may be NULL: all fine. */
-static int fetch_score(
-    Judge *judge, const Score *score, size_t n, double *ret, const uint8_t **ret_states) {
+/* What a score rule gives. */
+typedef struct Given {
+    const double *values;
+    const uint8_t *states; /* NULL: all fine */
+} Given;
+
+/* The column of a score rule, in @room if they are no doubles. 0, CEL_SESSION_OVER or -ENOMEM. */
+static int fetch_score(Judge *judge, const Score *score, size_t n, double *room, Given *ret) {
     const CelColumn *column;
     int r = cel_session_root(judge->session, score->root, &column);
 
     if (r != 0)
         return r;
-    *ret_states = column->states;
+    *ret = (Given){.values = room, .states = column->states};
     if (column->lane == CEL_LANE_DOUBLE)
-        memcpy(ret, column->doubles, n * sizeof(*ret));
+        ret->values = column->doubles;
     else
         for (size_t i = 0; i < n; i++)
-            ret[i] = (double)column->ints[i];
+            room[i] = (double)column->ints[i];
     return 0;
 }
 
-/* 0..100, whatever came out. */
+/* 0..100, whatever came out; NaN is no score. */
+static inline double settled(double value, double on_error) {
+    double least = value > 0 ? value : 0;
+
+    least = least < 100 ? least : 100;
+    return value == value ? least : on_error;
+}
+
 static void settle(const Score *score, const uint8_t *states, size_t n, double *values) {
-    double on_error = score->on_error;
+    for (size_t i = 0; i < n; i++)
+        values[i] =
+            states[i] == CEL_STATE_ERROR ? score->on_error : settled(values[i], score->on_error);
+}
 
-    for (size_t i = 0; i < n; i++) {
-        double value = values[i] > 0 ? values[i] : 0;
+VECTOR static void add_given(
+    const Given *given, size_t n, double on_error, double share, double *restrict totals) {
+    const double *restrict values = given->values;
+    const uint8_t *restrict states = given->states;
 
-        value = value < 100 ? value : 100;
-        values[i] = values[i] == values[i] ? value : on_error; /* NaN is no score */
+    if (!states) {
+        for (size_t i = 0; i < n; i++)
+            totals[i] += share * settled(values[i], on_error);
+        return;
     }
-    for (size_t i = 0; states && i < n; i++)
-        values[i] = states[i] == CEL_STATE_ERROR ? on_error : values[i];
+    for (size_t i = 0; i < n; i++) {
+        double value = settled(values[i], on_error);
+
+        totals[i] += share * (states[i] == CEL_STATE_ERROR ? on_error : value);
+    }
 }
 
 /* Raw values of a rule that is normalised, by the order's rows. */
@@ -51,13 +74,13 @@ typedef struct Raw {
 typedef struct Tally {
     Order order;
     double weights;
-    double *totals; /* by the order's rows: rules that are not normalised */
+    double *totals; /* by the order's rows: rules that are not normalised; 0 behind the last */
     Raw *raws;      /* by number of the rule; of those that are */
     double batch[CEL_BATCH_ROWS];
 } Tally;
 
 static int keep_raw(
-    Judge *judge, Tally *tally, const Score *score, size_t begin, const uint8_t *states, size_t n) {
+    Judge *judge, Tally *tally, const Score *score, size_t begin, const Given *given, size_t n) {
     Raw *raw = &tally->raws[score->number];
 
     if (!raw->values) {
@@ -66,9 +89,9 @@ static int keep_raw(
     }
     if (!raw->values || !raw->states)
         return error_origin(-ENOMEM);
-    memcpy(raw->values + begin, tally->batch, n * sizeof(double));
-    if (states)
-        memcpy(raw->states + begin, states, n);
+    memcpy(raw->values + begin, given->values, n * sizeof(double));
+    if (given->states)
+        memcpy(raw->states + begin, given->states, n);
     return 0;
 }
 
@@ -78,31 +101,28 @@ static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
         double share = score->weight / tally->weights;
-        const uint8_t *states;
+        Given given;
         int r;
 
         if (!score_applies(judge, score))
             continue;
-        r = fetch_score(judge, score, n, tally->batch, &states);
+        r = fetch_score(judge, score, n, tally->batch, &given);
         if (r != 0)
             return r;
         r = order_count_errors(judge,
             &tally->order,
             begin,
-            states,
+            given.states,
             n,
             program->n_scores,
             score->number,
             &judge->score_errors);
         if (r == 0 && score->normalize != NORMALIZE_NONE)
-            r = keep_raw(judge, tally, score, begin, states, n);
+            r = keep_raw(judge, tally, score, begin, &given, n);
         if (r < 0)
             return error_trace(r);
-        if (score->normalize != NORMALIZE_NONE)
-            continue;
-        settle(score, states, n, tally->batch);
-        for (size_t j = 0; j < n; j++)
-            tally->totals[begin + j] += share * tally->batch[j];
+        if (score->normalize == NORMALIZE_NONE)
+            add_given(&given, n, score->on_error, share, tally->totals + begin);
     }
     return 0;
 }
@@ -158,9 +178,19 @@ static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret)
     for (size_t i = 0; i < program->n_scores; i++)
         if (score_applies(judge, program->scores[i]))
             ret->weights += program->scores[i]->weight;
-    ret->totals = ARENA_ARRAY(arena, double, ret->order.n);
+    ret->totals = ARENA_ARRAY(arena, double, ret->order.n + 1);
     ret->raws = ARENA_ARRAY(arena, Raw, program->n_scores);
     return ret->totals && ret->raws ? 0 : error_origin(-ENOMEM);
+}
+
+/* Totals of the order's rows, to those who asked. The unknown node's place is behind the last. */
+static void hand_out(const Judge *judge, const Tally *tally, double *ret) {
+    const Order *order = &tally->order;
+
+    for (size_t i = 0; !order->rows && i < order->n_asked; i++)
+        ret[i] = tally->totals[order->asked[i]];
+    for (size_t i = 0; order->rows && i < order->n_asked; i++)
+        ret[i] = order_place(judge, order, i) == SIZE_MAX ? 0 : tally->totals[i];
 }
 
 int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
@@ -178,11 +208,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     }
     if (r < 0)
         return error_trace(r);
-    for (size_t i = 0; i < n_rows; i++) {
-        size_t place = order_place(judge, &tally->order, i);
-
-        ret[i] = place == SIZE_MAX ? 0 : tally->totals[place];
-    }
+    hand_out(judge, tally, ret);
     if (r == CEL_SESSION_OVER)
         return 0;
     return error_trace(add_normalized(judge, tally, ret));
@@ -206,14 +232,16 @@ int judge_score_values(
     if (r < 0 || !raw.values || !raw.states)
         return error_origin(-ENOMEM);
     for (size_t begin = 0; begin < order.n; begin += n) {
-        const uint8_t *states;
+        Given given;
 
         n = order_begin(judge, &order, begin);
-        r = fetch_score(judge, score, n, raw.values + begin, &states);
+        r = fetch_score(judge, score, n, raw.values + begin, &given);
         if (r != 0)
             return error_fold(r);
-        if (states)
-            memcpy(raw.states + begin, states, n);
+        if (given.values != raw.values + begin)
+            memcpy(raw.values + begin, given.values, n * sizeof(double));
+        if (given.states)
+            memcpy(raw.states + begin, given.states, n);
     }
     for (size_t i = 0; i < order.n_asked; i++) {
         size_t place = order_place(judge, &order, i);

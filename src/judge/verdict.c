@@ -6,12 +6,13 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "judge/judge-internal.h"
 
 /* Verdicts as they are found, by the order's rows. */
 typedef struct Docket {
     Order order;
-    uint16_t *said;
+    uint16_t *said; /* VERDICT_PASS behind the last */
     bool observed;
 } Docket;
 
@@ -19,7 +20,7 @@ static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filt
     return filter->policy->is_observed == docket->observed && judge_applies(judge, filter->policy);
 }
 
-static void take_lower(uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
+VECTOR static void take_lower(uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
     for (size_t i = 0; i < n; i++)
         said[i] = said[i] < other[i] ? said[i] : other[i];
 }
@@ -28,12 +29,12 @@ static void take_lower(uint16_t *restrict said, const uint16_t *restrict other, 
 static void note_known(
     const Judge *judge, size_t policy, const Docket *docket, size_t begin, size_t n) {
     const Facts *facts = judge->question.facts;
-    const uint32_t *rows = docket->order.rows + begin;
+    const uint32_t *rows = docket->order.rows;
     uint16_t *said = docket->said + begin;
 
-    if (!docket->order.is_scattered) {
+    if (rows) {
         for (size_t i = 0; i < n; i++) {
-            uint16_t known = facts_failing(facts, policy, rows[i]);
+            uint16_t known = facts_failing(facts, policy, rows[begin + i]);
 
             said[i] = said[i] < known ? said[i] : known;
         }
@@ -41,7 +42,7 @@ static void note_known(
     }
     for (size_t i = 0; i < n; i += CHUNK_ROWS) /* batches begin with a chunk */
         take_lower(said + i,
-            facts->chunks[rows[i] / CHUNK_ROWS]->failing + policy * CHUNK_ROWS,
+            facts->chunks[(begin + i) / CHUNK_ROWS]->failing + policy * CHUNK_ROWS,
             n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS);
 }
 
@@ -56,7 +57,7 @@ static void note_known_all(const Judge *judge, const Docket *docket, size_t begi
 }
 
 /* Whether some row could still be failed by filter @number. */
-static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
+VECTOR static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
     uint16_t most = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -64,13 +65,12 @@ static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
     return most > number;
 }
 
-static void note_states(
-    const Filter *filter, const uint8_t *restrict states, size_t n, uint16_t *restrict said) {
-    unsigned allows = filter->on_error == FALLBACK_ALLOW;
-
+/* An error is as good as @on_error, which is true or false. */
+VECTOR static void note_states(uint16_t number, uint8_t on_error, const uint8_t *restrict states,
+    size_t n, uint16_t *restrict said) {
     for (size_t i = 0; i < n; i++) {
-        unsigned passes = (states[i] == CEL_STATE_TRUE) | ((states[i] == CEL_STATE_ERROR) & allows);
-        uint16_t verdict = (uint16_t)(filter->number | (0u - passes));
+        uint8_t state = states[i] == CEL_STATE_ERROR ? on_error : states[i];
+        uint16_t verdict = state == CEL_STATE_TRUE ? VERDICT_PASS : number;
 
         said[i] = said[i] < verdict ? said[i] : verdict;
     }
@@ -92,7 +92,7 @@ static int judge_batch(Judge *judge, const Docket *docket, size_t begin, size_t 
         r = cel_session_root(judge->session, filter->root, &column);
         if (r != 0)
             return r;
-        note_states(filter, column->states, n, said);
+        note_states(filter->number, filter->on_error == FALLBACK_ALLOW, column->states, n, said);
         r = order_count_errors(judge,
             &docket->order,
             begin,
@@ -162,15 +162,14 @@ static int note_known_errors(Judge *judge, const Docket *docket) {
     return 0;
 }
 
-/* Verdicts of the order's rows, to those who asked. */
+/* Verdicts of the order's rows, to those who asked. The unknown node's is behind the last. */
 static void hand_out(const Judge *judge, const Docket *docket, uint16_t *ret) {
     const Order *order = &docket->order;
 
-    for (size_t i = 0; i < order->n_asked; i++) {
-        size_t place = order_place(judge, order, i);
-
-        ret[i] = place == SIZE_MAX ? VERDICT_PASS : docket->said[place];
-    }
+    for (size_t i = 0; !order->rows && i < order->n_asked; i++)
+        ret[i] = docket->said[order->asked[i]];
+    for (size_t i = 0; order->rows && i < order->n_asked; i++)
+        ret[i] = order_place(judge, order, i) == SIZE_MAX ? VERDICT_PASS : docket->said[i];
 }
 
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
@@ -180,9 +179,10 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
 
     if (r < 0)
         return error_trace(r);
-    docket.said = ARENA_RAW(judge->question.arena, uint16_t, docket.order.n);
+    docket.said = ARENA_RAW(judge->question.arena, uint16_t, docket.order.n + 1);
     if (!docket.said)
         return error_origin(-ENOMEM);
+    docket.said[docket.order.n] = VERDICT_PASS;
     for (size_t begin = 0; begin < docket.order.n && r == 0; begin += n) {
         n = order_begin(judge, &docket.order, begin);
         note_known_all(judge, &docket, begin, n);

@@ -286,8 +286,17 @@ static int plan(Compiling *compiling) {
     return error_trace(r);
 }
 
+/* Then filter asks for scores, too: those of all policies. */
+static bool narrows(const Program *program) {
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (program->policies[i].narrow_to > 0)
+            return true;
+    return false;
+}
+
 /* What has to be read of Node objects that a request carries. */
 static int collect_parts(Program *program) {
+    bool is_narrowing = narrows(program);
     SchemaNeeds filters = {.arena = program->arena}, scores = {.arena = program->arena};
 
     for (size_t i = 0; i < program->n_filters; i++)
@@ -296,7 +305,7 @@ static int collect_parts(Program *program) {
         const Score *score = program->scores[i];
 
         schema_need(program->schema, program->graph, score->value.node, &scores);
-        if (score->policy->narrow_to > 0) /* then filter asks for scores, too */
+        if (is_narrowing)
             schema_need(program->schema, program->graph, score->value.node, &filters);
     }
     program->filter_parts = filters.parts;

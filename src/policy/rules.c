@@ -308,13 +308,13 @@ static bool read_built_in(
     rule->kind->write(reader, pair->value, &text);
     if (reader->diags->n_errors > n_errors)
         is_right = false;
-    else if (buf_error(&text.expression) || buf_error(&text.message))
+    else if (buf_error(&text.expression) || (!rule->fields.message && buf_error(&text.message)))
         reader_error(reader, pair->value, "the rule is too large: write it as several");
     else
         is_right =
             expression_write(
                 reader, scope, pair->value, buf_str(&text.expression), type, &rule->expression) &&
-            (buf_str(&text.message).len == 0 || rule->fields.message ||
+            (rule->fields.message || buf_str(&text.message).len == 0 ||
                 expression_write(reader,
                     scope,
                     pair->value,
