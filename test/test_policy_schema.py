@@ -1,8 +1,11 @@
 """The JSON Schema of policies: what berth takes it takes, and mistakes of shape it finds."""
 
+import copy
 import json
 import pathlib
+import random
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -62,7 +65,7 @@ def test_policies_of_the_scenes_fit():
 
 
 # Mistakes that only the reader finds: names that are taken, keys and expressions that are wrong.
-BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "syntax", "empty", "label-keys", "no-rules", "reasons"}
+BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "syntax", "empty", "label-keys", "namespaces", "no-rules", "reasons"}
 
 
 @pytest.mark.parametrize("path", [p for p in sorted((ROOT / "test/policy/errors").glob("*.yaml"))
@@ -102,3 +105,60 @@ def test_amounts(value, fits):
 def test_durations(value, fits):
     spec = {"filters": [{"name": "a", "nodeAge": {"min": value}}]}
     assert (wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == []) == fits
+
+
+# --- the reader and the schema, one against the other ---
+
+ODD = [None, True, False, 0, 1, -1, 2.5, 101, 2000000, "", "x", "allow", "5s", "+5s", "-5s", "1d0", "1d", "10%", " 10%", "%", ".", "m",
+       "-1", "1e3", "\u03bcs", "1.5\u03bcs", [], ["x"], [1, True], [None], {}, {"a": "x"}, {"a": 1}, {"a": 0}, {"exists": True},
+       {"x": ["y"]}, {"in": []}]
+
+# What a schema cannot say: which words, keys and expressions are right, and what fields mean together.
+ONLY_THE_READER = re.compile(
+    r"is not (a|the) (name|label key|annotation key|condition's status)|reason must be|of one type|needs one of|named .* already|needs a "
+    r"(name|value)|must be a mapping|overload|undeclared|undefined|expression|is not a number|follow|before a value|no duration|type '|twice"
+    r"|result must be|In and NotIn|Exists and|greater than|amount of|cannot read|field selection")
+
+
+def places(value, at=()):
+    if at:
+        yield at
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*at, key))
+
+
+def changed(document, at, value):
+    """The document with another value there; ...: without it."""
+    document = copy.deepcopy(document)
+    inner = document
+    for key in at[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[at[-1]]
+    else:
+        inner[at[-1]] = value
+    return document
+
+
+def test_reader_and_schema_agree(berth_path, tmp_path):
+    dice = random.Random(5)
+    bases = [document for path in GOOD for document in documents(path)]
+    bases += [{**HEAD, "metadata": {"name": "p"}, "spec": spec} for _, spec in scenes() if isinstance(spec, dict)]
+    path = tmp_path / "p.yaml"
+    n_good = n_bad = 0
+    for _ in range(400):
+        base = dice.choice(bases)
+        document = changed(base, dice.choice(list(places(base))), dice.choice([*ODD, ..., ..., ...]))
+        path.write_text(json.dumps(document))
+        result = subprocess.run([berth_path, "check", path], capture_output=True, text=True)
+        said = [line for line in (result.stdout + result.stderr).splitlines() if "error: " in line]
+        found = wrong(document)
+        if result.returncode == 0:
+            n_good += 1
+            assert found == [], document
+        elif not found:
+            assert said and ONLY_THE_READER.search(said[0]), (document, said)
+        else:
+            n_bad += 1
+    assert n_good > 30 and n_bad > 30

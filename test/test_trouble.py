@@ -75,7 +75,8 @@ def failing(start_logged, tmp_path):
 
 def errors(**counts):
     name = 'berth_rule_errors_total{{policy="{}",rule="{}"}}'
-    return {name.format(*key.split("_")): n for key, n in counts.items()}
+    keys = {key: key.replace("_match", "_(match)").split("_") for key in counts}
+    return {name.format(*keys[key]): n for key, n in counts.items()}
 
 
 def test_errors_are_decided_and_counted(failing):

@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,17 @@ void buf_printf(Buf *buf, const char *format, ...) {
     (void)vsnprintf(at, (size_t)len + 1, format, arguments);
     va_end(arguments);
     buf->len += (size_t)len;
+}
+
+void buf_append_grouped(Buf *buf, uint64_t value) {
+    char digits[24];
+    int len = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            buf_append_char(buf, ',');
+        buf_append_char(buf, digits[i]);
+    }
 }
 
 void buf_append_repeat(Buf *buf, char c, size_t count) {

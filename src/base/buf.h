@@ -52,6 +52,7 @@ static inline void buf_advance(Buf *buf, size_t written) {
 void buf_append(Buf *buf, Str str);
 void buf_append_char(Buf *buf, char c);
 void buf_append_int(Buf *buf, int64_t value);
+void buf_append_grouped(Buf *buf, uint64_t value); /* 4,203 */
 void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* @count times @c. */

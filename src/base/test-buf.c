@@ -105,6 +105,29 @@ static void test_error_sticks(void **state) {
     assert_int_equal(buf_error(&buf), 0);
 }
 
+static void test_grouped(void **state) {
+    static const struct {
+        uint64_t value;
+        const char *want;
+    } cases[] = {
+        {0, "0"},
+        {999, "999"},
+        {1000, "1,000"},
+        {4203, "4,203"},
+        {123456, "123,456"},
+        {1234567, "1,234,567"},
+        {UINT64_MAX, "18,446,744,073,709,551,615"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf buf = BUF_INIT(64);
+
+        buf_append_grouped(&buf, cases[i].value);
+        assert_text(cases[i].want, buf_str(&buf), cases[i].want);
+    }
+}
+
 static void test_take(void **state) {
     _cleanup_(buf_done) Buf buf = BUF_INIT(5);
     char *taken;
@@ -131,6 +154,7 @@ int main(void) {
         cmocka_unit_test(test_grows),
         cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_error_sticks),
+        cmocka_unit_test(test_grouped),
         cmocka_unit_test(test_take),
     };
 

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "base/diag.h"
 
 #include "base/test-assert.h"
@@ -241,6 +243,33 @@ static void test_closing_line(void **state) {
     }
 }
 
+/* By line, then column; of one place as they came; those before are left alone. */
+static void test_sorting(void **state) {
+    static const struct {
+        size_t line, column;
+    } places[] = {{9, 9}, {3, 1}, {2, 7}, {2, 3}, {0, 0}, {2, 7}, {3, 1}};
+    static const size_t order[] = {0, 4, 3, 2, 5, 1, 6};
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    DiagList list = DIAG_LIST_IN(arena);
+
+    (void)state;
+    diag_list_sort(&list, 0);
+    for (size_t i = 0; i < ELEMENTS_OF(places); i++)
+        diag_addf(&list,
+            DIAG_ERROR,
+            (Place){.line = places[i].line, .column = places[i].column},
+            STR_NULL,
+            "%zu",
+            i);
+    diag_list_sort(&list, 1);
+    for (size_t i = 0; i < ELEMENTS_OF(order); i++) {
+        char want[8];
+
+        (void)snprintf(want, sizeof(want), "%zu", order[i]);
+        assert_text("order", list.diags.items[i].text, want);
+    }
+}
+
 static void test_empty_list_is_silent(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
     DiagList list = {0};
@@ -271,6 +300,7 @@ int main(void) {
         cmocka_unit_test(test_terminal_is_safe),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_closing_line),
+        cmocka_unit_test(test_sorting),
         cmocka_unit_test(test_empty_list_is_silent),
         cmocka_unit_test(test_out_of_memory_still_counts),
     };

@@ -19,6 +19,8 @@ int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
     CelRegister *reg = cel_work_register(work, column);
     int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
 
+    if (r == 0 && column->lane != CEL_LANE_BOOL)
+        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* not all rows may have one */
     if (r == 0 && column->lane == CEL_LANE_TEXT)
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)

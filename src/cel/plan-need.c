@@ -182,6 +182,8 @@ static void give_register(CelPlan *plan, CelPlanColumn *column) {
         column->kept_reg = plan->n_kept_regs++;
     if (cel_column_is_single(column) && column->is_needed)
         column->reg = plan->n_singles++;
+    if (column->how == CEL_HOW_TEXT && column->is_needed && column->time == CEL_TIME_BATCH)
+        column->memo = plan->n_memos++;
 }
 
 static int number_all(CelPlanner *p) {

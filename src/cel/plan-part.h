@@ -144,11 +144,13 @@ typedef struct CelPlanColumn {
     bool is_costly;    /* the scalar machine, or a loop, is somewhere in it */
     bool is_lasting;   /* its register is its own */
     uint32_t list;     /* the last one that has it */
+    uint32_t last;     /* the last step there that reads it */
     bool is_negated;   /* SAME: whether not */
     uint32_t store;    /* its place in a block, or among what is known of the whole */
     uint32_t leaf;     /* LEAF */
     uint32_t reg;      /* register in a session, or the number of the single value */
     uint32_t kept_reg; /* register while a block is made */
+    uint32_t memo;     /* TEXT in a session: the number of what it remembers */
     CelKernel *kernel;
     const CelPlanCode *code;
     CelReduction *reduction;
@@ -180,6 +182,7 @@ struct CelPlan {
     uint32_t n_kept_regs;   /* registers of that */
     uint32_t n_regs;        /* of a session */
     uint32_t n_singles;     /* values that are known once */
+    uint32_t n_memos;       /* of strings */
     uint32_t n_stored;      /* columns in a block */
     const uint32_t *stored; /* these */
     uint32_t n_offsets;     /* spaces in a block */
@@ -288,4 +291,4 @@ int cel_planner_need(CelPlanner *p) MUST_CHECK;
 int cel_planner_order(CelPlanner *p) MUST_CHECK;
 
 /* plan-register.c: where columns lie in a session. */
-void cel_plan_give_registers(CelPlan *plan);
+int cel_plan_give_registers(CelPlan *plan, Arena *scratch) MUST_CHECK;

@@ -2,62 +2,45 @@
  * Registers of a session: where each column lies while it is worked with.
  *
  * What several lists have is worked out once for all of them and keeps its register, and so
- * does what is handed out. The rest is forgotten when its list is done: lists use the same
- * registers by turns, so a thousand rules need little more room than the largest of them.
- * While a list of rows runs, one of elements may: theirs are others.
+ * does what is handed out. The rest has one from its step to the last step of its list that
+ * reads it; then the next column takes it over. So what is worked with lies in a few registers
+ * that stay near the processor, and a thousand rules need little more room than the largest of
+ * them. While a list of rows runs, one of elements may: theirs are others.
  */
+#include <errno.h>
+
+#include "base/error.h"
 #include "cel/plan-part.h"
 
 #define NOT_GIVEN UINT32_MAX
+#define NOT_READ UINT32_MAX
 
 typedef struct Registers {
     CelPlan *plan;
     uint32_t list;   /* the number of this one */
     uint32_t from;   /* first register that lists use by turns */
     uint32_t n_most; /* that any list uses */
-    bool is_giving;  /* the second time round */
+    uint32_t *free;  /* those of this list that nobody has any more */
+    uint32_t n_free, n_given;
 } Registers;
 
 static bool has_column(const CelStep *step) {
     return step->kind == CEL_STEP_COLUMN || step->kind == CEL_STEP_LOAD;
 }
 
-/* First it is found out who shares what. */
-static void look_at(Registers *r, CelPlanColumn *column) {
-    if (column->list != 0 && column->list != r->list)
-        column->is_lasting = true;
-    column->list = r->list;
-}
+/* --- who shares what --------------------------------------------------------------------- */
 
-static void visit_list(Registers *r, const CelSteps *steps) {
-    uint32_t n = 0;
-
+static void look_at(Registers *r, const CelSteps *steps, const CelPlanColumn *wanted) {
+    (void)wanted;
     r->list++;
     for (uint32_t i = 0; i < steps->n; i++) {
         CelPlanColumn *column = cel_plan_at(r->plan, steps->steps[i].column);
 
         if (!has_column(&steps->steps[i]))
             continue;
-        if (!r->is_giving)
-            look_at(r, column);
-        else if (column->reg == NOT_GIVEN)
-            column->reg = r->from + n++;
-    }
-    if (n > r->n_most)
-        r->n_most = n;
-}
-
-static void visit_rows(Registers *r) {
-    for (size_t i = 0; i < r->plan->n_roots; i++)
-        visit_list(r, &r->plan->roots[i].steps);
-}
-
-static void visit_elements(Registers *r) {
-    for (uint32_t i = 0; i < r->plan->columns.n; i++) {
-        const CelPlanColumn *column = cel_plan_at(r->plan, i);
-
-        if (column->is_needed && column->reduction)
-            visit_list(r, &column->reduction->steps);
+        if (column->list != 0 && column->list != r->list)
+            column->is_lasting = true;
+        column->list = r->list;
     }
 }
 
@@ -68,6 +51,7 @@ static void give_lasting(CelPlan *plan) {
     for (uint32_t i = 0; i < plan->columns.n; i++) {
         CelPlanColumn *column = cel_plan_at(plan, i);
 
+        column->last = NOT_READ;
         if (cel_column_is_single(column))
             continue;
         column->is_lasting |= plan->spaces.items[column->space].kind == CEL_SPACE_GROUPS;
@@ -75,17 +59,97 @@ static void give_lasting(CelPlan *plan) {
     }
 }
 
-void cel_plan_give_registers(CelPlan *plan) {
-    Registers r = {.plan = plan};
+/* --- by turns ---------------------------------------------------------------------------- */
 
-    visit_rows(&r);
-    visit_elements(&r);
+/* The columns of the same list that a step reads. A loop over elements reads those of its rows;
+ * what it reads of the elements is in a list of its own. */
+static uint32_t find_reads(const CelPlan *plan, const CelStep *step, const uint32_t **ret) {
+    const CelPlanColumn *column = cel_plan_at(plan, step->column);
+
+    if (step->kind == CEL_STEP_WHERE) {
+        *ret = &step->column;
+        return 1;
+    }
+    if (step->kind != CEL_STEP_COLUMN || column->how == CEL_HOW_SPREAD)
+        return 0;
+    *ret = column->reduction ? column->reduction->of_rows : column->inputs;
+    return column->reduction ? column->reduction->n_of_rows : column->n_inputs;
+}
+
+/* What the list is for (@wanted; NULL: a root, which lasts) is read when it is done. */
+static void note_reads(const Registers *r, const CelSteps *steps, const CelPlanColumn *wanted) {
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const uint32_t *reads = NULL;
+        uint32_t n = find_reads(r->plan, &steps->steps[i], &reads);
+
+        for (uint32_t k = 0; k < n; k++)
+            cel_plan_at(r->plan, reads[k])->last = i;
+    }
+    for (uint32_t i = 0; wanted && i < wanted->n_inputs; i++)
+        cel_plan_at(r->plan, wanted->inputs[i])->last = NOT_READ;
+}
+
+/* What step @i was the last to read. */
+static void take_back(Registers *r, const CelStep *step, uint32_t i) {
+    const uint32_t *reads = NULL;
+    uint32_t n = find_reads(r->plan, step, &reads);
+
+    for (uint32_t k = 0; k < n; k++) {
+        CelPlanColumn *column = cel_plan_at(r->plan, reads[k]);
+
+        if (column->last != i || column->is_lasting || cel_column_is_single(column))
+            continue;
+        column->last = NOT_READ; /* it may be read twice */
+        r->free[r->n_free++] = column->reg;
+    }
+}
+
+static void give_registers(Registers *r, const CelSteps *steps, const CelPlanColumn *wanted) {
+    r->n_free = r->n_given = 0;
+    note_reads(r, steps, wanted);
+    for (uint32_t i = 0; i < steps->n; i++) {
+        CelPlanColumn *column = cel_plan_at(r->plan, steps->steps[i].column);
+
+        if (has_column(&steps->steps[i]) && column->reg == NOT_GIVEN)
+            column->reg = r->n_free > 0 ? r->free[--r->n_free] : r->from + r->n_given++;
+        take_back(r, &steps->steps[i], i);
+    }
+    if (r->n_given > r->n_most)
+        r->n_most = r->n_given;
+}
+
+/* --- all lists --------------------------------------------------------------------------- */
+
+/* @wanted: the reduction whose inputs the list makes, or NULL. */
+typedef void Visit(Registers *r, const CelSteps *steps, const CelPlanColumn *wanted);
+
+static void visit_rows(Registers *r, Visit *visit) {
+    for (size_t i = 0; i < r->plan->n_roots; i++)
+        visit(r, &r->plan->roots[i].steps, NULL);
+}
+
+static void visit_elements(Registers *r, Visit *visit) {
+    for (uint32_t i = 0; i < r->plan->columns.n; i++) {
+        const CelPlanColumn *column = cel_plan_at(r->plan, i);
+
+        if (column->is_needed && column->reduction)
+            visit(r, &column->reduction->steps, column);
+    }
+}
+
+int cel_plan_give_registers(CelPlan *plan, Arena *scratch) {
+    Registers r = {.plan = plan, .free = ARENA_RAW(scratch, uint32_t, plan->columns.n)};
+
+    if (!r.free)
+        return error_origin(-ENOMEM);
+    visit_rows(&r, look_at);
+    visit_elements(&r, look_at);
     give_lasting(plan);
-    r.is_giving = true;
     r.from = plan->n_regs;
-    visit_rows(&r);
+    visit_rows(&r, give_registers);
     r.from += r.n_most;
     r.n_most = 0;
-    visit_elements(&r);
+    visit_elements(&r, give_registers);
     plan->n_regs = r.from + r.n_most;
+    return 0;
 }

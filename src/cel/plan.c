@@ -72,10 +72,9 @@ static int make(CelPlanner *p) {
         r = cel_planner_need(p);
     if (r == 0)
         r = cel_planner_order(p);
-    if (r < 0)
-        return error_trace(r);
-    cel_plan_give_registers(p->plan);
-    return 0;
+    if (r == 0)
+        r = cel_plan_give_registers(p->plan, p->scratch);
+    return error_trace(r);
 }
 
 static CelPlan *plan_of(

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "cel/work.h"
 
 static const CelColumn *column_in(
@@ -11,26 +12,36 @@ static const CelColumn *column_in(
     return &work->blocks[stretch->block]->columns[column->store];
 }
 
-static void load_values(
+/* A copy of eight at once is a few instructions; blocks are mostly whole. */
+static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        memcpy(to + i, from + i, 8 * sizeof(int64_t));
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+/* Whether any of them has states. */
+VECTOR static bool load_values(
     const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
+    bool has_states = false;
+
     for (size_t i = 0; i < frame->n_stretches; i++) {
         const CelStretch *at = &frame->stretches[i];
         const CelColumn *from = column_in(work, column, at);
 
-        if (at->n == 1 && column->lane != CEL_LANE_TEXT)
-            reg->column.ints[at->at] = from->ints[at->from]; /* or the bits of a double */
-        else if (column->lane == CEL_LANE_TEXT)
+        has_states |= from->states != NULL;
+        if (column->lane == CEL_LANE_TEXT)
             memcpy(reg->column.codes + at->at, from->codes + at->from, at->n * sizeof(uint16_t));
         else
-            memcpy(reg->column.ints + at->at, from->ints + at->from, at->n * sizeof(int64_t));
+            copy_numbers(reg->column.ints + at->at, from->ints + at->from, at->n);
     }
+    return has_states;
 }
 
-/* Blocks without states have nothing to tell: neither has the column, if none has. */
 static void load_states(
     const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
-    bool has_states = false;
-
     for (size_t i = 0; i < frame->n_stretches; i++) {
         const CelStretch *at = &frame->stretches[i];
         const CelColumn *from = column_in(work, column, at);
@@ -39,10 +50,7 @@ static void load_states(
             memcpy(reg->states + at->at, from->states + at->from, at->n);
         else
             memset(reg->states + at->at, CEL_STATE_FINE, at->n);
-        has_states |= from->states != NULL;
     }
-    if (!has_states && column->lane != CEL_LANE_BOOL)
-        reg->column.states = NULL;
 }
 
 int cel_work_load(CelWork *work, const CelPlanColumn *column) {
@@ -52,9 +60,10 @@ int cel_work_load(CelWork *work, const CelPlanColumn *column) {
 
     if (r < 0)
         return error_trace(r);
-    if (column->lane != CEL_LANE_BOOL)
-        load_values(work, column, frame, reg);
-    load_states(work, column, frame, reg);
+    if (column->lane == CEL_LANE_BOOL || load_values(work, column, frame, reg))
+        load_states(work, column, frame, reg);
+    else
+        reg->column.states = NULL; /* all fine */
     reg->has_codes = column->lane == CEL_LANE_TEXT;
     return 0;
 }

@@ -128,15 +128,23 @@ static void add_row(CelWork *work, const CelReduction *reduction, size_t entry, 
         add_elements(work, reduction, entry, at, n, broken);
 }
 
+/* Where the elements of @n rows begin, and the last end, when the first begins at @begin. */
+static void move_starts(
+    const uint32_t *restrict from, uint32_t n, uint32_t begin, uint32_t *restrict starts) {
+    uint32_t by = begin - from[0];
+
+    for (uint32_t k = 0; k <= n; k++)
+        starts[k] = from[k] + by; /* modulo 2^32, if they move down */
+}
+
 /* Rows @i on of the piece. */
 static void add_run(CelWork *work, const CelReduction *reduction, size_t i, const Run *run) {
     CelFrame *frame = &work->frames[reduction->space];
     CelOffsets offsets = offsets_of(work, &work->plan->spaces.items[reduction->space], run);
     const uint32_t *from = offsets.starts + run->from;
-    uint32_t *starts = frame->starts + i, begin = (uint32_t)frame->n;
+    uint32_t *starts = frame->starts + i;
 
-    for (uint32_t k = 0; k <= run->n; k++)
-        starts[k] = begin + (from[k] - from[0]);
+    move_starts(from, run->n, (uint32_t)frame->n, starts);
     if (offsets.broken)
         memcpy(frame->broken + i, offsets.broken + run->from, run->n);
     else

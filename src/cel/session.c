@@ -25,9 +25,11 @@ static int open_session(CelSession *session, const CelSessionOptions *options, A
         return error_trace(r);
     session->singles = ARENA_ARRAY(arena, CelRegister, plan->n_roots);
     work->singles = ARENA_ARRAY(arena, CelSingle, plan->n_singles);
+    work->memos = ARENA_ARRAY(arena, CelMemo *, plan->n_memos);
     work->stack = ARENA_RAW(arena, uint32_t, plan->n_singles);
     work->frames[CEL_ROWS].stretches = ARENA_RAW(arena, CelStretch, CEL_BATCH_ROWS);
-    if (!session->singles || !work->singles || !work->stack || !work->frames[CEL_ROWS].stretches)
+    if (!session->singles || !work->singles || !work->memos || !work->stack ||
+        !work->frames[CEL_ROWS].stretches)
         return error_origin(-ENOMEM);
     for (size_t i = 1; options->whole && i < plan->spaces.n; i++) {
         if (plan->spaces.items[i].kind == CEL_SPACE_GROUPS)

@@ -255,8 +255,10 @@ static void reduce_verdicts(
     const uint8_t *states = args->value.column->states;
     size_t row = 0;
 
-    for (size_t i = 0; i < n; i++)
-        target->out->states[place_of(target, i)] = usual;
+    if (!target->entries)
+        memset(target->out->states + target->from, usual, n);
+    for (size_t i = 0; target->entries && i < n; i++)
+        target->out->states[target->entries[i]] = usual;
     for (size_t i = 0; i < frame->n; i++) {
         if (states[i] == usual)
             continue;

@@ -14,8 +14,8 @@
 #include "cel/work.h"
 
 #define NOT_KNOWN UINT8_MAX
-#define RECENTS 64u     /* strings that are remembered from block to block */
-#define RECENT_BYTES 8u /* the last ones of a string tell most apart */
+#define RECENTS 64u     /* strings that are remembered while a session lasts; a power of two */
+#define RECENT_BYTES 8u /* the first and the last so many of a string tell most apart */
 
 /* --- inputs ------------------------------------------------------------------------------ */
 
@@ -91,6 +91,12 @@ static void set_entry(const CelPlanColumn *column, CelRegister *reg, size_t entr
     reg->texts[entry] = v;
 }
 
+static void set_odd(const CelPlanColumn *column, CelRegister *reg, size_t entry) {
+    reg->states[entry] = CEL_STATE_ODD;
+    if (column->lane != CEL_LANE_BOOL && column->lane != CEL_LANE_TEXT)
+        reg->values[entry] = 0;
+}
+
 static int open_result(
     CelWork *work, const CelPlanColumn *column, CelRegister *reg, const CelFrame *frame) {
     int r = 0;
@@ -125,7 +131,7 @@ int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
             set_entry(column, reg, entry, cel_work_run(work, column->code->code, work->inputs));
             r = cel_work_between(work);
         } else {
-            reg->states[entry] = CEL_STATE_ODD;
+            set_odd(column, reg, entry);
         }
     }
     return error_trace(r);
@@ -152,11 +158,15 @@ typedef struct Recent {
     int64_t value;
 } Recent;
 
+struct CelMemo {
+    Recent recents[RECENTS];
+};
+
 typedef struct ByText {
     const CelPlanColumn *column, *text;
     CelRegister *reg, *of_text;
     uint32_t input; /* the code's input that is the string */
-    Recent recents[RECENTS];
+    CelMemo *memo;  /* NULL in a block, which has each string once */
 } ByText;
 
 static ByText by_text_of(const CelWork *work, const CelPlanColumn *column) {
@@ -174,13 +184,26 @@ static ByText by_text_of(const CelWork *work, const CelPlanColumn *column) {
     return by;
 }
 
-/* The dictionaries of neighbours are much the same: what was worked out for the last ones. */
-static Recent *recent_of(Recent *recents, CelValue v) {
-    uint32_t hash = v.len * 31;
+static int open_memo(CelWork *work, ByText *by) {
+    if (work->is_kept)
+        return 0;
+    if (!work->memos[by->column->memo])
+        work->memos[by->column->memo] = ARENA_NEW(work->arena, CelMemo);
+    by->memo = work->memos[by->column->memo];
+    return by->memo ? 0 : error_origin(-ENOMEM);
+}
 
-    for (uint32_t i = 0; i < v.len && i < RECENT_BYTES; i++)
-        hash = hash * 33 + (uint8_t)v.text[v.len - 1 - i];
-    return &recents[(hash ^ hash >> 8) % RECENTS];
+/* The dictionaries of blocks are much the same: what was worked out for others. */
+static Recent *recent_of(Recent *recents, CelValue v) {
+    size_t n = v.len < RECENT_BYTES ? v.len : RECENT_BYTES;
+    uint64_t begin = 0, end = v.len;
+
+    if (n > 0) {
+        memcpy(&begin, v.text, n);
+        memcpy(&end, v.text + v.len - n, n);
+    }
+    begin = (begin + v.len) * UINT64_C(0x9e3779b97f4a7c15) ^ end;
+    return &recents[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (RECENTS - 1)];
 }
 
 static bool is_recent(const Recent *recent, CelValue v) {
@@ -206,11 +229,11 @@ static void fill_place(CelWork *work, ByText *by, const CelDictionary *dictionar
     CelValue text = code < dictionary->n ? dictionary->values[code] : cel_entry_error();
     Recent *recent;
 
-    if (text.kind != CEL_STRING) {
+    if (text.kind != CEL_STRING || !by->memo) {
         run_place(work, by, code, text);
         return;
     }
-    recent = recent_of(by->recents, text);
+    recent = recent_of(by->memo->recents, text);
     if (!is_recent(recent, text)) {
         run_place(work, by, code, text);
         *recent = (Recent){text, work->table_states[code], work->table_values[code]};
@@ -226,7 +249,7 @@ static int look_up(CelWork *work, ByText *by, const CelDictionary *dictionary, s
     int r = 0;
 
     if (state == CEL_STATE_ODD) {
-        by->reg->states[entry] = CEL_STATE_ODD;
+        set_odd(by->column, by->reg, entry);
         return 0;
     }
     if (work->table_states[code] == NOT_KNOWN) {
@@ -270,6 +293,8 @@ int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
         r = cel_work_missing(work, by.reg, frame, &entries, &n);
     if (r == 0 && work->is_kept && !by.of_text->has_codes)
         r = cel_work_encode(work, by.of_text, frame->n, work->arena);
+    if (r == 0)
+        r = open_memo(work, &by);
     set_inputs(work, column->code);
     return r < 0 ? error_trace(r) : error_trace(by_text(work, &by, entries, n));
 }

@@ -26,20 +26,19 @@ int cel_work_begin(CelWork *work, uint32_t n_registers) {
 
 /* --- registers --------------------------------------------------------------------------- */
 
-/* Room that grows is twice as large; what was in it is gone. Zeroed: it is read where nothing was
- * worked out. */
+/* Room that grows is twice as large; what was in it is gone. */
 int cel_register_open(CelWork *work, CelRegister *reg, CelLane lane, size_t n) {
     if (n > reg->room || !reg->states) {
         size_t room = n > 2 * reg->room ? n : 2 * reg->room;
 
-        reg->states = ARENA_ARRAY(work->arena, uint8_t, room);
+        reg->states = ARENA_RAW(work->arena, uint8_t, room);
         reg->values = NULL;
         reg->room = room;
         if (!reg->states)
             return error_origin(-ENOMEM);
     }
     if (lane != CEL_LANE_BOOL && !reg->values) {
-        reg->values = ARENA_ARRAY(work->arena, int64_t, reg->room);
+        reg->values = ARENA_RAW(work->arena, int64_t, reg->room);
         if (!reg->values)
             return error_origin(-ENOMEM);
     }
@@ -72,6 +71,13 @@ CelValue cel_work_single(const CelWork *work, const CelPlanColumn *column) {
 
 /* --- what is missing --------------------------------------------------------------------- */
 
+/* Kernels go over all entries, also those where nothing was worked out. */
+static void clear(CelRegister *reg, size_t n) {
+    memset(reg->states, CEL_STATE_FINE, n);
+    if (reg->column.lane != CEL_LANE_BOOL)
+        memset(reg->values, 0, n * sizeof(*reg->values));
+}
+
 static bool open_known(CelWork *work, CelRegister *reg, const CelFrame *frame) {
     if (frame->n > reg->room_known || !reg->known) {
         reg->known = ARENA_RAW(work->arena, uint8_t, frame->n);
@@ -80,7 +86,7 @@ static bool open_known(CelWork *work, CelRegister *reg, const CelFrame *frame) {
             return false;
     }
     memset(reg->known, 0, frame->n);
-    memset(reg->states, 0, frame->n);
+    clear(reg, frame->n);
     return true;
 }
 
@@ -405,6 +411,7 @@ static int open_left_out(CelWork *work, const CelSteps *steps, uint32_t from, ui
         r = cel_register_open(work, reg, (CelLane)column->lane, work->frames[column->space].n);
         if (r < 0)
             return error_trace(r);
+        clear(reg, work->frames[column->space].n);
     }
     return 0;
 }

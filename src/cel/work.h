@@ -59,6 +59,9 @@ typedef struct CelSingle {
     } number;
 } CelSingle;
 
+/* Strings and what came of them (work-scalar.c). */
+typedef struct CelMemo CelMemo;
+
 /* Entries that count; all when there is none. */
 typedef struct CelSelection {
     const uint32_t *entries;
@@ -125,6 +128,7 @@ typedef struct CelWork {
 
     /* A session's only. */
     CelSingle *singles;
+    CelMemo **memos; /* by number; NULL: nothing yet */
     const CelKept *const *blocks;
     const CelWhole *whole;
     size_t n_rows;

@@ -17,14 +17,7 @@
 /* --- what all share ----------------------------------------------------------------------- */
 
 void telling_count(Telling *t, uint64_t n) {
-    char digits[24];
-    int length = snprintf(digits, sizeof(digits), "%" PRIu64, n);
-
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            buf_append_char(t->out, ',');
-        buf_append_char(t->out, digits[i]);
-    }
+    buf_append_grouped(t->out, n);
 }
 
 void telling_values(Telling *t, const CelLeaf *values, size_t n) {

@@ -175,6 +175,10 @@ void last_decision_decode(JsonReader *reader, Arena *arena, LastDecision *decisi
             json_int64(reader, &decision->next);
             continue;
         }
+        if (!is_first && json_key_is(reader, key, STR("hasNodes"))) {
+            json_bool(reader, &decision->has_nodes); /* they may be forgotten between two pages */
+            continue;
+        }
         if (!is_first) {
             json_skip(reader, NULL);
             continue;

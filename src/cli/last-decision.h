@@ -49,5 +49,6 @@ typedef struct LastDecision {
 } LastDecision;
 
 /* The next value of @reader. Called again for the next page of the same decision, it adds its
- * nodes to those that are there, and takes nothing else of it. Errors are the reader's. */
+ * nodes to those that are there, and takes nothing else of it but whether there still are any.
+ * Errors are the reader's. */
 void last_decision_decode(JsonReader *reader, Arena *arena, LastDecision *decision);

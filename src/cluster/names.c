@@ -129,20 +129,27 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     return 0;
 }
 
+/* Earlier sequences are kept for those who read them, so each must be worth it: an eighth
+ * longer than the one before, or there would be ever more. */
+static bool is_worth_it(const NameSequence *before, size_t n_more) {
+    return n_more > (before ? before->n / 8 : 0);
+}
+
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
     NameSequence *before, *made;
 
     if (!names->sequence || n < LEARN_MIN)
         return;
     before = atomic_load_explicit(names->sequence, memory_order_acquire);
-    if (before && sequence_count_missing(before, rows, n) <= before->n / 8)
+    if (before && !is_worth_it(before, sequence_count_missing(before, names->guesses, rows, n)))
         return;
     made = sequence_new(names->guesses, names->n_rows, before, rows, n);
     if (!made)
         return; /* it goes without */
-    if (!atomic_compare_exchange_strong_explicit(
+    if (!is_worth_it(before, made->n - (before ? before->n : 0)) ||
+        !atomic_compare_exchange_strong_explicit(
             names->sequence, &before, made, memory_order_acq_rel, memory_order_acquire))
-        free(made); /* somebody else has learnt meanwhile */
+        free(made); /* one node that came many times; or somebody else has learnt meanwhile */
 }
 
 static void free_sequences(NameSequence *sequence) {

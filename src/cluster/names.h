@@ -63,9 +63,9 @@ static inline const NameSequence *names_sequence(const NodeNames *names) {
 }
 
 /* A request brought the @n nodes of @rows, the unknown one perhaps among them, in an order
- * that was mostly guessed. They go into a new sequence when they are many, and the one that
- * there is lacks more than an eighth of what it has: so there are few, however many requests
- * come. */
+ * that was mostly guessed. They go into a new sequence when they are many, and it would be more
+ * than an eighth longer than the one that there is: so there are few, however many requests
+ * come, whatever they bring. */
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n);
 
 /* The row of @name, or n_rows. */

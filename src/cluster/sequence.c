@@ -93,10 +93,11 @@ NameSequence *sequence_new(
     return made;
 }
 
-size_t sequence_count_missing(const NameSequence *sequence, const uint32_t *rows, size_t n) {
+size_t sequence_count_missing(
+    const NameSequence *sequence, const Guess *guesses, const uint32_t *rows, size_t n) {
     size_t n_missing = 0;
 
     for (size_t i = 0; i < n; i++)
-        n_missing += sequence->places[rows[i]] == SEQUENCE_NOWHERE;
+        n_missing += sequence->places[rows[i]] == SEQUENCE_NOWHERE && guesses[rows[i]].len > 0;
     return n_missing;
 }

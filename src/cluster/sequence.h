@@ -34,5 +34,7 @@ typedef struct NameSequence {
 NameSequence *sequence_new(
     const Guess *guesses, size_t n_rows, NameSequence *earlier, const uint32_t *rows, size_t n);
 
-/* How many of @rows it lacks. */
-size_t sequence_count_missing(const NameSequence *sequence, const uint32_t *rows, size_t n);
+/* How many of @rows it lacks that sequence_new() would take in; one that comes twice counts
+ * twice. */
+size_t sequence_count_missing(
+    const NameSequence *sequence, const Guess *guesses, const uint32_t *rows, size_t n);

@@ -1,5 +1,6 @@
 #include "cluster/names.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "base/test-assert.h"
@@ -175,6 +176,92 @@ static void test_learn_odd(void **state) {
     assert_int_equal(names_sequence(names)->places[5], SEQUENCE_NOWHERE);
 }
 
+static size_t count_sequences(const NodeNames *names) {
+    size_t n = 0;
+
+    for (const NameSequence *at = names_sequence(names); at; at = at->earlier)
+        n++;
+    return n;
+}
+
+/* Requests that bring nothing new, or next to nothing, leave nothing behind. */
+static void test_learn_no_more(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    uint32_t rows[MANY];
+
+    (void)state;
+    names->guesses[5].len = 0;
+    for (uint32_t i = 0; i < MANY; i++)
+        rows[i] = i % 2 ? i : MANY; /* half of them unknown */
+    for (size_t i = 0; i < 50; i++)
+        names_learn(names, rows, MANY);
+    assert_int_equal(count_sequences(names), 1);
+    for (uint32_t i = 0; i < MANY; i++)
+        rows[i] = 5; /* no literal stands for it */
+    for (size_t i = 0; i < 50; i++)
+        names_learn(names, rows, MANY);
+    assert_int_equal(count_sequences(names), 1);
+    for (uint32_t one = 0; one < MANY; one += 2) { /* one new node, many times */
+        for (uint32_t i = 0; i < MANY; i++)
+            rows[i] = one;
+        names_learn(names, rows, MANY);
+    }
+    assert_int_equal(count_sequences(names), 1);
+    assert_int_equal(names_sequence(names)->n, MANY / 2 - 1);
+}
+
+/* Nothing but names without a literal is nothing to learn from. */
+static void test_learn_strangers(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    uint32_t rows[MANY];
+
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++)
+        rows[i] = MANY;
+    names_learn(names, rows, MANY);
+    assert_int_equal(count_sequences(names), 0);
+}
+
+/* --- threads ------------------------------------------------------------------------ */
+
+typedef struct Learner {
+    const NodeNames *names;
+    uint32_t first;
+} Learner;
+
+static void *learn_and_read(void *context) {
+    const Learner *learner = context;
+    uint32_t rows[MANY];
+
+    for (uint32_t step = 5; step > 0; step--) {
+        const NameSequence *sequence = names_sequence(learner->names);
+
+        for (uint32_t i = 0; i < MANY; i++)
+            rows[i] = (learner->first + i * step) % MANY;
+        names_learn(learner->names, rows, MANY);
+        if (sequence) /* it lives on, whoever has put another in its place */
+            check_sequence(learner->names, sequence);
+        check_sequence(learner->names, names_sequence(learner->names));
+    }
+    return NULL;
+}
+
+static void test_learn_at_once(void **state) {
+    _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
+    Learner learners[4];
+    pthread_t threads[4];
+
+    (void)state;
+    for (uint32_t i = 0; i < ELEMENTS_OF(threads); i++) {
+        learners[i] = (Learner){.names = names, .first = i * 100};
+        assert_int_equal(pthread_create(&threads[i], NULL, learn_and_read, &learners[i]), 0);
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(names_sequence(names)->n, MANY);
+    assert_true(count_sequences(names) <= 8);
+}
+
 static void test_nothing_to_learn(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     static const uint32_t rows[MANY] = {0};
@@ -194,6 +281,9 @@ int main(void) {
         cmocka_unit_test(test_learn),
         cmocka_unit_test(test_learn_together),
         cmocka_unit_test(test_learn_odd),
+        cmocka_unit_test(test_learn_no_more),
+        cmocka_unit_test(test_learn_strangers),
+        cmocka_unit_test(test_learn_at_once),
         cmocka_unit_test(test_nothing_to_learn),
     };
 

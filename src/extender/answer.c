@@ -4,6 +4,8 @@
 
 #define ERROR_TEXT_MAX ((size_t)8 * 1024)
 
+#define NO_MEMORY "berth: out of memory"
+
 const char *verb_name(Verb verb) {
     static const char *const names[] = {
         [VERB_FILTER] = "filter",
@@ -32,6 +34,25 @@ size_t decision_count(const Decision *decision, uint16_t said) {
     return n;
 }
 
+/* An error must not look like none, for want of memory to say which. */
+static Str copy_text(Arena *arena, Str text) {
+    Str copy = str_is_empty(text) ? text : arena_copy(arena, text);
+
+    return copy.ptr || str_is_empty(text) ? copy : STR(NO_MEMORY);
+}
+
+/* What was asked. Whatever had been decided before something went wrong counts for nothing. */
+static Decision undecided(const Decision *decision) {
+    return (Decision){
+        .pod_namespace = decision->pod_namespace,
+        .pod_name = decision->pod_name,
+        .pod_uid = decision->pod_uid,
+        .pod_text = decision->pod_text,
+        .node = decision->node,
+        .n_in = decision->n_in,
+    };
+}
+
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     _cleanup_(buf_done) Buf body = BUF_INIT(ERROR_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&body);
@@ -43,7 +64,11 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     answer->status = status;
     answer->body = ROPE_INIT_IN(arena);
     rope_copy(&answer->body, buf_str(&body));
-    answer->decision.error = arena_copy(arena, text);
-    if (rope_error(&answer->body)) /* not even room for this: an empty 500 */
-        *answer = (Answer){.status = 500, .body = ROPE_INIT_IN(arena)};
+    answer->decision = undecided(&answer->decision);
+    answer->decision.error = copy_text(arena, text);
+    if (rope_error(&answer->body)) { /* not even room for this: an empty 500 */
+        answer->status = 500;
+        answer->body = ROPE_INIT_IN(arena);
+        answer->decision.error = STR(NO_MEMORY);
+    }
 }

@@ -17,7 +17,7 @@
 
 /* What was said of each node, and which ones were rejected. */
 typedef struct Verdicts {
-    uint16_t *said;     /* by node: number of a filter, or one of the two above */
+    uint16_t *said;     /* by node: number of a filter, or a VERDICT_… */
     uint32_t *rejected; /* nodes that do not pass, in the order of the request */
     size_t n_rejected;
 } Verdicts;
@@ -84,11 +84,13 @@ static int observe(
     return error_trace(r);
 }
 
-/* Leaves out what passes but is not among the best, if a policy wants that. */
-static int narrow(Judge *judge, Verdicts *verdicts, Decision *decision) {
+/* Leaves out what passes but is not among the best, if a policy wants that. Who knows none of
+ * the nodes, or not yet what runs on them, cannot tell which those are. */
+static int narrow(Judge *judge, const View *view, const FilterArgs *args, Verdicts *verdicts,
+    Decision *decision) {
     uint32_t to = judge_narrow_to(judge);
 
-    if (to == 0)
+    if (to == 0 || args->n_unknown == args->n || view->awaits_cluster)
         return 0;
     return error_trace(judge_narrow(judge, to, verdicts->said, &decision->narrowed));
 }
@@ -106,16 +108,18 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
         decision->n_unknown = args->n_unknown;
     }
     if (r == 0)
-        r = narrow(judge, ret, decision);
+        r = narrow(judge, view, args, ret, decision);
     if (r == 0)
         r = collect_rejected(ret, args->n, arena);
     if (r == 0)
         r = count_rejected(ret, view->program, arena, &decision->rejected);
     if (r == 0)
         r = observe(judge, view, args, arena, decision);
+    if (r < 0)
+        return error_trace(r);
     decision->n_out = args->n - ret->n_rejected;
     decision->notes = judge_notes(judge);
-    return error_trace(r);
+    return 0;
 }
 
 /* --- answering -------------------------------------------------------------- */

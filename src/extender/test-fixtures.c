@@ -102,9 +102,14 @@ static int setup(void **state) {
     assert_int_equal(store_publish(store, &fixture->snapshot), 0);
     assert_int_equal(snapshot_table(fixture->snapshot)->n_rows, 5);
     assert_int_equal(program_compile(NULL, 0, &diags, &nothing), 0);
-    assert_int_equal(view_new(fixture->snapshot, nothing, /* zones= */ NULL, /* before= */ NULL, &fixture->open), 0);
     assert_int_equal(
-        view_new(fixture->snapshot, fixture->scene.program, /* zones= */ NULL, /* before= */ NULL, &fixture->closed),
+        view_new(fixture->snapshot, nothing, /* zones= */ NULL, /* before= */ NULL, &fixture->open),
+        0);
+    assert_int_equal(view_new(fixture->snapshot,
+                         fixture->scene.program,
+                         /* zones= */ NULL,
+                         /* before= */ NULL,
+                         &fixture->closed),
         0);
     program_unref(nothing);
     *state = fixture;
@@ -288,7 +293,8 @@ static void test_preempt(void **state) {
         assert_true(reply_candidates(text, fixture->arena, &candidates));
         assert_int_equal(candidates.n, 2);
 
-        extender_preempt(fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer); /* zones a and b */
+        extender_preempt(
+            fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer); /* zones a and b */
         assert_true(reply_candidates(answer_text(fixture, &answer), fixture->arena, &candidates));
         assert_int_equal(candidates.n, 2);
         for (size_t k = 0; k < candidates.n; k++)

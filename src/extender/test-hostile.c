@@ -39,9 +39,11 @@ static int setup(void **state) {
     Fixture *fixture = calloc(1, sizeof(*fixture));
 
     scene_init_text(&fixture->scene, scene_text);
-    assert_int_equal(
-        view_new(
-            fixture->scene.snapshot, fixture->scene.program, /* zones= */ NULL, /* before= */ NULL, &fixture->view),
+    assert_int_equal(view_new(fixture->scene.snapshot,
+                         fixture->scene.program,
+                         /* zones= */ NULL,
+                         /* before= */ NULL,
+                         &fixture->view),
         0);
     fixture->arena = arena_new((size_t)64 << 20);
     fixture->reading = arena_new((size_t)64 << 20);
@@ -328,6 +330,21 @@ static void test_many_names(void **state) {
 
 /* --- memory ------------------------------------------------------------------------ */
 
+/* An error is nobody's decision, whatever had been found out before it. What has been bound
+ * is, though. */
+static void assert_undecided(Verb verb, const Decision *decision) {
+    assert_true(decision->error.len > 0);
+    assert_true(decision->n_out == 0 || verb == VERB_BIND);
+    assert_int_equal(decision->n_unknown, 0);
+    assert_null(decision->args);
+    assert_null(decision->said);
+    assert_null(decision->scores);
+    assert_null(decision->narrowed);
+    assert_null(decision->rejected);
+    assert_null(decision->observed);
+    assert_null(decision->notes.filter_errors);
+}
+
 /* With any budget the answer is the right one, or says that memory is short, or is
  * an empty 500; never half a reply. */
 static void test_budgets(void **state) {
@@ -351,10 +368,12 @@ static void test_budgets(void **state) {
                 assert_int_equal(answer.status, 200);
             } else if (text.len == 0) {
                 assert_int_equal(answer.status, 500);
+                assert_undecided(verb, &answer.decision);
             } else {
                 assert_true(answer.status == 200 || answer.status == 500);
                 assert_true(reply_error(text, fixture->reading, &error));
                 assert_true(error.len > 0);
+                assert_undecided(verb, &answer.decision);
             }
         }
         assert_true(enough > 0);

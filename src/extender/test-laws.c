@@ -5,11 +5,14 @@
  *
  *   1. What comes out is a subset of what came in, in that order; nothing is null.
  *   2. Scores are whole numbers in 0..10.
+ *   3. Reasons are those of the policies, or one of berth's own two.
  *   6. The same view and the same request give the same bytes.
  *
- * And: both node modes agree; each node is answered for once; its reason is that
- * of the first filter, by number, that fails when each is asked by itself; and an
- * explanation says of each node what filter and prioritize say.
+ * And: both node modes agree; each node is answered for once, or was left out by a policy
+ * that narrows, and then others are as good; its reason is that of the first filter, by
+ * number, that fails when each is asked by itself; and an explanation says of each node
+ * what filter and prioritize say. When time runs out they hold as well, and nothing is
+ * left out.
  */
 
 #include <limits.h>
@@ -64,6 +67,8 @@ static const char *const filters[] = {
     "headroom: {example.com/dev: 1}",
     "maxPods: 2",
     "maxPods: {limit: 1, podSelector: {matchLabels: {app: web}}}",
+    "expression: \"node.metadata.name.replace('n', 'pod') != pod.metadata.name\"",
+    "expression: \"node.metadata.labels[?'gpu'].hasValue() || pod.metadata.namespace == 'x'\"",
 };
 
 static const char *const scores[] = {
@@ -87,6 +92,9 @@ static void draw_policy(unsigned number, Buf *out) {
 
     buf_printf(
         out, "  p%u: {mode: %s, %s", number, below(4) ? "Enforce" : "Observe", ONE_OF(matches));
+    if (below(4) == 0)
+        buf_printf(out, "narrow: {to: %u}, ", 1 + below(4));
+    buf_printf(out, "onTimeout: %s, ", below(2) ? "allow" : "reject");
     buf_append(out, STR("filters: ["));
     for (unsigned i = 0; i < n_filters; i++)
         buf_printf(out,
@@ -206,8 +214,12 @@ static void round_init(Round *round) {
         scene_parse("scene", round->text, round->arena).documents[0],
         /* extra= */ NULL,
         0);
-    assert_int_equal(
-        view_new(round->scene.snapshot, round->scene.program, /* zones= */ NULL, /* before= */ NULL, &round->view), 0);
+    assert_int_equal(view_new(round->scene.snapshot,
+                         round->scene.program,
+                         /* zones= */ NULL,
+                         /* before= */ NULL,
+                         &round->view),
+        0);
     draw_order(round, n_nodes);
 }
 
@@ -251,8 +263,6 @@ static Str nodes_body(const Round *round) {
 
 /* --- filter --------------------------------------------------------------------------- */
 
-/* The first filter, by number, that fails when each is asked by itself; the pod is
- * not counted where it runs already. */
 /* Victim @k of a node: a pod that is there, while there are any. */
 static Str victim_of(const Round *round, uint32_t row, unsigned k) {
     const NodeTable *table = snapshot_table(round->scene.snapshot);
@@ -262,36 +272,46 @@ static Str victim_of(const Round *round, uint32_t row, unsigned k) {
                                : arena_printf(round->arena, "gone%u-%u", row, k);
 }
 
-/* The first filter, one by one, that node @row fails once its first @n_gone victims, and the
- * pod itself, are gone. */
-static const Filter *first_failing_without(const Round *round, uint32_t row, unsigned n_gone) {
+/* A judge of node @row alone, who sees it without its first @n_gone victims and the pod
+ * itself. */
+static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     const Pod *pod = &round->scene.pod;
     const NodeTable *all = snapshot_table(round->scene.snapshot);
     PodChange changes[4] = {{.row = table_find(all, pod->node_name), .remove = pod->uid}};
     size_t n_changes = !str_is_empty(pod->node_name);
-    NodeTable table;
-    Facts facts;
+    NodeTable *table = ARENA_NEW(round->arena, NodeTable);
+    Facts *facts = ARENA_NEW(round->arena, Facts);
+    uint32_t *rows = ARENA_NEW(round->arena, uint32_t);
     Question question = {.program = round->scene.program,
-        .table = &table,
-        .facts = &facts,
+        .table = table,
+        .facts = facts,
         .pod = pod,
-        .rows = &row,
+        .rows = rows,
         .n = 1,
         .arena = round->arena};
     Judge *judge;
 
-    assert_true(n_gone < ELEMENTS_OF(changes));
+    assert_true(table && facts && rows && n_gone < ELEMENTS_OF(changes));
+    *rows = row;
     for (unsigned k = 0; k < n_gone; k++)
         changes[n_changes++] = (PodChange){.row = row, .remove = victim_of(round, row, k)};
-    assert_int_equal(table_change(all, changes, n_changes, round->arena, &table), 0);
+    assert_int_equal(table_change(all, changes, n_changes, round->arena, table), 0);
     assert_int_equal(facts_build(round->scene.program,
-                         &table,
+                         table,
                          /* zones= */ NULL,
                          /* known= */ NULL,
                          round->arena,
-                         &facts),
+                         facts),
         0);
     assert_int_equal(judge_open(&question, &judge), 0);
+    return judge;
+}
+
+/* The first filter, one by one, that node @row fails once its first @n_gone victims, and the
+ * pod itself, are gone. */
+static const Filter *first_failing_without(const Round *round, uint32_t row, unsigned n_gone) {
+    Judge *judge = judge_alone(round, row, n_gone);
+
     for (size_t i = 0; i < round->scene.program->n_filters; i++) {
         const Filter *filter = round->scene.program->filters[i];
 
@@ -306,56 +326,123 @@ static const Filter *first_failing(const Round *round, uint32_t row) {
     return first_failing_without(round, row, 0);
 }
 
+static double score_alone(const Round *round, uint32_t row) {
+    double score;
+
+    assert_int_equal(judge_scores(judge_alone(round, row, 0), &score), 0);
+    return score;
+}
+
+#define STRANGER UINT_MAX
+
 static bool is_node(Str name, unsigned number) {
     char wanted[16];
 
-    (void)snprintf(wanted, sizeof(wanted), "n%u", number);
+    (void)snprintf(wanted, sizeof(wanted), number == STRANGER ? "stranger" : "n%u", number);
     return str_is(name, wanted);
 }
 
-/* Whether any filter applies to the pod. The test's policies match by namespace and labels. */
+/* Whether @policy has a say. The test's policies match by namespace and labels. */
+static bool is_asked(const Round *round, const Policy *policy) {
+    return !policy->is_observed && policy_selects(policy, &round->scene.pod);
+}
+
 static bool has_filters(const Round *round) {
     const Program *program = round->scene.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
-        if (!program->policies[i].is_observed && program->policies[i].n_filters > 0 &&
-            policy_selects(&program->policies[i], &round->scene.pod))
+        if (is_asked(round, &program->policies[i]) && program->policies[i].n_filters > 0)
             return true;
     return false;
 }
 
-/* Walks request and reply together: each node stands in exactly one of passed and
- * failed, in order, with the right reason. */
-static bool check_answers(const Round *round, const FilterReply *reply, bool with_stranger) {
-    size_t passed = 0, failed = 0, unresolvable = 0;
+/* How many nodes may go back at most; UINT_MAX: all. */
+static unsigned narrow_to(const Round *round) {
+    const Program *program = round->scene.program;
+    unsigned least = UINT_MAX;
 
-    if (with_stranger && has_filters(round)) {
-        if (reply->failed.n == 0 || !str_is(reply->failed.items[0].name, "stranger"))
-            return false;
-        failed = 1;
-    } else if (with_stranger) {
-        if (reply->passed.n == 0 || !str_is(reply->passed.items[0].name, "stranger"))
-            return false;
-        passed = 1;
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (is_asked(round, policy) && policy->narrow_to > 0 && policy->narrow_to < least)
+            least = policy->narrow_to;
     }
-    for (unsigned i = 0; i < round->n; i++) {
-        unsigned number = round->order[i];
-        const Filter *filter = first_failing(round, number);
-        const ReplyNodes *list = filter ? &reply->failed : &reply->passed;
-        size_t *at = filter ? &failed : &passed;
+    return least;
+}
 
-        if (*at >= list->n || !is_node(list->items[*at].name, number))
-            return false;
-        if (filter && !str_eq(list->items[*at].reason, filter->reason))
-            return false;
-        if (filter && filter->is_unresolvable) {
-            if (unresolvable >= reply->unresolvable.n ||
-                !is_node(reply->unresolvable.items[unresolvable].name, number) ||
-                !str_eq(reply->unresolvable.items[unresolvable].reason, filter->reason))
-                return false;
-            unresolvable++;
+/* What is to become of a node of the request. */
+typedef struct Fate {
+    unsigned number; /* or STRANGER */
+    bool fails;
+    const Filter *filter; /* why; NULL: nobody knows the node */
+    double score;
+    bool is_left_out;
+} Fate;
+
+/* Leaves out the worst, of equals the last, until @to are left. */
+static void narrow_fates(Fate *fates, size_t n, unsigned to) {
+    for (;;) {
+        Fate *worst = NULL;
+        size_t n_passing = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            if (fates[i].fails || fates[i].is_left_out)
+                continue;
+            n_passing++;
+            if (!worst || fates[i].score <= worst->score)
+                worst = &fates[i];
         }
-        ++*at;
+        if (n_passing <= to)
+            return;
+        worst->is_left_out = true;
+    }
+}
+
+static size_t find_fates(const Round *round, bool with_stranger, Fate fates[NODES_MAX + 1]) {
+    size_t n = 0;
+
+    if (with_stranger)
+        fates[n++] = (Fate){.number = STRANGER, .fails = has_filters(round)};
+    for (unsigned i = 0; i < round->n; i++) {
+        const Filter *filter = first_failing(round, round->order[i]);
+
+        fates[n++] = (Fate){.number = round->order[i],
+            .fails = filter,
+            .filter = filter,
+            .score = score_alone(round, round->order[i])};
+    }
+    narrow_fates(fates, n, narrow_to(round));
+    return n;
+}
+
+/* Takes the next of @list, if it is node @number with this reason (ptr NULL: any). */
+static bool take_node(const ReplyNodes *list, size_t *at, unsigned number, Str reason) {
+    if (*at >= list->n || !is_node(list->items[*at].name, number) ||
+        (reason.ptr && !str_eq(list->items[*at].reason, reason)))
+        return false;
+    ++*at;
+    return true;
+}
+
+/* Walks request and reply together: each node stands in exactly one of passed and
+ * failed, in order, with the right reason; or in neither, when it was left out. */
+static bool check_answers(const Round *round, const FilterReply *reply, bool with_stranger) {
+    Fate fates[NODES_MAX + 1];
+    size_t passed = 0, failed = 0, unresolvable = 0;
+    size_t n = find_fates(round, with_stranger, fates);
+
+    for (size_t i = 0; i < n; i++) {
+        const Fate *fate = &fates[i];
+        Str reason = fate->filter ? fate->filter->reason : STR("node is not known to berth");
+
+        if (fate->is_left_out)
+            continue;
+        if (!(fate->fails ? take_node(&reply->failed, &failed, fate->number, reason)
+                          : take_node(&reply->passed, &passed, fate->number, STR_NULL)))
+            return false;
+        if (fate->filter && fate->filter->is_unresolvable &&
+            !take_node(&reply->unresolvable, &unresolvable, fate->number, reason))
+            return false;
     }
     return passed == reply->passed.n && failed == reply->failed.n &&
            unresolvable == reply->unresolvable.n && str_is_empty(reply->error);
@@ -382,8 +469,12 @@ static bool is_repeatable(const Round *round, Verb verb, Str body) {
     View *anew;
     Str third;
 
-    assert_int_equal(
-        view_new(round->scene.snapshot, round->scene.program, /* zones= */ NULL, /* before= */ NULL, &anew), 0);
+    assert_int_equal(view_new(round->scene.snapshot,
+                         round->scene.program,
+                         /* zones= */ NULL,
+                         /* before= */ NULL,
+                         &anew),
+        0);
     third = ask(round, anew, verb, body);
     view_unref(anew);
     return str_eq(first, second) && str_eq(first, third);
@@ -399,6 +490,99 @@ static bool check_filter(const Round *round) {
            check_answers(round, &names, round->with_stranger) &&
            reply_filter(ask(round, round->view, VERB_FILTER, by_node), round->arena, &nodes) &&
            check_answers(round, &nodes, /* with_stranger= */ false);
+}
+
+/* --- when time runs out ------------------------------------------------------------------ */
+
+/* A clock that stops after so many looks. */
+static bool runs_out(void *context) {
+    unsigned *left = context;
+
+    if (*left > 0)
+        --*left;
+    return *left == 0;
+}
+
+/* The reply of a filter that has @looks at the clock; how many nodes were late. */
+static Str ask_in_time(const Round *round, Str body, unsigned looks, size_t *ret_n_late) {
+    Moment moment = {.is_over = runs_out, .context = &looks};
+    Answer answer;
+
+    extender_filter(round->view, &moment, body, round->arena, &answer);
+    assert_int_equal(answer.status, 200);
+    *ret_n_late = answer.decision.notes.n_late;
+    return reply_text(&answer.body, round->arena);
+}
+
+/* Whether some policy that has a say rejects what it could not judge in time. */
+static bool may_reject_late(const Round *round) {
+    const Program *program = round->scene.program;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (is_asked(round, &program->policies[i]) && program->policies[i].n_filters > 0 &&
+            program->policies[i].on_timeout == FALLBACK_REJECT)
+            return true;
+    return false;
+}
+
+/* What may be said of a node that was not judged: what speaks against it anyway, or that there
+ * was no time. */
+static bool is_late_reason(const Round *round, const Fate *fate, Str reason) {
+    const Program *program = round->scene.program;
+
+    if (str_is(reason, "berth ran out of time to judge the node"))
+        return may_reject_late(round);
+    if (fate->number == STRANGER)
+        return str_is(reason, "node is not known to berth");
+    for (size_t i = 0; i < program->n_filters; i++)
+        if (str_eq(reason, program->filters[i]->reason))
+            return fate->fails; /* no rule speaks that would not have spoken with all the time */
+    return false;
+}
+
+/* Each node is answered for once, in order: with time or without, nothing is made up, and nothing
+ * is left out. */
+static bool check_late_answers(const Round *round, const FilterReply *reply) {
+    Fate fates[NODES_MAX + 1];
+    size_t passed = 0, failed = 0, unresolvable = 0;
+    size_t n = find_fates(round, round->with_stranger, fates);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned number = fates[i].number;
+        Str reason;
+
+        if (take_node(&reply->passed, &passed, number, STR_NULL))
+            continue;
+        if (!take_node(&reply->failed, &failed, number, STR_NULL))
+            return false;
+        reason = reply->failed.items[failed - 1].reason;
+        if (!is_late_reason(round, &fates[i], reason))
+            return false;
+        (void)take_node(&reply->unresolvable, &unresolvable, number, reason);
+    }
+    return passed == reply->passed.n && failed == reply->failed.n &&
+           unresolvable == reply->unresolvable.n && str_is_empty(reply->error);
+}
+
+static unsigned n_late_rounds; /* so that the test knows that it tests something */
+
+static bool check_late(const Round *round) {
+    Str body = names_body(round), in_time = ask(round, round->view, VERB_FILTER, body);
+
+    for (unsigned looks = 1; looks < 8; looks++) {
+        size_t n_late, n_again;
+        Str text = ask_in_time(round, body, looks, &n_late);
+        FilterReply reply;
+
+        if (!str_eq(text, ask_in_time(round, body, looks, &n_again)) || n_again != n_late ||
+            !reply_filter(text, round->arena, &reply))
+            return false;
+        /* Policies in mode Observe may be late all by themselves. */
+        if (!str_eq(text, in_time) && (n_late == 0 || !check_late_answers(round, &reply)))
+            return false;
+        n_late_rounds += n_late > 0;
+    }
+    return true;
 }
 
 /* --- prioritize ------------------------------------------------------------------------- */
@@ -486,7 +670,9 @@ static bool check_explain(const Round *round) {
             ask(round, round->view, VERB_PRIORITIZE, names_body(&all)), round->arena, &scored))
         return false;
     assert_int_equal(
-        extender_explain(round->view, /* moment= */ NULL, &round->scene.pod, round->arena, &explanation), 0);
+        extender_explain(
+            round->view, /* moment= */ NULL, &round->scene.pod, round->arena, &explanation),
+        0);
     if (explanation.n_nodes != all.n)
         return false;
     for (uint32_t row = 0; row < explanation.n_nodes; row++) {
@@ -496,7 +682,8 @@ static bool check_explain(const Round *round) {
             (node->verdict && node->n_failed == 0))
             return false;
         for (size_t i = 0; i < node->n_failed; i++)
-            if (str_is_empty(node->failed[i].detail))
+            if (str_is_empty(node->failed[i].detail) &&
+                expression_is_given(&node->failed[i].filter->message))
                 return false;
         if (node->is_scored && node->wire_score != score_of(&scored, node->node))
             return false;
@@ -509,18 +696,21 @@ static void test_rounds(void **state) {
     chance_state = SEED;
     for (unsigned i = 0; i < ROUNDS; i++) {
         Round round;
-        bool filters_hold, scores_hold, victims_hold, explained;
+        bool filters_hold, late_hold, scores_hold, victims_hold, explained;
 
         round_init(&round);
         filters_hold = check_filter(&round);
+        late_hold = check_late(&round);
         scores_hold = check_prioritize(&round);
         victims_hold = check_preempt(&round);
         explained = check_explain(&round);
-        if (!filters_hold || !scores_hold || !victims_hold || !explained) {
+        if (!filters_hold || !late_hold || !scores_hold || !victims_hold || !explained) {
             (void)fprintf(stderr,
-                "round %u: filter %d, prioritize %d, preempt %d, explain %d\n%.*s%.*s\n%.*s\n",
+                "round %u: filter %d, late %d, prioritize %d, preempt %d, explain %d\n"
+                "%.*s%.*s\n%.*s\n",
                 i,
                 filters_hold,
+                late_hold,
                 scores_hold,
                 victims_hold,
                 explained,
@@ -531,6 +721,49 @@ static void test_rounds(void **state) {
         }
         round_done(&round);
     }
+    assert_true(n_late_rounds > ROUNDS / 4);
+}
+
+/* Who knows none of the nodes, or not yet what runs on them, leaves none out. */
+static void test_narrow_needs_nodes(void **state) {
+    static const char body[] = "{\"Pod\":{},\"NodeNames\":[\"n2\",\"n0\",\"n1\"]}";
+    static const struct {
+        bool has_cluster, awaits_cluster;
+        const char *want;
+    } cases[] = {
+        {true, false, "[\"n2\"]"},
+        {true, true, "[\"n2\",\"n0\",\"n1\"]"},
+        {false, true, "[\"n2\",\"n0\",\"n1\"]"},
+        {false, false, "[\"n2\",\"n0\",\"n1\"]"},
+    };
+    Scene scene;
+
+    (void)state;
+    scene_init_text(&scene,
+        "policy: {narrow: {to: 1}, scores: [{name: s, spread: {cpu: 1}}]}\n"
+        "nodes: {n0: {}, n1: {}, n2: {allocatable: {cpu: 2}}}\n");
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(view_unrefp) View *view = NULL;
+        char want[256];
+        Answer answer;
+
+        assert_int_equal(view_new(cases[i].has_cluster ? scene.snapshot : NULL,
+                             scene.program,
+                             /* zones= */ NULL,
+                             /* before= */ NULL,
+                             &view),
+            0);
+        view->awaits_cluster = cases[i].awaits_cluster;
+        extender_filter(view, /* moment= */ NULL, STR(body), arena, &answer);
+        (void)snprintf(want,
+            sizeof(want),
+            "{\"NodeNames\":%s,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},"
+            "\"Error\":\"\"}",
+            cases[i].want);
+        assert_text("narrow", reply_text(&answer.body, arena), want);
+    }
+    scene_done(&scene);
 }
 
 /* Whatever a rule returns, the wire's range holds. */
@@ -563,6 +796,7 @@ static void test_score_range(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_narrow_needs_nodes),
         cmocka_unit_test(test_score_range),
     };
 

@@ -83,5 +83,5 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in);
 /* Of how many nodes a filter said just @said. */
 size_t decision_count(const Decision *decision, uint16_t said);
 
-/* An answer without a decision: {"Error": text}. */
+/* An answer without a decision: {"Error": text}. Of @answer->decision stays what was asked. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

@@ -30,7 +30,7 @@ typedef struct FactsChunk {
     Ref ref;
     Arena *arena; /* its own, where @kept lies; NULL: that of a request */
     const CelKept *kept;
-    bool has_errors; /* of some filter that reads the node alone, on some row */
+    bool has_errors;    /* of some filter that reads the node alone, on some row */
     uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
                            and that the node fails; VERDICT_PASS when none */
 } FactsChunk;

@@ -185,8 +185,6 @@ int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) {
     return 0;
 }
 
-/* --- for explanations ------------------------------------------------------------------ */
-
 JudgeNotes judge_notes(const Judge *judge) {
     return (JudgeNotes){
         .filter_errors = judge->filter_errors,
@@ -195,6 +193,8 @@ JudgeNotes judge_notes(const Judge *judge) {
         .n_late = judge->n_late,
     };
 }
+
+/* --- for explanations ------------------------------------------------------------------ */
 
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
     CelRun run = CEL_RUN(arena);

@@ -22,11 +22,9 @@
 #include "policy/program.h"
 
 /* Verdicts besides the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE                                                                       \
-    (VERDICT_PASS - 1)                      /* for callers: nothing is said of that one here       \
-                                             */
-#define VERDICT_NARROWED (VERDICT_PASS - 2) /* it passes, but others are better */
-#define VERDICT_LATE (VERDICT_PASS - 3)     /* time was up, and its policy says reject */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: no judge says it */
+#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
+#define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
 
 typedef struct Question {
     const Program *program;
@@ -83,9 +81,10 @@ uint32_t judge_wire_max(const Judge *judge);
 uint32_t judge_narrow_to(const Judge *judge);
 
 /* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED;
- * of equals the first stay. Nothing to do when no more pass. @ret_scores (NULL: not wanted): the
- * score of each row that passed, -1 for the others; NULL through it when nothing was to be done. 0
- * or -ENOMEM. */
+ * of equals the first stay. Nothing to do when no more pass; nothing is done when time is up, for
+ * judging or for scoring: which are the best is not known then. @ret_scores (NULL: not wanted): the
+ * score of each row that passed, -1 for the others; NULL through it when nothing was done. 0 or
+ * -ENOMEM. */
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 

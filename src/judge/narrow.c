@@ -130,7 +130,7 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     if (!passed.scores || !moved)
         return error_origin(-ENOMEM);
     r = score_rows(judge, passed.rows, passed.n, passed.scores);
-    if (r < 0)
+    if (r < 0 || judge->n_late > 0) /* what has no score cannot be told from the best */
         return error_trace(r);
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);

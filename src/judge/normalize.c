@@ -12,7 +12,7 @@ static bool counts(const uint8_t *states, const double *values, size_t i) {
 }
 
 static void normalize_min_max(double on_error, const uint8_t *states, size_t n, double *values) {
-    double least = INFINITY, most = -INFINITY;
+    double least = INFINITY, most = -INFINITY, scale;
 
     for (size_t i = 0; i < n; i++) {
         if (!counts(states, values, i))
@@ -20,11 +20,15 @@ static void normalize_min_max(double on_error, const uint8_t *states, size_t n, 
         least = values[i] < least ? values[i] : least;
         most = values[i] > most ? values[i] : most;
     }
+    /* Halves where the difference is beyond a double, and only there: the least of all doubles
+     * have none. */
+    scale = isfinite(most - least) ? 1 : 0.5;
     for (size_t i = 0; i < n; i++) {
         if (!counts(states, values, i))
             values[i] = on_error;
-        else if (most > least) /* halves: their difference may be beyond a double */
-            values[i] = 100 * ((values[i] / 2 - least / 2) / (most / 2 - least / 2));
+        else if (most > least)
+            values[i] =
+                100 * ((values[i] * scale - least * scale) / (most * scale - least * scale));
         else
             values[i] = 100;
     }

@@ -206,6 +206,7 @@ static void test_late_rows(void **state) {
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
         assert_int_equal(judge_notes(judge).n_late, n - unknown);
+        assert_int_equal(count_verdicts(verdicts, n, VERDICT_NARROWED), 0);
         court_done(&court);
     }
 }
@@ -321,8 +322,7 @@ static void test_match(void **state) {
     court_done(&court);
 }
 
-/* --- narrowing ----------------------------------------------------------------------------------
- */
+/* --- narrowing ------------------------------------------------------------------------- */
 
 /* Only what passes counts; the best stay; of equals the first in the request. */
 static void test_narrow(void **state) {
@@ -373,6 +373,40 @@ static void test_narrow(void **state) {
     court_done(&court);
 }
 
+/* Time that runs out while rows are scored: all that pass stay, for nobody knows the best. */
+static void test_narrow_late(void **state) {
+    static const char policies[] =
+        "p: {narrow: {to: 2}, filters: [{name: pool, nodeLabels: {pool: a}}],"
+        "    scores: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
+        "pod.metadata.namespace).size()'}]}";
+    uint32_t rows[NODES];
+    uint16_t verdicts[NODES];
+
+    (void)state;
+    for (unsigned turns = 0; turns < 3; turns++) {
+        const double *scores = NULL;
+        unsigned left = turns;
+        Question question;
+        Court court;
+        Judge *judge;
+
+        court_init(&court, policies, NODES);
+        for (unsigned i = 0; i < NODES; i++)
+            rows[i] = row_of(&court, i);
+        question = court_question(&court, rows, NODES);
+        question.is_over = runs_out;
+        question.context = &left;
+        assert_int_equal(judge_open(&question, &judge), 0);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(judge_narrow(judge, 2, verdicts, &scores), 0);
+        assert_true(judge_notes(judge).n_late > 0);
+        assert_null(scores);
+        assert_int_equal(count_verdicts(verdicts, NODES, VERDICT_PASS), 500);
+        assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
+        court_done(&court);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
@@ -382,6 +416,7 @@ int main(void) {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_match),
         cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_narrow_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ static const Case cases[] = {
     {"one failed", 3, {FAILED, 1, 3}, {7, 0, 100}, {7, 0, 100}},
     {"not finite", 4, {NAN, INFINITY, 1, 3}, {7, 7, 0, 100}, {7, 7, 0, 100}},
     {"all failed", 2, {FAILED, NAN}, {7, 7}, {7, 7}},
+    {"as near as can be", 3, {0, 4e-324, 8e-324}, {0, 50, 100}, {0, 50, 100}},
     {"far apart", 3, {-1e308, 0, 1e308}, {0, 50, 100}, {0, 50, 100}},
 };
 

@@ -17,6 +17,7 @@
 /* What is needed to compile one; given back at once. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
+#define EXCERPT_MAX 160u   /* bytes of an expression in a message */
 #define TYPE_NAME_MAX 128u /* of a type in a message; what is longer is cut */
 
 typedef struct Compiling {
@@ -86,21 +87,48 @@ static bool find_place(const Written *written, size_t line, size_t column, Place
     return true;
 }
 
+/* Byte @at of @text, or where its character begins. */
+static size_t character_at(Str text, size_t at) {
+    while (at > 0 && at < text.len && ((unsigned char)text.ptr[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+/* A line that stands nowhere in the file, for a message: of a long one what is around @column. */
+static Str excerpt(Arena *arena, Str line, size_t column) {
+    size_t from, to;
+
+    if (line.len <= EXCERPT_MAX)
+        return line;
+    from = column - 1 > EXCERPT_MAX / 2 ? column - 1 - EXCERPT_MAX / 2 : 0;
+    if (from > line.len - EXCERPT_MAX)
+        from = line.len - EXCERPT_MAX;
+    from = character_at(line, from);
+    to = character_at(line, from + EXCERPT_MAX);
+    return arena_printf(arena,
+        "%s%.*s%s",
+        from > 0 ? "…" : "",
+        STR_FMT(str_skip(str_take(line, to), from)),
+        to < line.len ? "…" : "");
+}
+
 /* One report of the language, in terms of the policy file. */
 static void report(PolicyReader *reader, const Expression *expression, const Diag *diag) {
     Written written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
-    Str text = diag->text;
+    Str text = diag->text, shown;
 
     if (!expression->is_built_in &&
-        find_place(&written, diag->place.line, diag->place.column, &place))
+        find_place(&written, diag->place.line, diag->place.column, &place)) {
         place.width = diag->place.width;
-    else if (diag->source.len > 0)
+    } else if (diag->source.len > 0) {
+        shown = excerpt(reader->diags->arena, diag->source, diag->place.column);
         text = arena_printf(reader->diags->arena,
             "%.*s, in \"%.*s\" at column %zu",
             STR_FMT(diag->text),
-            STR_FMT(diag->source),
+            STR_FMT(shown),
             diag->place.column);
+    }
     diag_add(reader->diags, diag->level, place, reader->source, text, diag->hint);
 }
 
@@ -286,13 +314,17 @@ static bool uses_refused(const Compiling *compiling) {
 
 /* An expression that is left out would be another policy, so it is an error of its own; but when
  * the program's memory is used up, that is said once and for all (program.c). */
-static void report_failure(const Compiling *compiling, const char *what) {
-    if (!arena_has_failed(compiling->reader->arena))
+static void report_failure(const Compiling *compiling, const char *what, int r) {
+    if (arena_has_failed(compiling->reader->arena))
+        return;
+    if (r == -ENOMEM)
         reader_error(compiling->reader,
             compiling->at,
             "%s needs more than %zu MiB of memory to be compiled",
             what,
             SCRATCH_BUDGET >> 20);
+    else
+        reader_error(compiling->reader, compiling->at, "%s cannot be compiled", what);
 }
 
 static bool compile(Compiling *compiling, ExpressionType type, const char *what) {
@@ -305,7 +337,7 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     int r;
 
     if (!scratch) {
-        report_failure(compiling, what);
+        report_failure(compiling, what, -ENOMEM);
         return false;
     }
     compiling->scratch = scratch;
@@ -319,8 +351,8 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     if (r == 0)
         r = compile_code(compiling);
     report_all(compiling);
-    if (r < 0)
-        report_failure(compiling, what);
+    if (r < 0 || (r > 0 && compiling->diags.n_errors == 0))
+        report_failure(compiling, what, r);
     return r == 0;
 }
 

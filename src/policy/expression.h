@@ -7,6 +7,8 @@
  * its place in the policy file. It is compiled twice: alone, for the scalar machine, which
  * answers messages and explanations; and into the graph of the whole program, for the plan
  * that judges nodes (program.h).
+ *
+ * What it points to lies in the reader's arena, or in the document that was read.
  */
 
 #include <stdbool.h>
@@ -35,11 +37,11 @@ typedef struct Expression {
     const Scope *scope;
     const CelChecked *checked;
     const CelCode *code; /* for the scalar machine */
-    CelCostRange cost;
-    uint64_t variables; /* bit i: uses variable i of its scope, also through others */
-    uint8_t groups;     /* SCHEMA_BIT()s it reads */
-    CelValue constant;  /* what it always gives, if that is a bool or a number; else ABSENT */
-    uint32_t node;      /* in the program's graph; set by expression_lower() */
+    CelCostRange cost;   /* with that of the variables it uses */
+    uint64_t variables;  /* bit i: uses variable i of its scope, also through others */
+    uint8_t groups;      /* SCHEMA_BIT()s it reads */
+    CelValue constant;   /* what it always gives, if that is a bool or a number; else ABSENT */
+    uint32_t node;       /* in the program's graph; set by expression_lower() */
 } Expression;
 
 static inline bool expression_is_given(const Expression *expression) {

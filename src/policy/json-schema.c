@@ -70,6 +70,8 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
     switch (shape->kind) {
     case SHAPE_STRING:
         write_text(writer, "type", "string");
+        if (shape->pattern)
+            write_text(writer, "pattern", shape->pattern);
         return;
     case SHAPE_BOOL:
         write_text(writer, "type", "boolean");

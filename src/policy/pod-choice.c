@@ -43,11 +43,13 @@ void pod_choice_read_namespaces(PolicyReader *reader, const YamlNode *value, voi
             reader, value, "namespaces", &choice->namespaces, &choice->n_namespaces))
         return;
     choice->is_own_namespace = false;
-    for (size_t i = 0; i < choice->n_namespaces; i++)
+    for (size_t i = 0; i < choice->n_namespaces; i++) {
         if (str_eq(choice->namespaces[i], STR("*"))) {
             choice->n_namespaces = 0;
             return;
         }
+        (void)reader_namespace(reader, value->items[i]);
+    }
 }
 
 void pod_choice_read_topology_key(PolicyReader *reader, const YamlNode *value, void *into) {

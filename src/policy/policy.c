@@ -45,7 +45,10 @@ static void read_mode(PolicyReader *reader, const YamlNode *value, void *into) {
 static void read_namespaces(PolicyReader *reader, const YamlNode *value, void *into) {
     Match *match = &((Reading *)into)->policy->match;
 
-    (void)reader_string_list(reader, value, "namespaces", &match->namespaces, &match->n_namespaces);
+    if (!reader_string_list(reader, value, "namespaces", &match->namespaces, &match->n_namespaces))
+        return;
+    for (size_t i = 0; i < match->n_namespaces; i++)
+        (void)reader_namespace(reader, value->items[i]);
 }
 
 static void read_pod_selector(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -55,14 +58,16 @@ static void read_pod_selector(PolicyReader *reader, const YamlNode *value, void 
 static void read_match_expression(PolicyReader *reader, const YamlNode *value, void *into) {
     Policy *policy = ((Reading *)into)->policy;
     Expression *expression = &policy->match.expression;
+    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS);
 
     if (expression_read(
             reader, policy->scope, value, "match.expression", EXPRESSION_BOOL, expression) &&
-        (expression->groups & SCHEMA_BIT(SCHEMA_NODE)))
+        (expression->groups & of_node))
         reader_error_hint(reader,
             value,
             STR("a policy is for pods; what it asks of nodes belongs into a filter"),
-            "match.expression cannot read node");
+            "match.expression cannot read %s",
+            expression->groups & SCHEMA_BIT(SCHEMA_NODE) ? "node" : "metrics, which are a node's");
 }
 
 static const Field match_fields[] = {
@@ -305,7 +310,7 @@ static void read_policy_name(PolicyReader *reader, const YamlNode *value, void *
 static const Field metadata_fields[] = {
     {.name = STR("name"),
         .is_required = true,
-        .shape = &shape_string,
+        .shape = &shape_name,
         .about = "how metrics, explanations and messages call it",
         .read = read_policy_name},
     {.name = STR("labels"), .shape = &labels_shape, .read = read_nothing},

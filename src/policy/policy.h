@@ -89,7 +89,9 @@ struct Policy {
 #define WIRE_MAX_DEFAULT 10u
 #define WIRE_MAX_LIMIT 100u
 
-/* Reads one document of a policy file. Problems are reported. */
+/* Reads one document of a policy file. Problems are reported, all but the lack of memory: whoever
+ * goes on to use @ret asks arena_has_failed() first. What it points to lies in the reader's arena,
+ * or in @document. @next_slot: scope.h. */
 void policy_read(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
     const YamlNode *document, Policy *ret);
 

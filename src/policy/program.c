@@ -296,21 +296,27 @@ static bool narrows(const Program *program) {
 
 /* What has to be read of Node objects that a request carries. */
 static int collect_parts(Program *program) {
+    Arena *arena = program->arena;
     bool is_narrowing = narrows(program);
-    SchemaNeeds filters = {.arena = program->arena}, scores = {.arena = program->arena};
+    size_t n_max = program->n_filters + program->n_scores;
+    Roots filters = {.nodes = ARENA_ARRAY(arena, uint32_t, n_max)};
+    Roots scores = {.nodes = ARENA_ARRAY(arena, uint32_t, program->n_scores)};
+    SchemaNeeds of_filters = {.arena = arena}, of_scores = {.arena = arena};
 
+    if (!filters.nodes || !scores.nodes)
+        return error_origin(-ENOMEM);
     for (size_t i = 0; i < program->n_filters; i++)
-        schema_need(program->schema, program->graph, program->filters[i]->test.node, &filters);
+        (void)add_root(&filters, program->filters[i]->test.node);
     for (size_t i = 0; i < program->n_scores; i++) {
-        const Score *score = program->scores[i];
-
-        schema_need(program->schema, program->graph, score->value.node, &scores);
+        (void)add_root(&scores, program->scores[i]->value.node);
         if (is_narrowing)
-            schema_need(program->schema, program->graph, score->value.node, &filters);
+            (void)add_root(&filters, program->scores[i]->value.node);
     }
-    program->filter_parts = filters.parts;
-    program->score_parts = scores.parts;
-    return filters.has_failed || scores.has_failed ? error_origin(-ENOMEM) : 0;
+    schema_need(program->schema, program->graph, filters.nodes, filters.n, &of_filters);
+    schema_need(program->schema, program->graph, scores.nodes, scores.n, &of_scores);
+    program->filter_parts = of_filters.parts;
+    program->score_parts = of_scores.parts;
+    return of_filters.has_failed || of_scores.has_failed ? error_origin(-ENOMEM) : 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------- */

@@ -33,7 +33,7 @@
 #define PROGRAM_FILTERS_MAX 1000u
 #define PROGRAM_SCORES_MAX 1000u
 
-/* A thousand rules take 10 to 20 MB when they are short, 75 MB at half a KiB of CEL each; what is
+/* A thousand rules take 10 to 20 MB when they are short, 60 MB at half a KiB of CEL each; what is
  * beyond was written by a program, and wants to be fewer rules. */
 #define PROGRAM_BUDGET ((size_t)256 * 1024 * 1024)
 

@@ -46,7 +46,8 @@ bool reader_duration(
     reader_error_hint(reader,
         value,
         hint,
-        "%s must be a length of time up to 36500d, not %.*s",
+        value->kind == YAML_STRING ? "%s must be a length of time up to 36500d, not \"%.*s\""
+                                   : "%s must be a length of time up to 36500d, not %.*s",
         what,
         STR_FMT(value->text));
     return false;

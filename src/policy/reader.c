@@ -180,12 +180,15 @@ static bool wrong_kind(
 }
 
 bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
+    if (value->kind == YAML_STRING) {
+        *ret = value->text;
+        return true;
+    }
     if (value->kind == YAML_INT || value->kind == YAML_FLOAT || value->kind == YAML_BOOL)
         wrong_kind_hint(reader, value, what, "a string", STR("put it in quotes"));
-    else if (value->kind != YAML_STRING)
-        return wrong_kind(reader, value, what, "a string");
-    *ret = value->text;
-    return value->kind == YAML_STRING;
+    else
+        (void)wrong_kind(reader, value, what, "a string");
+    return false;
 }
 
 bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret) {
@@ -339,6 +342,25 @@ bool reader_annotation_key(PolicyReader *reader, const YamlNode *key) {
 
 bool reader_resource_name(PolicyReader *reader, const YamlNode *name) {
     return check_key(reader, name, "the name of a resource");
+}
+
+/* A label's name without capitals, '_' and '.'. */
+static bool is_namespace(Str name) {
+    for (size_t i = 0; i < name.len; i++)
+        if ((name.ptr[i] >= 'A' && name.ptr[i] <= 'Z') || name.ptr[i] == '_' || name.ptr[i] == '.')
+            return false;
+    return is_label_name(name);
+}
+
+bool reader_namespace(PolicyReader *reader, const YamlNode *name) {
+    if (is_namespace(name->text))
+        return true;
+    reader_error_hint(reader,
+        name,
+        STR("small letters, digits and '-', at most 63 characters; without namespaces it is all"),
+        "\"%.*s\" is not a namespace",
+        STR_FMT(name->text));
+    return false;
 }
 
 /* --- selectors ------------------------------------------------------------ */

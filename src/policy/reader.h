@@ -52,8 +52,10 @@ void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *wh
 void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const char *what,
     const Field *fields, size_t n_fields, const Str *others, size_t n_others, void *into);
 
-/* Each returns false, with an error reported, when the value is something else.
- * @what names it in the message ("reason"). Strings are borrowed from the tree. */
+/* Each returns false, with an error reported, when the value is something else; and a list also
+ * when the arena has no room for it, which the arena remembers (arena_has_failed()).
+ * @what names it in the message ("reason"). Strings are borrowed from the tree. @ret is set on true
+ * only. */
 bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);
 bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret);
 bool reader_int(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
@@ -82,6 +84,10 @@ bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char 
 bool reader_label_key(PolicyReader *reader, const YamlNode *key);
 bool reader_annotation_key(PolicyReader *reader, const YamlNode *key);
 bool reader_resource_name(PolicyReader *reader, const YamlNode *name);
+
+/* The name of a namespace: small letters, digits and '-', at most 63. Any other would match no pod,
+ * and nobody would be told. */
+bool reader_namespace(PolicyReader *reader, const YamlNode *name);
 
 /* matchLabels and matchExpressions, as Kubernetes writes them. */
 void reader_selector(PolicyReader *reader, const YamlNode *value, Selector *ret);

@@ -170,7 +170,7 @@ static const Shape normalize_shape = {.kind = SHAPE_WORD, .words = normalize_wor
 static const Field filter_fields[] = {
     {.name = STR("name"),
         .is_required = true,
-        .shape = &shape_string,
+        .shape = &shape_name,
         .about = "how metrics and explanations call it",
         .read = read_rule_name},
     {.name = STR("reason"),
@@ -194,7 +194,7 @@ static const Field filter_fields[] = {
 static const Field score_fields[] = {
     {.name = STR("name"),
         .is_required = true,
-        .shape = &shape_string,
+        .shape = &shape_name,
         .about = "how metrics and explanations call it",
         .read = read_rule_name},
     {.name = STR("weight"),

@@ -345,7 +345,6 @@ Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot
 
     if (!scope)
         return NULL;
-    scope->schema = schema;
     scope->env = cel_env_extend(schema->env, reader->arena);
     scope->nodes = ARENA_ARRAY(reader->arena, uint32_t, SCOPE_VARIABLES_MAX);
     if (!scope->env)

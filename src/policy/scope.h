@@ -31,8 +31,7 @@ typedef struct Variable {
 } Variable;
 
 struct Scope {
-    const Schema *schema;
-    CelEnv *env;
+    CelEnv *env; /* the schema's, and the three */
     Variable variables[SCOPE_VARIABLES_MAX];
     CelField variable_fields[SCOPE_VARIABLES_MAX];
     CelRecordType variables_type;

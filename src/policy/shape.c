@@ -1,6 +1,7 @@
 #include "policy/shape.h"
 
 const Shape shape_string = {.kind = SHAPE_STRING};
+const Shape shape_name = {.kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_.-]{1,63}$"};
 const Shape shape_bool = {.kind = SHAPE_BOOL};
 const Shape shape_true = {.kind = SHAPE_TRUE};
 const Shape shape_scalar = {.kind = SHAPE_SCALAR};

@@ -15,7 +15,7 @@
 
 typedef enum ShapeKind {
     SHAPE_ANY,
-    SHAPE_STRING,
+    SHAPE_STRING, /* like @pattern, if that is given */
     SHAPE_BOOL,
     SHAPE_TRUE,       /* a switch: to leave it out is the only other way */
     SHAPE_INT,        /* min..max */
@@ -40,6 +40,7 @@ struct Shape {
     double min, max;
     bool is_above;
     const char *const *words; /* NULL behind the last */
+    const char *pattern;      /* a regular expression for the JSON Schema */
     const Shape *of, *other;
     const Field *fields;
     size_t n_fields;
@@ -49,6 +50,6 @@ struct Shape {
 };
 
 /* The plain ones. */
-extern const Shape shape_string, shape_bool, shape_true, shape_scalar, shape_duration;
+extern const Shape shape_string, shape_name, shape_bool, shape_true, shape_scalar, shape_duration;
 extern const Shape shape_scalars;  /* a list of at least one */
 extern const Shape shape_selector; /* matchLabels, matchExpressions */

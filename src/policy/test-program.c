@@ -309,6 +309,12 @@ static void test_refused(void **state) {
             "'",
             "]\"}]\n",
             "10240 are allowed"},
+        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [",
+            900,
+            "'x",
+            "'",
+            ", nope]\n",
+            "undeclared reference to 'nope', in \"…', 'x"},
     };
     _cleanup_(buf_done) Buf spec = BUF_INIT((size_t)4 << 20);
 

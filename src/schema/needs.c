@@ -1,6 +1,6 @@
 /*
- * One walk over what a root needs. A field of a node's records says which part of a Node object it
- * comes from (record.h). Of labels the question is by which key: what looks one up by a constant
+ * One walk over what the roots need. A field of a node's records says which part of a Node object
+ * it comes from (record.h). Of labels the question is by which key: what looks one up by a constant
  * needs that one, anything else all of them. A node that goes where its fields cannot be followed
  * (into dyn, a comparison, a message) needs everything.
  */
@@ -189,20 +189,36 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
     }
 }
 
-void schema_need(const Schema *schema, const CelGraph *graph, uint32_t root, SchemaNeeds *needs) {
-    uint8_t *is_seen = arena_zalloc(needs->arena, root + (size_t)1, 1);
+static void need_root(SchemaNeeds *needs, const CelGraph *graph, uint32_t root) {
+    if (is_labels(graph, root))
+        need_part(needs, PART_LABELS);
+    if (holds_node(cel_graph_node(graph, root)->type))
+        need_everything(needs);
+}
+
+static uint32_t highest_of(const uint32_t *roots, size_t n) {
+    uint32_t highest = 0;
+
+    for (size_t i = 0; i < n; i++)
+        highest = roots[i] > highest ? roots[i] : highest;
+    return highest;
+}
+
+void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
+    SchemaNeeds *needs) {
+    size_t n_nodes = n > 0 ? highest_of(roots, n) + (size_t)1 : 0;
+    bool *is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
 
     if (!is_seen) {
         needs->has_failed = true;
         return;
     }
-    is_seen[root] = true;
-    if (is_labels(graph, root))
-        need_part(needs, PART_LABELS);
-    if (holds_node(cel_graph_node(graph, root)->type))
-        need_everything(needs);
-    for (uint32_t i = root + 1; i-- > 0;) { /* arguments have lower numbers */
-        const CelGraphNode *node = cel_graph_node(graph, i);
+    for (size_t i = 0; i < n; i++) {
+        is_seen[roots[i]] = true;
+        need_root(needs, graph, roots[i]);
+    }
+    for (size_t i = n_nodes; i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
 
         if (!is_seen[i])
             continue;

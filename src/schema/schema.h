@@ -67,16 +67,17 @@ Schema *schema_new(Arena *arena) MUST_CHECK;
  * memory. */
 CelValue schema_pod(const Pod *pod, Arena *arena);
 
-/* One row of a table; NULL node: one of which nothing is known. */
+/* One row of a table, which must outlive it; a row without a node is one of which nothing is known.
+ * An ABSENT value when out of memory. */
 CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena);
 
-/* The cluster's totals; works them out now. */
+/* The cluster's totals; works them out now. The rest as above. */
 CelValue schema_cluster(const NodeTable *table, Arena *arena);
 
 /* A time in nanoseconds since 1970 as a timestamp. */
 CelValue schema_now(int64_t now_nsec);
 
-/* For plans over @table: fills a CelTable. @table must outlive it. */
+/* For plans over @table. Both must outlive it. */
 CelTable schema_table(const Schema *schema, const NodeTable *table);
 
 /* What expressions read of a node, collected over several of them: which parts of a Node object a
@@ -88,9 +89,10 @@ typedef struct SchemaNeeds {
     bool has_failed; /* out of memory */
 } SchemaNeeds;
 
-/* Adds what root @root of @graph reads. Labels that are looked up by a constant key are needed by
- * that key, and all of them where anything else is done with them. */
-void schema_need(const Schema *schema, const CelGraph *graph, uint32_t root, SchemaNeeds *needs);
+/* Adds what the @n @roots of @graph read, in one walk over it. Labels that are looked up by a
+ * constant key are needed by that key, and all of them where anything else is done with them. */
+void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
+    SchemaNeeds *needs);
 
 /* Every field as a Markdown table: name, type, presence, cost, what it is. For docs/policy.md. */
 void schema_describe(Buf *out);

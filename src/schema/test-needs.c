@@ -107,8 +107,9 @@ static void test_needs(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf got = BUF_INIT(4096);
         SchemaNeeds needs = {.arena = scene->arena};
+        uint32_t root = scene_lower(scene, graph, cases[i].source);
 
-        schema_need(scene->schema, graph, scene_lower(scene, graph, cases[i].source), &needs);
+        schema_need(scene->schema, graph, &root, 1, &needs);
         assert_false(needs.has_failed);
         print_needs(&needs, &got);
         if (!has_all(buf_str(&got), cases[i].want))
@@ -124,15 +125,21 @@ static void test_several(void **state) {
     Scene *scene = *state;
     CelGraph *graph = scene_graph(scene);
     SchemaNeeds needs = {.arena = scene->arena};
+    uint32_t roots[40];
 
-    for (int i = 0; i < 40; i++) {
+    for (unsigned i = 0; i < ELEMENTS_OF(roots); i++) {
         Str source =
-            arena_printf(scene->arena, "node.metadata.labels['k%d'] == 'x' && node.ready", i % 20);
+            arena_printf(scene->arena, "node.metadata.labels['k%u'] == 'x' && node.ready", i % 20);
 
-        schema_need(scene->schema, graph, scene_lower(scene, graph, source.ptr), &needs);
+        roots[i] = scene_lower(scene, graph, source.ptr);
     }
+    schema_need(scene->schema, graph, roots, 0, &needs);
+    assert_true(needs.parts.n_labels == 0 && !needs.parts.conditions);
+    schema_need(scene->schema, graph, roots + 19, 1, &needs);
+    assert_int_equal(needs.parts.n_labels, 1);
+    schema_need(scene->schema, graph, roots, ELEMENTS_OF(roots), &needs);
     assert_int_equal(needs.parts.n_labels, 20);
-    assert_text("last", needs.parts.labels[19], "k19");
+    assert_text("first", needs.parts.labels[0], "k19");
     assert_true(needs.parts.conditions && !needs.parts.all_labels && !needs.parts.rest);
 }
 

@@ -48,7 +48,6 @@ static void write_count(JsonWriter *writer, Str key, size_t n) {
 /* Empty when there was nothing to make one of. */
 static void write_digest(JsonWriter *writer, Str key, Digest digest) {
     char text[DIGEST_TEXT_MAX];
-
     bool is_none = digest.high == 0 && digest.low == 0;
 
     write_text(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
@@ -134,11 +133,13 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 }
 
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
+    const RuleNote *rule = past_rule_of(past, outcome);
+
     json_write_object(writer);
     write_text(writer, STR("node"), name);
     write_text(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
-    if (outcome.kind == OUTCOME_REJECTED && outcome.rule < past->n_rules)
-        write_rule_names(writer, past_rule(past, outcome.rule));
+    if (rule)
+        write_rule_names(writer, rule);
     if (outcome.has_score)
         write_count(writer, STR("score"), outcome.score);
     if (outcome.rank > 0)
@@ -155,8 +156,7 @@ static void write_next(JsonWriter *writer, uint64_t next) {
         json_write_null(writer);
 }
 
-/* --- the list
- * -------------------------------------------------------------------------------------- */
+/* --- the list ------------------------------------------------------------------------ */
 
 typedef struct Listing {
     Decisions *decisions;
@@ -279,8 +279,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     return 200;
 }
 
-/* --- one of them
- * -------------------------------------------------------------------------------------- */
+/* --- one of them --------------------------------------------------------------------- */
 
 typedef struct NodePage {
     Wanted wanted;
@@ -318,8 +317,8 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
 
         if (!wanted_fits_outcome(&page->wanted, found->past, outcome))
             continue;
-        if (n == page->limit || writer->out->len > PAGE_SOFT_MAX)
-            return i;
+        if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
+            return i; /* a page has one node at least: the next begins behind it */
         outcome.rank = ranks ? ranks[i] : 0;
         write_node(writer, found->past, names[number - 1], outcome);
         n++;

@@ -377,8 +377,7 @@ void decisions_note(
     (void)pthread_mutex_unlock(&decisions->mutex);
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------- */
 
 static FoundDecision take_found(const Kept *kept) {
     return (FoundDecision){

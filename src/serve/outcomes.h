@@ -44,7 +44,8 @@ typedef struct Outcome {
     uint8_t rule; /* of rejected ones: which of the decision's rules; or OUTCOME_NO_RULE */
     bool has_score;
     uint8_t score; /* as it went over the wire */
-    uint32_t rank; /* among those that passed, from 1; 0: none */
+    uint32_t rank; /* among those that passed, from 1; 0: none. Near enough: scores are kept in
+                      32,767 steps, and equals in the order of the entries */
 } Outcome;
 
 typedef struct Outcomes Outcomes;

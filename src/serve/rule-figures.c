@@ -11,8 +11,8 @@
 
 #define RULE_FIGURES_BUDGET ((size_t)16 * 1024 * 1024)
 
-/* What an expression under `match` is called. */
-#define MATCH STR("match")
+/* What an expression under `match` is called: no rule can have this name. */
+#define MATCH STR("(match)")
 
 typedef struct Figures {
     Str policy, rule;

@@ -2,17 +2,13 @@
 
 #include <stdlib.h>
 
-static Str short_reason(const Filter *filter) {
-    return str_take(filter->reason, RULE_REASON_MAX);
-}
-
 static size_t text_bytes(const Program *program) {
     size_t bytes = 0;
 
     for (size_t i = 0; i < program->n_filters; i++) {
         const Filter *filter = program->filters[i];
 
-        bytes += filter->policy->name.len + filter->name.len + short_reason(filter).len;
+        bytes += filter->policy->name.len + filter->name.len + filter->reason.len;
     }
     return bytes;
 }
@@ -47,7 +43,7 @@ RuleBook *rulebook_new(const Program *program) {
         book->rules[i] = (RuleNote){
             .policy = put(&at, filter->policy->name),
             .name = put(&at, filter->name),
-            .reason = put(&at, short_reason(filter)),
+            .reason = put(&at, filter->reason),
             .is_unresolvable = filter->is_unresolvable,
         };
     }
@@ -67,8 +63,7 @@ RuleBook *rulebook_unref(RuleBook *book) {
 
 static bool is_same_rule(const RuleNote *rule, const Filter *filter) {
     return str_eq(rule->policy, filter->policy->name) && str_eq(rule->name, filter->name) &&
-           str_eq(rule->reason, short_reason(filter)) &&
-           rule->is_unresolvable == filter->is_unresolvable;
+           str_eq(rule->reason, filter->reason) && rule->is_unresolvable == filter->is_unresolvable;
 }
 
 bool rulebook_is_of(const RuleBook *book, const Program *program) {

@@ -18,9 +18,6 @@
 #include "base/str.h"
 #include "policy/program.h"
 
-/* Longer reasons are cut. */
-#define RULE_REASON_MAX 512u
-
 typedef struct RuleNote {
     Str policy, name, reason;
     bool is_unresolvable;

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/test-assert.h"
@@ -119,9 +120,9 @@ static const char *look(
             (void)snprintf(text,
                 128,
                 "rejected by %.*s/%.*s: %.*s",
-                STR_FMT(past_rule(found.past, outcome.rule)->policy),
-                STR_FMT(past_rule(found.past, outcome.rule)->name),
-                STR_FMT(past_rule(found.past, outcome.rule)->reason));
+                STR_FMT(past_rule_of(found.past, outcome)->policy),
+                STR_FMT(past_rule_of(found.past, outcome)->name),
+                STR_FMT(past_rule_of(found.past, outcome)->reason));
         else if (outcome.has_score)
             (void)snprintf(text, 128, "%s %u", outcome_name(outcome.kind), outcome.score);
         if (outcome.rank)
@@ -229,6 +230,51 @@ static void test_narrowed_and_late(void **state) {
     assert_int_equal(found.past->rules[0].failed, 2);
     assert_int_equal(past_rejected(found.past), 1);
     found_done(&found);
+    stage_done(&stage);
+}
+
+/* More rules spoke than have a place: nodes that the last of them reject are rejected, and
+ * nobody else is blamed for it. */
+static void test_many_rules(void **state) {
+    enum { RULES = 300 };
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    _cleanup_(buf_done) Buf text = BUF_INIT(ROOM), page = BUF_INIT(DECISIONS_PAGE_MAX);
+    _cleanup_(buf_done) Buf names = BUF_INIT(ROOM);
+    Stage stage;
+
+    buf_append(&text, STR("policies:\n  p: {filters: ["));
+    for (unsigned i = 0; i < RULES; i++)
+        buf_printf(
+            &text, "%s{name: r%u, nodeLabels: {not%u: {absent: true}}}", i ? ", " : "", i, i);
+    buf_append(&text, STR("]}\nnodes:\n"));
+    buf_append(&names, STR("\"NodeNames\":["));
+    for (unsigned i = 0; i < RULES; i++) {
+        buf_printf(&text, "  n%u: {labels: {not%u: x}}\n", i, i);
+        buf_printf(&names, "%s\"n%u\"", i ? "," : "", i);
+    }
+    buf_append_char(&text, '\0');
+    buf_append(&names, STR("]"));
+    buf_append_char(&names, '\0');
+    stage_init(&stage, text.data);
+    note(decisions, stage.view, VERB_FILTER, "a", names.data);
+    for (unsigned i = 0; i < RULES; i++) {
+        bool has_place = i < OUTCOMES_RULES_MAX;
+        char want[128];
+
+        (void)snprintf(want,
+            sizeof(want),
+            "[{\"node\":\"n%u\",\"outcome\":\"rejected\"%s%.0u",
+            i,
+            has_place ? ",\"policy\":\"p\",\"rule\":\"r" : "}]",
+            has_place ? i : 0);
+        buf_reset(&page);
+        assert_int_equal(decisions_one_page(
+                             decisions, STR("1"), arena_printf(arena, "node=n%u", i), arena, &page),
+            200);
+        buf_append_char(&page, '\0');
+        assert_non_null(strstr(page.data, want));
+    }
     stage_done(&stage);
 }
 
@@ -754,6 +800,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_narrowed_and_late),
+        cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_last_so_many),

@@ -88,12 +88,12 @@ static void test_before_anything(void **state) {
         OBSERVED "{policy=\"trial\",rule=\"far\"} 0",
         ERRORS "{policy=\"zones\",rule=\"lenient\"} 0",
         ERRORS "{policy=\"zones\",rule=\"near\"} 0",
-        ERRORS "{policy=\"some\",rule=\"match\"} 0",
+        ERRORS "{policy=\"some\",rule=\"(match)\"} 0",
     };
     static const char *const missing[] = {
         REJECTED "{policy=\"zones\",rule=\"near\"} 0", /* a score rejects nothing */
-        REJECTED "{policy=\"some\",rule=\"match\"} 0",
-        ERRORS "{policy=\"zones\",rule=\"match\"} 0", /* it has none */
+        REJECTED "{policy=\"some\",rule=\"(match)\"} 0",
+        ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has none */
     };
     RuleFigures *figures = rule_figures_new();
     Stage stage;
@@ -116,7 +116,7 @@ static void test_counts(void **state) {
         ERRORS "{policy=\"zones\",rule=\"zone\"} 2",
         ERRORS "{policy=\"zones\",rule=\"lenient\"} 2",
         ERRORS "{policy=\"zones\",rule=\"near\"} 1",
-        ERRORS "{policy=\"some\",rule=\"match\"} 3", /* requests */
+        ERRORS "{policy=\"some\",rule=\"(match)\"} 3", /* requests */
         ERRORS "{policy=\"trial\",rule=\"far\"} 2",
     };
     RuleFigures *figures = rule_figures_new();

@@ -30,7 +30,8 @@ static void note_touch(void *context, Str node) {
 static void world_init(World *world, const char *policy) {
     *world = (World){.store = store_new(), .wakeup = wakeup_new()};
     scene_init_text(&world->scene, policy);
-    assert_int_equal(view_new(NULL, world->scene.program, /* zones= */ NULL, NULL, &world->view), 0);
+    assert_int_equal(
+        view_new(NULL, world->scene.program, /* zones= */ NULL, NULL, &world->view), 0);
 }
 
 static void world_done(World *world) {
@@ -89,6 +90,39 @@ static void test_turns(void **state) {
     assert_string_equal(turn(&world, world.scene.program, 104), ""); /* an event by itself */
     assert_string_equal(turn(&world, world.scene.program, 105), "");
     world_done(&world);
+}
+
+/* Rules that read the pod, too: what they ask of the node alone can turn all the same. */
+static void test_parts_turn(void **state) {
+    static const struct {
+        const char *rule, *touched;
+    } cases[] = {
+        {"expression: \"pod.metadata.namespace == 'x' || node.pods.size() < 1\"", "a"},
+        {"expression: \"node.pods.size() < 1 || pod.metadata.namespace == 'x'\"", "a"},
+        {"expression: \"pod.spec.priority > 0 && (pod.metadata.namespace == 'x' || "
+         "node.pods.size() < 1)\"",
+            "a"},
+        {"maxPods: {limit: 1, podSelector: {}}", "a"},
+        {"expression: \"pod.metadata.namespace == 'x' || node.pods.size() < 2\"", ""},
+        {"expression: \"node.pods.size() < pod.spec.priority\"", ""}, /* no part is the node's */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char policy[256];
+        World world;
+
+        (void)snprintf(
+            policy, sizeof(policy), "policy: {filters: [{name: r, %s}]}\n", cases[i].rule);
+        world_init(&world, policy);
+        set_node(&world, "a", true);
+        set_pod(&world, "p", "a");
+        (void)turn(&world, world.scene.program, 100);
+        assert_int_equal(store_remove_pod(world.store, STR_NULL, STR("p"), STR_NULL), 0);
+        assert_text(
+            cases[i].rule, str_from_c(turn(&world, world.scene.program, 101)), cases[i].touched);
+        world_done(&world);
+    }
 }
 
 static void test_observed_rules_wake_nobody(void **state) {
@@ -193,6 +227,7 @@ static void test_other_policies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_parts_turn),
         cmocka_unit_test(test_observed_rules_wake_nobody),
         cmocka_unit_test(test_flapping_node),
         cmocka_unit_test(test_owed_node),

@@ -152,11 +152,12 @@ bool wanted_fits(const Wanted *wanted, const PastDecision *past) {
 }
 
 bool wanted_fits_outcome(const Wanted *wanted, const PastDecision *past, Outcome outcome) {
+    const RuleNote *rule = past_rule_of(past, outcome);
+
     if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
                                        : outcome.kind == OUTCOME_NOT_ASKED)
         return false;
-    return !wanted->rule.ptr || (outcome.kind == OUTCOME_REJECTED && outcome.rule < past->n_rules &&
-                                    rule_fits(wanted, past_rule(past, outcome.rule)));
+    return !wanted->rule.ptr || (rule && rule_fits(wanted, rule));
 }
 
 bool wanted_fits_bind(const Wanted *wanted, const PastDecision *past) {

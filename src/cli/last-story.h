@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+ * LastStory: what a berth decided about one pod, from filter to bind, told to people.
+ */
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "cli/last-decision.h"
+
+typedef struct LastStory {
+    const char *pod;  /* NAMESPACE/NAME */
+    const char *node; /* only this one; NULL: all */
+    bool all;         /* every node, not only the best */
+    LastDecision filter;
+    LastDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
+    Map scores;                             /* name of a node to its place in prioritize.nodes */
+    Arena *arena;
+} LastStory;
+
+/* 0 or -ENOMEM. */
+int last_story_print(const LastStory *story, Buf *out) MUST_CHECK;
