@@ -12,10 +12,10 @@
 #define BLOCK_STAMP 1
 #define ITEMS_MAX (1u << 24) /* elements of one list over a block */
 
-/* --- rows -------------------------------------------------------------------------------- */
+/* --- what the host gives ----------------------------------------------------------------- */
 
 int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
-    const CelFrame *frame = &work->frames[CEL_ROWS];
+    const CelFrame *frame = &work->frames[column->space];
     CelRegister *reg = cel_work_register(work, column);
     int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
 
@@ -25,7 +25,12 @@ int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)
         return error_trace(r);
-    work->table->load(work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
+    if (column->space == CEL_ROWS)
+        work->table->load(
+            work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
+    else
+        work->table->load_elements(
+            work->table, column->leaf, frame->elements, frame->n, &reg->column, reg->texts);
     reg->has_texts = column->lane == CEL_LANE_TEXT;
     reg->is_borrowed = true;
     return 0;

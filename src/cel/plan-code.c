@@ -47,6 +47,8 @@ static bool is_worth(const Cutter *c, const CelPlanColumn *column) {
         return true;
     if (c->time == CEL_TIME_ONCE)
         return node->uses > 1 && !is_cheap(c->p, node);
+    if (node->op == OP_OPT_GET && cel_planner_is_or_value(c->p, c->root))
+        return false; /* it is fetched there and then */
     return column->lane == CEL_LANE_TEXT;
 }
 

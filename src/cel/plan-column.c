@@ -253,19 +253,50 @@ static int try_fold(CelPlanner *p, CelPlanColumn *column, bool *ret) {
 /* Not from columns: the host's, the loop's variable, or the scalar machine. True: that is it. */
 static bool choose_source(CelPlanner *p, CelPlanColumn *column) {
     const CelSpace *space = &p->plan->spaces.items[column->space];
+    uint32_t (*leaf)(const CelHost *, const CelGraph *, uint32_t) =
+        space->kind == CEL_SPACE_ROWS ? p->host->leaf : p->host->element_leaf;
 
-    if (space->kind == CEL_SPACE_ROWS && column->time == CEL_TIME_KEPT && p->host->leaf) {
-        column->leaf = p->host->leaf(p->host, p->graph, column->node);
-        column->how = CEL_HOW_LEAF;
-        return column->leaf != CEL_NO_LEAF;
-    }
-    column->how = CEL_HOW_ELEMENT;
+    column->leaf = CEL_NO_LEAF;
+    if (column->time == CEL_TIME_KEPT && space->kind != CEL_SPACE_GROUPS && leaf)
+        column->leaf = leaf(p->host, p->graph, column->node);
+    column->how = column->leaf != CEL_NO_LEAF ? CEL_HOW_LEAF : CEL_HOW_ELEMENT;
+    if (column->leaf != CEL_NO_LEAF)
+        return true;
     return space->kind == CEL_SPACE_ITEMS && cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
+}
+
+bool cel_planner_is_or_value(const CelPlanner *p, uint32_t number) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number), *has, *get;
+
+    if (node->op != OP_CONDITIONAL)
+        return false;
+    has = cel_graph_node(p->graph, node->args[0]);
+    get = cel_graph_node(p->graph, node->args[1]);
+    return has->op == OP_OPT_HAS && get->op == OP_OPT_GET && has->args[0] == get->args[0];
+}
+
+/* Whether it is x.orValue(y) where only the scalar machine can say what x is: then it does all of
+ * it at once, and makes x once. */
+static bool is_one_evaluation(const CelPlanner *p, const CelPlanColumn *column) {
+    uint32_t get;
+
+    if (!cel_planner_is_or_value(p, column->node))
+        return false;
+    (void)cel_planner_known(
+        p, column->space, cel_graph_node(p->graph, column->node)->args[1], &get);
+    return get != CEL_NO_COLUMN && cel_plan_at(p->plan, get)->how == CEL_HOW_SCALAR &&
+           cel_plan_at(p->plan, get)->time == column->time;
 }
 
 static int choose_how(CelPlanner *p, CelPlanColumn *column, bool *ret) {
     int r;
 
+    *ret = is_one_evaluation(p, column) &&
+           p->plan->spaces.items[column->space].kind != CEL_SPACE_GROUPS;
+    if (*ret) {
+        column->how = CEL_HOW_SCALAR;
+        return 0;
+    }
     r = try_args(p, column, ret);
     if (r == 0 && !*ret)
         r = try_fold(p, column, ret);

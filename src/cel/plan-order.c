@@ -88,6 +88,8 @@ static bool is_made(const Order *o, uint32_t column) {
 
     if (made->list != o->list)
         return false;
+    if (made->region == UINT32_MAX)
+        return true; /* in no part: for all entries */
     for (uint32_t region = o->region; region != UINT32_MAX;
          region = o->regions.items[region].outer) {
         if (region == made->region)

@@ -239,6 +239,9 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) MUST_CHEC
 /* The same for everything below @node that reads the variable of @space. */
 int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) MUST_CHECK;
 
+/* Whether @node is x.orValue(y), for some optional x: has it a value? that : y. */
+bool cel_planner_is_or_value(const CelPlanner *p, uint32_t node);
+
 /* The column of @node for who computes in @space at @time, or CEL_NO_COLUMN through @ret. */
 int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret)
     MUST_CHECK;

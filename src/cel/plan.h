@@ -68,6 +68,10 @@ struct CelHost {
      * `labels`. */
     uint32_t (*leaf)(const CelHost *host, const CelGraph *graph, uint32_t node);
 
+    /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
+     * list of a row: a number for load_elements(). NULL: it gives none. */
+    uint32_t (*element_leaf)(const CelHost *host, const CelGraph *graph, uint32_t node);
+
     /* Whether @node, besides what its arguments read, reads other rows of the table (a call
      * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
      * nothing does. */
@@ -96,6 +100,11 @@ typedef struct CelTable {
      * which live as long as the table) for @n rows. May set ret->states to NULL: all fine. */
     void (*load)(const struct CelTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
         CelColumn *ret, CelValue *ret_texts);
+
+    /* The same for @n elements of lists: of what is no element as the host makes them the state is
+     * odd. */
+    void (*load_elements)(const struct CelTable *table, uint32_t leaf, const CelValue *elements,
+        size_t n, CelColumn *ret, CelValue *ret_texts);
 
     /* Number of groups of @key, and through @ret the group of each row, UINT32_MAX for none;
      * over all @n_rows rows. NULL: no groups. */

@@ -335,6 +335,39 @@ static void test_deadline(void **state) {
     }
 }
 
+/* Few evaluations, but long ones: the time is looked at for what they burn, too. */
+static void test_deadline_of_few(void **state) {
+    static const char *const sources[] = {"lists.range(300).exists(i, lists.range(300).exists(j, i "
+                                          "+ j == row.items.size() - size(pod.name) - 9))"};
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 9};
+    TestTable *table = test_random_table(s, &random, 8, 3);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET);
+    Clock clock = {.n_left = 1000000};
+    CelRun run = CEL_RUN(arena);
+    CelSessionOptions options = {
+        .table = &table->head,
+        .n_rows = table->n,
+        .variables = test_random_variables(s, &random, table),
+        .run = &run,
+        .fuel = CEL_FUEL_DEFAULT,
+        .scratch = scratch,
+        .is_over = is_over,
+        .context = &clock,
+    };
+    static const uint32_t rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    CelSession *session;
+    const CelColumn *column;
+    TestPlan p;
+
+    test_plan_init(&p, s, sources, 1);
+    options.blocks = test_blocks(&p, table);
+    assert_int_equal(cel_session_new(p.plan, &options, arena, &session), 0);
+    cel_session_rows(session, rows, 8);
+    assert_int_equal(cel_session_root(session, 0, &column), 0);
+    assert_true(clock.n_asked > 8);
+}
+
 /* How many rows are errors when an evaluation may use @fuel. */
 static uint32_t count_errors(const TestPlan *p, CelSessionOptions options, int64_t fuel) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -389,6 +422,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_long_lists, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_of_few, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fuel, setup, teardown),
     };
 

@@ -247,25 +247,57 @@ static void reduce_row(
     cel_reduce_end(args->op, &account, target->out, place_of(target, row));
 }
 
-/* all() and exists() where each element just has a verdict: rows of which no element says anything
- * special are what they would be without any. */
-static void reduce_verdicts(
-    const CelReduceArgs *args, const CelFrame *frame, size_t n, const Target *target) {
-    uint8_t usual = args->op == CEL_REDUCE_ALL ? CEL_STATE_TRUE : CEL_STATE_FALSE;
-    const uint8_t *states = args->value.column->states;
+/* Where each element just has a verdict, most say the usual thing: true for all(), false for
+ * exists() and for who is counted. NULL: it is another reduction. */
+static const uint8_t *find_verdicts(const CelReduceArgs *args, uint8_t *ret_usual) {
+    *ret_usual = args->op == CEL_REDUCE_ALL ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+    if (args->op == CEL_REDUCE_COUNT)
+        return args->has_value ? NULL : args->include;
+    if ((args->op != CEL_REDUCE_ALL && args->op != CEL_REDUCE_EXISTS) || args->include ||
+        args->value.is_single)
+        return NULL;
+    return args->value.column->states;
+}
+
+/* The first from @i on that is not the usual one, or @n. */
+static size_t find_special(const uint8_t *states, size_t i, size_t n, uint8_t usual) {
+    const uint64_t eight = usual * UINT64_C(0x0101010101010101);
+
+    for (; i + sizeof(eight) <= n; i += sizeof(eight))
+        if (memcmp(states + i, &eight, sizeof(eight)) != 0)
+            break;
+    while (i < n && states[i] == usual)
+        i++;
+    return i;
+}
+
+/* The result of a row of which no element says anything special. */
+static void fill_usual(const Target *target, size_t n, uint8_t usual) {
+    bool has_values = target->out->lane != CEL_LANE_BOOL;
+    uint8_t state = has_values ? CEL_STATE_FINE : usual;
+
+    for (size_t i = 0; target->entries && i < n; i++) {
+        target->out->states[target->entries[i]] = state;
+        if (has_values)
+            target->out->ints[target->entries[i]] = 0;
+    }
+    if (target->entries)
+        return;
+    memset(target->out->states + target->from, state, n);
+    if (has_values)
+        memset(target->out->ints + target->from, 0, n * sizeof(int64_t));
+}
+
+static void reduce_verdicts(const CelReduceArgs *args, const CelFrame *frame, size_t n,
+    const uint8_t *states, uint8_t usual, const Target *target) {
     size_t row = 0;
 
-    if (!target->entries)
-        memset(target->out->states + target->from, usual, n);
-    for (size_t i = 0; target->entries && i < n; i++)
-        target->out->states[target->entries[i]] = usual;
-    for (size_t i = 0; i < frame->n; i++) {
-        if (states[i] == usual)
-            continue;
+    fill_usual(target, n, usual);
+    for (size_t i = 0; (i = find_special(states, i, frame->n, usual)) < frame->n;) {
         while (frame->starts[row + 1] <= i)
             row++;
         reduce_row(args, frame, row, target);
-        i = frame->starts[row + 1] - 1; /* on to the next row's */
+        i = frame->starts[row + 1]; /* on to the next row's */
     }
 }
 
@@ -281,14 +313,16 @@ int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *
     size_t from, size_t n, CelRegister *reg) {
     const CelFrame *frame = &work->frames[column->reduction->space];
     const Target target = {.entries = entries, .from = from, .out = &reg->column};
+    const uint8_t *verdicts;
     CelReduceArgs args;
+    uint8_t usual;
     int r = cel_reduce_begin(work, column->reduction, &args);
 
     if (r < 0)
         return error_trace(r);
-    if ((args.op == CEL_REDUCE_ALL || args.op == CEL_REDUCE_EXISTS) && !args.include &&
-        !args.value.is_single && !is_any_broken(frame, n)) {
-        reduce_verdicts(&args, frame, n, &target);
+    verdicts = find_verdicts(&args, &usual);
+    if (verdicts && !is_any_broken(frame, n)) {
+        reduce_verdicts(&args, frame, n, verdicts, usual, &target);
         return 0;
     }
     for (size_t i = 0; i < n; i++)

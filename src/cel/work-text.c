@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/vector.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -132,6 +133,8 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
         if (code < CODES_MAX) {
             reg->column.codes[i] = (uint16_t)code;
         } else {
+            if (!reg->column.states)
+                memset(reg->states, CEL_STATE_FINE, n);
             reg->column.states = reg->states;
             reg->states[i] = CEL_STATE_ODD;
             code = UINT32_MAX;
@@ -215,8 +218,8 @@ static int same_by_texts(
 }
 
 /* Entries @from to @to have one dictionary: at most one of its strings is @v. */
-static void same_by_code(const CelRegister *text, const CelDictionary *dictionary, CelValue v,
-    bool is_negated, size_t from, size_t to, uint8_t *out) {
+VECTOR static void same_by_code(const CelRegister *text, const CelDictionary *dictionary,
+    CelValue v, bool is_negated, size_t from, size_t to, uint8_t *out) {
     const uint16_t *codes = text->column.codes;
     uint32_t code = 0;
 
@@ -245,21 +248,38 @@ static int same_by_codes(
     return 0;
 }
 
+/* While a block is made, strings that are compared more than once get codes: with these it takes
+ * a fraction. Whether that is so is through @ret. */
+static int find_codes(CelWork *work, const Side *text, bool *ret) {
+    CelRegister *reg = text->reg;
+
+    *ret = text->column->how != CEL_HOW_SPREAD;
+    if (!work->is_kept || !*ret || reg->has_codes)
+        return 0;
+    *ret = reg->is_compared;
+    reg->is_compared = true;
+    return *ret ? error_trace(
+                      cel_work_encode(work, reg, work->frames[text->column->space].n, work->arena))
+                : 0;
+}
+
 int cel_work_same(CelWork *work, const CelPlanColumn *column) {
     CelRegister *reg = cel_work_register(work, column);
     Side a = side_of(work, column->inputs[0]), b = side_of(work, column->inputs[1]);
     const Side *text = a.is_one ? &b : &a, *one = a.is_one ? &a : &b;
+    bool has_codes = false;
     int r = cel_register_open(work, reg, CEL_LANE_BOOL, work->frames[column->space].n);
 
+    if (r == 0 && one->is_one && !text->is_one)
+        r = find_codes(work, text, &has_codes);
     if (r < 0)
         return error_trace(r);
     if (one->is_one && one->state != CEL_STATE_FINE && !text->is_one) {
         same_as_none(work, text, one->state, reg);
         return 0;
     }
-    if (work->is_kept || text->is_one || !one->is_one || text->column->how == CEL_HOW_SPREAD)
-        return error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
-    return error_trace(same_by_codes(work, text, one->value, column->is_negated, reg));
+    return has_codes ? error_trace(same_by_codes(work, text, one->value, column->is_negated, reg))
+                     : error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
 }
 
 /* --- one or the other -------------------------------------------------------------------- */

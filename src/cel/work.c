@@ -9,7 +9,8 @@
 #include "cel/entry.h"
 #include "cel/machine.h"
 
-#define ASK_EVERY CEL_BLOCK_ROWS       /* evaluations between two looks at the time */
+#define ASK_EVERY CEL_BLOCK_ROWS       /* evaluations between two looks at the time, */
+#define ASK_FUEL 50000                 /* or what they burnt: a quarter of a millisecond or so */
 #define SCRATCH_USED ((size_t)1 << 18) /* bytes after which it is emptied */
 #define NO_ROW UINT32_MAX
 
@@ -155,10 +156,14 @@ CelValue cel_work_row(CelWork *work, size_t entry) {
 }
 
 CelValue cel_work_run(CelWork *work, const CelCode *code, const CelValue *variables) {
+    CelValue v;
+
     work->n_evaluations++;
     work->run->fuel = work->fuel;
     work->run->limit = NULL;
-    return cel_run(code, work->run, variables);
+    v = cel_run(code, work->run, variables);
+    work->burnt += work->fuel - work->run->fuel;
+    return v;
 }
 
 /* Nothing of the last evaluation is needed any more: a result is in its lane. */
@@ -171,7 +176,10 @@ static void empty_scratch(CelWork *work) {
 
 int cel_work_between(CelWork *work) {
     empty_scratch(work);
-    return work->n_evaluations % ASK_EVERY == 0 && cel_work_is_over(work) ? CEL_SESSION_OVER : 0;
+    if (work->n_evaluations % ASK_EVERY != 0 && work->burnt < ASK_FUEL)
+        return 0;
+    work->burnt = 0;
+    return cel_work_is_over(work) ? CEL_SESSION_OVER : 0;
 }
 
 /* --- columns ----------------------------------------------------------------------------- */

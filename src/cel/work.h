@@ -43,6 +43,7 @@ typedef struct CelRegister {
     bool is_partial;
     bool is_mended; /* nothing odd is left in it */
     bool has_texts, has_codes;
+    bool is_compared; /* TEXT: with some string, while a block is made */
     bool is_borrowed; /* TEXT: the table or the graph has the strings */
     uint8_t *known;   /* is_partial: which entries the scalar machine worked out */
 } CelRegister;
@@ -123,6 +124,7 @@ typedef struct CelWork {
     CelValue row;
     CelValue *rows; /* blocks: by entry; ABSENT: not asked for yet */
     uint32_t n_evaluations;
+    int64_t burnt; /* fuel, since somebody looked at the time */
     bool (*is_over)(void *context);
     void *context;
 

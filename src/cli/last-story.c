@@ -173,8 +173,11 @@ static Shown *sorted_nodes(const LastStory *story) {
 }
 
 static void print_why(const LastStory *story, const LastNode *node, Buf *out) {
-    if (str_is(node->outcome, "rejected") && !str_is_empty(node->rule.name)) {
-        print_rule(out, &node->rule);
+    if (str_is(node->outcome, "rejected")) {
+        if (str_is_empty(node->rule.name)) /* too many spoke for each to be remembered */
+            buf_append(out, STR("one of many rules"));
+        else
+            print_rule(out, &node->rule);
     } else if (str_is(node->outcome, "unknown")) {
         buf_append(out, STR("berth did not know this node"));
     } else if (str_is(node->outcome, "late")) {

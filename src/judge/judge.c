@@ -6,8 +6,9 @@
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 
-/* One evaluation by the scalar machine: some milliseconds at the very most. */
-#define JUDGE_FUEL 1000000
+/* One evaluation by the scalar machine: some milliseconds at the very most. Facts have the same:
+ * a rule must not depend on when it is computed. */
+#define JUDGE_FUEL CEL_FUEL_DEFAULT
 
 /* --- opening ------------------------------------------------------------------------- */
 

@@ -140,12 +140,18 @@ static const char *const leaves[][16] = {
 };
 
 static const char *const pod_leaves[][8] = {
-    [BOOL] = {"p.terminating", "('%k' in p.metadata.labels)"},
+    [BOOL] = {"p.terminating",
+        "('%k' in p.metadata.labels)",
+        "has(p.metadata.labels.%k)",
+        "p.metadata.labels[?'%k'].hasValue()",
+        "has(p.metadata.creationTimestamp)"},
     [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])"},
     [DOUBLE] = {"p.requests.cpu", "p.requests['memory']"},
     [TEXT] = {"p.metadata.labels['%k']",
         "p.metadata.labels[?'%k'].orValue('')",
+        "p.metadata.labels[?'%k'].value()",
         "p.owner",
+        "p.metadata.uid",
         "p.metadata.namespace"},
     [TIME] = {"p.metadata.creationTimestamp"},
 };
@@ -307,7 +313,7 @@ static void write_scene(Dice *dice, Buf *out) {
             PICK(dice, "o1", "o2"),
             roll(dice, 3),
             roll(dice, 999),
-            PICK(dice, "", ", created: 2026-02-03T04:04:00Z"));
+            PICK(dice, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
     write_labels(dice, out);

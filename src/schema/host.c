@@ -32,20 +32,31 @@ static bool keep_leaf(Arena *arena, Leaf *leaf) {
     return leaf->key.ptr && (leaf->otherwise.kind != CEL_STRING || leaf->otherwise.text);
 }
 
-static uint32_t leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
-    struct SchemaReads *reads = schema_of(host)->reads;
-    Leaf leaf, *added;
+static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
+    Leaf *added;
 
-    if (!leaf_read(graph, node, host->row_slot, &leaf))
-        return CEL_NO_LEAF;
     for (size_t i = 0; i < reads->leaves.n; i++)
-        if (leaf_equal(&reads->leaves.items[i], &leaf))
+        if (leaf_equal(&reads->leaves.items[i], leaf))
             return (uint32_t)i;
-    added = keep_leaf(reads->arena, &leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
+    added = keep_leaf(reads->arena, leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
     if (!added)
         return CEL_NO_LEAF;
-    *added = leaf;
+    *added = *leaf;
     return (uint32_t)(reads->leaves.n - 1);
+}
+
+static uint32_t leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
+    Leaf leaf;
+
+    return leaf_read(graph, node, host->row_slot, &leaf) ? number_of(schema_of(host)->reads, &leaf)
+                                                         : CEL_NO_LEAF;
+}
+
+static uint32_t element_leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
+    Leaf leaf;
+
+    return leaf_read_pod(graph, node, &leaf) ? number_of(schema_of(host)->reads, &leaf)
+                                             : CEL_NO_LEAF;
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
@@ -146,6 +157,7 @@ bool schema_host_init(Schema *schema, Arena *arena) {
     schema->host = (CelHost){.row_slot = schema->node_slot,
         .row_groups = SCHEMA_BIT(SCHEMA_NODE),
         .leaf = leaf_number,
+        .element_leaf = element_leaf_number,
         .is_whole = is_whole,
         .find_union = find_union,
         .find_groups = find_groups};
@@ -165,6 +177,13 @@ static void table_load(const CelTable *table, uint32_t leaf, const uint32_t *row
     leaf_load(&reads->leaves.items[leaf], table->rows, rows, n, ret, ret_texts);
 }
 
+static void table_load_elements(const CelTable *table, uint32_t leaf, const CelValue *elements,
+    size_t n, CelColumn *ret, CelValue *ret_texts) {
+    const struct SchemaReads *reads = schema_of(table->host)->reads;
+
+    leaf_load_pods(&reads->leaves.items[leaf], elements, n, ret, ret_texts);
+}
+
 static uint32_t table_groups(
     const CelTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row) {
     const struct SchemaReads *reads = schema_of(table->host)->reads;
@@ -177,5 +196,6 @@ CelTable schema_table(const Schema *schema, const NodeTable *table) {
         .rows = table,
         .row = table_row,
         .load = table_load,
+        .load_elements = table_load_elements,
         .groups = table_groups};
 }

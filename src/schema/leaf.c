@@ -6,6 +6,8 @@
 
 #include "schema/leaf.h"
 
+#include "schema/pod.h"
+
 #include <string.h>
 
 #define PATH_FIELDS_MAX 3u /* node.metadata.labels has two */
@@ -22,6 +24,17 @@ static const Path plain_paths[] = {
     {{"metadata", "creationTimestamp"}, LEAF_CREATED},
     {{"ready"}, LEAF_READY},
     {{"spec", "unschedulable"}, LEAF_CORDONED},
+};
+
+static const Path pod_paths[] = {
+    {{"metadata", "name"}, LEAF_NAME},
+    {{"metadata", "namespace"}, LEAF_NAMESPACE},
+    {{"metadata", "uid"}, LEAF_UID},
+    {{"metadata", "creationTimestamp"}, LEAF_CREATED},
+};
+
+static const Path pod_map_paths[] = {
+    {{"metadata", "labels"}, LEAF_LABEL},
 };
 
 static const Path map_paths[] = {
@@ -41,8 +54,17 @@ static const Path list_paths[] = {
 
 typedef struct Reading {
     const CelGraph *graph;
+    bool is_pod; /* of a loop's variable; else of the row variable */
     uint32_t row_slot;
 } Reading;
+
+/* Whether @node is the variable that is read from. */
+static bool is_variable(const Reading *reading, const CelGraphNode *node) {
+    if (!reading->is_pod)
+        return node->op == OP_VARIABLE && node->immediate == reading->row_slot;
+    return node->op == OP_LOCAL && node->immediate == 0 &&
+           schema_record_of(node->type) == &schema_node_pod;
+}
 
 /* The node that @number stands for if it is of @op; NULL: it is another. */
 static const CelGraphNode *node_if(const Reading *reading, uint32_t number, uint16_t op) {
@@ -61,7 +83,7 @@ static bool is_path(const Reading *reading, Str field, uint32_t object, const Pa
         const CelGraphNode *node = cel_graph_node(reading->graph, object);
 
         if (--n == 0)
-            return node->op == OP_VARIABLE && node->immediate == reading->row_slot;
+            return is_variable(reading, node);
         if (node->op != OP_FIELD)
             return false;
         field = cel_str(node->constant);
@@ -85,8 +107,11 @@ static bool read_entry(const Reading *reading, uint32_t map, CelValue key, LeafA
     const CelGraphNode *field = node_if(reading, map, OP_FIELD);
 
     *ret = (Leaf){.ask = ask, .key = cel_str(key)};
-    return field && key.kind == CEL_STRING &&
-           find_path(reading, field, map_paths, ELEMENTS_OF(map_paths), &ret->source);
+    if (!field || key.kind != CEL_STRING)
+        return false;
+    return reading->is_pod
+               ? find_path(reading, field, pod_map_paths, ELEMENTS_OF(pod_map_paths), &ret->source)
+               : find_path(reading, field, map_paths, ELEMENTS_OF(map_paths), &ret->source);
 }
 
 /* map[?key], of which @ask is asked. */
@@ -122,41 +147,55 @@ static bool read_size(const Reading *reading, const CelGraphNode *node, Leaf *re
         return false;
     list = node_if(reading, node->args[0], OP_FIELD);
     *ret = (Leaf){.ask = LEAF_VALUE};
-    return list && find_path(reading, list, list_paths, ELEMENTS_OF(list_paths), &ret->source);
+    return list && !reading->is_pod &&
+           find_path(reading, list, list_paths, ELEMENTS_OF(list_paths), &ret->source);
 }
 
 static bool read_field(const Reading *reading, const CelGraphNode *node, LeafAsk ask, Leaf *ret) {
     *ret = (Leaf){.ask = ask};
-    return find_path(reading, node, plain_paths, ELEMENTS_OF(plain_paths), &ret->source);
+    return reading->is_pod
+               ? find_path(reading, node, pod_paths, ELEMENTS_OF(pod_paths), &ret->source)
+               : find_path(reading, node, plain_paths, ELEMENTS_OF(plain_paths), &ret->source);
+}
+
+static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
+    const CelGraphNode *node = cel_graph_node(reading->graph, number);
+
+    switch (node->op) {
+    case OP_FIELD:
+        return read_field(reading, node, LEAF_VALUE, ret);
+    case OP_TEST_FIELD:
+        return read_field(reading, node, LEAF_IS_SET, ret);
+    case OP_SELECT:
+        return read_entry(reading, node->args[0], node->constant, LEAF_VALUE, ret);
+    case OP_TEST_SELECT:
+        return read_entry(reading, node->args[0], node->constant, LEAF_IS_SET, ret);
+    case OP_IN_MAP:
+        return read_in_map(reading, node, ret);
+    case OP_OPT_HAS:
+        return read_optional(reading, node->args[0], LEAF_IS_SET, ret);
+    case OP_OPT_GET:
+        return read_optional(reading, node->args[0], LEAF_STRICT, ret);
+    case OP_CONDITIONAL:
+        return read_or_value(reading, node, ret);
+    case OP_CALL:
+    case OP_CALL_CHECKED:
+        return read_size(reading, node, ret);
+    default:
+        return false;
+    }
 }
 
 bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret) {
     const Reading reading = {.graph = graph, .row_slot = row_slot};
-    const CelGraphNode *node = cel_graph_node(graph, number);
 
-    switch (node->op) {
-    case OP_FIELD:
-        return read_field(&reading, node, LEAF_VALUE, ret);
-    case OP_TEST_FIELD:
-        return read_field(&reading, node, LEAF_IS_SET, ret);
-    case OP_SELECT:
-        return read_entry(&reading, node->args[0], node->constant, LEAF_VALUE, ret);
-    case OP_TEST_SELECT:
-        return read_entry(&reading, node->args[0], node->constant, LEAF_IS_SET, ret);
-    case OP_IN_MAP:
-        return read_in_map(&reading, node, ret);
-    case OP_OPT_HAS:
-        return read_optional(&reading, node->args[0], LEAF_IS_SET, ret);
-    case OP_OPT_GET:
-        return read_optional(&reading, node->args[0], LEAF_STRICT, ret);
-    case OP_CONDITIONAL:
-        return read_or_value(&reading, node, ret);
-    case OP_CALL:
-    case OP_CALL_CHECKED:
-        return read_size(&reading, node, ret);
-    default:
-        return false;
-    }
+    return read_leaf(&reading, number, ret);
+}
+
+bool leaf_read_pod(const CelGraph *graph, uint32_t number, Leaf *ret) {
+    const Reading reading = {.graph = graph, .is_pod = true};
+
+    return read_leaf(&reading, number, ret);
 }
 
 /* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
@@ -177,10 +216,18 @@ typedef struct Load {
     const Leaf *leaf;
     const NodeTable *table;
     const uint32_t *rows;
+    const CelValue *pods; /* instead of rows */
     size_t n;
     CelColumn *ret;
     CelValue *texts;
 } Load;
+
+/* What nodes and pods have both. */
+typedef struct Object {
+    const Str *name, *uid, *namespace;
+    const Labels *labels, *annotations;
+    int64_t created_at;
+} Object;
 
 static bool gives_bool(const Leaf *leaf) {
     return leaf->ask == LEAF_IS_SET || leaf->source == LEAF_READY || leaf->source == LEAF_CORDONED;
@@ -217,40 +264,116 @@ static const Node *node_at(const Load *load, size_t i) {
     return node ? node : &nothing;
 }
 
-static void load_texts(const Load *load) {
-    for (size_t i = 0; i < load->n; i++) {
-        const Node *node = node_at(load, i);
+/* labels_find() for one node after the other. They have much the same labels, so the key's place
+ * is mostly @near, where it was the last time, or would have been: that place and the one beside
+ * it are looked at before any other. */
+static const Str *find_near(const Labels *labels, Str key, size_t *near) {
+    size_t low = 0, high = labels->n, at = *near < high ? *near : high - 1;
 
-        switch (load->leaf->source) {
-        case LEAF_NAME:
-            set_text(load, i, &node->name);
-            break;
-        case LEAF_UID:
-            set_text(load, i, &node->uid);
-            break;
-        case LEAF_LABEL:
-            set_text(load, i, labels_find(&node->labels, load->leaf->key));
-            break;
-        default:
-            set_text(load, i, labels_find(&node->annotations, load->leaf->key));
-        }
+    for (unsigned n = 0; low < high; n++) {
+        int r;
+
+        if (n >= 2 || at < low || at >= high)
+            at = low + (high - low) / 2;
+        r = str_cmp(key, labels->items[at].key);
+        *near = at;
+        if (r == 0)
+            return &labels->items[at].value;
+        if (r < 0)
+            high = at--;
+        else
+            low = ++at;
     }
+    *near = low;
+    return NULL;
+}
+
+/* False: it is no pod. */
+static bool pod_at(const Load *load, size_t i, Object *ret) {
+    const CelValue *value = &load->pods[i];
+    const Pod *pod;
+
+    if (value->kind != CEL_RECORD || value->record->type != &schema_node_pod.type)
+        return false;
+    pod = OBJECT_OF(value->record, PodValue, head)->pod;
+    *ret = (Object){.name = &pod->name,
+        .uid = &pod->uid,
+        .namespace = &pod->namespace,
+        .labels = &pod->labels,
+        .created_at = pod->created_at};
+    return true;
+}
+
+static bool object_at(const Load *load, size_t i, Object *ret) {
+    const Node *node;
+
+    if (load->pods)
+        return pod_at(load, i, ret);
+    node = node_at(load, i);
+    *ret = (Object){.name = &node->name,
+        .uid = &node->uid,
+        .labels = &node->labels,
+        .annotations = &node->annotations,
+        .created_at = node->created_at};
+    return true;
+}
+
+/* NULL: not set. */
+static const Str *find_text(const Load *load, const Object *object, size_t *near) {
+    switch (load->leaf->source) {
+    case LEAF_NAME:
+        return object->name;
+    case LEAF_UID:
+        return object->uid;
+    case LEAF_NAMESPACE:
+        return object->namespace;
+    case LEAF_LABEL:
+        return find_near(object->labels, load->leaf->key, near);
+    default:
+        return find_near(object->annotations, load->leaf->key, near);
+    }
+}
+
+/* Whether any is odd. */
+static bool load_texts(const Load *load) {
+    size_t near = 0;
+    bool is_odd = false;
+
+    for (size_t i = 0; i < load->n; i++) {
+        Object object;
+
+        if (object_at(load, i, &object)) {
+            set_text(load, i, find_text(load, &object, &near));
+            continue;
+        }
+        load->ret->states[i] = CEL_STATE_ODD;
+        is_odd = true;
+    }
+    return is_odd;
+}
+
+static void set_time(const Load *load, size_t i, int64_t at) {
+    load->ret->ints[i] = 0;
+    if (at == 0)
+        load->ret->states[i] = CEL_STATE_ERROR;
+    else
+        load->ret->states[i] = __builtin_mul_overflow(at, NSEC_PER_SEC, &load->ret->ints[i])
+                                   ? CEL_STATE_ODD
+                                   : CEL_STATE_FINE;
+    if (load->ret->states[i] != CEL_STATE_FINE)
+        load->ret->ints[i] = 0;
 }
 
 static void load_created(const Load *load) {
     for (size_t i = 0; i < load->n; i++) {
-        int64_t at = node_at(load, i)->created_at;
+        Object object;
 
-        if (load->leaf->ask == LEAF_IS_SET)
-            set_bool(load, i, at != 0);
-        else if (at == 0)
-            load->ret->states[i] = CEL_STATE_ERROR;
+        if (!object_at(load, i, &object))
+            load->ret->states[i] = CEL_STATE_ODD;
+        else if (load->leaf->ask == LEAF_IS_SET)
+            set_bool(load, i, object.created_at != 0);
         else
-            load->ret->states[i] = __builtin_mul_overflow(at, NSEC_PER_SEC, &load->ret->ints[i])
-                                       ? CEL_STATE_ODD
-                                       : CEL_STATE_FINE;
-        if (load->leaf->ask != LEAF_IS_SET && load->ret->states[i] != CEL_STATE_FINE)
-            load->ret->ints[i] = 0;
+            set_time(load, i, object.created_at);
     }
 }
 
@@ -316,9 +439,10 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
     switch (leaf->source) {
     case LEAF_NAME:
     case LEAF_UID:
+    case LEAF_NAMESPACE:
     case LEAF_LABEL:
     case LEAF_ANNOTATION:
-        load_texts(&load);
+        (void)load_texts(&load);
         break;
     case LEAF_CREATED:
         load_created(&load);
@@ -338,5 +462,15 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
         break;
     }
     if (!gives_bool(leaf) && !can_fail(leaf))
+        ret->states = NULL;
+}
+
+void leaf_load_pods(
+    const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts) {
+    const Load load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
+
+    if (leaf->source == LEAF_CREATED)
+        load_created(&load);
+    else if (!load_texts(&load) && !gives_bool(leaf) && !can_fail(leaf))
         ret->states = NULL;
 }

@@ -9,6 +9,7 @@
  *     'k' in labels, has(labels.k), labels[?'k'].hasValue()
  *     labels[?'k'].value(), labels[?'k'].orValue('c')
  *     node.pods.size()
+ *     p.metadata.labels['k'], for each p of node.pods, and the like
  *
  * The result is the same as that of the scalar machine, errors included.
  */
@@ -22,6 +23,7 @@
 typedef enum LeafSource {
     LEAF_NAME,
     LEAF_UID,
+    LEAF_NAMESPACE, /* of a pod */
     LEAF_CREATED,
     LEAF_READY,
     LEAF_CORDONED,
@@ -52,7 +54,14 @@ typedef struct Leaf {
 /* Whether @node is a leaf of the row variable @row_slot. @ret borrows from the graph. */
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
 
+/* The same for the variable of a loop over the pods of a node: their names, times and labels. */
+bool leaf_read_pod(const CelGraph *graph, uint32_t node, Leaf *ret);
+
 bool leaf_equal(const Leaf *a, const Leaf *b);
+
+/* As CelTable.load_elements(). */
+void leaf_load_pods(
+    const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts);
 
 /* As CelTable.load(). */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,

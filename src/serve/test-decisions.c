@@ -711,6 +711,51 @@ static void test_one(void **state) {
     stage_done(&stage);
 }
 
+/* Whatever a node is called, the page is JSON, and the name comes back as it was sent. */
+static void test_hostile_names(void **state) {
+    static const struct {
+        const char *sent, *query, *want;
+    } cases[] = {
+        {"\"a\\\"b\"", "a%22b", "\"a\\\"b\""},
+        {"\"c\\\\d\"", "c%5Cd", "\"c\\\\d\""},
+        {"\"<\\/script>\"", "%3C/script%3E", "\"</script>\""},
+        {"\"\\u00e4 b\"", "%C3%A4+b", "\"\xC3\xA4 b\""},
+        {"\"\\ud83d\\ude00\"", "%F0%9F%98%80", "\"\xF0\x9F\x98\x80\""},
+        {"\"\\ud800x\"", "%EF%BF%BDx", NULL}, /* half a character: refused */
+        {"\"\"", "%FF%00", NULL},             /* so is none at all */
+    };
+    Stage stage;
+
+    stage_init(&stage, scene_text);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+        _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
+        JsonReader reader;
+
+        note(decisions,
+            stage.view,
+            VERB_FILTER,
+            "a",
+            arena_printf(arena, "\"NodeNames\":[\"n1\",%s]", cases[i].sent).ptr);
+        assert_int_equal(
+            decisions_one_page(
+                decisions, STR("1"), arena_printf(arena, "node=%s", cases[i].query), arena, &page),
+            200);
+        json_reader_init(&reader, buf_str(&page));
+        json_skip(&reader, NULL);
+        json_end(&reader);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        buf_append_char(&page, '\0');
+        if (cases[i].want)
+            assert_case(cases[i].query,
+                strstr(page.data,
+                    arena_printf(arena, "[{\"node\":%s,\"outcome\":\"unknown\"}]", cases[i].want)
+                        .ptr));
+    }
+    stage_done(&stage);
+}
+
 /* What is not kept any more is not taken for what never was. */
 static void test_untold(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -811,6 +856,7 @@ int main(void) {
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_bad_questions),
         cmocka_unit_test(test_one),
+        cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_untold),
         cmocka_unit_test(test_threads),
     };
