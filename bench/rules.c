@@ -183,12 +183,8 @@ static void keep(Bench *bench) {
     for (size_t i = 0; i < n_slow_rounds(bench); i++) {
         double start = cpu_nsec();
 
-        if (facts_build(bench->program,
-                bench->table,
-                /* zones= */ NULL,
-                /* known= */ NULL,
-                bench->known,
-                &bench->facts) < 0)
+        if (facts_build(
+                bench->program, bench->table, &(FactsOptions){0}, bench->known, &bench->facts) < 0)
             fail("facts", "out of memory");
         note(&bench->kept, start);
         if (i + 1 < n_slow_rounds(bench))

@@ -185,14 +185,14 @@ static int mend_roots(CelWork *work) {
         if (column->time != CEL_TIME_KEPT)
             continue;
         r = cel_work_mend(work, root->node, (CelKind)column->kind, cel_work_register(work, column));
-        if (r < 0)
-            return error_trace(r);
+        if (r != 0)
+            return r;
     }
     return 0;
 }
 
 int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *rows, size_t n,
-    CelRun *run, Arena *keep, const CelKept **ret) {
+    CelRun *run, CelClock clock, Arena *keep, const CelKept **ret) {
     CelWork work = {
         .plan = plan,
         .table = table,
@@ -200,6 +200,8 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
         .run = run,
         .fuel = run->fuel,
         .is_kept = true,
+        .is_over = clock.is_over,
+        .context = clock.context,
         .rows = ARENA_ARRAY(run->arena, CelValue, n),
     };
     int r;
@@ -215,6 +217,8 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
         r = mend_roots(&work);
     run->fuel = work.fuel;
     run->limit = NULL;
+    if (r == CEL_SESSION_OVER)
+        return r;
     return r < 0 ? error_trace(r) : error_trace(keep_all(&work, keep, ret));
 }
 

@@ -135,11 +135,20 @@ bool cel_plan_falls_back(const CelPlan *plan, size_t root, uint32_t *ret);
 /* The plan for people: one step a line. */
 void cel_plan_print(const CelPlan *plan, Buf *out);
 
+/* Asked now and then whether time is up. */
+typedef struct CelClock {
+    bool (*is_over)(void *context); /* NULL: never */
+    void *context;
+} CelClock;
+
+#define CEL_SESSION_OVER 1 /* time is up */
+
 /* Works out the block of @n (at most CEL_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
  * is for what is needed on the way (its arena may be reset afterwards; its fuel is an evaluation's,
- * given anew for each). Strings that the table itself holds are borrowed from it. 0 or -ENOMEM. */
+ * given anew for each). Strings that the table itself holds are borrowed from it. 0,
+ * CEL_SESSION_OVER or -ENOMEM. */
 int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *rows, size_t n,
-    CelRun *run, Arena *keep, const CelKept **ret) MUST_CHECK;
+    CelRun *run, CelClock clock, Arena *keep, const CelKept **ret) MUST_CHECK;
 
 /* The column of root @i, whose time is CEL_TIME_KEPT: n entries, without odd ones. */
 CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root);
@@ -179,8 +188,6 @@ void cel_session_rows(CelSession *session, const uint32_t *rows, size_t n);
 
 /* The same for @n rows from @first on. */
 void cel_session_range(CelSession *session, uint32_t first, size_t n);
-
-#define CEL_SESSION_OVER 1 /* time is up */
 
 /* Root @i for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
  * with nothing odd. Borrowed until the next cel_session_rows(). 0, CEL_SESSION_OVER, or -ENOMEM. */

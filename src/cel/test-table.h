@@ -624,8 +624,14 @@ static inline const CelKept **test_blocks(const TestPlan *p, const TestTable *ta
 
         for (; length < CEL_BLOCK_ROWS && i * CEL_BLOCK_ROWS + length < table->n; length++)
             rows[length] = (uint32_t)(i * CEL_BLOCK_ROWS + length);
-        assert_int_equal(
-            cel_kept_new(p->plan, &table->head, rows, length, &run, p->schema->arena, &blocks[i]),
+        assert_int_equal(cel_kept_new(p->plan,
+                             &table->head,
+                             rows,
+                             length,
+                             &run,
+                             (CelClock){0},
+                             p->schema->arena,
+                             &blocks[i]),
             0);
         arena_reset(arena);
     }

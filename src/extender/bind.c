@@ -23,7 +23,7 @@ static int open_judge(const View *view, const Moment *moment, const Pod *pod, co
     Arena *arena, Judge **ret) {
     Sight sight = {.table = view->table, .facts = &view->facts};
     Question question;
-    int r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, &sight);
+    int r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, &sight);
 
     if (r < 0)
         return error_trace(r);

@@ -46,7 +46,7 @@ static int start(
         nodes[n].row = row;
         nodes[n++].node = view->table->names->names[row];
     }
-    r = view_adjust(view, pod, /* gone= */ NULL, 0, arena, sight);
+    r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, sight);
     if (r < 0)
         return error_trace(r);
     ret->question = view_question(view, moment, sight, pod, rows, n, arena);

@@ -277,7 +277,8 @@ void extender_filter(const View *view, const Moment *moment, Str body, Arena *ar
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = args ? filter_args_decode(view, body, &view->program->filter_parts, arena, args, error)
+    r = args ? filter_args_decode(
+                   view, moment, body, &view->program->filter_parts, arena, args, error)
              : -ENOMEM;
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));

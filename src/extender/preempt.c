@@ -55,7 +55,7 @@ static int open_judge(const View *view, const Moment *moment, const PreemptArgs 
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
-        r = view_adjust(view, &args->pod, gone, n_gone, arena, &sight);
+        r = view_adjust(view, moment, &args->pod, gone, n_gone, arena, &sight);
     if (r < 0)
         return error_trace(r);
     question = view_question(view, moment, &sight, &args->pod, rows, args->candidates.n, arena);

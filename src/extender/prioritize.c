@@ -106,7 +106,8 @@ void extender_prioritize(
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = args ? filter_args_decode(view, body, &view->program->score_parts, arena, args, error)
+    r = args ? filter_args_decode(
+                   view, moment, body, &view->program->score_parts, arena, args, error)
              : -ENOMEM;
     if (r == WIRE_E_MALFORMED) {
         answer_error(ret, arena, 400, str_from_c(error));

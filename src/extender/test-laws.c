@@ -296,13 +296,8 @@ static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     for (unsigned k = 0; k < n_gone; k++)
         changes[n_changes++] = (PodChange){.row = row, .remove = victim_of(round, row, k)};
     assert_int_equal(table_change(all, changes, n_changes, round->arena, table), 0);
-    assert_int_equal(facts_build(round->scene.program,
-                         table,
-                         /* zones= */ NULL,
-                         /* known= */ NULL,
-                         round->arena,
-                         facts),
-        0);
+    assert_int_equal(
+        facts_build(round->scene.program, table, &(FactsOptions){0}, round->arena, facts), 0);
     assert_int_equal(judge_open(&question, &judge), 0);
     return judge;
 }

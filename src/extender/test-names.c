@@ -106,7 +106,8 @@ static void check_entry(const FilterArgs *args, size_t i, uint32_t node, bool es
 static int decode(Str body, Arena *arena, FilterArgs *ret) {
     char error[WIRE_ERROR_MAX];
 
-    return filter_args_decode(view, body, &view->program->filter_parts, arena, ret, error);
+    return filter_args_decode(
+        view, /* moment= */ NULL, body, &view->program->filter_parts, arena, ret, error);
 }
 
 static void check(const List *list, Style style) {

@@ -86,11 +86,11 @@ static void test_adjust_is_local(void **state) {
     assert_int_equal(failing(view, 70), 0);
 
     sight = (Sight){.table = view->table, .facts = &view->facts};
-    assert_int_equal(view_adjust(view, &stranger, NULL, 0, arena, &sight), 0);
+    assert_int_equal(view_adjust(view, /* moment= */ NULL, &stranger, NULL, 0, arena, &sight), 0);
     assert_ptr_equal(sight.table, view->table); /* nothing to do */
     assert_ptr_equal(sight.facts, &view->facts);
 
-    assert_int_equal(view_adjust(view, &pod, NULL, 0, arena, &sight), 0);
+    assert_int_equal(view_adjust(view, /* moment= */ NULL, &pod, NULL, 0, arena, &sight), 0);
     assert_int_equal(facts_failing(sight.facts, 0, 70), VERDICT_PASS);
     for (size_t i = 0; i < view->facts.n_chunks; i++)
         assert_int_equal(sight.facts->chunks[i] == view->facts.chunks[i], i != 1);
@@ -131,7 +131,7 @@ static void test_may_bind(void **state) {
         later, /* moment= */ NULL, &first, STR("n1"), arena, &annotations, &reason)); /* once more
                                                                                        */
     sight = (Sight){.table = later->table, .facts = &later->facts};
-    assert_int_equal(view_adjust(later, &first, NULL, 0, arena, &sight), 0);
+    assert_int_equal(view_adjust(later, /* moment= */ NULL, &first, NULL, 0, arena, &sight), 0);
     assert_int_equal(facts_failing(sight.facts, 0, 1), VERDICT_PASS); /* in filter, too */
     scene_done(&scene);
 }

@@ -55,6 +55,7 @@ int view_new(
     _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
     KnownFacts known;
     bool may_share = before && before->program == program;
+    FactsOptions options = {.zones = zones, .known = may_share ? &known : NULL};
     int r;
 
     if (!view)
@@ -72,8 +73,7 @@ int view_new(
     view->table = snapshot ? snapshot_table(snapshot) : &view->nothing;
     if (may_share)
         known = (KnownFacts){.table = before->table, .facts = &before->facts};
-    r = facts_build_counted(
-        program, view->table, zones, may_share ? &known : NULL, view->arena, &view->facts);
+    r = facts_build_counted(program, view->table, &options, view->arena, &view->facts);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)
@@ -82,6 +82,14 @@ int view_new(
         return error_trace(r);
     *ret = TAKE_PTR(view);
     return 0;
+}
+
+FactsOptions view_facts_options(const View *view, const Moment *moment, const KnownFacts *known) {
+    FactsOptions options = {.zones = view->zones, .known = known};
+
+    if (moment)
+        options.clock = (CelClock){.is_over = moment->is_over, .context = moment->context};
+    return options;
 }
 
 static bool has_room_kept(const Pod *nominated, const Pod *pod) {
@@ -122,9 +130,10 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, 
     return n;
 }
 
-int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone,
-    Arena *arena, Sight *sight) {
+int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
+    size_t n_gone, Arena *arena, Sight *sight) {
     KnownFacts known = {.table = sight->table, .facts = sight->facts};
+    FactsOptions options = view_facts_options(view, moment, &known);
     Str home = find_home(sight->table, pod);
     size_t n_max = n_gone + 1 + sight->table->n_nominated;
     PodChange *changes;
@@ -133,7 +142,7 @@ int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t 
     size_t n;
     int r;
 
-    if (n_max == 1 && str_is_empty(home))
+    if (sight->facts->is_late || (n_max == 1 && str_is_empty(home)))
         return 0;
     changes = ARENA_RAW(arena, PodChange, n_max);
     table = ARENA_NEW(arena, NodeTable);
@@ -147,7 +156,7 @@ int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t 
         return 0;
     r = table_change(sight->table, changes, n + n_gone, arena, table);
     if (r == 0)
-        r = facts_build(view->program, table, view->zones, &known, arena, facts);
+        r = facts_build(view->program, table, &options, arena, facts);
     if (r < 0)
         return error_trace(r);
     *sight = (Sight){.table = table, .facts = facts};

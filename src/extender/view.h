@@ -57,19 +57,6 @@ typedef struct Sight {
     const Facts *facts;
 } Sight;
 
-/*
- * How @pod is to see the cluster, starting from @sight (the view's own, or that of a
- * request's nodes), in place:
- *   - without itself, where it runs already (an in-place resize asks so) or was bound by us
- *     a moment ago: it must not be counted against itself;
- *   - with the pods that wait for a node they were promised and are at least as important:
- *     kube-scheduler keeps their room free too;
- *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. 0, or -ENOMEM.
- */
-int view_adjust(const View *view, const Pod *pod, const PodChange *gone, size_t n_gone,
-    Arena *arena, Sight *sight);
-
 /* When a request is answered, how long that may take, and where. */
 typedef struct Moment {
     int64_t now_nsec;               /* since 1970 */
@@ -78,6 +65,22 @@ typedef struct Moment {
     Arena *scratch; /* for its judge; NULL: none */
 } Moment;
 
+/*
+ * How @pod is to see the cluster, starting from @sight (the view's own, or that of a
+ * request's nodes), in place:
+ *   - without itself, where it runs already (an in-place resize asks so) or was bound by us
+ *     a moment ago: it must not be counted against itself;
+ *   - with the pods that wait for a node they were promised and are at least as important:
+ *     kube-scheduler keeps their room free too;
+ *   - without the pods of @gone: what preemption would evict.
+ * Mostly there is nothing to do. @moment as for view_question(): its clock runs. 0, or -ENOMEM.
+ */
+int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
+    size_t n_gone, Arena *arena, Sight *sight);
+
 /* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */
+/* The same moment for facts. */
+FactsOptions view_facts_options(const View *view, const Moment *moment, const KnownFacts *known);
+
 Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
     const uint32_t *rows, size_t n, Arena *arena);

@@ -111,9 +111,11 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
 }
 
 /* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(const View *view, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
+static int build_own_table(
+    const View *view, const Moment *moment, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
     Facts *facts = ARENA_NEW(arena, Facts);
+    FactsOptions options = view_facts_options(view, moment, /* known= */ NULL);
     int r;
 
     if (!table || !facts)
@@ -122,7 +124,7 @@ static int build_own_table(const View *view, const NodeList *nodes, Arena *arena
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = facts_build(view->program, table, view->zones, /* known= */ NULL, arena, facts);
+        r = facts_build(view->program, table, &options, arena, facts);
     ret->sight = (Sight){.table = table, .facts = facts};
     return error_trace(r);
 }
@@ -157,8 +159,8 @@ static int decode_filter_body(const View *view, Str body, const NodeParts *parts
     return finish(&reader, error);
 }
 
-int filter_args_decode(const View *view, Str body, const NodeParts *parts, Arena *arena,
-    FilterArgs *ret, char *error) {
+int filter_args_decode(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+    Arena *arena, FilterArgs *ret, char *error) {
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
     int r;
@@ -182,11 +184,12 @@ int filter_args_decode(const View *view, Str body, const NodeParts *parts, Arena
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {
-        r = build_own_table(view, &nodes, arena, ret);
+        r = build_own_table(view, moment, &nodes, arena, ret);
         if (r < 0)
             return error_trace(r);
     }
-    return error_trace(view_adjust(view, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight));
+    return error_trace(
+        view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight));
 }
 
 Question filter_args_question(

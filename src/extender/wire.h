@@ -53,8 +53,8 @@ typedef struct FilterArgs {
 
 /* @body must outlive what is decoded; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with
  * @error filled (WIRE_ERROR_MAX bytes), or -ENOMEM. */
-int filter_args_decode(
-    const View *view, Str body, const NodeParts *parts, Arena *arena, FilterArgs *ret, char *error);
+int filter_args_decode(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+    Arena *arena, FilterArgs *ret, char *error);
 
 /* What is asked of the program about these nodes. */
 Question filter_args_question(

@@ -8,6 +8,10 @@
 
 /* Of one chunk: 64 nodes with all their pods. */
 #define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
+/* Of an evaluation that reads the node alone. Less than that of a request (JUDGE_FUEL), since every
+ * node of a cluster has it when a policy is new: a rule that burns all of it takes seconds. */
+#define FACTS_FUEL 200000
+
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
 /* What all chunks are worked out with. */
@@ -17,6 +21,7 @@ typedef struct Work {
     CelTable rows;
     CelRun run;
     Arena *scratch;
+    CelClock clock;
 } Work;
 
 /* Sharing is not a change. */
@@ -60,9 +65,10 @@ static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
     arena_reset(work->scratch);
-    r = cel_kept_new(work->program->plan, &work->rows, rows, n, &work->run, keep, &chunk->kept);
-    if (r < 0)
-        return error_trace(r);
+    r = cel_kept_new(
+        work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, &chunk->kept);
+    if (r != 0)
+        return r; /* also CEL_SESSION_OVER */
     find_failing(work->program, n, chunk);
     return 0;
 }
@@ -109,8 +115,8 @@ static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena
             return error_origin(-ENOMEM);
         facts->chunks[i] = made;
         r = find_facts(work, (uint32_t)(i * CHUNK_ROWS), made->arena ? made->arena : arena, made);
-        if (r < 0)
-            return error_trace(r);
+        if (r != 0)
+            return r;
     }
     facts->blocks[i] = facts->chunks[i]->kept;
     return 0;
@@ -128,8 +134,8 @@ static int find_whole(const Work *work, Arena *arena, Facts *facts) {
         &facts->whole));
 }
 
-static int build(const Program *program, const NodeTable *table, const CelZones *zones,
-    const KnownFacts *known, Arena *arena, Facts *ret) {
+static int build(const Program *program, const NodeTable *table, const FactsOptions *options,
+    CelClock clock, Arena *arena, Facts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     Work work = {
         .program = program,
@@ -137,6 +143,7 @@ static int build(const Program *program, const NodeTable *table, const CelZones 
         .rows = schema_table(program->schema, table),
         .run = CEL_RUN(scratch),
         .scratch = scratch,
+        .clock = clock,
     };
     int r = 0;
 
@@ -144,26 +151,30 @@ static int build(const Program *program, const NodeTable *table, const CelZones 
     ret->blocks = ARENA_ARRAY(arena, const CelKept *, table->n_chunks);
     if (!scratch || !ret->chunks || !ret->blocks)
         return error_origin(-ENOMEM);
-    work.run.zones = zones;
+    work.run.fuel = FACTS_FUEL;
+    work.run.zones = options->zones;
     for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
-        r = add_chunk(&work, known, i, arena, ret);
+        r = add_chunk(&work, options->known, i, arena, ret);
         ret->n_chunks = i + 1;
     }
+    ret->is_late = r == CEL_SESSION_OVER;
     if (r == 0)
         r = find_whole(&work, arena, ret);
-    return error_trace(r);
+    return ret->is_late ? 0 : error_trace(r);
 }
 
-int facts_build(const Program *program, const NodeTable *table, const CelZones *zones,
-    const KnownFacts *known, Arena *arena, Facts *ret) {
+int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
+    Arena *arena, Facts *ret) {
     *ret = (Facts){.is_counted = false};
-    return error_trace(build(program, table, zones, known, arena, ret));
+    return error_trace(build(program, table, options, options->clock, arena, ret));
 }
 
-int facts_build_counted(const Program *program, const NodeTable *table, const CelZones *zones,
-    const KnownFacts *known, Arena *arena, Facts *ret) {
+int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
+    Arena *arena, Facts *ret) {
+    static const CelClock patient;
+
     *ret = (Facts){.is_counted = true};
-    return error_trace(build(program, table, zones, known, arena, ret));
+    return error_trace(build(program, table, options, patient, arena, ret));
 }
 
 void facts_release(Facts *facts) {

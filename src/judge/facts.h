@@ -42,6 +42,7 @@ typedef struct Facts {
     const CelWhole *whole; /* what must be known of all rows together; may be NULL */
     CelValue cluster;      /* its totals, if the program reads them */
     bool is_counted;       /* chunks are on the heap, shared and counted; else the arena's */
+    bool is_late;          /* time was up: there are no facts, and nothing can be judged */
 } Facts;
 
 /* Facts that may be shared: of the same program. */
@@ -50,15 +51,21 @@ typedef struct KnownFacts {
     const Facts *facts;
 } KnownFacts;
 
-/* All in @arena; what is shared with @known (NULL: nothing) is borrowed. @zones may be NULL. 0, or
- * -ENOMEM. */
-int facts_build(const Program *program, const NodeTable *table, const CelZones *zones,
-    const KnownFacts *known, Arena *arena, Facts *ret);
+typedef struct FactsOptions {
+    const CelZones *zones;   /* may be NULL */
+    const KnownFacts *known; /* NULL: nothing */
+    CelClock clock;          /* facts_build() only */
+} FactsOptions;
+
+/* All in @arena; what is known already is shared and borrowed. When time is up it gives up:
+ * ret->is_late, and 0. 0, or -ENOMEM. */
+int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
+    Arena *arena, Facts *ret);
 
 /* The same with chunks that outlive the arena by references: for a view. facts_release() ends
  * it, also after a failure. */
-int facts_build_counted(const Program *program, const NodeTable *table, const CelZones *zones,
-    const KnownFacts *known, Arena *arena, Facts *ret);
+int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
+    Arena *arena, Facts *ret);
 void facts_release(Facts *facts);
 
 /* Of policy @policy: what is known to fail row @row. */

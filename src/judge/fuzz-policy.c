@@ -83,7 +83,7 @@ static void run(const Program *program, Arena *arena) {
         .arena = arena};
     Judge *judge;
 
-    if (facts_build(program, table, /* zones= */ NULL, /* known= */ NULL, arena, &facts) < 0 ||
+    if (facts_build(program, table, &(FactsOptions){0}, arena, &facts) < 0 ||
         judge_open(&question, &judge) < 0)
         return;
     check_filters(judge, &question);

@@ -19,8 +19,8 @@ struct Judge {
     Question question;
     CelTable rows;
     CelRun run;
-    CelValue *variables; /* by slot */
-    CelSession *session;
+    CelValue *variables;           /* by slot */
+    CelSession *session;           /* NULL: the facts are late, and nothing is judged */
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
     bool has_match_errors;

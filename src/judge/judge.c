@@ -60,7 +60,8 @@ static int match_policy(Judge *judge, size_t i) {
     judge->applies[i] = policy_selects(policy, judge->question.pod);
     if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
         return 0;
-    r = cel_session_once(judge->session, policy->match.root, &value);
+    r = judge->session ? cel_session_once(judge->session, policy->match.root, &value)
+                       : CEL_SESSION_OVER;
     if (r == CEL_SESSION_OVER) { /* then onTimeout says whether it matters */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->n_late = judge->question.n;
@@ -89,7 +90,7 @@ int judge_open(const Question *question, Judge **ret) {
     if (!judge->applies || !judge->match_errors)
         return error_origin(-ENOMEM);
     r = bind_variables(judge);
-    if (r == 0)
+    if (r == 0 && !question->facts->is_late)
         r = open_session(judge);
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         r = match_policy(judge, i);

@@ -200,6 +200,11 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
 
     if (r < 0)
         return error_trace(r);
+    if (!judge->session) { /* time was up before it began */
+        judge->n_late = judge->question.n;
+        memset(ret, 0, n_rows * sizeof(*ret));
+        return 0;
+    }
     for (size_t begin = 0; begin < tally->order.n && r == 0; begin += n) {
         n = order_begin(judge, &tally->order, begin);
         r = score_batch(judge, tally, begin, n);

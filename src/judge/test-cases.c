@@ -61,8 +61,7 @@ static void case_init(Case *test, const YamlNode *document) {
     table = snapshot_table(test->scene.snapshot);
     assert_int_equal(facts_build(test->scene.program,
                          table,
-                         &test->zones.finder,
-                         /* known= */ NULL,
+                         &(FactsOptions){.zones = &test->zones.finder},
                          test->scene.arena,
                          &test->facts),
         0);

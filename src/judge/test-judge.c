@@ -35,8 +35,7 @@ static void court_init(Court *court, const char *policies, unsigned n_nodes) {
     court->table = snapshot_table(court->scene.snapshot);
     assert_int_equal(facts_build(court->scene.program,
                          court->table,
-                         /* zones= */ NULL,
-                         /* known= */ NULL,
+                         &(FactsOptions){0},
                          court->scene.arena,
                          &court->facts),
         0);
@@ -250,6 +249,50 @@ static void test_time_is_up_for_match(void **state) {
     }
 }
 
+/* Facts that were not ready in time are none: nothing is judged, and onTimeout decides. */
+static void test_late_facts(void **state) {
+    static const char policies[] =
+        "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"
+        "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", \"m\") == "
+        "\"m\"'}],"
+        "    scores: [{name: s, expression: '50'}], narrow: {to: 1}}";
+    static const struct {
+        const char *on_timeout;
+        uint16_t want;
+    } cases[] = {{"reject", VERDICT_LATE}, {"allow", VERDICT_PASS}};
+
+    (void)state;
+    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
+        unsigned left = 0;
+        FactsOptions options = {.clock = {.is_over = runs_out, .context = &left}};
+        uint32_t rows[] = {1, 4, 70};
+        uint16_t verdicts[3];
+        double scores[3];
+        char text[512];
+        Court court;
+        Judge *judge;
+
+        (void)snprintf(text, sizeof(text), policies, cases[c].on_timeout);
+        court_init(&court, text, 70);
+        assert_int_equal(
+            facts_build(
+                court.scene.program, court.table, &options, court.scene.arena, &court.facts),
+            0);
+        assert_true(court.facts.is_late);
+        judge = court_open(&court, rows, 3);
+        assert_int_equal(judge_filters(judge, verdicts), 0);
+        assert_int_equal(verdicts[0], cases[c].want);
+        assert_int_equal(verdicts[1], cases[c].want);
+        assert_int_equal(verdicts[2], VERDICT_PASS); /* the node nobody knows */
+        assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
+        assert_int_equal(verdicts[1], cases[c].want);
+        assert_int_equal(judge_scores(judge, scores), 0);
+        assert_true(scores[0] == 0);
+        assert_int_equal(judge_notes(judge).n_late, 3);
+        court_done(&court);
+    }
+}
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static void test_errors(void **state) {
@@ -411,6 +454,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_late_facts),
         cmocka_unit_test(test_late_rows),
         cmocka_unit_test(test_time_is_up_for_match),
         cmocka_unit_test(test_errors),

@@ -430,7 +430,9 @@ static void check_changed(Dice *dice, Round *round) {
     assert_int_equal(
         table_change(round->table, changes, ELEMENTS_OF(changes), round->scene.arena, &changed), 0);
     assert_int_equal(
-        facts_build(round->program, &changed, NULL, &known, round->scene.arena, &facts), 0);
+        facts_build(
+            round->program, &changed, &(FactsOptions){.known = &known}, round->scene.arena, &facts),
+        0);
     round->table = &changed;
     round->facts = facts;
     check_round(round);
@@ -446,9 +448,11 @@ static void play(Dice *dice, size_t *n_played) {
     round->table = snapshot_table(round->scene.snapshot);
     round->program = compile(dice, round->scene.arena);
     if (round->program) {
-        assert_int_equal(
-            facts_build(
-                round->program, round->table, NULL, NULL, round->scene.arena, &round->facts),
+        assert_int_equal(facts_build(round->program,
+                             round->table,
+                             &(FactsOptions){0},
+                             round->scene.arena,
+                             &round->facts),
             0);
         choose_rows(dice, round);
         check_round(round);

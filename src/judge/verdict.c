@@ -107,18 +107,25 @@ static int judge_batch(Judge *judge, const Docket *docket, size_t begin, size_t 
     return 0;
 }
 
+/* Whether some policy that is asked says so of nodes that were not judged in time. */
+static bool rejects_late(const Judge *judge, bool observed) {
+    const Program *program = judge->question.program;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (judge->applies[i] && program->policies[i].n_filters > 0 &&
+            program->policies[i].is_observed == observed &&
+            program->policies[i].on_timeout == FALLBACK_REJECT)
+            return true;
+    return false;
+}
+
 /* Time is up: what counts for the rows from @begin on, where nothing speaks against them yet? What
  * is known beforehand holds all the same; up to @noted it has been noted. */
 static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t noted) {
-    const Program *program = judge->question.program;
-    bool rejects = false;
+    bool rejects = rejects_late(judge, docket->observed);
 
     if (noted < docket->order.n)
         note_known_all(judge, docket, noted, docket->order.n - noted);
-    for (size_t i = 0; i < program->n_policies; i++)
-        rejects |= judge->applies[i] && program->policies[i].n_filters > 0 &&
-                   program->policies[i].is_observed == docket->observed &&
-                   program->policies[i].on_timeout == FALLBACK_REJECT;
     for (size_t i = begin; rejects && i < docket->order.n; i++)
         if (docket->said[i] == VERDICT_PASS)
             docket->said[i] = VERDICT_LATE;
@@ -187,9 +194,8 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
         n = order_begin(judge, &docket.order, begin);
         note_known_all(judge, &docket, begin, n);
         r = judge_batch(judge, &docket, begin, n);
-        if (r == CEL_SESSION_OVER) {
+        if (r == CEL_SESSION_OVER)
             note_late(judge, &docket, begin, begin + n);
-        }
     }
     if (r < 0)
         return error_trace(r);
@@ -197,12 +203,29 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     return error_trace(note_known_errors(judge, &docket));
 }
 
+/* Without facts: onTimeout decides about every row that is known. */
+static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
+    const Question *question = &judge->question;
+    bool rejects = rejects_late(judge, observed);
+
+    judge->n_late = question->n;
+    for (size_t i = 0; i < question->n; i++)
+        ret[i] =
+            rejects && question->rows[i] != question->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
+}
+
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
-    return error_trace(judge_rows(judge, /* observed= */ false, ret_verdicts));
+    if (judge->session)
+        return error_trace(judge_rows(judge, /* observed= */ false, ret_verdicts));
+    judge_late(judge, /* observed= */ false, ret_verdicts);
+    return 0;
 }
 
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
-    return error_trace(judge_rows(judge, /* observed= */ true, ret_verdicts));
+    if (judge->session)
+        return error_trace(judge_rows(judge, /* observed= */ true, ret_verdicts));
+    judge_late(judge, /* observed= */ true, ret_verdicts);
+    return 0;
 }
 
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {
