@@ -547,6 +547,21 @@ def test_explain_usage(run, files):
         assert "usage: " in result.stderr
 
 
+@pytest.mark.parametrize("name, is_file", [("no-such.yaml", True), ("no-such.yml", True),
+                                           ("no-such.json", True), ("default/web", False)])
+def test_explain_pod_file_without_option(run, files, name, is_file):
+    result = run("explain", "--cluster", files / "cluster.json", name)
+    assert result.returncode == USAGE and result.stdout == ""
+    assert ("is given with --pod FILE" in result.stderr) == is_file
+    assert ("needs --kubeconfig" in result.stderr) != is_file
+
+
+def test_explain_pod_file_of_any_name_without_option(run, files):
+    (files / "pod").write_text("{}")
+    result = run("explain", "--cluster", files / "cluster.json", files / "pod")
+    assert result.returncode == USAGE and "is given with --pod FILE" in result.stderr
+
+
 # --- berth serve ---
 
 

@@ -64,17 +64,32 @@ static bool is_before(const Place *a, const Place *b) {
     return a->line != b->line ? a->line < b->line : a->column < b->column;
 }
 
+/* Where number @i goes, if those from @from up to it are in order. */
+static size_t find_position(const Diag *items, size_t from, size_t i) {
+    const Place *place = &items[i].place;
+    size_t at = i;
+
+    while (at > from && !str_eq(items[at - 1].place.file, place->file))
+        at--;
+    if (at == from) /* the first of its file */
+        return i;
+    while (at > from && str_eq(items[at - 1].place.file, place->file) &&
+           is_before(place, &items[at - 1].place))
+        at--;
+    return at;
+}
+
 /* By insertion: there are DIAG_MAX at most. */
 void diag_list_sort(DiagList *list, size_t from) {
     Diag *items = list->diags.items;
 
     for (size_t i = from + 1; i < list->diags.n; i++) {
         Diag one = items[i];
-        size_t at = i;
+        size_t to = find_position(items, from, i);
 
-        for (; at > from && is_before(&one.place, &items[at - 1].place); at--)
+        for (size_t at = i; at > to; at--)
             items[at] = items[at - 1];
-        items[at] = one;
+        items[to] = one;
     }
 }
 

@@ -61,9 +61,10 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Puts those from number @from on, all of one file, into the order of their places; of one place
- * they stay as they were added. Readers that come back to a line (a name that is there already, a
- * warning about the whole) then report like one that goes from top to bottom. */
+/* Puts those from number @from on into the order of their places, file by file, files in the order
+ * of their first; of one place they stay as they were added. Readers that come back to a line (a
+ * name that is there already, a warning about the whole) then report like one that goes from top
+ * to bottom. */
 void diag_list_sort(DiagList *list, size_t from);
 
 /* Writes one in the form above. Control characters are shown escaped. Of a line over

@@ -270,6 +270,33 @@ static void test_sorting(void **state) {
     }
 }
 
+/* Of several files: what comes late joins its own. */
+static void test_sorting_files(void **state) {
+    static const struct {
+        const char *file;
+        size_t line;
+    } places[] = {{"a", 2}, {"a", 8}, {"b", 1}, {"b", 5}, {"c", 3}, {"a", 4}, {"b", 9}, {"d", 1}};
+    static const size_t order[] = {0, 5, 1, 2, 3, 6, 4, 7};
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    DiagList list = DIAG_LIST_IN(arena);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(places); i++)
+        diag_addf(&list,
+            DIAG_WARNING,
+            (Place){.file = str_from_c(places[i].file), .line = places[i].line},
+            STR_NULL,
+            "%zu",
+            i);
+    diag_list_sort(&list, 0);
+    for (size_t i = 0; i < ELEMENTS_OF(order); i++) {
+        char want[8];
+
+        (void)snprintf(want, sizeof(want), "%zu", order[i]);
+        assert_text("order", list.diags.items[i].text, want);
+    }
+}
+
 static void test_empty_list_is_silent(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
     DiagList list = {0};
@@ -301,6 +328,7 @@ int main(void) {
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_closing_line),
         cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_sorting_files),
         cmocka_unit_test(test_empty_list_is_silent),
         cmocka_unit_test(test_out_of_memory_still_counts),
     };

@@ -302,8 +302,8 @@ int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *optio
     _cleanup_(arena_freep) Arena *arena = arena_new(SCRATCH_MAX);
     CelGraph *graph = arena ? cel_graph_new(arena, run->arena) : NULL;
     CelChecked *checked = NULL;
-    CelExplainer explainer;
-    CelExplained explained;
+    CelExplainer explainer = {0};
+    CelExplained explained = {0};
     int r;
 
     if (!graph)

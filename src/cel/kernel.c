@@ -137,18 +137,10 @@ static const CallKernel by_list[] = {
     {&cel_math_library, "math.greatest", "(list(double)) -> double", K(greatest_double)},
 };
 
-static bool is_of(const CelLibrary *library, const CelOverloadSpec *spec) {
-    for (size_t i = 0; i < library->n_overloads; i++) {
-        if (&library->overloads[i] == spec)
-            return true;
-    }
-    return false;
-}
-
 static CelKernel *find_call(const CallKernel *calls, size_t n, const CelOverloadSpec *spec) {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(calls[i].name, spec->name) == 0 &&
-            strcmp(calls[i].signature, spec->signature) == 0 && is_of(calls[i].library, spec))
+            strcmp(calls[i].signature, spec->signature) == 0 && cel_library_has(calls[i].library, spec))
             return calls[i].kernel;
     }
     return NULL;

@@ -12,6 +12,7 @@
  *     {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +77,15 @@ extern const CelLibrary cel_operators_library, cel_conversions_library, cel_stan
     cel_optional_library, cel_math_library, cel_encoders_library, cel_time_library,
     cel_regex_library, cel_quantity_library, cel_semver_library, cel_net_library, cel_url_library,
     cel_formats_library;
+
+/* Whether @spec is one of @library's: a host may have a function of the same name. */
+static inline bool cel_library_has(const CelLibrary *library, const CelOverloadSpec *spec) {
+    for (size_t i = 0; i < library->n_overloads; i++) {
+        if (&library->overloads[i] == spec)
+            return true;
+    }
+    return false;
+}
 
 /* All of them, NULL behind the last. */
 extern const CelLibrary *const cel_libraries[];

@@ -265,6 +265,32 @@ static bool choose_source(CelPlanner *p, CelPlanColumn *column) {
     return space->kind == CEL_SPACE_ITEMS && cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
 }
 
+/* The host's, by a key that is known once. */
+static int try_keyed(CelPlanner *p, CelPlanColumn *column, bool *ret) {
+    uint32_t key, *input;
+    int r;
+
+    *ret = false;
+    if (column->time != CEL_TIME_BATCH || column->space != CEL_ROWS || !p->host->keyed_leaf)
+        return 0;
+    column->leaf = p->host->keyed_leaf(p->host, p->graph, column->node, &key);
+    if (column->leaf == CEL_NO_LEAF)
+        return 0;
+    input = ARENA_NEW(p->arena, uint32_t);
+    if (!input)
+        return error_origin(-ENOMEM);
+    r = cel_planner_find(p, CEL_ROWS, key, CEL_TIME_BATCH, input);
+    if (r < 0)
+        return error_trace(r);
+    *ret = *input != CEL_NO_COLUMN && cel_column_is_single(cel_plan_at(p->plan, *input));
+    if (*ret) {
+        column->how = CEL_HOW_KEYED;
+        column->inputs = input;
+        column->n_inputs = 1;
+    }
+    return 0;
+}
+
 bool cel_planner_is_or_value(const CelPlanner *p, uint32_t number) {
     const CelGraphNode *node = cel_graph_node(p->graph, number), *has, *get;
 
@@ -358,7 +384,11 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
     if (column.lane != CEL_LANE_NONE && choose_source(p, &column))
         return error_trace(cel_planner_add(p, &column, true, &number));
     if (column.lane != CEL_LANE_NONE) {
-        r = cel_planner_reduce(p, space, node, &is_one);
+        r = try_keyed(p, &column, &is_one);
+        if (r == 0 && is_one)
+            return error_trace(cel_planner_add(p, &column, true, &number));
+        if (r == 0)
+            r = cel_planner_reduce(p, space, node, &is_one);
         if (r < 0 || is_one)
             return error_trace(r);
     }

@@ -46,12 +46,14 @@ static int code_of(
 static int need_space(Needs *n, uint32_t number, bool is_stored) {
     CelSpace *space = &n->p->plan->spaces.items[number];
 
+    bool is_known = space->is_needed;
+
+    space->is_needed = true;
     if (space->kind != CEL_SPACE_ITEMS)
         return 0;
     space->is_stored |= is_stored;
-    if (space->is_needed)
+    if (is_known)
         return 0;
-    space->is_needed = true;
     return error_trace(code_of(n, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &space->code));
 }
 
@@ -119,7 +121,9 @@ static int need_group(Needs *n, const CelPlanColumn *column) {
     const CelReduction *reduction = column->reduction;
     int r;
 
-    r = need_space(n, reduction->space, true);
+    r = need_space(n, column->space, true);
+    if (r == 0)
+        r = need_space(n, reduction->space, true);
     if (r == 0 && reduction->partial != CEL_NO_COLUMN)
         return error_trace(want(n, reduction->partial, true));
     return r < 0 ? error_trace(r) : error_trace(want_inputs(n, column, true));
@@ -210,7 +214,7 @@ static int number_all(CelPlanner *p) {
         *group = i;
     }
     for (size_t i = 1; i < plan->spaces.n; i++) {
-        if (plan->spaces.items[i].is_needed)
+        if (plan->spaces.items[i].is_needed && plan->spaces.items[i].kind == CEL_SPACE_ITEMS)
             plan->spaces.items[i].store = plan->n_offsets++;
     }
     plan->groups = groups.items;

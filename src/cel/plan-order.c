@@ -417,7 +417,9 @@ static int order_kept(Order *o) {
             r = add_target(o, i);
     }
     for (uint32_t i = 1; r == 0 && i < o->p->plan->spaces.n; i++) {
-        if (o->p->plan->spaces.items[i].is_needed)
+        const CelSpace *space = &o->p->plan->spaces.items[i];
+
+        if (space->is_needed && space->kind == CEL_SPACE_ITEMS)
             r = open_space(o, i);
     }
     o->p->plan->kept = end_list(o);
@@ -446,7 +448,8 @@ static void find_costly(const CelPlan *plan) {
         if (column->time != CEL_TIME_BATCH || column->how == CEL_HOW_SPREAD)
             continue;
         column->is_costly = column->how == CEL_HOW_SCALAR || column->how == CEL_HOW_TEXT ||
-                            column->how == CEL_HOW_REDUCE || column->how == CEL_HOW_LOOKUP;
+                            column->how == CEL_HOW_REDUCE || column->how == CEL_HOW_LOOKUP ||
+                            column->how == CEL_HOW_KEYED;
         for (uint32_t k = 0; !column->is_costly && k < column->n_inputs; k++)
             column->is_costly = cel_plan_at(plan, column->inputs[k])->is_costly;
     }

@@ -49,7 +49,7 @@ typedef struct CelPlanCode {
 
 typedef struct CelSpace {
     uint8_t kind;            /* CelSpaceKind; the loop's variable is of level 0 */
-    bool is_needed;          /* when rows are kept */
+    bool is_needed;          /* ITEMS: when rows are kept; GROUPS: of the whole table */
     bool is_stored;          /* where each row's elements begin is kept */
     uint32_t of;             /* ITEMS: the list, a node that is kept; GROUPS: the key */
     uint32_t store;          /* its place in a block */
@@ -60,6 +60,7 @@ typedef enum CelHow {
     CEL_HOW_SCALAR,  /* by the scalar machine, for each entry; once for all if its time is that */
     CEL_HOW_TEXT,    /* the same, once for each distinct string */
     CEL_HOW_LEAF,    /* the host gives it */
+    CEL_HOW_KEYED,   /* the same, by a key that is known once: the input */
     CEL_HOW_ELEMENT, /* the loop's variable itself */
     CEL_HOW_KERNEL,
     CEL_HOW_FOLD,   /* a kernel of two, from the left */
@@ -147,7 +148,7 @@ typedef struct CelPlanColumn {
     uint32_t last;     /* the last step there that reads it */
     bool is_negated;   /* SAME: whether not */
     uint32_t store;    /* its place in a block, or among what is known of the whole */
-    uint32_t leaf;     /* LEAF */
+    uint32_t leaf;     /* LEAF, KEYED */
     uint32_t reg;      /* register in a session, or the number of the single value */
     uint32_t kept_reg; /* register while a block is made */
     uint32_t memo;     /* TEXT in a session: the number of what it remembers */

@@ -13,6 +13,7 @@ static const char *const hows[] = {
     [CEL_HOW_SCALAR] = "scalar",
     [CEL_HOW_TEXT] = "by-text",
     [CEL_HOW_LEAF] = "leaf",
+    [CEL_HOW_KEYED] = "keyed-leaf",
     [CEL_HOW_ELEMENT] = "element",
     [CEL_HOW_KERNEL] = "kernel",
     [CEL_HOW_FOLD] = "fold",

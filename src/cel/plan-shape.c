@@ -3,6 +3,7 @@
  * and map() leave of a list. Filters one after the other are one loop with several predicates.
  */
 #include "base/error.h"
+#include "cel/library.h"
 #include "cel/plan-part.h"
 
 static bool is_plain_loop(const CelGraphNode *node) {
@@ -43,16 +44,17 @@ static void take_filters(const CelPlanner *p, CelShape *shape) {
     }
 }
 
-/* What a call makes of a list. */
+/* What a call makes of a list: the libraries' own only, as with kernels. */
 static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
     static const struct {
         const char *name;
+        const CelLibrary *library;
         CelReduce op;
     } calls[] = {
-        {"size", CEL_REDUCE_COUNT},
-        {"sum", CEL_REDUCE_SUM},
-        {"min", CEL_REDUCE_MIN},
-        {"max", CEL_REDUCE_MAX},
+        {"size", &cel_standard_library, CEL_REDUCE_COUNT},
+        {"sum", &cel_lists_library, CEL_REDUCE_SUM},
+        {"min", &cel_lists_library, CEL_REDUCE_MIN},
+        {"max", &cel_lists_library, CEL_REDUCE_MAX},
     };
 
     if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
@@ -60,7 +62,7 @@ static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         *ret = calls[i].op;
         if (str_is(node->overloads[0]->name, calls[i].name))
-            return true;
+            return cel_library_has(calls[i].library, node->overloads[0]->spec);
     }
     return false;
 }

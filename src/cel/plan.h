@@ -72,6 +72,12 @@ struct CelHost {
      * list of a row: a number for load_elements(). NULL: it gives none. */
     uint32_t (*element_leaf)(const CelHost *host, const CelGraph *graph, uint32_t node);
 
+    /* The same for a node that reads, besides the row, one thing that is known once: a key, whose
+     * node is through @ret_key (`labels[pod.key]`). A number for load_keyed(). NULL: it gives
+     * none. */
+    uint32_t (*keyed_leaf)(
+        const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
+
     /* Whether @node, besides what its arguments read, reads other rows of the table (a call
      * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
      * nothing does. */
@@ -106,6 +112,11 @@ typedef struct CelTable {
     void (*load_elements)(const struct CelTable *table, uint32_t leaf, const CelValue *elements,
         size_t n, CelColumn *ret, CelValue *ret_texts);
 
+    /* The same as load() for a number of keyed_leaf(), once a batch. @key is a string that lives as
+     * long as the session. */
+    void (*load_keyed)(const struct CelTable *table, uint32_t leaf, CelValue key,
+        const uint32_t *rows, size_t n, CelColumn *ret, CelValue *ret_texts);
+
     /* Number of groups of @key, and through @ret the group of each row, UINT32_MAX for none;
      * over all @n_rows rows. NULL: no groups. */
     uint32_t (*groups)(
@@ -116,7 +127,7 @@ typedef struct CelTable {
 typedef struct CelKept CelKept;
 
 /* Everything lies in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
- * type bool, int or double. 0 or -ENOMEM. */
+ * type bool, int or double (-EINVAL: one is not). 0 or -ENOMEM. */
 int cel_plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const CelHost *host,
     Arena *arena, CelPlan **ret) MUST_CHECK;
 

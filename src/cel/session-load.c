@@ -1,10 +1,12 @@
 /*
- * Columns of blocks, fetched for the rows or elements of a frame.
+ * What a session fetches: columns of blocks, for the rows or elements of a frame, and what the host
+ * looks up for its rows by a key that is known once.
  */
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/vector.h"
+#include "cel/entry.h"
 #include "cel/work.h"
 
 static const CelColumn *column_in(
@@ -65,5 +67,46 @@ int cel_work_load(CelWork *work, const CelPlanColumn *column) {
     else
         reg->column.states = NULL; /* all fine */
     reg->has_codes = column->lane == CEL_LANE_TEXT;
+    return 0;
+}
+
+/* --- by a key ----------------------------------------------------------------------------- */
+
+static int open_keyed(CelWork *work, const CelPlanColumn *column, CelRegister *reg, size_t n) {
+    int r = cel_register_open(work, reg, (CelLane)column->lane, n);
+
+    if (r == 0 && column->lane == CEL_LANE_TEXT)
+        r = cel_register_open_texts(work, reg, n);
+    if (r == 0 && column->lane != CEL_LANE_BOOL)
+        memset(reg->values, 0, n * sizeof(*reg->values)); /* not all rows may have one */
+    reg->has_texts = column->lane == CEL_LANE_TEXT;
+    reg->is_borrowed = true;
+    return error_trace(r);
+}
+
+/* Where there is no key, nobody has a value: an error, or what only the scalar machine can say. */
+int cel_work_keyed(CelWork *work, const CelPlanColumn *column) {
+    const CelFrame *frame = &work->frames[column->space];
+    CelRegister *reg = cel_work_register(work, column);
+    CelValue key = cel_work_single(work, cel_plan_at(work->plan, column->inputs[0]));
+    uint8_t state = cel_entry_state(CEL_STRING, key);
+    uint32_t rows[CEL_BATCH_ROWS];
+    int r = open_keyed(work, column, reg, frame->n);
+
+    if (r < 0)
+        return error_trace(r);
+    if (state != CEL_STATE_FINE) {
+        memset(reg->states, state, frame->n);
+        return 0;
+    }
+    for (size_t i = 0; !frame->rows && i < frame->n; i++)
+        rows[i] = cel_frame_row(frame, i);
+    work->table->load_keyed(work->table,
+        column->leaf,
+        key,
+        frame->rows ? frame->rows : rows,
+        frame->n,
+        &reg->column,
+        reg->texts);
     return 0;
 }

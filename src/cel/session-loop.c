@@ -6,6 +6,7 @@
  * near the processor. Rows of a block that follow each other are taken together: what they have
  * more than that is a piece of its own.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -65,16 +66,22 @@ static size_t piece_length(const CelWork *work, const CelSpace *space, const uin
 
 /* Room for the rows of a batch and @n elements. */
 static int open_piece(CelWork *work, CelFrame *frame, size_t n, bool with_elements) {
-    if (!frame->starts || n > frame->room) {
-        size_t room = n > PIECE_ITEMS ? n : PIECE_ITEMS;
+    if (!frame->starts) {
+        uint32_t *starts = ARENA_RAW(work->arena, uint32_t, CEL_BATCH_ROWS + 1);
 
-        frame->starts = ARENA_RAW(work->arena, uint32_t, CEL_BATCH_ROWS + 1);
         frame->broken = ARENA_RAW(work->arena, uint8_t, CEL_BATCH_ROWS);
-        frame->row_of = ARENA_RAW(work->arena, uint32_t, room);
         frame->stretches = ARENA_RAW(work->arena, CelStretch, CEL_BATCH_ROWS);
+        if (!starts || !frame->broken || !frame->stretches)
+            return error_origin(-ENOMEM);
+        frame->starts = starts;
+    }
+    if (!frame->row_of || n > frame->room) {
+        size_t least = frame->room > 0 ? 2 * frame->room : PIECE_ITEMS;
+
+        frame->room = n > least ? n : least;
+        frame->row_of = ARENA_RAW(work->arena, uint32_t, frame->room);
         frame->elements = NULL;
-        frame->room = room;
-        if (!frame->starts || !frame->broken || !frame->row_of || !frame->stretches)
+        if (!frame->row_of)
             return error_origin(-ENOMEM);
     }
     if (with_elements && !frame->elements) {
@@ -91,6 +98,7 @@ static int open_piece(CelWork *work, CelFrame *frame, size_t n, bool with_elemen
 static void add_stretch(CelFrame *frame, uint32_t block, uint32_t from, uint32_t n) {
     CelStretch *last = frame->n_stretches > 0 ? &frame->stretches[frame->n_stretches - 1] : NULL;
 
+    assert(frame->stretches); /* room was made for them */
     if (n == 0)
         return;
     if (last && last->block == block && last->from + last->n == from)

@@ -75,7 +75,8 @@ static int reduce_single(CelWork *work, const CelPlanColumn *column) {
     v = cel_entry_get(&out, 0, (CelKind)column->kind);
     if (state == CEL_STATE_ODD)
         r = mend_single(work, column, &v);
-    set_single(&work->singles[column->reg], column, v);
+    if (r == 0)
+        set_single(&work->singles[column->reg], column, v);
     return error_trace(r);
 }
 

@@ -180,6 +180,20 @@ static inline uint32_t test_leaf(const CelHost *host, const CelGraph *graph, uin
     return node->op == OP_FIELD && test_is_row(test_arg(graph, node, 0)) ? ROW_FIELDS : CEL_NO_LEAF;
 }
 
+/* row.labels[key] is 0, `key in row.labels` 1. */
+static inline uint32_t test_keyed_leaf(
+    const CelHost *host, const CelGraph *graph, uint32_t number, uint32_t *ret_key) {
+    const CelGraphNode *node = cel_graph_node(graph, number), *map;
+    bool is_in = node->op == OP_IN_MAP;
+
+    (void)host;
+    if (!test_schema->has_leaves || (!is_in && node->op != OP_INDEX_MAP))
+        return CEL_NO_LEAF;
+    map = test_arg(graph, node, is_in);
+    *ret_key = node->args[!is_in];
+    return map->op == OP_FIELD && test_is_row(test_arg(graph, map, 0)) ? is_in : CEL_NO_LEAF;
+}
+
 static inline bool test_is_whole(const CelHost *host, const CelGraph *graph, uint32_t number) {
     (void)host;
     return test_is_call(cel_graph_node(graph, number), "domain");
@@ -289,6 +303,19 @@ static inline void test_load(const CelTable *table, uint32_t leaf, const uint32_
     }
 }
 
+static inline void test_load_keyed(const CelTable *table, uint32_t leaf, CelValue key,
+    const uint32_t *rows, size_t n, CelColumn *ret, CelValue *ret_texts) {
+    const TestTable *of = table->rows;
+
+    assert_true(key.kind == CEL_STRING);
+    for (size_t i = 0; i < n; i++) {
+        const CelValue *labels = &of->rows[rows[i]].record.fields[ROW_LABELS];
+        CelValue v = cel_map_find(labels->map, key, NULL);
+
+        test_load_one(ret, ret_texts, i, leaf == 1 ? cel_bool(v.kind != CEL_ABSENT) : v);
+    }
+}
+
 static inline uint32_t test_groups(
     const CelTable *table, uint32_t key, size_t n_rows, uint32_t *ret) {
     const TestTable *of = table->rows;
@@ -370,6 +397,7 @@ static inline void test_schema_init(TestSchema *s) {
         .row_slot = s->row_slot,
         .row_groups = 1u << GROUP_ROW,
         .leaf = test_leaf,
+        .keyed_leaf = test_keyed_leaf,
         .is_whole = test_is_whole,
         .find_union = test_find_union,
         .find_groups = test_find_groups,
@@ -545,6 +573,7 @@ static inline TestTable *test_random_table(
         .rows = table,
         .row = test_row,
         .load = test_load,
+        .load_keyed = test_load_keyed,
         .groups = test_groups,
     };
     return table;

@@ -18,15 +18,25 @@ static int find_groups(
     return 0;
 }
 
+/* A loop over groups may ask nothing of them: how many there are counts all the same. */
+static bool is_needed(const CelSpace *space) {
+    return space->kind == CEL_SPACE_GROUPS && space->is_needed;
+}
+
+static bool needs_groups(const CelPlan *plan) {
+    for (size_t i = 0; i < plan->spaces.n; i++) {
+        if (is_needed(&plan->spaces.items[i]))
+            return true;
+    }
+    return false;
+}
+
 static int find_all_groups(
     const CelPlan *plan, const CelTable *table, size_t n_rows, Arena *arena, CelGroups *groups) {
-    for (uint32_t i = 0; i < plan->n_groups; i++) {
-        uint32_t space = cel_plan_at(plan, plan->groups[i])->space;
-        int r;
+    for (size_t i = 0; i < plan->spaces.n; i++) {
+        const CelSpace *space = &plan->spaces.items[i];
+        int r = is_needed(space) ? find_groups(table, space->of, n_rows, arena, &groups[i]) : 0;
 
-        if (groups[space].of_row)
-            continue;
-        r = find_groups(table, plan->spaces.items[space].of, n_rows, arena, &groups[space]);
         if (r < 0)
             return error_trace(r);
     }
@@ -93,7 +103,7 @@ int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *con
     int r;
 
     *ret = NULL;
-    if (plan->n_groups == 0)
+    if (!needs_groups(plan))
         return 0;
     whole = ARENA_NEW(arena, CelWhole);
     groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);

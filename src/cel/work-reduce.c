@@ -26,8 +26,10 @@ static int combine_predicates(
     CelWork *work, const CelReduction *reduction, size_t n, const uint8_t **ret) {
     *ret = work->include;
     if (n > work->include_room) {
-        work->include = ARENA_RAW(work->arena, uint8_t, n);
-        work->include_room = n;
+        size_t room = n > 2 * work->include_room ? n : 2 * work->include_room;
+
+        work->include = ARENA_RAW(work->arena, uint8_t, room);
+        work->include_room = work->include ? room : 0;
         *ret = work->include;
         if (!work->include)
             return error_origin(-ENOMEM);

@@ -143,8 +143,8 @@ static int open_table(CelWork *work, size_t n) {
     if (n > work->table_room) {
         work->table_states = ARENA_RAW(work->arena, uint8_t, 2 * n);
         work->table_values = ARENA_ARRAY(work->arena, int64_t, 2 * n);
-        work->table_room = 2 * n;
-        if (!work->table_states || !work->table_values)
+        work->table_room = work->table_states && work->table_values ? 2 * n : 0;
+        if (work->table_room == 0)
             return error_origin(-ENOMEM);
     }
     memset(work->table_states, NOT_KNOWN, n);
@@ -262,11 +262,28 @@ static int look_up(CelWork *work, ByText *by, const CelDictionary *dictionary, s
     return r;
 }
 
+/* Without codes (they are 0) each string is a dictionary of its own: what is remembered is all
+ * that they share. */
+static int by_each_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n) {
+    int r = open_table(work, 2);
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        size_t entry = entries ? entries[i] : i;
+        const CelDictionary own = {1, &by->of_text->texts[entry]};
+
+        work->table_states[0] = NOT_KNOWN;
+        r = look_up(work, by, &own, entry);
+    }
+    return error_trace(r);
+}
+
 static int by_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n) {
     const CelDictionary *dictionary = NULL;
     size_t end = 0;
     int r = 0;
 
+    if (!by->of_text->has_codes)
+        return error_trace(by_each_text(work, by, entries, n));
     for (size_t i = 0; r == 0 && i < n; i++) {
         size_t entry = entries ? entries[i] : i;
 
@@ -308,28 +325,37 @@ CelValue cel_work_list(CelWork *work, const CelSpace *space, size_t entry) {
     return cel_work_run(work, space->code->code, work->inputs);
 }
 
-/* Code of the whole root is made only now: it is hardly ever needed. */
+/* Code of the whole root is made only now: it is hardly ever needed. Then it is kept for the next
+ * batch. */
+static int open_mending(CelWork *work, uint32_t node, CelRegister *reg) {
+    size_t n = work->plan->n_slots;
+
+    if (!work->mending) {
+        work->mending = ARENA_ARRAY(work->arena, CelValue, n);
+        if (!work->mending)
+            return error_origin(-ENOMEM);
+        if (work->variables)
+            memcpy(work->mending, work->variables, n * sizeof(CelValue));
+    }
+    if (reg->whole)
+        return 0;
+    return error_trace(cel_emit(work->plan->graph, node, NULL, work->arena, &reg->whole));
+}
+
 int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) {
     size_t n = work->frames[CEL_ROWS].n;
-    CelValue *variables;
-    CelCode *code = NULL;
     int r;
 
     if (!reg->column.states || n == 0 || !memchr(reg->column.states, CEL_STATE_ODD, n))
         return 0;
-    variables = ARENA_ARRAY(work->arena, CelValue, work->plan->n_slots);
-    if (!variables)
-        return error_origin(-ENOMEM);
-    if (work->variables)
-        memcpy(variables, work->variables, work->plan->n_slots * sizeof(CelValue));
-    r = cel_emit(work->plan->graph, node, NULL, work->arena, &code);
+    r = open_mending(work, node, reg);
     for (size_t i = 0; r == 0 && i < n; i++) {
         CelValue v;
 
         if (reg->column.states[i] != CEL_STATE_ODD)
             continue;
-        variables[work->plan->host->row_slot] = cel_work_row(work, i);
-        v = cel_work_run(work, code, variables);
+        work->mending[work->plan->host->row_slot] = cel_work_row(work, i);
+        v = cel_work_run(work, reg->whole, work->mending);
         cel_entry_set(&reg->column, i, kind, v);
         if (reg->column.states[i] == CEL_STATE_ODD)
             reg->column.states[i] = CEL_STATE_ERROR;

@@ -2,8 +2,8 @@
  * Strings in columns: codes, dictionaries, and what needs no scalar machine.
  *
  * In a session a column of strings is codes, and the dictionary is that of the block the rows
- * are of. While a block is made it is the strings themselves; codes are made when it is kept,
- * or when something is to be done once for each distinct one.
+ * are of; but one that was looked up by a key is the strings themselves. So it is while a block is
+ * made; codes are made when it is kept, or when something is to be done once for each distinct one.
  */
 #include <errno.h>
 
@@ -70,7 +70,7 @@ typedef struct Encoder {
     uint32_t n;
 } Encoder;
 
-static int encoder_open(Encoder *e, size_t n, Arena *scratch, Arena *keep) {
+static int encoder_open(Encoder *e, size_t n, Arena *scratch) {
     size_t n_places = 8;
 
     while (n_places < 2 * n)
@@ -78,7 +78,7 @@ static int encoder_open(Encoder *e, size_t n, Arena *scratch, Arena *keep) {
     *e = (Encoder){
         .places = ARENA_ARRAY(scratch, uint32_t, n_places),
         .n_places = (uint32_t)n_places,
-        .values = ARENA_RAW(keep, CelValue, n < CODES_MAX ? n : CODES_MAX),
+        .values = ARENA_RAW(scratch, CelValue, n < CODES_MAX ? n : CODES_MAX),
     };
     return e->places && e->values ? 0 : error_origin(-ENOMEM);
 }
@@ -103,26 +103,36 @@ static uint32_t encode(Encoder *e, CelValue v) {
     return e->n - 1;
 }
 
-static int copy_strings(Encoder *e, Arena *keep) {
-    for (uint32_t i = 0; i < e->n; i++) {
-        Str copy = arena_copy(keep, cel_str(e->values[i]));
+/* No longer than it is; @with_strings: they lie in @keep, too. */
+static int keep_dictionary(
+    const Encoder *e, bool with_strings, Arena *keep, const CelDictionary **ret) {
+    CelDictionary *dictionary = ARENA_NEW(keep, CelDictionary);
+    CelValue *values = ARENA_RAW(keep, CelValue, e->n);
 
-        if (!copy.ptr)
+    if (!dictionary || !values)
+        return error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < e->n; i++) {
+        Str text = cel_str(e->values[i]);
+
+        if (with_strings)
+            text = arena_copy(keep, text);
+        if (with_strings && !text.ptr)
             return error_origin(-ENOMEM);
-        e->values[i].text = copy.ptr;
+        values[i] = cel_string(text);
     }
+    *dictionary = (CelDictionary){e->n, values};
+    *ret = dictionary;
     return 0;
 }
 
 int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
-    CelDictionary *dictionary = ARENA_NEW(keep, CelDictionary);
     CelValue last = cel_string(STR(""));
     uint32_t code = UINT32_MAX;
     Encoder e;
-    int r = encoder_open(&e, n, work->run->arena, keep);
+    int r = encoder_open(&e, n, work->run->arena);
 
-    if (r < 0 || !dictionary)
-        return r < 0 ? error_trace(r) : error_origin(-ENOMEM);
+    if (r < 0)
+        return error_trace(r);
     for (size_t i = 0; i < n; i++) {
         reg->column.codes[i] = 0;
         if (reg->column.states && reg->column.states[i] != CEL_STATE_FINE)
@@ -140,12 +150,9 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
             code = UINT32_MAX;
         }
     }
-    if (keep != work->arena && !reg->is_borrowed)
-        r = copy_strings(&e, keep);
-    *dictionary = (CelDictionary){e.n, e.values};
-    reg->column.dictionary = dictionary;
     reg->has_codes = true;
-    return error_trace(r);
+    return error_trace(keep_dictionary(
+        &e, keep != work->arena && !reg->is_borrowed, keep, &reg->column.dictionary));
 }
 
 /* --- the same or not --------------------------------------------------------------------- */
@@ -253,8 +260,8 @@ static int same_by_codes(
 static int find_codes(CelWork *work, const Side *text, bool *ret) {
     CelRegister *reg = text->reg;
 
-    *ret = text->column->how != CEL_HOW_SPREAD;
-    if (!work->is_kept || !*ret || reg->has_codes)
+    *ret = reg->has_codes;
+    if (!work->is_kept || *ret || text->column->how == CEL_HOW_SPREAD)
         return 0;
     *ret = reg->is_compared;
     reg->is_compared = true;

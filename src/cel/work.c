@@ -287,6 +287,8 @@ static int work_by_how(CelWork *work, const CelPlanColumn *column) {
         return cel_work_by_text(work, column);
     case CEL_HOW_LEAF:
         return cel_work_leaf(work, column);
+    case CEL_HOW_KEYED:
+        return cel_work_keyed(work, column);
     case CEL_HOW_ELEMENT:
         return work_element(work, column);
     case CEL_HOW_KERNEL:

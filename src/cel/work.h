@@ -46,6 +46,7 @@ typedef struct CelRegister {
     bool is_compared; /* TEXT: with some string, while a block is made */
     bool is_borrowed; /* TEXT: the table or the graph has the strings */
     uint8_t *known;   /* is_partial: which entries the scalar machine worked out */
+    CelCode *whole;   /* a root's: for the node as a whole, once something was odd */
 } CelRegister;
 
 /* What is known once. */
@@ -111,6 +112,7 @@ typedef struct CelWork {
     uint64_t last_stamp;
     const CelValue *variables; /* by slot; NULL in a block */
     CelValue *inputs;          /* room for those of any code */
+    CelValue *mending;         /* the variables for code of a whole root; NULL: not needed yet */
     CelRegister spare[2];      /* for folds */
     uint8_t *table_states;     /* by code: room for CEL_HOW_TEXT */
     int64_t *table_values;
@@ -241,6 +243,7 @@ int cel_work_range(CelWork *work, uint32_t space) MUST_CHECK;
 
 /* session-load.c */
 int cel_work_load(CelWork *work, const CelPlanColumn *column) MUST_CHECK;
+int cel_work_keyed(CelWork *work, const CelPlanColumn *column) MUST_CHECK;
 
 /* session-loop.c */
 int cel_work_reduce(CelWork *work, const CelPlanColumn *column) MUST_CHECK;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -79,6 +80,14 @@ static int out_of_memory(void) {
     return EXIT_UNREACHABLE;
 }
 
+/* What is no mistake of the person's. */
+static int internal_error(int r) {
+    if (r == -ENOMEM)
+        return out_of_memory();
+    (void)fprintf(stderr, "berth explain: internal error (code %d); please report it\n", -r);
+    return EXIT_UNREACHABLE;
+}
+
 static int load_view(const Settings *settings, const Zones *zones, Arena *arena, View **ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -94,7 +103,7 @@ static int load_view(const Settings *settings, const Zones *zones, Arena *arena,
     if (r != 0)
         return r;
     r = view_new(snapshot, program, zones_finder(zones), /* before= */ NULL, ret);
-    return r < 0 ? out_of_memory() : 0;
+    return r < 0 ? internal_error(r) : 0;
 }
 
 static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
@@ -152,8 +161,10 @@ static int print(
         telling_node(&telling, only);
     else
         telling_table(&telling);
-    if (telling.error < 0 || buf_error(&out))
-        return out_of_memory();
+    if (telling.error < 0)
+        return internal_error(telling.error);
+    if (buf_error(&out) < 0)
+        return internal_error(buf_error(&out));
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
@@ -173,8 +184,9 @@ static int explain(const Settings *settings) {
         r = load_pod(settings, arena, &pod);
     if (r != 0)
         return r;
-    if (extender_explain(view, &moment, &pod, arena, &explanation) < 0)
-        return out_of_memory();
+    r = extender_explain(view, &moment, &pod, arena, &explanation);
+    if (r < 0)
+        return internal_error(r);
     return print(settings, &explanation, &pod, moment.now_nsec);
 }
 
@@ -248,6 +260,14 @@ static int explain_past(Settings *settings) {
     return explain_last(&settings->last);
 }
 
+/* Whether what was given as a pod's name is rather a file. */
+static bool looks_like_file(const char *name) {
+    Str text = str_from_c(name);
+
+    return str_has_suffix(text, STR(".yaml")) || str_has_suffix(text, STR(".yml")) ||
+           str_has_suffix(text, STR(".json")) || access(name, F_OK) == 0;
+}
+
 /* NULL when all that is needed was given, once; else what is wrong. */
 static const char *check_settings(const Settings *settings) {
     if (settings->last.pod)
@@ -255,7 +275,8 @@ static const char *check_settings(const Settings *settings) {
     if (settings->last.access.server)
         return "--server goes with --last";
     if (settings->name && !cluster_source_is_live(&settings->source))
-        return "a pod by name needs --kubeconfig or --in-cluster";
+        return looks_like_file(settings->name) ? "a pod in a file is given with --pod FILE"
+                                               : "a pod by name needs --kubeconfig or --in-cluster";
     if (settings->name && !strchr(settings->name, '/'))
         return "a pod is named NAMESPACE/NAME";
     if (!settings->name == !settings->pod)

@@ -35,7 +35,7 @@ bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, S
     Arena *arena, Labels *ret_annotations, Str *ret_reason) {
     uint32_t row = table_find(view->table, node);
     uint16_t said = VERDICT_PASS;
-    Judge *judge;
+    Judge *judge = NULL;
     int r;
 
     *ret_reason = STR("node is not known to berth");

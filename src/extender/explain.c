@@ -348,7 +348,7 @@ static int rank(Explainer *x, const Candidates *candidates) {
 }
 
 static int find_scores(Explainer *x) {
-    Candidates candidates;
+    Candidates candidates = {0};
     int r = find_candidates(x, /* with_narrowed= */ true, &candidates);
 
     if (r == 0)
@@ -398,7 +398,7 @@ int extender_explain(
     *ret = (Explanation){.explainer = x};
     if (!x)
         return error_origin(-ENOMEM);
-    *x = (Explainer){.view = view, .arena = arena, .result = ret};
+    *x = (Explainer){.view = view, .question = {.pod = pod}, .arena = arena, .result = ret};
     r = start(view, moment, pod, arena, x);
     if (r == 0)
         r = find_policies(x);

@@ -272,7 +272,7 @@ void extender_filter(const View *view, const Moment *moment, Str body, Arena *ar
     FilterArgs *args = ARENA_NEW(arena, FilterArgs);
     Verdicts verdicts = {0};
     Question question;
-    Judge *judge;
+    Judge *judge = NULL;
     Str missing;
     int r;
 

@@ -70,7 +70,7 @@ static int choose(const View *view, const Moment *moment, const PreemptArgs *arg
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
     uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
     bool can_judge;
-    Judge *judge;
+    Judge *judge = NULL;
     int r;
 
     if (!rows || !verdicts)

@@ -80,7 +80,7 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     unsigned most;
-    Judge *judge;
+    Judge *judge = NULL;
     int r = scores && wire ? judge_open(&question, &judge) : error_origin(-ENOMEM);
 
     *ret = NULL;

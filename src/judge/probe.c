@@ -59,7 +59,7 @@ static int run(const Probe *probe, uint32_t row, CelRun *cel, Arena *arena, CelE
 }
 
 int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) {
-    CelExplained explained;
+    CelExplained explained = {0};
     CelRun cel;
     int r = run(probe, row, &cel, arena, &explained);
 
@@ -68,7 +68,7 @@ int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t 
 }
 
 static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
-    CelExplained explained;
+    CelExplained explained = {0};
     CelRun cel;
     int r = run(probe, row, &cel, arena, &explained);
 
@@ -79,7 +79,7 @@ static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena
 
 static int print_variable(
     Judge *judge, const Variable *variable, uint32_t row, bool colour, Arena *arena, Buf *out) {
-    Probe *probe;
+    Probe *probe = NULL;
     int r = probe_new(judge, &variable->expression, arena, &probe);
 
     if (r < 0)

@@ -158,7 +158,8 @@ static bool step_towards(
     double first = floor(fabs(crossing)) - 1;
 
     first = first < 1 ? 1 : first;
-    for (double n = first; n < first + STEPS_TRIED; n++) {
+    for (unsigned i = 0; i < STEPS_TRIED; i++) {
+        double n = first + i;
         CelValue v = moved(fact, from, sign * n);
         Change change = {
             .fact = number, .relation = sign > 0 ? ">=" : "<=", .value = v, .bound = v};

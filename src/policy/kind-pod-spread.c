@@ -26,9 +26,16 @@ static void read_full(PolicyReader *reader, const YamlNode *value, void *into) {
 
 static const Shape full_shape = {.kind = SHAPE_INT, .min = 1, .max = FULL_MAX};
 
+#define SCORED_KEY                                                                                 \
+    {                                                                                              \
+        .name = STR("topologyKey"), .shape = &shape_string,                                        \
+        .about = "a label: all nodes with the same value of it count together; those without it "  \
+                 "get 0",                                                                          \
+        .read = pod_choice_read_topology_key,                                                      \
+    }
 #define CHOICE_FIELDS                                                                              \
-    POD_CHOICE_SELECTOR, POD_CHOICE_SAME_OWNER, POD_CHOICE_LABEL_KEYS, POD_CHOICE_NAMESPACES,      \
-        POD_CHOICE_TOPOLOGY_KEY
+    POD_CHOICE_SELECTOR, POD_CHOICE_SAME_OWNER, POD_CHOICE_LABEL_KEYS, POD_CHOICE_OWN_NAMESPACE,   \
+        SCORED_KEY
 
 static const Field spread_fields[] = {CHOICE_FIELDS};
 static const Field pack_fields[] = {

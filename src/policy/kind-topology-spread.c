@@ -55,7 +55,7 @@ static const Field fields[] = {
     POD_CHOICE_SELECTOR,
     POD_CHOICE_SAME_OWNER,
     POD_CHOICE_LABEL_KEYS,
-    POD_CHOICE_NAMESPACES,
+    POD_CHOICE_OWN_NAMESPACE,
 };
 
 /* --- writing ------------------------------------------------------------------ */

@@ -3,8 +3,10 @@
  * its quantity, a field that the API may leave out.
  *
  * One is guarded when what it is joined with asks for the same thing first: `'a' in m && m['a'] …`,
- * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map. Guards are found by
- * their text; whatever might be one counts, for a warning that is wrong is worse than none.
+ * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map; or when it asks of what is
+ * there more than '' could be: `isSemver(m[?'a'].orValue('')) && semver(m['a']) …`. Guards are
+ * found by their text; whatever might be one counts, for a warning that is wrong is worse than
+ * none.
  */
 
 #include "policy/lint-part.h"
@@ -19,21 +21,62 @@ typedef struct LookUp {
 
 /* --- guards ---------------------------------------------------------------------------- */
 
+static bool is_string(const LintExpression *x, uint32_t i, Str text) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING &&
+           str_eq(cel_str(node->literal), text);
+}
+
+/* Whether node @map is what is looked up in, and node @key what is looked for. */
+static bool is_same(const LintExpression *x, uint32_t map, uint32_t key, const LookUp *look_up) {
+    return str_eq(lint_text(x, map), look_up->from) &&
+           (look_up->key.ptr ? is_string(x, key, look_up->key)
+                             : str_eq(lint_text(x, key), look_up->spelled));
+}
+
+/* The same look-up as an optional: m[?'key'], m.?key. */
+static bool is_optional(const LintExpression *x, uint32_t i, const LookUp *look_up) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    if (node->kind == CEL_NODE_OPT_SELECT)
+        return str_eq(node->name, look_up->key) && str_eq(lint_text(x, i - 1), look_up->from);
+    return lint_is_call(x->tree, i, "_[?_]") &&
+           is_same(x, lint_child(x->tree, i, 0), lint_child(x->tree, i, 1), look_up);
+}
+
+/* A question that '' is no answer to. */
+static bool asks_for_form(const CelTree *tree, uint32_t i) {
+    static const char *const names[] = {"isSemver", "isIP", "isCIDR", "isQuantity", "isURL"};
+
+    for (size_t k = 0; k < ELEMENTS_OF(names); k++)
+        if (lint_is_call(tree, i, names[k]))
+            return true;
+    return false;
+}
+
+/* isSemver(m[?'key'].orValue('')), m[?'key'].hasValue() */
+static bool is_optional_guard(const LintExpression *x, uint32_t i, const LookUp *look_up) {
+    uint32_t value;
+
+    if (lint_is_call(x->tree, i, "hasValue"))
+        return is_optional(x, lint_child(x->tree, i, 0), look_up);
+    if (!asks_for_form(x->tree, i))
+        return false;
+    value = lint_child(x->tree, i, 0);
+    return lint_is_call(x->tree, value, "orValue") &&
+           is_optional(x, lint_child(x->tree, value, 0), look_up) &&
+           is_string(x, lint_child(x->tree, value, 1), STR(""));
+}
+
 static bool is_guard(const LintExpression *x, uint32_t i, const LookUp *look_up) {
     const CelNode *node = &x->tree->nodes[i];
-    uint32_t key;
 
     if (node->kind == CEL_NODE_TEST)
         return str_eq(node->name, look_up->key) && str_eq(lint_text(x, i - 1), look_up->from);
-    if (!lint_is_call(x->tree, i, "@in"))
-        return false;
-    key = lint_child(x->tree, i, 0);
-    if (!str_eq(lint_text(x, lint_child(x->tree, i, 1)), look_up->from))
-        return false;
-    return look_up->key.ptr ? x->tree->nodes[key].kind == CEL_NODE_LITERAL &&
-                                  x->tree->nodes[key].literal.kind == CEL_STRING &&
-                                  str_eq(cel_str(x->tree->nodes[key].literal), look_up->key)
-                            : str_eq(lint_text(x, key), look_up->spelled);
+    if (lint_is_call(x->tree, i, "@in"))
+        return is_same(x, lint_child(x->tree, i, 1), lint_child(x->tree, i, 0), look_up);
+    return is_optional_guard(x, i, look_up);
 }
 
 /* Whether there is an odd number of `!` around node @i, inside of @root. */

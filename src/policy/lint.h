@@ -9,10 +9,12 @@
  *     scores outside of 0..100, shares that nobody multiplied by 100, the same for every node
  *     reasons that look as if they varied
  *     params and variables that nobody uses, rules that say the same
+ *     a rule that goes over all nodes for each node
  *
  * What can be meant is not warned of: each warning names a way to write it that says so.
  */
 
+#include "cel/plan.h"
 #include "policy/policy.h"
 #include "policy/reader.h"
 #include "yaml/document.h"
@@ -20,3 +22,7 @@
 /* Adds warnings about @policy, which was read from @document without errors. They are a help:
  * out of memory there are none. */
 void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy);
+
+/* The same about how @policy, whose rules know their roots, is evaluated. */
+void lint_plan(
+    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const CelPlan *plan);

@@ -56,7 +56,14 @@ typedef struct PodChoice {
 #define POD_CHOICE_NAMESPACES                                                                      \
     {                                                                                              \
         .name = STR("namespaces"), .shape = &shape_scalars,                                        \
-        .about = "pods of these namespaces; \"*\": of all", .read = pod_choice_read_namespaces,    \
+        .about = "pods of these namespaces; of all unless given",                                  \
+        .read = pod_choice_read_namespaces,                                                        \
+    }
+#define POD_CHOICE_OWN_NAMESPACE /* with is_own_namespace set */                                   \
+    {                                                                                              \
+        .name = STR("namespaces"), .shape = &shape_scalars,                                        \
+        .about = "pods of these namespaces, \"*\": of all; of the pod's own unless given",         \
+        .read = pod_choice_read_namespaces,                                                        \
     }
 #define POD_CHOICE_TOPOLOGY_KEY                                                                    \
     {                                                                                              \

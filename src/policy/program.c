@@ -20,6 +20,7 @@ typedef struct Compiling {
     Program *program;
     DiagList *diags;
     Policies policies;
+    VEC(Str) sources; /* by policy: the text of its file */
 } Compiling;
 
 /* --- reading ------------------------------------------------------------------ */
@@ -64,6 +65,7 @@ static int compile_document(Compiling *compiling, PolicyReader *reader, const Ya
     size_t n_errors = compiling->diags->n_errors;
     Policy policy = {0};
     Policy *added;
+    Str *source;
     int r;
 
     policy_read(
@@ -75,9 +77,11 @@ static int compile_document(Compiling *compiling, PolicyReader *reader, const Ya
     if (compiling->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
         lint_policy(reader, document, &policy);
     added = VEC_PUSH(&compiling->policies, reader->arena);
-    if (!added)
+    source = VEC_PUSH(&compiling->sources, reader->arena);
+    if (!added || !source)
         return error_origin(-ENOMEM);
     *added = policy;
+    *source = reader->source;
     return 0;
 }
 
@@ -286,6 +290,19 @@ static int plan(Compiling *compiling) {
     return error_trace(r);
 }
 
+static void lint_plans(const Compiling *compiling) {
+    Program *program = compiling->program;
+
+    for (size_t i = 0; i < compiling->policies.n; i++) {
+        PolicyReader reader = {.arena = program->arena,
+            .diags = compiling->diags,
+            .source = compiling->sources.items[i]};
+
+        lint_plan(&reader, &compiling->policies.items[i], program->graph, program->plan);
+    }
+    diag_list_sort(compiling->diags, 0);
+}
+
 /* Then filter asks for scores, too: those of all policies. */
 static bool narrows(const Program *program) {
     for (size_t i = 0; i < program->n_policies; i++)
@@ -341,6 +358,8 @@ static int assemble(Compiling *compiling) {
         r = plan(compiling);
     if (r == 0)
         r = collect_parts(compiling->program);
+    if (r == 0)
+        lint_plans(compiling);
     return error_trace(r);
 }
 

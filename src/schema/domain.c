@@ -66,7 +66,8 @@ GET(get_pods, domain_pods(run, domain_of(record)))
         0,                                                                                         \
         get_nodes,                                                                                 \
         PART_NONE,                                                                                 \
-        "the nodes that have that value, the node itself included")                                \
+        "the nodes that have that value, the node itself included; empty when the node lacks the " \
+        "label")                                                                                   \
     X("pods", &schema_pods_type, ALWAYS, 0, get_pods, PART_NONE, "the pods on these nodes")
 SCHEMA_RECORD(schema_domain, "Domain", DOMAIN);
 

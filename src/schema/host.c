@@ -52,6 +52,15 @@ static uint32_t leaf_number(const CelHost *host, const CelGraph *graph, uint32_t
                                                          : CEL_NO_LEAF;
 }
 
+static uint32_t keyed_leaf_number(
+    const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
+    Leaf leaf;
+
+    return leaf_read_keyed(graph, node, host->row_slot, &leaf, ret_key)
+               ? number_of(schema_of(host)->reads, &leaf)
+               : CEL_NO_LEAF;
+}
+
 static uint32_t element_leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
     Leaf leaf;
 
@@ -158,6 +167,7 @@ bool schema_host_init(Schema *schema, Arena *arena) {
         .row_groups = SCHEMA_BIT(SCHEMA_NODE),
         .leaf = leaf_number,
         .element_leaf = element_leaf_number,
+        .keyed_leaf = keyed_leaf_number,
         .is_whole = is_whole,
         .find_union = find_union,
         .find_groups = find_groups};
@@ -175,6 +185,14 @@ static void table_load(const CelTable *table, uint32_t leaf, const uint32_t *row
     const struct SchemaReads *reads = schema_of(table->host)->reads;
 
     leaf_load(&reads->leaves.items[leaf], table->rows, rows, n, ret, ret_texts);
+}
+
+static void table_load_keyed(const CelTable *table, uint32_t number, CelValue key,
+    const uint32_t *rows, size_t n, CelColumn *ret, CelValue *ret_texts) {
+    Leaf leaf = schema_of(table->host)->reads->leaves.items[number];
+
+    leaf.key = cel_str(key);
+    leaf_load(&leaf, table->rows, rows, n, ret, ret_texts);
 }
 
 static void table_load_elements(const CelTable *table, uint32_t leaf, const CelValue *elements,
@@ -197,5 +215,6 @@ CelTable schema_table(const Schema *schema, const NodeTable *table) {
         .row = table_row,
         .load = table_load,
         .load_elements = table_load_elements,
+        .load_keyed = table_load_keyed,
         .groups = table_groups};
 }

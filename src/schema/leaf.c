@@ -6,6 +6,8 @@
 
 #include "schema/leaf.h"
 
+#include <assert.h>
+
 #include "schema/pod.h"
 
 #include <string.h>
@@ -56,6 +58,7 @@ typedef struct Reading {
     const CelGraph *graph;
     bool is_pod; /* of a loop's variable; else of the row variable */
     uint32_t row_slot;
+    uint32_t *ret_key; /* the node of a key that is no constant; NULL: keys must be constants */
 } Reading;
 
 /* Whether @node is the variable that is read from. */
@@ -114,17 +117,29 @@ static bool read_entry(const Reading *reading, uint32_t map, CelValue key, LeafA
                : find_path(reading, field, map_paths, ELEMENTS_OF(map_paths), &ret->source);
 }
 
+/* The same by the key that is node @key. */
+static bool read_keyed(const Reading *reading, uint32_t map, uint32_t key, LeafAsk ask, Leaf *ret) {
+    if (!reading->ret_key || !read_entry(reading, map, cel_string(STR("")), ask, ret))
+        return false;
+    *reading->ret_key = key;
+    return true;
+}
+
 /* map[?key], of which @ask is asked. */
 static bool read_optional(const Reading *reading, uint32_t number, LeafAsk ask, Leaf *ret) {
-    const CelGraphNode *node = node_if(reading, number, OP_OPT_SELECT);
+    const CelGraphNode *node = cel_graph_node(reading->graph, number);
 
-    return node && read_entry(reading, node->args[0], node->constant, ask, ret);
+    if (node->op == OP_OPT_INDEX)
+        return read_keyed(reading, node->args[0], node->args[1], ask, ret);
+    return node->op == OP_OPT_SELECT &&
+           read_entry(reading, node->args[0], node->constant, ask, ret);
 }
 
 static bool read_in_map(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
     const CelGraphNode *key = node_if(reading, node->args[0], OP_CONSTANT);
 
-    return key && read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret);
+    return key ? read_entry(reading, node->args[1], key->constant, LEAF_IS_SET, ret)
+               : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
 }
 
 /* map[?key].orValue(constant) is: has it a value? that : the constant. */
@@ -168,6 +183,8 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
         return read_field(reading, node, LEAF_IS_SET, ret);
     case OP_SELECT:
         return read_entry(reading, node->args[0], node->constant, LEAF_VALUE, ret);
+    case OP_INDEX_MAP:
+        return read_keyed(reading, node->args[0], node->args[1], LEAF_VALUE, ret);
     case OP_TEST_SELECT:
         return read_entry(reading, node->args[0], node->constant, LEAF_IS_SET, ret);
     case OP_IN_MAP:
@@ -190,6 +207,14 @@ bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *
     const Reading reading = {.graph = graph, .row_slot = row_slot};
 
     return read_leaf(&reading, number, ret);
+}
+
+bool leaf_read_keyed(
+    const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret, uint32_t *ret_key) {
+    const Reading reading = {.graph = graph, .row_slot = row_slot, .ret_key = ret_key};
+
+    *ret_key = CEL_NO_NODE;
+    return read_leaf(&reading, number, ret) && *ret_key != CEL_NO_NODE;
 }
 
 bool leaf_read_pod(const CelGraph *graph, uint32_t number, Leaf *ret) {
@@ -259,7 +284,10 @@ static void set_text(const Load *load, size_t i, const Str *value) {
 
 static const Node *node_at(const Load *load, size_t i) {
     static const Node nothing;
-    const Node *node = table_node(load->table, load->rows[i]);
+    const Node *node;
+
+    assert(load->rows); /* rows or elements, by the leaf's source */
+    node = table_node(load->table, load->rows[i]);
 
     return node ? node : &nothing;
 }
@@ -330,6 +358,7 @@ static const Str *find_text(const Load *load, const Object *object, size_t *near
     case LEAF_LABEL:
         return find_near(object->labels, load->leaf->key, near);
     default:
+        assert(object->annotations); /* only a node's are asked for: leaf_read() */
         return find_near(object->annotations, load->leaf->key, near);
     }
 }

@@ -8,6 +8,7 @@
  *     node.free['cpu'], labels['k']                   an entry of a map, by a constant key
  *     'k' in labels, has(labels.k), labels[?'k'].hasValue()
  *     labels[?'k'].value(), labels[?'k'].orValue('c')
+ *     labels[pod.metadata.name], and so on            the same by a key that is known once
  *     node.pods.size()
  *     p.metadata.labels['k'], for each p of node.pods, and the like
  *
@@ -53,6 +54,11 @@ typedef struct Leaf {
 
 /* Whether @node is a leaf of the row variable @row_slot. @ret borrows from the graph. */
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
+
+/* The same for an entry of a map by a key that is no constant: that node is through @ret_key. Who
+ * loads such a leaf sets its key before. */
+bool leaf_read_keyed(
+    const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret, uint32_t *ret_key);
 
 /* The same for the variable of a loop over the pods of a node: their names, times and labels. */
 bool leaf_read_pod(const CelGraph *graph, uint32_t node, Leaf *ret);

@@ -107,7 +107,9 @@ static int setup(void **state) {
         scene_add_pod(&scene, buf_str(&text));
     }
     buf_done(&text);
-    scene_build(&scene, STR("{\"metadata\":{\"name\":\"p\"}}"));
+    scene_build(&scene,
+        STR("{\"metadata\":{\"name\":\"p\",\"labels\":{\"key\":\"zone\",\"rest\":\"com/x\","
+            "\"resource\":\"memory\",\"rare\":\"rare\"}}}"));
     *state = &scene;
     return 0;
 }
@@ -130,7 +132,8 @@ typedef struct Loaded {
     CelColumn column;
 } Loaded;
 
-static void load(Scene *scene, CelLane lane, uint32_t leaf, Loaded *loaded) {
+/* By @key, or NULL. */
+static void load(Scene *scene, CelLane lane, uint32_t leaf, const CelValue *key, Loaded *loaded) {
     CelTable table = schema_table(scene->schema, &scene->table);
     size_t n = N_NODES + 1;
 
@@ -143,7 +146,10 @@ static void load(Scene *scene, CelLane lane, uint32_t leaf, Loaded *loaded) {
         loaded->column.doubles = loaded->doubles;
     else
         loaded->column.ints = loaded->ints;
-    table.load(&table, leaf, loaded->rows, n, &loaded->column, loaded->texts);
+    if (key)
+        table.load_keyed(&table, leaf, *key, loaded->rows, n, &loaded->column, loaded->texts);
+    else
+        table.load(&table, leaf, loaded->rows, n, &loaded->column, loaded->texts);
 }
 
 static CelValue loaded_at(const Loaded *loaded, size_t i) {
@@ -226,27 +232,46 @@ static const struct {
     {"node.requested[?'memory'].value()", 0},
 };
 
-static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
-    CelGraph *graph = scene_graph(scene);
-    uint32_t root = scene_lower(scene, graph, source), n_odd = 0;
-    const CelHost *host = &scene->schema->host;
-    uint32_t leaf = host->leaf(host, graph, root);
-    Loaded loaded;
+static CelValue run_node(Scene *scene, const CelGraph *graph, uint32_t node) {
+    CelCode *code;
+    CelValue v;
+
+    assert_int_equal(cel_emit(graph, node, &(CelEmitOptions){0}, scene->arena, &code), 0);
+    v = cel_run(code, &scene->run, scene->variables);
+    scene->run.fuel = CEL_FUEL_DEFAULT;
+    return v;
+}
+
+/* How many rows are odd; the others are as the scalar machine says. */
+static uint32_t check_rows(
+    Scene *scene, const char *source, const CelGraph *graph, uint32_t root, const Loaded *loaded) {
+    uint32_t n_odd = 0;
     CelCode *code;
 
-    assert_case(source, leaf != CEL_NO_LEAF);
-    assert_case(source, host->leaf(host, graph, root) == leaf);
     assert_int_equal(cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code), 0);
-    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, &loaded);
     for (size_t i = 0; i < N_NODES + 1; i++) {
-        CelValue got = loaded_at(&loaded, i), want;
+        CelValue got = loaded_at(loaded, i), want;
 
-        scene_set_row(scene, loaded.rows[i]);
+        scene_set_row(scene, loaded->rows[i]);
         want = cel_run(code, &scene->run, scene->variables);
         scene->run.fuel = CEL_FUEL_DEFAULT;
         assert_case(source, same(got, want));
         n_odd += got.kind == CEL_ABSENT;
     }
+    return n_odd;
+}
+
+static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
+    CelGraph *graph = scene_graph(scene);
+    uint32_t root = scene_lower(scene, graph, source), n_odd;
+    const CelHost *host = &scene->schema->host;
+    uint32_t leaf = host->leaf(host, graph, root);
+    Loaded loaded;
+
+    assert_case(source, leaf != CEL_NO_LEAF);
+    assert_case(source, host->leaf(host, graph, root) == leaf);
+    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, NULL, &loaded);
+    n_odd = check_rows(scene, source, graph, root, &loaded);
     assert_case(source, n_odd <= n_odd_max);
     assert_case(source, n_odd_max == 0 || (n_odd > 0 && n_odd < N_NODES / 2));
 }
@@ -254,6 +279,60 @@ static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
 static void test_forms(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(forms); i++)
         check_form(*state, forms[i].source, forms[i].n_odd_max);
+}
+
+/* The key is one of the pod's. */
+static void check_keyed(Scene *scene, const char *source) {
+    CelGraph *graph = scene_graph(scene);
+    uint32_t root = scene_lower(scene, graph, source), key_node, leaf;
+    const CelHost *host = &scene->schema->host;
+    Loaded loaded;
+    CelValue key;
+
+    assert_case(source, host->leaf(host, graph, root) == CEL_NO_LEAF);
+    leaf = host->keyed_leaf(host, graph, root, &key_node);
+    assert_case(source, leaf != CEL_NO_LEAF);
+    key = run_node(scene, graph, key_node);
+    assert_case(source, key.kind == CEL_STRING);
+    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, &key, &loaded);
+    assert_case(source, check_rows(scene, source, graph, root, &loaded) == 0);
+}
+
+static void test_keyed(void **state) {
+    static const char *const keyed[] = {
+        "node.metadata.labels[pod.metadata.labels['key']]",
+        "node.metadata.labels[pod.metadata.name]",
+        "pod.metadata.labels['key'] in node.metadata.labels",
+        "('example.' + pod.metadata.labels['rest']) in node.metadata.annotations",
+        "node.metadata.labels[?pod.metadata.labels['key']].hasValue()",
+        "node.metadata.labels[?pod.metadata.labels['key']].value()",
+        "node.metadata.labels[?pod.metadata.labels['key']].orValue('none')",
+        "node.metadata.annotations[?('example.' + pod.metadata.labels['rest'])].orValue('')",
+        "node.free[pod.metadata.labels['resource']]",
+        "node.free[pod.metadata.name]",
+        "pod.metadata.labels['resource'] in node.allocatable",
+        "node.requested[?pod.metadata.labels['resource']].orValue(-1.0)",
+        "node.free[?pod.metadata.labels['rare']].value()",
+    };
+    static const char *const others[] = {
+        "node.metadata.labels['a']",
+        "'a' in node.metadata.labels",
+        "node.metadata.name",
+        "pod.metadata.labels[node.metadata.name]",
+        "node.metadata.labels[?pod.metadata.name]",
+        "node.metadata.labels[?pod.metadata.name].orValue(pod.metadata.name)",
+    };
+    Scene *scene = *state;
+    const CelHost *host = &scene->schema->host;
+
+    for (size_t i = 0; i < ELEMENTS_OF(keyed); i++)
+        check_keyed(scene, keyed[i]);
+    for (size_t i = 0; i < ELEMENTS_OF(others); i++) {
+        CelGraph *graph = scene_graph(scene);
+        uint32_t root = scene_lower(scene, graph, others[i]), key;
+
+        assert_case(others[i], host->keyed_leaf(host, graph, root, &key) == CEL_NO_LEAF);
+    }
 }
 
 /* Different leaves have different numbers; what is no leaf has none. */
@@ -292,6 +371,7 @@ static void test_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_keyed),
         cmocka_unit_test(test_numbers),
     };
 

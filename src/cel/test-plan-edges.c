@@ -1,0 +1,123 @@
+/* Plans at their edges: loops over groups that ask nothing of them, batches of nothing, rows that
+ * come twice. */
+#include "cel/test-table.h"
+
+static int setup(void **state) {
+    static TestSchema s;
+
+    test_schema_init(&s);
+    *state = &s;
+    return 0;
+}
+
+static int teardown(void **state) {
+    test_schema_done(*state);
+    return 0;
+}
+
+/* Groups are counted as they are, whether or not anything is asked of their elements. */
+static void test_groups_alone(void **state) {
+    static const char *const sources[] = {
+        "cluster.domains('zone').exists(d, pod.n == pod.n)",
+        "cluster.domains('zone').all(d, pod.n != pod.n)",
+        "cluster.domains('rack').map(d, pod.n).sum()",
+        "cluster.domains('rack').filter(d, pod.n == pod.n).size()",
+        "cluster.domains('zone').filter(d, pod.n == pod.n).size() + row.cpu",
+        "row.domain('zone').items.size() + cluster.domains('rack').map(d, 1).sum()",
+    };
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 21};
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        for (size_t n = 0; n < 200; n = n * 4 + 1) {
+            TestTable *table = test_random_table(s, &random, n, 3);
+            TestPlan p;
+
+            test_plan_init(&p, s, &sources[i], 1);
+            test_table_check(&p,
+                table,
+                test_blocks(&p, table),
+                test_random_variables(s, &random, table),
+                &random);
+        }
+    }
+}
+
+static CelValue own_sum(CelRun *run, const CelValue *args, const void *prepared) {
+    (void)run;
+    (void)prepared;
+    return cel_int(args[0].list->n + 1000);
+}
+
+/* A host's function is what the host says it is, whatever its name. */
+static void test_own_function(void **state) {
+    static const CelOverloadSpec spec = {
+        .name = "sum", .signature = "(list(int)) -> int", .fn = own_sum};
+    static const char *const source = "sum(row.items.map(i, i.n + pod.n))";
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 25};
+    TestTable *table = test_random_table(s, &random, 20, 3);
+    TestPlan p;
+
+    assert_int_equal(cel_env_add_overload(s->env, &spec), 0);
+    test_plan_init(&p, s, &source, 1);
+    test_table_check(
+        &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+}
+
+static const char *const mixed[] = {
+    "row.ok && row.labels == pod.labels",
+    "row.zone.startsWith(pod.app) || row.cpu > pod.n",
+    "row.items.exists(i, i.app == row.name || i.app == pod.app)",
+    "row.items.filter(i, i.ok).filter(i, i.labels == pod.labels).map(i, i.n + pod.n).sum()",
+    "row.domain('zone').items.filter(i, i.app == pod.app).size()",
+    "row.load + pod.w",
+};
+
+#define N_MIXED (sizeof(mixed) / sizeof(mixed[0]))
+
+/* A session that is asked about nothing, about everything in one row, and about nothing again. */
+static void test_rows_again(void **state) {
+    enum { N_ROWS = 130 };
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 23};
+    TestTable *table = test_random_table(s, &random, N_ROWS, 4);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),
+                                 *machine = arena_new(TEST_BUDGET);
+    CelRun run = CEL_RUN(arena);
+    CelSessionOptions options = {
+        .table = &table->head,
+        .n_rows = table->n,
+        .variables = test_random_variables(s, &random, table),
+        .run = &run,
+        .fuel = CEL_FUEL_DEFAULT,
+        .scratch = scratch,
+    };
+    uint32_t rows[CEL_BATCH_ROWS];
+    CelSession *session;
+    TestPlan p;
+
+    test_plan_init(&p, s, mixed, N_MIXED);
+    options.blocks = test_blocks(&p, table);
+    assert_int_equal(
+        cel_whole_new(p.plan, &table->head, options.blocks, table->n, arena, &options.whole), 0);
+    assert_int_equal(cel_session_new(p.plan, &options, arena, &session), 0);
+    for (size_t round = 0; round < 12; round++) {
+        size_t n = round % 3 == 0 ? 0 : CEL_BATCH_ROWS;
+
+        for (uint32_t i = 0; i < n; i++)
+            rows[i] = round % 2 ? (uint32_t)(round * 11) : (i / 3 * 7 + (uint32_t)round) % N_ROWS;
+        cel_session_rows(session, rows, n);
+        test_batch(&p, table, options.variables, session, rows, n, machine);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_alone),
+        cmocka_unit_test(test_rows_again),
+        cmocka_unit_test(test_own_function),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,183 @@
+/*
+ * Blocks and sessions while one allocation of an arena, or every one from some point on, fails: a
+ * row is right, an error, or nobody is told anything. And a session that was out of memory once can
+ * be asked again. Linked with --wrap, so that every allocation passes here.
+ */
+#include <errno.h>
+
+#include "cel/test-table.h"
+
+static size_t n_seen;
+static size_t due = SIZE_MAX; /* the number of the allocation that fails; SIZE_MAX: none does */
+static bool is_lasting;
+
+void *__real_arena_alloc(Arena *arena, size_t size);
+void *__real_arena_zalloc(Arena *arena, size_t count, size_t size);
+Str __real_arena_copy(Arena *arena, Str str);
+void *__wrap_arena_alloc(Arena *arena, size_t size);
+void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size);
+Str __wrap_arena_copy(Arena *arena, Str str);
+
+static bool is_due(void) {
+    size_t number = n_seen++;
+
+    return is_lasting ? number >= due : number == due;
+}
+
+/* More than any arena gives: it refuses, and remembers that. */
+#define TOO_MUCH (SIZE_MAX / 2)
+
+void *__wrap_arena_alloc(Arena *arena, size_t size) {
+    return __real_arena_alloc(arena, is_due() ? TOO_MUCH : size);
+}
+
+void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size) {
+    return is_due() ? __real_arena_alloc(arena, TOO_MUCH) : __real_arena_zalloc(arena, count, size);
+}
+
+Str __wrap_arena_copy(Arena *arena, Str str) {
+    if (!is_due())
+        return __real_arena_copy(arena, str);
+    (void)!__real_arena_alloc(arena, TOO_MUCH);
+    return STR_NULL;
+}
+
+/* Every way to work something out; domains are never made by the scalar machine here. */
+static const char *const sources[] = {
+    "row.ok && row.labels == pod.labels",
+    "row.zone.startsWith(pod.app) || row.cpu > pod.n",
+    "(row.ok ? row.zone : row.name) == 'a'",
+    "row.born + duration('2562047h') > now",
+    "math.greatest([row.cpu, pod.n, 3])",
+    "row.items.exists(i, i.app == row.name || i.app == pod.app)",
+    "row.items.filter(i, i.ok).filter(i, i.labels == pod.labels).map(i, i.n + pod.n).sum()",
+    "row.domain('zone').items.filter(i, i.app == pod.app).size()",
+    "row.domain('rack').items.filter(i, i.ok).size()",
+    "cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min()",
+};
+
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+#define N_ROWS 70u
+
+typedef struct Scene {
+    TestPlan plan;
+    TestTable *table;
+    const CelValue *variables;
+    CelValue want[N_SOURCES][N_ROWS];
+} Scene;
+
+/* What a failure may have made of a row: an error. */
+static void assert_right(const Scene *scene, size_t root, const CelColumn *column) {
+    for (uint32_t i = 0; i < N_ROWS; i++)
+        assert_case(sources[root],
+            test_state(column, i) == CEL_STATE_ERROR ||
+                test_is_same(column, i, scene->want[root][i]));
+}
+
+static int make_blocks(
+    const Scene *scene, Arena *arena, Arena *keep, const CelKept **blocks, const CelWhole **whole) {
+    for (uint32_t from = 0; from < N_ROWS; from += CEL_BLOCK_ROWS) {
+        uint32_t rows[CEL_BLOCK_ROWS], n = 0;
+        CelRun run = CEL_RUN(arena);
+        int r;
+
+        for (; n < CEL_BLOCK_ROWS && from + n < N_ROWS; n++)
+            rows[n] = from + n;
+        r = cel_kept_new(scene->plan.plan,
+            &scene->table->head,
+            rows,
+            n,
+            &run,
+            (CelClock){0},
+            keep,
+            &blocks[from / CEL_BLOCK_ROWS]);
+        if (r != 0)
+            return r;
+    }
+    return cel_whole_new(scene->plan.plan, &scene->table->head, blocks, N_ROWS, keep, whole);
+}
+
+static int ask_all(const Scene *scene, CelSession *session) {
+    int worst = 0;
+
+    cel_session_range(session, 0, N_ROWS);
+    for (size_t root = 0; root < N_SOURCES; root++) {
+        const CelColumn *column = NULL;
+        int r = cel_session_root(session, root, &column);
+
+        if (r == 0)
+            assert_right(scene, root, column);
+        else
+            worst = r;
+    }
+    return worst;
+}
+
+/* All of it; twice if the first time ran out of memory in the session. */
+static int judge(const Scene *scene) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *keep = arena_new(TEST_BUDGET),
+                                 *scratch = arena_new(TEST_BUDGET);
+    CelRun run = CEL_RUN(arena);
+    const CelKept *blocks[2];
+    CelSessionOptions options = {
+        .table = &scene->table->head,
+        .blocks = blocks,
+        .n_rows = N_ROWS,
+        .variables = scene->variables,
+        .run = &run,
+        .fuel = CEL_FUEL_DEFAULT,
+        .scratch = scratch,
+    };
+    CelSession *session;
+    int r = make_blocks(scene, arena, keep, blocks, &options.whole);
+
+    if (r == 0)
+        r = cel_session_new(scene->plan.plan, &options, arena, &session);
+    if (r != 0)
+        return r;
+    r = ask_all(scene, session);
+    due = SIZE_MAX;
+    assert_int_equal(ask_all(scene, session), 0);
+    return r;
+}
+
+static void test_failing(void **state) {
+    static TestSchema s;
+    static Scene scene;
+    TestRandom random = {.seed = 31};
+    size_t n_all, n_refused = 0;
+
+    (void)state;
+    test_schema_init(&s);
+    scene.table = test_random_table(&s, &random, N_ROWS, 3);
+    scene.variables = test_random_variables(&s, &random, scene.table);
+    test_plan_init(&scene.plan, &s, sources, N_SOURCES);
+    for (size_t root = 0; root < N_SOURCES; root++)
+        for (uint32_t i = 0; i < N_ROWS; i++)
+            scene.want[root][i] =
+                test_scalar(&scene.plan, scene.table, scene.variables, root, i, s.arena);
+    n_seen = 0;
+    assert_int_equal(judge(&scene), 0);
+    n_all = n_seen;
+    for (size_t i = 0; i < 2 * n_all; i++) { /* each alone, and with all that follow */
+        int r;
+
+        n_seen = 0;
+        due = i / 2;
+        is_lasting = i % 2;
+        r = judge(&scene);
+        due = SIZE_MAX;
+        assert_true(r == 0 || r == -ENOMEM);
+        n_refused += r != 0;
+    }
+    assert_true(n_refused > 100);
+    test_schema_done(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/*
+ * What only the plan tells: a rule for which the machine looks at all nodes, for each node that is
+ * judged. That is fine in a test and takes seconds in a large cluster.
+ */
+
+#include "policy/lint.h"
+#include "schema/schema.h"
+
+/* A mark for each node of a graph. */
+#define MARKS_BUDGET ((size_t)64 * 1024 * 1024)
+
+typedef struct Planned {
+    PolicyReader *reader;
+    const CelGraph *graph;
+    const CelPlan *plan;
+    Arena *scratch;
+} Planned;
+
+static bool is_call(const CelGraphNode *node, const char *name) {
+    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
+           str_is(node->overloads[0]->name, name);
+}
+
+/* Whether it is there already when the machine gets to what cel_plan_falls_back() tells: that is
+ * the first thing it runs, so the numbers that go into it are columns. (Texts may be part of
+ * it; one that is made of counted pods is made of a number.) */
+static bool is_known(const CelGraphNode *node) {
+    return node->levels == 0 && (node->type->kind == CEL_T_BOOL || node->type->kind == CEL_T_INT ||
+                                    node->type->kind == CEL_T_DOUBLE);
+}
+
+/* Whether the machine, running @slow, goes over nodes of the whole cluster. */
+static bool reads_domains(const Planned *planned, uint32_t slow) {
+    bool *marks = ARENA_ARRAY(planned->scratch, bool, (size_t)slow + 1);
+
+    if (!marks)
+        return false;
+    marks[slow] = true;
+    for (uint32_t i = slow + 1; i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(planned->graph, i);
+
+        if (!marks[i] || (i != slow && is_known(node)))
+            continue;
+        if (is_call(node, "domain") || is_call(node, "domains"))
+            return true;
+        for (uint32_t k = 0; k < node->n_args; k++)
+            marks[node->args[k]] = true;
+    }
+    return false;
+}
+
+static void check(Planned *planned, const Expression *expression, uint32_t root) {
+    uint32_t slow;
+
+    if (expression->is_built_in || !cel_plan_falls_back(planned->plan, root, &slow))
+        return;
+    arena_reset(planned->scratch);
+    if (reads_domains(planned, slow))
+        expression_warn(planned->reader,
+            expression,
+            0,
+            (uint32_t)expression->text.len,
+            STR("counts of pods are fast: node.domain('zone').pods.filter(p, …).size(), the "
+                "label's "
+                "key as it is"),
+            STR("this looks at every node of the cluster for each node that is judged: too slow "
+                "for large clusters"));
+}
+
+void lint_plan(
+    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const CelPlan *plan) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(MARKS_BUDGET);
+    Planned planned = {reader, graph, plan, scratch};
+
+    if (!scratch)
+        return;
+    for (size_t i = 0; i < policy->n_filters; i++)
+        check(&planned, &policy->filters[i].test, policy->filters[i].root);
+    for (size_t i = 0; i < policy->n_scores; i++)
+        check(&planned, &policy->scores[i].value, policy->scores[i].root);
+}
