@@ -17,7 +17,8 @@
  * map(…).sum() and their like. What has no kernel runs in the scalar machine, from what is
  * known already, once for each distinct string where it reads of the row nothing but one
  * string, else for each row. So every expression has a plan, and the result is the same, bit
- * for bit, as that of the scalar machine: value, error or not, NaN.
+ * for bit, as that of the scalar machine: value, error or not, NaN; as long as fuel suffices, which
+ * each part has anew.
  *
  * Groups: the host can say that a list is the union of a list of each row over all rows that
  * share a key (the pods of a node's zone). Then elements are reduced by row, and rows by group:

@@ -136,7 +136,6 @@ typedef struct CelWork {
     const CelKept *const *blocks;
     const CelWhole *whole;
     size_t n_rows;
-    bool *has_group;  /* by place: the group column is worked out */
     CelRun *once_run; /* for singles: its arena lasts */
     uint32_t *stack;  /* singles that are being worked out */
 } CelWork;
