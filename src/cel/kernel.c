@@ -140,7 +140,8 @@ static const CallKernel by_list[] = {
 static CelKernel *find_call(const CallKernel *calls, size_t n, const CelOverloadSpec *spec) {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(calls[i].name, spec->name) == 0 &&
-            strcmp(calls[i].signature, spec->signature) == 0 && cel_library_has(calls[i].library, spec))
+            strcmp(calls[i].signature, spec->signature) == 0 &&
+            cel_library_has(calls[i].library, spec))
             return calls[i].kernel;
     }
     return NULL;
