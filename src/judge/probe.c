@@ -5,6 +5,7 @@
 
 #include "judge/probe.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
@@ -84,6 +85,7 @@ static int print_variable(
 
     if (r < 0)
         return error_trace(r);
+    assert(probe);
     buf_printf(out, "variables.%.*s:\n", STR_FMT(variable->name));
     return error_trace(print_one(probe, row, colour, arena, out));
 }
