@@ -451,7 +451,9 @@ def test_slow_headers_while_others_are_served(start_berth):
             assert_well(server)
             served += 1
         assert served > 0
-        assert server.rss_kib() - before < 64 * 1024
+        # A sanitizer keeps what was freed, so it grows with the requests that were served.
+        limit = 512 if os.environ.get("BERTH_SANITIZED") else 64
+        assert server.rss_kib() - before < limit * 1024
         for sock in slow:
             assert is_closed(sock, max(0.1, start + 2 + SLACK - time.monotonic()))
     assert_well(server)

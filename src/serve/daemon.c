@@ -197,7 +197,7 @@ static bool is_over(void *context) {
 }
 
 /* What one evaluation by the scalar machine may take. */
-#define VERB_SCRATCH_BUDGET ((size_t)16 * 1024 * 1024)
+#define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 static void answer_verb(Daemon *daemon, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
