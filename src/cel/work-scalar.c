@@ -349,6 +349,8 @@ int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) 
     if (!reg->column.states || n == 0 || !memchr(reg->column.states, CEL_STATE_ODD, n))
         return 0;
     r = open_mending(work, node, reg);
+    if (r == 0)
+        r = cel_work_between(work); /* scratch may be full of what made them odd */
     for (size_t i = 0; r == 0 && i < n; i++) {
         CelValue v;
 

@@ -17,6 +17,17 @@ typedef struct Court {
     const NodeTable *table;
 } Court;
 
+static void court_set(Court *court, const char *text) {
+    scene_init_text(&court->scene, text);
+    court->table = snapshot_table(court->scene.snapshot);
+    assert_int_equal(facts_build(court->scene.program,
+                         court->table,
+                         &(FactsOptions){0},
+                         court->scene.arena,
+                         &court->facts),
+        0);
+}
+
 static void court_init(Court *court, const char *policies, unsigned n_nodes) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
 
@@ -31,14 +42,7 @@ static void court_init(Court *court, const char *policies, unsigned n_nodes) {
     buf_append(&text, STR("pod: {namespace: here, labels: {app: web}, requests: {cpu: 1}}\n"));
     buf_append_char(&text, '\0');
     assert_int_equal(buf_error(&text), 0);
-    scene_init_text(&court->scene, text.data);
-    court->table = snapshot_table(court->scene.snapshot);
-    assert_int_equal(facts_build(court->scene.program,
-                         court->table,
-                         &(FactsOptions){0},
-                         court->scene.arena,
-                         &court->facts),
-        0);
+    court_set(court, text.data);
 }
 
 static void court_done(Court *court) {
@@ -365,6 +369,40 @@ static void test_match(void **state) {
     court_done(&court);
 }
 
+/* Elements of many rows are worked out together; what they make of strings may be more than one
+ * evaluation may take, and is none of their business. */
+static void test_little_scratch(void **state) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new((size_t)1024 * 1024);
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
+    uint32_t rows[40];
+    uint16_t verdicts[40];
+    Court court;
+    Question question;
+    Judge *judge;
+
+    (void)state;
+    buf_append(&text,
+        STR("policies: {p: {filters: [{name: pairs, expression: '!node.pods.exists(p, "
+            "node.pods.exists(q, (p.metadata.name + q.metadata.name + pod.metadata.name)"
+            ".contains(\"nothing\")))'}]}}\nnodes:\n"));
+    for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
+        buf_printf(&text, "  n%u: {}\n", i);
+    buf_append(&text, STR("pods:\n"));
+    for (unsigned i = 0; i < 20 * ELEMENTS_OF(rows); i++)
+        buf_printf(&text, "  - {on: n%u, name: some-pod-of-the-cluster-%u}\n", i / 20, i);
+    buf_append(&text, STR("pod: {name: the-pod-that-is-to-be-placed}\n"));
+    buf_append_char(&text, '\0');
+    court_set(&court, text.data);
+    for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
+        rows[i] = row_of(&court, i);
+    question = court_question(&court, rows, ELEMENTS_OF(rows));
+    question.scratch = scratch;
+    assert_int_equal(judge_open(&question, &judge), 0);
+    assert_int_equal(judge_filters(judge, verdicts), 0);
+    assert_int_equal(count_verdicts(verdicts, ELEMENTS_OF(rows), VERDICT_PASS), ELEMENTS_OF(rows));
+    court_done(&court);
+}
+
 /* --- narrowing ------------------------------------------------------------------------- */
 
 /* Only what passes counts; the best stay; of equals the first in the request. */
@@ -459,6 +497,7 @@ int main(void) {
         cmocka_unit_test(test_time_is_up_for_match),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_match),
+        cmocka_unit_test(test_little_scratch),
         cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_narrow_late),
     };
