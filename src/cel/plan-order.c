@@ -339,7 +339,6 @@ static CelSteps end_list(Order *o) {
         .n = (uint32_t)o->steps.n,
         .singles = o->singles.items,
         .n_singles = (uint32_t)o->singles.n,
-        .depth = o->depth_max,
     };
 }
 

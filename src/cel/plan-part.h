@@ -112,7 +112,6 @@ typedef struct CelSteps {
     uint32_t n;
     const uint32_t *singles; /* columns whose time is once, needed on the way */
     uint32_t n_singles;
-    uint32_t depth; /* WHEREs inside each other */
 } CelSteps;
 
 typedef struct CelReduction {
