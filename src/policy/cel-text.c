@@ -201,3 +201,29 @@ void cel_text_findings_next(Buf *out) {
 void cel_text_findings_end(Buf *out) {
     buf_append(out, STR("].filter(m, m != '').join('; ')"));
 }
+
+static void write_findings(
+    Buf *out, const TextPart *part, const char *items, size_t n, size_t size) {
+    cel_text_findings_begin(out);
+    for (size_t i = 0; i < n; i++) {
+        cel_text_findings_next(out);
+        part->condition(out, items + i * size);
+        buf_append(out, STR(" ? '' : "));
+        part->finding(out, items + i * size);
+    }
+    cel_text_findings_end(out);
+}
+
+void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size) {
+    const char *at = items;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            buf_append(&ret->expression, STR(" && "));
+        part->condition(&ret->expression, at + i * size);
+    }
+    if (n == 1) /* a message is for a node that failed: no need to ask again */
+        part->finding(&ret->message, items);
+    else
+        write_findings(&ret->message, part, at, n, size);
+}

@@ -131,7 +131,9 @@ static void write_free(Buf *out, Str resource) {
     end_if_offered(out);
 }
 
-static void write_condition(Buf *out, const Reserve *reserve) {
+static void write_condition(Buf *out, const void *item) {
+    const Reserve *reserve = item;
+
     if (reserve->share > 0) {
         write_share(out, reserve->resource, ratio_of(reserve->share));
     } else if (reserve->amount > 0) {
@@ -189,7 +191,9 @@ static void write_wanted_amount(Buf *out, const Reserve *reserve) {
     cel_text_words(out, &words);
 }
 
-static void write_finding(Buf *out, const Reserve *reserve) {
+static void write_finding(Buf *out, const void *item) {
+    const Reserve *reserve = item;
+
     write_left(out, reserve->resource);
     if (reserve->share > 0)
         write_wanted_share(out, reserve->resource, ratio_of(reserve->share));
@@ -197,20 +201,7 @@ static void write_finding(Buf *out, const Reserve *reserve) {
         write_wanted_amount(out, reserve);
 }
 
-static void write_message(Buf *out, const Reserve *items, size_t n) {
-    if (n == 1) {
-        write_finding(out, items);
-        return;
-    }
-    cel_text_findings_begin(out);
-    for (size_t i = 0; i < n; i++) {
-        cel_text_findings_next(out);
-        write_condition(out, &items[i]);
-        buf_append(out, STR(" ? '' : "));
-        write_finding(out, &items[i]);
-    }
-    cel_text_findings_end(out);
-}
+static const TextPart part = {.condition = write_condition, .finding = write_finding};
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
     Reserve *items;
@@ -220,13 +211,9 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
     if (value->n == 0)
         reader_error(reader, value, "headroom must name at least one resource");
     items = ARENA_ARRAY(reader->arena, Reserve, value->n);
-    for (size_t i = 0; items && i < value->n; i++) {
+    for (size_t i = 0; items && i < value->n; i++)
         read_reserve(reader, &value->pairs[i], &items[i]);
-        if (i > 0)
-            buf_append(&ret->expression, STR(" && "));
-        write_condition(&ret->expression, &items[i]);
-    }
-    write_message(&ret->message, items, items ? value->n : 0);
+    cel_text_all(ret, &part, items, items ? value->n : 0, sizeof(*items));
 }
 
 static const Shape amount_shape = {.kind = SHAPE_AMOUNT};

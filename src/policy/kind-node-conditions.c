@@ -78,7 +78,8 @@ static size_t select_statuses(const Wanted *wanted, bool are_wanted, Str *ret) {
 
 /* conditions.exists(c, c.type == TYPE && c.status in […]); where Unknown will do, that none is
  * there with another. */
-static void write_condition(Buf *out, const Wanted *wanted) {
+static void write_condition(Buf *out, const void *item) {
+    const Wanted *wanted = item;
     Str list[ELEMENTS_OF(statuses)];
     bool may_lack = wanted->status[UNKNOWN];
     size_t n = select_statuses(wanted, !may_lack, list);
@@ -111,7 +112,8 @@ static void describe(Buf *out, const Wanted *wanted) {
 }
 
 /* 'condition DiskPressure is ' + STATUS + ', must be False' */
-static void write_finding(Buf *out, const Wanted *wanted) {
+static void write_finding(Buf *out, const void *item) {
+    const Wanted *wanted = item;
     _cleanup_(buf_done) Buf words = BUF_INIT(KIND_TEXT_MAX);
 
     buf_append(&words, STR("condition "));
@@ -126,20 +128,7 @@ static void write_finding(Buf *out, const Wanted *wanted) {
     cel_text_words(out, &words);
 }
 
-static void write_message(Buf *out, const Wanted *items, size_t n) {
-    if (n == 1) {
-        write_finding(out, items);
-        return;
-    }
-    cel_text_findings_begin(out);
-    for (size_t i = 0; i < n; i++) {
-        cel_text_findings_next(out);
-        write_condition(out, &items[i]);
-        buf_append(out, STR(" ? '' : "));
-        write_finding(out, &items[i]);
-    }
-    cel_text_findings_end(out);
-}
+static const TextPart part = {.condition = write_condition, .finding = write_finding};
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
     Wanted *items;
@@ -149,13 +138,9 @@ static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
     if (value->n == 0)
         reader_error(reader, value, "nodeConditions must name at least one condition");
     items = ARENA_ARRAY(reader->arena, Wanted, value->n);
-    for (size_t i = 0; items && i < value->n; i++) {
+    for (size_t i = 0; items && i < value->n; i++)
         read_wanted(reader, &value->pairs[i], &items[i]);
-        if (i > 0)
-            buf_append(&ret->expression, STR(" && "));
-        write_condition(&ret->expression, &items[i]);
-    }
-    write_message(&ret->message, items, items ? value->n : 0);
+    cel_text_all(ret, &part, items, items ? value->n : 0, sizeof(*items));
 }
 
 static const Shape either_shape = {

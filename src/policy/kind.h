@@ -110,3 +110,13 @@ void cel_text_strings(Buf *out, const Str *items, size_t n);
 void cel_text_findings_begin(Buf *out);
 void cel_text_findings_next(Buf *out);
 void cel_text_findings_end(Buf *out);
+
+/* One of several parts of a rule that must all hold: the expression of it, and what to say where
+ * it does not. */
+typedef struct TextPart {
+    void (*condition)(Buf *out, const void *item);
+    void (*finding)(Buf *out, const void *item);
+} TextPart;
+
+/* The rule of @n items of @size bytes each: `C && D`, and their findings as its message. */
+void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size);
