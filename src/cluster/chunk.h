@@ -43,6 +43,7 @@ typedef struct NodeChunk {
     uint8_t is_unschedulable[CHUNK_ROWS]; /* cordoned */
     uint32_t taint_set[CHUNK_ROWS];       /* number of a list of taints; 0 is the empty one */
     uint32_t n_pods[CHUNK_ROWS];
+    int64_t placed_at[CHUNK_ROWS];   /* seconds since 1970: when the last of its pods was bound */
     const Node *nodes[CHUNK_ROWS];   /* NULL: no node in this row */
     const PodList *pods[CHUNK_ROWS]; /* NULL: none */
     int64_t amounts[];               /* by resource, then AmountKind, then row */

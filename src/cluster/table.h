@@ -38,6 +38,8 @@
 #define TABLE_CPU 0u
 #define TABLE_MEMORY 1u
 
+typedef struct Loads Loads; /* cluster/loads.h */
+
 typedef struct NodeTable {
     size_t n_rows;
     const NodeNames *names;
@@ -58,6 +60,10 @@ typedef struct NodeTable {
      * UID. They are among the pods of their row. */
     const Pod *const *assumed;
     size_t n_assumed;
+
+    /* What was measured of these rows; NULL: nothing. A snapshot's table has none: it is a view
+     * that brings the two together. */
+    const Loads *loads;
 } NodeTable;
 
 /* Where a row is. */

@@ -27,6 +27,7 @@
 #define NODE_CONDITIONS_MAX 64u
 #define NODE_IMAGES_MAX 256u
 #define NODE_IMAGE_NAMES_MAX 16u /* of one image */
+#define NODE_ADDRESSES_MAX 16u
 
 typedef struct Condition {
     Str type, status; /* "MemoryPressure", "False" */
@@ -37,6 +38,17 @@ typedef struct Image {
     size_t n_names;
     int64_t size; /* bytes */
 } Image;
+
+typedef enum AddressType {
+    ADDRESS_INTERNAL_IP,
+    ADDRESS_EXTERNAL_IP,
+    ADDRESS_HOSTNAME,
+} AddressType;
+
+typedef struct Address {
+    AddressType type; /* others are not kept */
+    Str text;         /* as the node says it */
+} Address;
 
 typedef struct Node {
     Str name, uid;
@@ -52,6 +64,8 @@ typedef struct Node {
     Resources allocatable;
     const Image *images;
     size_t n_images;
+    const Address *addresses; /* where series of metrics may know it by */
+    size_t n_addresses;
 } Node;
 
 /* Which parts of a Node are wanted; the name and whether it is cordoned always are.
@@ -61,7 +75,7 @@ typedef struct NodeParts {
     const Str *labels; /* these only, unless all_labels */
     size_t n_labels;
     bool taints, conditions, allocatable;
-    bool rest; /* uid, resourceVersion, creation time, annotations, images */
+    bool rest; /* uid, resourceVersion, creation time, annotations, images, addresses */
 } NodeParts;
 
 /* Reads a Node object, all parts. Errors are the reader's; a missing name is one. */

@@ -39,6 +39,8 @@ typedef struct Pod {
     Str resource_version; /* opaque: only equal or not */
     int64_t created_at;   /* seconds since 1970; 0: not given */
     int64_t started_at;   /* status.startTime: a kubelet has taken it; 0: not yet */
+    int64_t
+        scheduled_at; /* when it was bound: its condition PodScheduled became True; 0: not known */
     Labels labels;
     Str owner_kind, owner_name, owner_uid; /* the controlling owner, or empty */
     Str node_name;                         /* spec.nodeName: where it runs; empty while pending */

@@ -1,0 +1,106 @@
+#pragma once
+
+/*
+ * Loads: the gauges of a program as columns beside a table.
+ *
+ * A chunk of loads for each chunk of the table. Made of the last samplings, of the nodes'
+ * annotations and of the pods that were placed a moment ago (model/gauge.h: placements), for one
+ * moment: what is older than its gauge allows is absent. Where neither the chunk nor the
+ * samplings have changed and nothing has grown too old meanwhile, chunks are shared with the loads
+ * before.
+ *
+ * Pure functions: time is an argument. Threads: read from any.
+ */
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/ref.h"
+#include "cluster/sampling.h"
+#include "cluster/table.h"
+#include "model/gauge.h"
+
+typedef struct LoadChunk {
+    Ref ref;
+    int64_t until_nsec; /* monotonic: when the first value in it will be too old; INT64_MAX: none */
+    double columns[];   /* LOAD_COLUMN() */
+} LoadChunk;
+
+typedef enum LoadKind {
+    LOAD_VALUE,    /* with placements; NaN: absent */
+    LOAD_MEASURED, /* without */
+    LOAD_TIME,     /* when it was measured: an int64_t in the place of a double, nanoseconds since
+                      1970; 0 where the value is absent */
+    _LOAD_KINDS,
+} LoadKind;
+
+/* Where the column of one gauge and kind begins, in entries; a row's own is at its slot. */
+#define LOAD_COLUMN(gauge, kind) (((size_t)(gauge)*_LOAD_KINDS + (kind)) * CHUNK_ROWS)
+
+struct Loads {
+    size_t n_gauges;
+    const LoadChunk **chunks; /* as many as the table has */
+    size_t n_chunks;
+    Measurements *measurements; /* a reference if is_counted; may be NULL */
+    int64_t until_nsec;         /* monotonic: when to build again */
+    bool is_counted;            /* chunks are on the heap, shared and counted; else an arena's */
+};
+
+/* Local time to UTC, for gauges with a zone. Seconds since 1970 as if local time were UTC. False:
+ * there is no such zone. */
+typedef struct LoadZones {
+    bool (*to_utc)(const struct LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec);
+} LoadZones;
+
+typedef struct LoadsInput {
+    const Gauge *gauges;
+    size_t n_gauges;
+    Measurements *measurements; /* in the order of @gauges; NULL: none */
+    int64_t now_nsec;           /* since 1970 */
+    int64_t uptime_nsec;        /* monotonic */
+    const LoadZones *zones;     /* NULL: gauges with a zone have no values */
+} LoadsInput;
+
+/* Loads that may be shared: of the same gauges. */
+typedef struct KnownLoads {
+    const NodeTable *table;
+    const Loads *loads;
+} KnownLoads;
+
+/* For @table. Chunks outlive the arena by references: for a view. loads_release() ends it, also
+ * after a failure. @known may be NULL. 0 or -ENOMEM. */
+int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
+    Arena *arena, Loads *ret) MUST_CHECK;
+
+/* The same all in @arena; what is shared is borrowed. */
+int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
+    Arena *arena, Loads *ret) MUST_CHECK;
+void loads_release(Loads *loads);
+
+/* For @table, a request's own, from those of @from: by name; a node that @from does not know has
+ * none. All in @arena; time is that of @from. 0 or -ENOMEM. */
+int loads_adopt(const NodeTable *table, const NodeTable *from, Arena *arena, Loads *ret) MUST_CHECK;
+
+/* A number of a row; NaN: absent. @loads may be NULL. */
+static inline double loads_value(const Loads *loads, size_t gauge, LoadKind kind, uint32_t row) {
+    if (!loads || gauge >= loads->n_gauges)
+        return NAN;
+    return loads->chunks[row / CHUNK_ROWS]->columns[LOAD_COLUMN(gauge, kind) + table_slot(row)];
+}
+
+/* When it was measured; 0: absent. */
+int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row);
+
+/* What the pods of a workload use; NaN: not known. @loads may be NULL. */
+double loads_workload(const Loads *loads, size_t gauge, Str key);
+
+/* How many rows have a value, of how many nodes: for figures. */
+typedef struct LoadsFigures {
+    size_t n_present;
+    size_t n_nodes;
+    int64_t oldest_nsec; /* since 1970: the time of the oldest value; 0: none */
+} LoadsFigures;
+void loads_figures(const Loads *loads, const NodeTable *table, size_t gauge, LoadsFigures *ret);

@@ -1,0 +1,70 @@
+#pragma once
+
+/*
+ * Sampling: what one look at a source said of a gauge.
+ *
+ * Numbers by row of the table as it was then, and by workload for gauges of pods. Made by whoever
+ * asked (src/load, a file, a test), immutable and refcounted once it is handed over.
+ *
+ * Measurements: the last sampling of each gauge of a program, in the program's order.
+ *
+ * Threads: reference and read from any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "cluster/names.h"
+
+typedef struct Sampling {
+    Ref ref;
+    Arena *arena;        /* of its own: all below */
+    NodeNames *names;    /* which row is which node: a reference */
+    int64_t at_nsec;     /* since 1970, by our clock: when it was asked for */
+    int64_t uptime_nsec; /* the same, monotonic: what age is told by */
+    double *values;      /* by row of @names; NaN: none. Never infinite */
+    int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
+    Map workloads;       /* "NAMESPACE/KIND/NAME" to a place in ... */
+    double *workload_values;
+    size_t n_workloads;
+} Sampling;
+
+/* Every value NaN. @names must be a snapshot's; a reference is taken. Whoever makes it fills values
+ * and calls the two below before anybody else sees it. NULL when out of memory. */
+Sampling *sampling_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
+
+/* The value of row @row, @lag_nsec older than the sampling. 0 or -ENOMEM. */
+int sampling_set(Sampling *sampling, uint32_t row, double value, int64_t lag_nsec) MUST_CHECK;
+
+/* Room for @n workloads, then each once; keys are copied. 0 or -ENOMEM. */
+int sampling_reserve_workloads(Sampling *sampling, size_t n) MUST_CHECK;
+int sampling_set_workload(Sampling *sampling, Str key, double value) MUST_CHECK;
+
+Sampling *sampling_ref(Sampling *sampling);
+Sampling *sampling_unref(Sampling *sampling); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Sampling *, sampling_unref)
+
+/* NaN: nothing is known. */
+double sampling_workload(const Sampling *sampling, Str key);
+
+/* The row of @names that is row @row, called @name, of a table whose names are @now; n_rows: it was
+ * not there. Mostly the names are the same, and so is the row. */
+uint32_t sampling_row(const Sampling *sampling, const NodeNames *now, uint32_t row, Str name);
+
+typedef struct Measurements {
+    Ref ref;
+    uint64_t owner; /* whose gauges these are: told by who asked for them */
+    size_t n;
+    Sampling *items[]; /* references; NULL: none yet */
+} Measurements;
+
+/* All NULL. NULL when out of memory. */
+Measurements *measurements_new(uint64_t owner, size_t n) MUST_CHECK;
+Measurements *measurements_ref(Measurements *measurements);
+Measurements *measurements_unref(Measurements *measurements); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Measurements *, measurements_unref)

@@ -1,0 +1,80 @@
+#pragma once
+
+/*
+ * Join: which series is which node's.
+ *
+ * Series name nodes in many ways: node="a", instance="10.0.0.7:9100", kubernetes_node="a.example".
+ * A gauge may say how (model/gauge.h). If it does not, every label is tried as a name, a hostname
+ * and an address, with and without a port, and the one that fits is taken, if only one does, or
+ * if all that fit say the same of every series; otherwise nothing is joined, and the report says
+ * between what a person has to choose.
+ *
+ * Series of pods are joined through the table's own pods: to the node each runs on, and to its
+ * workload.
+ *
+ * Nothing is guessed in a single value: two series for one node are none, and counted.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cluster/sampling.h"
+#include "cluster/table.h"
+#include "load/vector.h"
+#include "model/gauge.h"
+
+/* Why a series is not used. */
+typedef enum JoinDrop {
+    JOIN_NO_LABEL,  /* it has not got the label */
+    JOIN_NO_NODE,   /* no node, or no pod, is called so */
+    JOIN_DUPLICATE, /* another series is of the same node, or pod; neither is used */
+    JOIN_NAN,
+    JOIN_INFINITE,
+    JOIN_TOO_OLD, /* its own time is older than the gauge allows */
+    _JOIN_DROPS,
+} JoinDrop;
+
+const char *join_drop_name(JoinDrop drop); /* a stable word for metrics: "no_node" */
+
+#define JOIN_TEXT_MAX 256u
+#define JOIN_EXAMPLES_MAX 3u
+
+typedef struct JoinReport {
+    size_t n_series;
+    size_t n_nodes;   /* of the cluster */
+    size_t n_covered; /* of them: have a value */
+    size_t n_pods;    /* gauges of pods: pods with a series */
+    size_t n_workloads;
+    size_t n_dropped[_JOIN_DROPS];
+    char how[JOIN_TEXT_MAX];   /* "label instance, without the port, is an InternalIP" */
+    char error[JOIN_TEXT_MAX]; /* why nothing could be joined, and what would help; empty: it was */
+
+    /* For people: some that were not joined, as they were compared, and some nodes that have no
+     * value; empty behind the last. */
+    char unmatched[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX];
+    char uncovered[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX];
+} JoinReport;
+
+/* When a source was asked, and what its own clock said to it. */
+typedef struct JoinTime {
+    int64_t asked_nsec;  /* since 1970, by our clock */
+    int64_t uptime_nsec; /* the same, monotonic */
+    int64_t server_sec;  /* the answer's Date; 0: not given, the newest series stands for it */
+} JoinTime;
+
+/* What was learned from the last answer to the same question: an order of series, and how labels
+ * are joined. It costs time when it is wrong, never a value. Zeroed at first. */
+typedef struct JoinMemory JoinMemory;
+JoinMemory *join_memory_new(void);                /* NULL when out of memory */
+JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */
+DEFINE_CLEANUP(JoinMemory *, join_memory_free)
+
+/* A sampling of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
+ * @memory may be NULL. @scratch is for what is needed on the way. The clocks of others do not
+ * count: a series is as much older than the answer as the server's own time says. 0, with a
+ * sampling also where nothing could be joined; or -ENOMEM. */
+int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
+    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Sampling **ret)
+    MUST_CHECK;

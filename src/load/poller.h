@@ -1,0 +1,123 @@
+#pragma once
+
+/*
+ * Poller: asks sources for numbers, again and again, on a thread of its own.
+ *
+ *     gauges of the program ──> distinct questions (source and query) ──> asked on their interval
+ *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Sampling of each gauge
+ *     samplings ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
+ *
+ * Gauges that ask the same of the same source share one question, at the shortest of their
+ * intervals. A question has at most one request under way; the first follows at once, the others
+ * at intervals with a tenth of jitter. After a failure it is tried again after a time that grows up
+ * to POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer.
+ *
+ * A decision never waits for any of it. What fails leaves the last sampling in place, which
+ * grows old (cluster/loads.h). Every answer has ceilings: bytes, series, time.
+ *
+ * Threads: functions are for any thread unless they say otherwise.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/sampling.h"
+#include "cluster/snapshot.h"
+#include "kube/access.h"
+#include "load/join.h"
+#include "load/source.h"
+#include "model/gauge.h"
+
+typedef struct Poller Poller;
+
+#define POLLER_TURN_MSEC 100  /* answers are collected for this long before they are published */
+#define POLLER_TIMEOUT_SEC 10 /* of a request; less if the interval is shorter */
+#define POLLER_BACKOFF_MAX_SEC 60
+#define POLLER_REDIRECTS_MAX 3 /* to the same scheme, host and port only */
+#define POLLER_ERROR_MAX 512u
+
+typedef enum PollState {
+    POLL_WAITING, /* never answered yet */
+    POLL_OK,
+    POLL_FAILING,   /* the last answer was none: error says why */
+    POLL_UNJOINED,  /* answers come, but no series belongs to a node */
+    POLL_NO_SOURCE, /* there is no source of that name */
+} PollState;
+
+const char *poll_state_name(PollState state); /* "ok": a stable word */
+
+/* Something a person would want to know: told on a change of state, never for each poll. */
+typedef struct PollerNotice {
+    PollState was, is;
+    Str gauge, source, query;
+    const char *error;        /* "" when there is none */
+    const JoinReport *report; /* of the last answer */
+    int64_t down_nsec;        /* how long it was failing, when it is OK again */
+} PollerNotice;
+
+typedef struct PollerCallbacks {
+    void *context;
+    /* A reference to the cluster as it is; NULL: none is known yet, and nothing is asked. On the
+     * poller's thread. */
+    Snapshot *(*snapshot)(void *context);
+    /* New samplings, for the gauges of the last poller_follow(); borrowed. On the poller's thread.
+     * It takes as long as the view takes to be made: the next follows no sooner than nine times
+     * that later, so that publishing takes a tenth of a core at most. */
+    void (*publish)(void *context, Measurements *measurements);
+    void (*notice)(
+        void *context, const PollerNotice *notice); /* on the poller's thread; may be NULL */
+} PollerCallbacks;
+
+typedef struct PollerOptions {
+    const Sources *sources; /* copied */
+    /* For metrics.k8s.io: how to reach the API server, taken over; NULL: there is none. */
+    Access *access;
+    uint64_t seed; /* of the jitter */
+} PollerOptions;
+
+/* Starts the thread. Nothing is asked before poller_follow(). 0; or a negative errno with a message
+ * for a person in @error (POLLER_ERROR_MAX), @options->access is freed in every case. */
+int poller_new(const PollerOptions *options, const PollerCallbacks *callbacks, Poller **ret,
+    char *error) MUST_CHECK;
+bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as mirror_stop() */
+Poller *poller_free(Poller *poller);                    /* takes NULL */
+DEFINE_CLEANUP(Poller *, poller_free)
+
+/* The gauges from now on, which are copied; @owner is what their Measurements will carry. What
+ * was measured for gauges that are the same stays, and is through @ret (the caller's reference).
+ * 0 or -ENOMEM: those of before stay. */
+int poller_follow(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret)
+    MUST_CHECK;
+
+/* Other sources from now on; copied. Everything is asked anew, nothing is forgotten. 0 or a
+ * negative errno with a message: those of before stay. */
+int poller_configure(Poller *poller, const Sources *sources, char *error) MUST_CHECK;
+
+/* What is known of one gauge, in the order of poller_follow(). */
+typedef struct PollStatus {
+    PollState state;
+    bool is_asked;                   /* false: annotations are read, not asked for */
+    int64_t answered_at_nsec;        /* since 1970: the last good answer; 0: never */
+    int64_t answered_uptime;         /* the same, monotonic */
+    int64_t failing_since_nsec;      /* since 1970; 0: it is not failing */
+    int64_t duration_nsec;           /* of the last request */
+    uint64_t n_bytes;                /* of the last answer */
+    uint64_t n_ok, n_failed;         /* requests of its question so far */
+    uint64_t n_dropped[_JOIN_DROPS]; /* series so far */
+    JoinReport report;               /* of the last answer */
+    char error[POLLER_ERROR_MAX];    /* of now: empty while it is fine */
+    char warning[POLLER_ERROR_MAX];  /* of the source, in the last answer */
+} PollStatus;
+
+/* Into @ret, at most @n; how many gauges there are. @owner: whose (as of poller_follow()). */
+size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner);
+
+/* One look at everything, for commands that then end: asks each question once, on the calling
+ * thread, and waits up to @timeout_nsec. @ret_statuses has room for @n. @access is borrowed, may be
+ * NULL. 0 (also where sources fail: the statuses tell) or -ENOMEM. */
+int poller_once(const Sources *sources, Access *access, const Gauge *gauges, size_t n,
+    Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses)
+    MUST_CHECK;

@@ -1,0 +1,110 @@
+#pragma once
+
+/*
+ * Gauge: a number that somebody measures of every node, and how we come by it.
+ *
+ * What a policy declares under `metrics:` becomes a gauge; policies that declare the same share
+ * one. Where the number comes from:
+ *
+ *     PROMETHEUS   a PromQL query of a source that the operator has named
+ *     RESOURCES    metrics.k8s.io, what `kubectl top` shows
+ *     ANNOTATION   the node's own annotation: "0.25,2026-01-02T03:04:05Z"
+ *
+ * and what each is of: a node, or a pod. Numbers of pods are brought together for each node that
+ * they run on, and for each workload.
+ *
+ * All strings are borrowed from whoever made the gauge; gauge_copy() makes one that stands alone.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/labels.h"
+#include "model/selector.h"
+
+typedef enum GaugeSource {
+    GAUGE_PROMETHEUS,
+    GAUGE_RESOURCES,
+    GAUGE_ANNOTATION,
+} GaugeSource;
+
+/* What a label of a series is compared with. */
+typedef enum GaugeIdentity {
+    GAUGE_BY_ANY,      /* whichever fits: found out from what comes */
+    GAUGE_BY_NAME,     /* metadata.name */
+    GAUGE_BY_HOSTNAME, /* the address of type Hostname, or the label kubernetes.io/hostname */
+    GAUGE_BY_IP,       /* an address of type InternalIP (or ExternalIP) */
+} GaugeIdentity;
+
+typedef enum GaugeAggregate {
+    GAUGE_SUM,
+    GAUGE_MAX,
+    GAUGE_AVG,
+} GaugeAggregate;
+
+/* How a gauge counts a resource, so that pods which it cannot show yet can be added. */
+typedef enum GaugeUnit {
+    GAUGE_AMOUNT,   /* cores, bytes */
+    GAUGE_FRACTION, /* 0..1 of what the node can allocate */
+    GAUGE_PERCENT,  /* 0..100 of it */
+} GaugeUnit;
+
+/* Placements: pods that were bound to the node a moment ago and that the number cannot show yet.
+ * One that was bound after the measurement counts in full; one that was bound before it counts
+ * less and less, down to nothing @settle_nsec before: so long does it take until an average shows
+ * all of a pod. */
+typedef struct GaugePlacements {
+    bool is_counted;
+    Str resource; /* cpu, memory */
+    GaugeUnit unit;
+    int64_t settle_nsec;
+    Str by; /* a gauge of pods, by name, in cores or bytes: what the pod's workload uses counts, if
+               that is known; empty, or not known: what the pod requests */
+} GaugePlacements;
+
+/* Of what a pod without a request is thought to use, as kube-scheduler's scores have it. */
+#define GAUGE_DEFAULT_MILLI_CPU 100
+#define GAUGE_DEFAULT_MEMORY (INT64_C(200) * 1024 * 1024)
+
+typedef struct Gauge {
+    Str name; /* the policy's name for it; gauges that are the same have the first one's */
+    GaugeSource source;
+
+    Str from;     /* PROMETHEUS: name of the source; empty: the default one */
+    Str query;    /* PROMETHEUS */
+    Str resource; /* RESOURCES: cpu (in cores) or memory (in bytes) */
+
+    Str annotation; /* ANNOTATION: its key */
+    Str zone;       /* ANNOTATION: its times are local times of this zone, whatever letter follows
+                       them (crane writes so); empty: they say themselves */
+
+    /* Series to nodes. */
+    Str node_label;   /* empty: found out */
+    Str node_pattern; /* a regular expression: its first group, or else all of it, of the label's
+                         value is what counts; empty: the value, with or without a port */
+    GaugeIdentity identity;
+    Labels
+        mapping; /* the label's value to a node's name; sorted; values not in it are as they are */
+
+    /* Series of pods. */
+    bool is_of_pods;
+    Str namespace_label, pod_label; /* "namespace", "pod" unless given */
+    Selector selector;              /* pods that count; none: all */
+    const Str *namespaces;          /* of these only; none: all */
+    size_t n_namespaces;
+    GaugeAggregate aggregate;          /* over the pods of a node */
+    GaugeAggregate workload_aggregate; /* over the pods of a workload */
+
+    int64_t interval_nsec; /* how often it is asked for */
+    int64_t max_age_nsec;  /* an older value is as good as none */
+    GaugePlacements placements;
+} Gauge;
+
+/* The same but for the name: one will do for both. */
+bool gauge_equal(const Gauge *a, const Gauge *b);
+
+/* With strings of its own, in @arena. False: out of memory. */
+bool gauge_copy(const Gauge *gauge, Arena *arena, Gauge *ret) MUST_CHECK;

@@ -1,0 +1,43 @@
+#pragma once
+
+/*
+ * Metric: the section `metrics:` of a policy, read.
+ *
+ *     metrics:
+ *       - name: load
+ *         prometheus: {query: 'avg by (node) (…)', nodeLabel: node}
+ *         interval: 15s
+ *         maxAge: 60s
+ *       - name: podCpu
+ *         prometheus: {query: 'sum by (namespace, pod) (…)'}
+ *         pods: {aggregate: sum, podSelector: {…}, namespaces: […], workload: avg}
+ *       - name: used
+ *         resourceMetrics: cpu
+ *       - name: avg5m
+ *         annotation: {key: cpu_usage_avg_5m, timeZone: Asia/Shanghai}
+ *         maxAge: 8m
+ *         placements: {resource: cpu, unit: fraction, settle: 5m}      # or: none
+ */
+
+#include "model/gauge.h"
+#include "policy/reader.h"
+#include "policy/shape.h"
+
+/* Reads one of the list. False after an error, which has been reported; the name is set even so, if
+ * it has one. Strings lie in the reader's arena or in the document. */
+bool metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret);
+
+/* What cannot be seen in one alone: `by` of placements names a gauge of pods of the same policy. */
+void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n);
+
+extern const Shape metric_shape;
+
+/* "cpu, as a fraction of the node (by its query)", for people: how placements are counted. Empty:
+ * they are not. */
+void metric_describe_placements(const Gauge *gauge, Buf *out);
+
+#define METRIC_INTERVAL_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
+#define METRIC_INTERVAL_MIN (INT64_C(1) * 1000 * 1000 * 1000)
+#define METRIC_AGE_INTERVALS 3 /* maxAge unless given: so many intervals, at most 5 minutes */
+#define METRIC_AGE_DEFAULT_MAX (INT64_C(300) * 1000 * 1000 * 1000)
+#define METRIC_SETTLE_DEFAULT (INT64_C(60) * 1000 * 1000 * 1000)

@@ -1,0 +1,52 @@
+#pragma once
+
+/*
+ * Metrics: measured numbers as expressions see them.
+ *
+ *     metrics.load              double, absent when nothing is known: has(metrics.load)
+ *     metrics.load.age          duration: how long ago it was measured
+ *     metrics.load.measured     double: without the pods that were placed since
+ *     workload.metrics.load     double, absent: what the pods of the pod's workload have, for
+ *                               metrics of pods
+ *
+ * Each policy has its own names for them; here they are numbers of the program's gauges. A policy's
+ * `metrics` is not a variable that a run is given: it stands for something of the node, so that it
+ * is read, kept and judged like anything else of it.
+ */
+
+#include "cel/env.h"
+#include "cel/type.h"
+#include "cluster/loads.h"
+#include "schema/schema.h"
+
+#define SCHEMA_METRICS_MAX 64u /* of a policy */
+
+/* The metrics of one policy. */
+typedef struct SchemaMetrics {
+    CelRecordType type;                  /* of `metrics` */
+    CelRecordType workload_type;         /* of `workload.metrics`: the same names */
+    CelField fields[SCHEMA_METRICS_MAX]; /* doubles that may be absent */
+    CelField workload_fields[SCHEMA_METRICS_MAX];
+    uint32_t gauges[SCHEMA_METRICS_MAX];  /* by field: number of the program's gauge */
+    uint32_t of_pods[SCHEMA_METRICS_MAX]; /* by field of workload_type: the same */
+    CelRecord constant;                   /* what `metrics` is told by in the graph */
+    uint32_t workload_slot;
+    const Schema *schema;
+} SchemaMetrics;
+
+/* Declares all of the above in @env. Names and numbers must have been filled in: type.n_fields of
+ * fields and gauges, workload_type.n_fields of the others. @metrics lies as long as @env. 0 or
+ * -ENOMEM. */
+int schema_add_metrics(CelEnv *env, const Schema *schema, SchemaMetrics *metrics, Arena *arena)
+    MUST_CHECK;
+
+/* The value of `workload.metrics` for @pod; @loads may be NULL. Borrows all. ABSENT: out of
+ * memory. */
+CelValue schema_workload(
+    const SchemaMetrics *metrics, const Loads *loads, const Pod *pod, Arena *arena);
+
+/* Which metrics @checked names: bit i of @ret for field i of `metrics`, also by its age; of
+ * @ret_workload for those of `workload.metrics`. */
+struct CelChecked;
+void schema_metrics_named(const SchemaMetrics *metrics, const struct CelChecked *checked,
+    uint64_t *ret, uint64_t *ret_workload);
