@@ -128,14 +128,24 @@ static void add_requests(
     }
 }
 
+static void note_placed(NodeChunk *chunk, size_t slot, const Pod *pod) {
+    int64_t at = pod_placed_at(pod);
+
+    if (at > chunk->placed_at[slot])
+        chunk->placed_at[slot] = at;
+}
+
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
     const PodList *pods = chunk->pods[slot];
 
     chunk->n_pods[slot] = pods ? pods->n : 0;
+    chunk->placed_at[slot] = 0;
     for (size_t i = 0; i < chunk->n_resources; i++)
         chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = 0;
-    for (uint32_t i = 0; i < chunk->n_pods[slot]; i++)
+    for (uint32_t i = 0; i < chunk->n_pods[slot]; i++) {
         add_requests(chunk, slot, &pods->items[i]->requests, resources);
+        note_placed(chunk, slot, pods->items[i]);
+    }
     for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it asks for */
         if (str_is(resources[i], "pods"))
             chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = chunk->n_pods[slot];

@@ -17,6 +17,7 @@ typedef struct Value {
         VALUE_BOOL,
         VALUE_TAINTS, /* several from here on */
         VALUE_IMAGES,
+        VALUE_ADDRESSES,
     } kind;
     Str text;
     int64_t number;
@@ -33,6 +34,7 @@ typedef struct Value {
 #define BOOL(value) ((Value){.kind = VALUE_BOOL, .number = (value)})
 #define TAINTS(of) ((Value){.kind = VALUE_TAINTS, .node = (of)})
 #define IMAGES(of) ((Value){.kind = VALUE_IMAGES, .node = (of)})
+#define ADDRESSES(of) ((Value){.kind = VALUE_ADDRESSES, .node = (of)})
 
 /* Lines as they come, and what they are about. */
 typedef struct Report {
@@ -95,6 +97,17 @@ static void print_taints(Buf *out, const Taints *taints) {
     buf_append_char(out, ']');
 }
 
+static void print_addresses(Buf *out, const Node *node) {
+    buf_append_char(out, '[');
+    for (size_t i = 0; i < node->n_addresses; i++) {
+        buf_append(out, i > 0 ? STR(" ") : STR_NULL);
+        buf_append(out, address_type_name(node->addresses[i].type));
+        buf_append_char(out, '=');
+        print_cut(out, node->addresses[i].text);
+    }
+    buf_append_char(out, ']');
+}
+
 static void print_value(Buf *out, Value value) {
     switch (value.kind) {
     case VALUE_ABSENT:
@@ -124,6 +137,9 @@ static void print_value(Buf *out, Value value) {
         buf_append(out, STR("a list of "));
         buf_append_int(out, (int64_t)value.node->n_images);
         break;
+    case VALUE_ADDRESSES:
+        print_addresses(out, value.node);
+        break;
     }
 }
 
@@ -138,6 +154,8 @@ static bool value_equal(Value a, Value b) {
         return taints_equal(&a.node->taints, &b.node->taints);
     if (a.kind == VALUE_IMAGES)
         return node_images_equal(a.node, b.node);
+    if (a.kind == VALUE_ADDRESSES)
+        return node_addresses_equal(a.node, b.node);
     return a.number == b.number;
 }
 
@@ -245,6 +263,7 @@ static void check_node(Report *report, const Node *here, const Node *there) {
     check_conditions(report, here, there);
     check_resources(report, "allocatable", &here->allocatable, &there->allocatable);
     check(report, "images", STR_NULL, IMAGES(here), IMAGES(there));
+    check(report, "addresses", STR_NULL, ADDRESSES(here), ADDRESSES(there));
     report->counts->n_nodes_differ += report->counts->n_lines > before;
 }
 
@@ -366,6 +385,7 @@ static void check_pod(Report *report, const Pod *here, const Pod *there) {
     check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
     check(report, "creation", STR_NULL, TIME(here->created_at), TIME(there->created_at));
     check(report, "start", STR_NULL, TIME(here->started_at), TIME(there->started_at));
+    check(report, "binding", STR_NULL, TIME(here->scheduled_at), TIME(there->scheduled_at));
     check_labels(report, "label", &here->labels, &there->labels);
     check(report, "owner's kind", STR_NULL, FIELD(here->owner_kind), FIELD(there->owner_kind));
     check(report, "owner's name", STR_NULL, FIELD(here->owner_name), FIELD(there->owner_name));

@@ -184,6 +184,20 @@ static void write_images(JsonWriter *writer, const Node *node) {
     json_write_end_array(writer);
 }
 
+static void write_addresses(JsonWriter *writer, const Node *node) {
+    if (node->n_addresses == 0)
+        return;
+    json_write_key(writer, STR("addresses"));
+    json_write_array(writer);
+    for (size_t i = 0; i < node->n_addresses; i++) {
+        json_write_object(writer);
+        write_field(writer, STR("type"), address_type_name(node->addresses[i].type));
+        write_field(writer, STR("address"), node->addresses[i].text);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
 static void write_node_metadata(JsonWriter *writer, const Node *node) {
     json_write_key(writer, STR("metadata"));
     json_write_object(writer);
@@ -215,6 +229,7 @@ static void write_node(JsonWriter *writer, const Node *node) {
     write_resources(writer, STR("allocatable"), &node->allocatable);
     write_conditions(writer, node);
     write_images(writer, node);
+    write_addresses(writer, node);
     json_write_end_object(writer);
     json_write_end_object(writer);
 }
@@ -280,6 +295,19 @@ static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
     json_write_end_object(writer);
 }
 
+static void write_scheduled(JsonWriter *writer, const Pod *pod) {
+    if (pod->scheduled_at == 0)
+        return;
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    json_write_object(writer);
+    write_field(writer, STR("type"), STR("PodScheduled"));
+    write_field(writer, STR("status"), STR("True"));
+    write_time(writer, STR("lastTransitionTime"), pod->scheduled_at);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
 static void write_pod(JsonWriter *writer, const Pod *pod, Str node) {
     json_write_object(writer);
     write_field(writer, STR("apiVersion"), STR("v1"));
@@ -291,6 +319,7 @@ static void write_pod(JsonWriter *writer, const Pod *pod, Str node) {
     write_field(writer, STR("phase"), pod->is_terminal ? STR("Failed") : STR_NULL);
     if (pod->started_at != 0)
         write_time(writer, STR("startTime"), pod->started_at);
+    write_scheduled(writer, pod);
     write_field(writer, STR("nominatedNodeName"), pod->nominated_node_name);
     json_write_end_object(writer);
     json_write_end_object(writer);

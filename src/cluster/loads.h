@@ -26,7 +26,7 @@
 typedef struct LoadChunk {
     Ref ref;
     int64_t until_nsec; /* monotonic: when the first value in it will be too old; INT64_MAX: none */
-    double columns[];   /* LOAD_COLUMN() */
+    double columns[];   /* LOAD_COLUMN(); behind them what the makers keep to themselves */
 } LoadChunk;
 
 typedef enum LoadKind {
@@ -45,6 +45,8 @@ struct Loads {
     const LoadChunk **chunks; /* as many as the table has */
     size_t n_chunks;
     Measurements *measurements; /* a reference if is_counted; may be NULL */
+    const Sampling **workloads; /* by gauge: what it knows of workloads; NULL: nothing, or nothing
+                                   that is not too old. Borrowed from @measurements */
     int64_t until_nsec;         /* monotonic: when to build again */
     bool is_counted;            /* chunks are on the heap, shared and counted; else an arena's */
 };

@@ -123,6 +123,13 @@ static bool take_annotations(Pool *pool, const Labels *from, Label *to, char **a
     return true;
 }
 
+/* Hardly any two nodes have the same. */
+static void carve_addresses(const Node *from, Address *to, char **at) {
+    for (size_t i = 0; i < from->n_addresses; i++)
+        to[i] = (Address){
+            .type = from->addresses[i].type, .text = carve_text(at, from->addresses[i].text)};
+}
+
 static bool take_taints(Pool *pool, const Taints *from, Taint *to) {
     for (size_t i = 0; i < from->n; i++) {
         to[i].effect = from->items[i].effect;
@@ -149,9 +156,12 @@ static size_t node_record_size(const Node *node) {
     size += node->n_conditions * sizeof(Condition);
     size += node->allocatable.n * sizeof(Resource);
     size += node->n_images * sizeof(Image);
+    size += node->n_addresses * sizeof(Address);
     size += node->name.len + node->uid.len + node->resource_version.len;
     for (size_t i = 0; i < node->annotations.n; i++)
         size += node->annotations.items[i].value.len;
+    for (size_t i = 0; i < node->n_addresses; i++)
+        size += node->addresses[i].text.len;
     return size;
 }
 
@@ -162,6 +172,7 @@ const Node *node_record_new(Pool *pool, const Node *from) {
     Taint *taints;
     Condition *conditions;
     Image *images;
+    Address *addresses;
     Node *node;
 
     if (!record)
@@ -175,9 +186,11 @@ const Node *node_record_new(Pool *pool, const Node *from) {
     node->conditions = conditions = carve(&at, from->n_conditions * sizeof(Condition));
     node->allocatable.items = carve(&at, from->allocatable.n * sizeof(Resource));
     node->images = images = carve(&at, from->n_images * sizeof(Image));
+    node->addresses = addresses = carve(&at, from->n_addresses * sizeof(Address));
     node->name = carve_text(&at, from->name);
     node->uid = carve_text(&at, from->uid);
     node->resource_version = carve_text(&at, from->resource_version);
+    carve_addresses(from, addresses, &at);
     if (!take_labels(pool, &from->labels, labels) ||
         !take_annotations(pool, &from->annotations, annotations, &at) ||
         !take_taints(pool, &from->taints, taints) || !take_conditions(pool, from, conditions) ||
@@ -230,7 +243,8 @@ bool node_record_equal(const Node *a, const Node *b) {
                taints_equal(&a->taints, &b->taints) && conditions_equal(a, b) &&
                labels_equal(&a->labels, &b->labels) &&
                labels_equal(&a->annotations, &b->annotations) &&
-               resources_equal(&a->allocatable, &b->allocatable) && node_images_equal(a, b));
+               resources_equal(&a->allocatable, &b->allocatable) && node_images_equal(a, b) &&
+               node_addresses_equal(a, b));
 }
 
 /* --- pods ------------------------------------------------------------------------ */
@@ -340,6 +354,7 @@ const Pod *pod_record_new(Pool *pool, const Pod *from) {
     pod->resource_version = carve_text(&at, from->resource_version);
     pod->created_at = from->created_at;
     pod->started_at = from->started_at;
+    pod->scheduled_at = from->scheduled_at;
     pod->is_terminal = from->is_terminal;
     pod->is_terminating = from->is_terminating;
     record->shape = shape_new(pool, from);
@@ -371,10 +386,10 @@ bool pod_record_equal(const Pod *a, const Pod *b) {
                str_eq(a->namespace, b->namespace) && str_eq(a->node_name, b->node_name) &&
                str_eq(a->nominated_node_name, b->nominated_node_name) &&
                a->created_at == b->created_at && a->started_at == b->started_at &&
-               a->is_terminal == b->is_terminal && a->is_terminating == b->is_terminating &&
-               a->priority == b->priority && str_eq(a->owner_kind, b->owner_kind) &&
-               str_eq(a->owner_name, b->owner_name) && str_eq(a->owner_uid, b->owner_uid) &&
-               str_eq(a->scheduler_name, b->scheduler_name) &&
+               a->scheduled_at == b->scheduled_at && a->is_terminal == b->is_terminal &&
+               a->is_terminating == b->is_terminating && a->priority == b->priority &&
+               str_eq(a->owner_kind, b->owner_kind) && str_eq(a->owner_name, b->owner_name) &&
+               str_eq(a->owner_uid, b->owner_uid) && str_eq(a->scheduler_name, b->scheduler_name) &&
                labels_equal(&a->labels, &b->labels) &&
                resources_equal(&a->requests, &b->requests) &&
                tolerations_equal(&a->tolerations, &b->tolerations));

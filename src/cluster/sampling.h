@@ -34,11 +34,13 @@ typedef struct Sampling {
     size_t n_workloads;
 } Sampling;
 
-/* Every value NaN. @names must be a snapshot's; a reference is taken. Whoever makes it fills values
- * and calls the two below before anybody else sees it. NULL when out of memory. */
+/* Every value NaN. Of a snapshot's @names a reference is taken; others must live longer. Whoever
+ * makes it fills values and calls the two below before anybody else sees it. NULL when out of
+ * memory. */
 Sampling *sampling_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
 
-/* The value of row @row, @lag_nsec older than the sampling. 0 or -ENOMEM. */
+/* The value of row @row, @lag_nsec older than the sampling; what is not finite is none. 0 or
+ * -ENOMEM. */
 int sampling_set(Sampling *sampling, uint32_t row, double value, int64_t lag_nsec) MUST_CHECK;
 
 /* Room for @n workloads, then each once; keys are copied. 0 or -ENOMEM. */

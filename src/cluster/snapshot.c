@@ -59,6 +59,7 @@ int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
     snapshot->ref = REF_ONE;
     snapshot->words = words;
     snapshot->table = *table;
+    snapshot->table.loads = NULL;
     snapshot->table.chunks = (const NodeChunk *const *)snapshot->pointers;
     nominated = snapshot->pointers + table->n_chunks;
     assumed = nominated + table->n_nominated;

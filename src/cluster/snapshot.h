@@ -30,7 +30,8 @@ const NodeTable *snapshot_table(const Snapshot *snapshot);
 
 /* Takes the references that @table's names and chunks, and @words, stand for, also on
  * failure. Resources and taint sets are those of @words, whatever @table says; the other
- * arrays are copied, nominated and assumed pods (records) referenced. 0, or -ENOMEM. */
+ * arrays are copied, nominated and assumed pods (records) referenced; there are no loads. 0, or
+ * -ENOMEM. */
 int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret);
 
 /* Borrowed. */

@@ -90,6 +90,11 @@ static void test_lines(void **state) {
         {NODE("a", "},\"status\":{\"images\":[{\"sizeBytes\":1}]}"),
             NODE("a", "},\"status\":{\"images\":[{\"sizeBytes\":2},{\"sizeBytes\":1}]}"),
             "node a: images are a list of 1 here, a list of 2 there\n"},
+        {NODE("a", "},\"status\":{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"h\"}]}"),
+            NODE("a",
+                "},\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"i\"},"
+                "{\"type\":\"Hostname\",\"address\":\"h\"}]}"),
+            "node a: addresses are [Hostname=h] here, [InternalIP=i Hostname=h] there\n"},
 
         {POD("p", "}," ON_B), POD("p", "}," ON_B), ""},
         {POD("p", "}," ON_B),
@@ -112,6 +117,11 @@ static void test_lines(void **state) {
         {POD("p", "}," ON_B ",\"status\":{\"startTime\":\"2026-01-02T03:04:05Z\"}"),
             POD("p", "}," ON_B),
             "pod shop/p: start is 2026-01-02T03:04:05Z here, absent there\n"},
+        {POD("p",
+             "}," ON_B ",\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+             "\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}"),
+            POD("p", "}," ON_B),
+            "pod shop/p: binding is 2026-01-02T03:04:05Z here, absent there\n"},
         {POD("p", ",\"labels\":{\"a\":\"b\"}}," ON_B),
             POD("p", "}," ON_B),
             "pod shop/p: label a is \"b\" here, absent there\n"},

@@ -40,7 +40,9 @@ static const char node_a[] =
     "\"status\":{\"allocatable\":{\"cpu\":\"3920m\",\"memory\":\"1610612737\",\"pods\":\"110\"},"
     "\"conditions\":[{\"type\":\"DiskPressure\",\"status\":\"False\"},"
     "{\"type\":\"Ready\",\"status\":\"True\"}],"
-    "\"images\":[{\"names\":[\"img:1\",\"img@sha256:0\"],\"sizeBytes\":123},{\"sizeBytes\":7}]}}";
+    "\"images\":[{\"names\":[\"img:1\",\"img@sha256:0\"],\"sizeBytes\":123},{\"sizeBytes\":7}],"
+    "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
+    "{\"type\":\"Hostname\",\"address\":\"a.example\"}]}}";
 
 static const char node_b[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"b\"},"
@@ -56,7 +58,8 @@ static const char pod_bound[] =
     "\"spec\":{\"nodeName\":\"a\",\"schedulerName\":\"default-scheduler\",\"priority\":-7,"
     "\"containers\":[{\"name\":\"sum\",\"resources\":{\"requests\":{\"cpu\":\"1500m\","
     "\"example.com/gpu\":\"0\",\"memory\":\"268435457\"}}}]},"
-    "\"status\":{\"startTime\":\"2026-01-02T03:04:07Z\"}}";
+    "\"status\":{\"startTime\":\"2026-01-02T03:04:07Z\",\"conditions\":[{\"type\":"
+    "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:06Z\"}]}}";
 
 static const char pod_promised[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"next\",\"namespace\":"

@@ -3,10 +3,13 @@
  * changed nothing. Linked with --wrap, so that every allocation passes here.
  */
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+#include "cluster/test-measured.h"
 #include "cluster/test-model.h"
 
 static unsigned countdown; /* to the allocation that fails; 0: none does */
@@ -65,9 +68,77 @@ static void test_failing(void **state) {
     }
 }
 
+/* A sampling of everything, or NULL. */
+static Sampling *sample(NodeNames *names) {
+    _cleanup_(sampling_unrefp) Sampling *sampling = sampling_new(names, NOW, UPTIME);
+
+    if (!sampling || sampling_set(sampling, 0, 1, SEC) < 0 ||
+        sampling_reserve_workloads(sampling, 1) < 0 ||
+        sampling_set_workload(sampling, STR("n/Job/j"), 2) < 0)
+        return NULL;
+    return TAKE_PTR(sampling);
+}
+
+/* The next loads in the place of those that there are; 0 or -ENOMEM. */
+static int renew_loads(Lab *lab) {
+    _cleanup_(measurements_unrefp) Measurements *made = measurements_new(1, LAB_GAUGES);
+    Loads next;
+    int r;
+
+    if (!made)
+        return -ENOMEM;
+    made->items[0] = sample((NodeNames *)(uintptr_t)lab_table(lab)->names);
+    if (!made->items[0])
+        return -ENOMEM;
+    lab->input.measurements = made;
+    r = loads_build_counted(
+        &lab->input, lab_table(lab), &(KnownLoads){lab_table(lab), &lab->loads}, lab->arena, &next);
+    lab->input.measurements = NULL;
+    if (r < 0) {
+        loads_release(&next);
+        return r;
+    }
+    loads_release(&lab->loads);
+    lab->loads = next;
+    return 0;
+}
+
+/* Whichever allocation fails: what there was stays, and nothing is lost. */
+static void test_failing_loads(void **state) {
+    unsigned n_failed = 0;
+    char name[16];
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    for (unsigned i = 0; i < 3 * CHUNK_ROWS; i++) {
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        lab_add_node(&lab, name);
+    }
+    lab_publish(&lab);
+    lab_build(&lab);
+    for (unsigned at = 1; at < 100; at++) {
+        int r;
+
+        countdown = at;
+        r = renew_loads(&lab);
+        disarm();
+        assert_true(r == 0 || r == -ENOMEM);
+        if (r == 0)
+            break;
+        n_failed++;
+        assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), NAN); /* as it was */
+    }
+    assert_in_range(n_failed, 6, 90);
+    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), 1);
+    assert_number(loads_workload(&lab.loads, 0, STR("n/Job/j")), 2);
+    lab_close(&lab);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_failing_loads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

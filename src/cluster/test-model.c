@@ -67,6 +67,7 @@ typedef struct MadeNode {
     Resource resources[4 + OWN_RESOURCES];
     Str image_names[2];
     Image images[1];
+    Address addresses[2];
 } MadeNode;
 
 static int64_t odd_amount(unsigned variant, int64_t usual) {
@@ -101,6 +102,10 @@ static void make_node_lists(MadeNode *made, unsigned index, unsigned v) {
     made->images[0] = (Image){.names = made->image_names, .n_names = v % 3, .size = v};
     node->images = made->images;
     node->n_images = v % 5 == 2;
+    made->addresses[0] = (Address){ADDRESS_INTERNAL_IP, text(texts, "10.0.0.%u", index)};
+    made->addresses[1] = (Address){v % 3 ? ADDRESS_HOSTNAME : ADDRESS_EXTERNAL_IP, STR("host")};
+    node->addresses = made->addresses;
+    node->n_addresses = v % 3;
 }
 
 static void make_node(MadeNode *made, unsigned index, unsigned v, unsigned noise) {
@@ -165,6 +170,7 @@ static void make_pod(MadePod *made, unsigned index, const PodFacts *facts, unsig
     pod->resource_version = text(texts, "%u", noise);
     pod->created_at = facts->generation;
     pod->started_at = v % 2;
+    pod->scheduled_at = v % 7 < 3 ? 0 : v;
     pod->owner_kind = v % 2 ? STR("ReplicaSet") : STR("");
     pod->owner_name = v % 2 ? text(texts, "owner-%u", v % 6) : STR("");
     pod->scheduler_name = STR("default-scheduler");
@@ -388,6 +394,16 @@ static const char *check_pods(
     return NULL;
 }
 
+static const char *check_placed(
+    Model *model, unsigned row, int64_t placed_at, const Expected *expected) {
+    int64_t want = 0;
+
+    for (size_t i = 0; i < expected->n; i++)
+        if (pod_placed_at(&expected->pods[i].pod) > want)
+            want = pod_placed_at(&expected->pods[i].pod);
+    return placed_at == want ? NULL : WRONG(model, "row %u: when the last pod was placed", row);
+}
+
 static int64_t positive(int64_t amount) {
     return amount > 0 ? amount : 0;
 }
@@ -417,7 +433,8 @@ static const char *check_empty_row(Model *model, const NodeTable *table, unsigne
     size_t slot = table_slot(row);
 
     if (chunk->nodes[slot] || chunk->pods[slot] || chunk->is_ready[slot] ||
-        chunk->is_unschedulable[slot] || chunk->taint_set[slot] || chunk->n_pods[slot])
+        chunk->is_unschedulable[slot] || chunk->taint_set[slot] || chunk->n_pods[slot] ||
+        chunk->placed_at[slot])
         return WRONG(model, "row %u: not empty", row);
     if (row < table->n_rows && !str_is_empty(table->names->names[row]))
         return WRONG(model, "row %u: has a name", row);
@@ -446,6 +463,8 @@ static const char *check_row(Model *model, const NodeTable *table, unsigned row)
         return WRONG(model, "row %u: taints", row);
     expect_pods(model, index, &expected);
     problem = check_pods(model, row, chunk->pods[slot], chunk->n_pods[slot], &expected);
+    if (!problem)
+        problem = check_placed(model, row, chunk->placed_at[slot], &expected);
     return problem ? problem : check_amounts(model, table, row, &made.node.allocatable, &expected);
 }
 

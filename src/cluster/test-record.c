@@ -14,6 +14,7 @@ typedef struct FullNode {
     Resource resources[2];
     Str names[2];
     Image images[2];
+    Address addresses[2];
 } FullNode;
 
 static void fill_node(FullNode *full) {
@@ -29,6 +30,7 @@ static void fill_node(FullNode *full) {
         .conditions = {{STR("Ready"), STR("True")}},
         .resources = {{STR("cpu"), 4000}, {STR("gpu"), 2}},
         .names = {STR("image:1"), STR("image@digest")},
+        .addresses = {{ADDRESS_HOSTNAME, STR("host")}, {ADDRESS_INTERNAL_IP, STR("10.0.0.7")}},
     };
     full->images[0] = (Image){.names = full->names, .n_names = 2, .size = 10};
     full->images[1] = (Image){.names = full->names, .n_names = 1, .size = 20};
@@ -40,6 +42,8 @@ static void fill_node(FullNode *full) {
     full->node.allocatable = (Resources){.items = full->resources, .n = 2};
     full->node.images = full->images;
     full->node.n_images = 2;
+    full->node.addresses = full->addresses;
+    full->node.n_addresses = 2;
 }
 
 typedef struct FullPod {
@@ -57,6 +61,7 @@ static void fill_pod(FullPod *full) {
             .resource_version = STR("7"),
             .created_at = 1,
             .started_at = 2,
+            .scheduled_at = 3,
             .owner_kind = STR("ReplicaSet"),
             .owner_name = STR("owner"),
             .owner_uid = STR("owner-uid"),
@@ -100,6 +105,7 @@ static void check_node_copy(Pool *pool) {
     full.conditions[0].status = on_heap(full.conditions[0].status, &at);
     full.resources[1].name = on_heap(full.resources[1].name, &at);
     full.names[1] = on_heap(full.names[1], &at);
+    full.addresses[0].text = on_heap(full.addresses[0].text, &at);
     record = node_record_new(pool, &full.node);
     free(heap);
     memset(&full, 0, sizeof(full));
@@ -280,7 +286,10 @@ static void test_references(void **state) {
     CHANGE(node.n_images--)                                                                        \
     CHANGE(images[1].size++)                                                                       \
     CHANGE(images[1].n_names++)                                                                    \
-    CHANGE(names[0] = STR("x"))
+    CHANGE(names[0] = STR("x"))                                                                    \
+    CHANGE(node.n_addresses--)                                                                     \
+    CHANGE(addresses[1].type = ADDRESS_EXTERNAL_IP)                                                \
+    CHANGE(addresses[1].text = STR("x"))
 
 #define POD_CHANGES(CHANGE)                                                                        \
     CHANGE(pod.name = STR("x"))                                                                    \
@@ -288,6 +297,7 @@ static void test_references(void **state) {
     CHANGE(pod.uid = STR("x"))                                                                     \
     CHANGE(pod.created_at++)                                                                       \
     CHANGE(pod.started_at++)                                                                       \
+    CHANGE(pod.scheduled_at++)                                                                     \
     CHANGE(pod.owner_kind = STR("x"))                                                              \
     CHANGE(pod.owner_name = STR("x"))                                                              \
     CHANGE(pod.owner_uid = STR("x"))                                                               \

@@ -311,6 +311,57 @@ static void test_requests_saturate(void **state) {
     assert_int_equal(requested(&table, "memory", 0), INT64_MAX);
 }
 
+static int64_t placed_at(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->placed_at[table_slot(row)];
+}
+
+/* When the last pod of a row was bound, by the best that is known of each. */
+static void test_placed_at(void **state) {
+    Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}, {.name = STR("c")}};
+    Pod pods[] = {
+        {.uid = STR("u0"), .node_name = STR("a"), .scheduled_at = 5, .started_at = 99},
+        {.uid = STR("u1"), .node_name = STR("a"), .started_at = 7, .created_at = 99},
+        {.uid = STR("u2"), .node_name = STR("a"), .created_at = 6},
+        {.uid = STR("u3"), .node_name = STR("b")},
+        {.uid = STR("u4"), .node_name = STR("b"), .scheduled_at = -4},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table, without, into;
+
+    (void)state;
+    assert_int_equal(build(nodes, 3, pods, ELEMENTS_OF(pods), arena, &table), 0);
+    assert_int_equal(placed_at(&table, 0), 7);
+    assert_int_equal(placed_at(&table, 1), 0);
+    assert_int_equal(placed_at(&table, 2), 0);
+    assert_int_equal(placed_at(&table, 3), 0);
+    assert_int_equal(without_pod(&table, 0, STR("u1"), arena, &without), 0);
+    assert_int_equal(placed_at(&without, 0), 6);
+    assert_int_equal(table_build(nodes, 2, arena, &into), 0);
+    assert_int_equal(placed_at(&into, 0), 0);
+    assert_int_equal(table_adopt_pods(&into, &table, arena), 0);
+    assert_int_equal(placed_at(&into, 0), 7);
+}
+
+/* Loads are a view's: nobody else sets them, a changed table keeps them. */
+static void test_loads(void **state) {
+    static const char marker;
+    Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
+    Pod pod = {.uid = STR("u"), .node_name = STR("a")};
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    NodeTable table, changed, into;
+
+    (void)state;
+    assert_int_equal(table_build(nodes, 2, arena, &table), 0);
+    assert_null(table.loads);
+    table.loads = (const Loads *)(const void *)&marker;
+    assert_int_equal(
+        table_change(&table, &(PodChange){.row = 0, .add = &pod}, 1, arena, &changed), 0);
+    assert_ptr_equal(changed.loads, table.loads);
+    assert_int_equal(table_build(nodes, 2, arena, &into), 0);
+    assert_int_equal(table_adopt_pods(&into, &changed, arena), 0);
+    assert_null(into.loads);
+}
+
 /* A scheduler that sends whole nodes does not send their pods. */
 static void test_adopt_pods(void **state) {
     Node known[] = {
@@ -448,6 +499,8 @@ int main(void) {
         cmocka_unit_test(test_pods),
         cmocka_unit_test(test_change_shares),
         cmocka_unit_test(test_requests_saturate),
+        cmocka_unit_test(test_placed_at),
+        cmocka_unit_test(test_loads),
         cmocka_unit_test(test_adopt_pods),
         cmocka_unit_test(test_without_pod),
         cmocka_unit_test(test_without_pod_is_exact),

@@ -63,6 +63,15 @@ static void check_images(const Node *node) {
     }
 }
 
+static void check_addresses(const Node *node) {
+    assert(node->n_addresses <= NODE_ADDRESSES_MAX);
+    for (size_t i = 0; i < node->n_addresses; i++) {
+        assert(node->addresses[i].text.len > 0);
+        touch(node->addresses[i].text);
+        touch(address_type_name(node->addresses[i].type));
+    }
+}
+
 static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     JsonReader reader;
 
@@ -79,6 +88,7 @@ static bool decode_pod(Str text, Arena *arena, Pod *ret) {
     touch(ret->resource_version);
     check_time(ret->created_at);
     check_time(ret->started_at);
+    check_time(ret->scheduled_at);
     return true;
 }
 
@@ -96,6 +106,7 @@ static bool decode_node(Str text, Arena *arena, Node *ret) {
     check_annotations(&ret->annotations);
     check_conditions(ret);
     check_images(ret);
+    check_addresses(ret);
     check_time(ret->created_at);
     touch(ret->uid);
     touch(ret->resource_version);

@@ -61,9 +61,14 @@ typedef struct GaugePlacements {
     Str resource; /* cpu, memory */
     GaugeUnit unit;
     int64_t settle_nsec;
-    Str by; /* a gauge of pods, by name, in cores or bytes: what the pod's workload uses counts, if
-               that is known; empty, or not known: what the pod requests */
+    Str by;           /* a gauge of pods, in cores or bytes, as the policy calls it: what the pod's
+                         workload uses counts, if that is known; empty, or not known: what the pod
+                         requests */
+    uint32_t by_gauge; /* its number among those of the program; GAUGE_NONE: there is none */
 } GaugePlacements;
+
+#define GAUGE_NONE UINT32_MAX
+#define GAUGE_PATTERN_MAX 2000u /* instructions of a compiled node_pattern */
 
 /* Of what a pod without a request is thought to use, as kube-scheduler's scores have it. */
 #define GAUGE_DEFAULT_MILLI_CPU 100
@@ -103,7 +108,7 @@ typedef struct Gauge {
     GaugePlacements placements;
 } Gauge;
 
-/* The same but for the name: one will do for both. */
+/* The same but for the names (its own, and placements.by): one will do for both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
 
 /* With strings of its own, in @arena. False: out of memory. */

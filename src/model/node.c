@@ -168,6 +168,55 @@ static void decode_images(JsonReader *reader, Arena *arena, Node *node) {
     node->n_images = images.n;
 }
 
+static const Str address_types[] = {
+    [ADDRESS_INTERNAL_IP] = STR("InternalIP"),
+    [ADDRESS_EXTERNAL_IP] = STR("ExternalIP"),
+    [ADDRESS_HOSTNAME] = STR("Hostname"),
+};
+
+/* False: of a type that is not kept. */
+static bool address_type(Str text, AddressType *ret) {
+    for (size_t i = 0; i < ELEMENTS_OF(address_types); i++) {
+        if (str_eq(text, address_types[i])) {
+            *ret = (AddressType)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: it is not kept. */
+static bool decode_address(JsonReader *reader, Arena *arena, Address *ret) {
+    Str type = STR_NULL, key;
+
+    *ret = (Address){0};
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("type")))
+            json_string(reader, arena, &type);
+        else if (json_key_is(reader, key, STR("address")))
+            json_string(reader, arena, &ret->text);
+        else
+            json_skip_fast(reader, NULL);
+    }
+    return !str_is_empty(ret->text) && address_type(type, &ret->type);
+}
+
+static void decode_addresses(JsonReader *reader, Arena *arena, Node *node) {
+    Address near[NODE_ADDRESSES_MAX], address;
+    size_t n = 0;
+
+    json_array(reader);
+    while (json_element(reader)) {
+        if (n == NODE_ADDRESSES_MAX)
+            json_skip_fast(reader, NULL);
+        else if (decode_address(reader, arena, &address))
+            near[n++] = address;
+    }
+    node->addresses = settle(reader, arena, near, n * sizeof(*near));
+    node->n_addresses = node->addresses ? n : 0;
+}
+
 static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *node) {
     Str key;
 
@@ -179,6 +228,8 @@ static void decode_status(JsonReader *reader, Arena *arena, const NodeParts *par
             decode_conditions(reader, arena, node);
         else if (parts->rest && json_key_is(reader, key, STR("images")))
             decode_images(reader, arena, node);
+        else if (parts->rest && json_key_is(reader, key, STR("addresses")))
+            decode_addresses(reader, arena, node);
         else
             json_skip_fast(reader, NULL);
     }
@@ -226,6 +277,20 @@ bool node_images_equal(const Node *a, const Node *b) {
         if (!image_equal(&a->images[i], &b->images[i]))
             return false;
     return true;
+}
+
+bool node_addresses_equal(const Node *a, const Node *b) {
+    if (a->n_addresses != b->n_addresses)
+        return false;
+    for (size_t i = 0; i < a->n_addresses; i++)
+        if (a->addresses[i].type != b->addresses[i].type ||
+            !str_eq(a->addresses[i].text, b->addresses[i].text))
+            return false;
+    return true;
+}
+
+Str address_type_name(AddressType type) {
+    return address_types[type];
 }
 
 static bool is_alphanumeric(char c) {

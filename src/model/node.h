@@ -87,6 +87,12 @@ void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts,
 /* The same images under the same names, in the same order. */
 bool node_images_equal(const Node *a, const Node *b);
 
+/* The same addresses in the same order. */
+bool node_addresses_equal(const Node *a, const Node *b);
+
+/* "InternalIP": as Kubernetes calls it. */
+Str address_type_name(AddressType type);
+
 /* Lower-case letters, digits, '-' and '.', beginning and ending with a letter or
  * digit, at most NODE_NAME_MAX bytes. */
 bool node_name_is_valid(Str name);

@@ -212,38 +212,6 @@ static void decode_container_statuses(
     }
 }
 
-static void decode_condition(JsonReader *reader, Arena *arena, Str *ret_type, Str *ret_reason) {
-    Str key;
-
-    *ret_type = *ret_reason = STR_NULL;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("type")))
-            json_string(reader, arena, ret_type);
-        else if (json_key_is(reader, key, STR("reason")))
-            json_string(reader, arena, ret_reason);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-/* The first condition of the type decides. status.resize, which said it before 1.33, is not
- * asked, as in kube-scheduler. */
-static bool decode_infeasible(JsonReader *reader, Arena *arena) {
-    bool is_decided = false, is_infeasible = false;
-    Str type, reason;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        decode_condition(reader, arena, &type, &reason);
-        if (!is_decided && str_eq(type, STR("PodResizePending"))) {
-            is_decided = true;
-            is_infeasible = str_eq(reason, STR("Infeasible"));
-        }
-    }
-    return is_infeasible;
-}
-
 static void decode_status_resources(JsonReader *reader, Arena *arena, PodStatusRequests *status) {
     status->has_resources = json_peek(reader) != JSON_NULL;
     decode_requirements(reader, arena, &status->in_force, NULL);
@@ -252,9 +220,7 @@ static void decode_status_resources(JsonReader *reader, Arena *arena, PodStatusR
 bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key) {
     PodStatusRequests *status = &requests->status;
 
-    if (json_key_is(reader, key, STR("conditions")))
-        status->is_infeasible = decode_infeasible(reader, arena);
-    else if (json_key_is(reader, key, STR("containerStatuses")))
+    if (json_key_is(reader, key, STR("containerStatuses")))
         decode_container_statuses(reader, arena, status, &status->containers);
     else if (json_key_is(reader, key, STR("initContainerStatuses")))
         decode_container_statuses(reader, arena, status, &status->init_containers);

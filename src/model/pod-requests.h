@@ -66,7 +66,8 @@ typedef struct PodStatusRequests {
     bool has_amounts;               /* one of these has amounts */
     bool has_resources;             /* of the pod as a whole; in_force may still be missing */
     AmountList allocated, in_force; /* of the pod as a whole */
-    bool is_infeasible;             /* the resize can never be: what the spec wants is moot */
+    bool is_infeasible;             /* the resize can never be: what the spec wants is moot. Set by
+                                     * who reads the status: by its conditions */
 } PodStatusRequests;
 
 /* All zero: nothing read. Points into the input and the arena. */

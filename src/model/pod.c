@@ -102,6 +102,67 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding
     pod->is_terminating = !str_is_empty(deletion);
 }
 
+typedef struct PodCondition {
+    Str type, status, reason, changed; /* changed: lastTransitionTime, as it is written */
+} PodCondition;
+
+/* Whatever is no text is as good as none: an object must not be lost for a time. */
+static void decode_time_text(JsonReader *reader, Arena *arena, Str *ret) {
+    if (json_peek(reader) == JSON_STRING)
+        json_string(reader, arena, ret);
+    else
+        json_skip(reader, NULL);
+}
+
+static void decode_condition(JsonReader *reader, Arena *arena, PodCondition *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("type")))
+            json_string(reader, arena, &ret->type);
+        else if (json_key_is(reader, key, STR("status")))
+            json_string(reader, arena, &ret->status);
+        else if (json_key_is(reader, key, STR("reason")))
+            json_string(reader, arena, &ret->reason);
+        else if (json_key_is(reader, key, STR("lastTransitionTime")))
+            decode_time_text(reader, arena, &ret->changed);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+/* 0: it is not bound, or nobody says when that was. */
+static int64_t bound_at(const PodCondition *scheduled) {
+    int64_t at = 0;
+
+    if (!str_eq(scheduled->status, STR("True")) || !time_parse(scheduled->changed, &at))
+        return 0;
+    return at;
+}
+
+/* The first condition of a type decides. status.resize, which said before 1.33 that a resize is
+ * infeasible, is not asked, as in kube-scheduler. */
+static void decode_conditions(JsonReader *reader, Arena *arena, Decoding *decoding) {
+    bool has_scheduled = false, has_resize = false;
+
+    decoding->pod->scheduled_at = 0;
+    decoding->requests.status.is_infeasible = false;
+    json_array(reader);
+    while (json_element(reader)) {
+        PodCondition condition = {0};
+
+        decode_condition(reader, arena, &condition);
+        if (!has_scheduled && str_eq(condition.type, STR("PodScheduled"))) {
+            has_scheduled = true;
+            decoding->pod->scheduled_at = bound_at(&condition);
+        } else if (!has_resize && str_eq(condition.type, STR("PodResizePending"))) {
+            has_resize = true;
+            decoding->requests.status.is_infeasible = str_eq(condition.reason, STR("Infeasible"));
+        }
+    }
+}
+
 static void decode_status(JsonReader *reader, Arena *arena, Decoding *decoding) {
     Str phase = STR_NULL, key;
     Pod *pod = decoding->pod;
@@ -117,6 +178,8 @@ static void decode_status(JsonReader *reader, Arena *arena, Decoding *decoding) 
             json_string(reader, arena, &pod->nominated_node_name);
         else if (json_key_is(reader, key, STR("startTime")))
             time_decode(reader, arena, &pod->started_at);
+        else if (json_key_is(reader, key, STR("conditions")))
+            decode_conditions(reader, arena, decoding);
         else
             json_skip(reader, NULL);
     }

@@ -39,8 +39,7 @@ typedef struct Pod {
     Str resource_version; /* opaque: only equal or not */
     int64_t created_at;   /* seconds since 1970; 0: not given */
     int64_t started_at;   /* status.startTime: a kubelet has taken it; 0: not yet */
-    int64_t
-        scheduled_at; /* when it was bound: its condition PodScheduled became True; 0: not known */
+    int64_t scheduled_at; /* when it was bound: PodScheduled became True; 0: not known */
     Labels labels;
     Str owner_kind, owner_name, owner_uid; /* the controlling owner, or empty */
     Str node_name;                         /* spec.nodeName: where it runs; empty while pending */
@@ -53,6 +52,15 @@ typedef struct Pod {
     Resources requests;        /* what kube-scheduler counts; see model/pod-requests.h */
     const PodDetails *details; /* NULL: not kept */
 } Pod;
+
+/* When @pod, which is on a node, was bound to it, as well as we know; 0: not at all. Pods that are
+ * bound without the API's binding (static pods) have no such condition: they are taken to have been
+ * there since they were started, or made. */
+static inline int64_t pod_placed_at(const Pod *pod) {
+    if (pod->scheduled_at != 0)
+        return pod->scheduled_at;
+    return pod->started_at != 0 ? pod->started_at : pod->created_at;
+}
 
 /* Reads a Pod object, with details. Errors are the reader's.
  *

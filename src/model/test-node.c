@@ -23,7 +23,11 @@ static const char whole_node[] =
     "\"conditions\":[{\"type\":\"MemoryPressure\",\"status\":\"False\"},"
     "{\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\",\"type\":\"Ready\",\"status\":\"True\"}],"
     "\"images\":[{\"names\":[\"a\",\"\\u0062\"],\"sizeBytes\":12345},{\"sizeBytes\":7},"
-    "{\"names\":[\"c\"]}]}}";
+    "{\"names\":[\"c\"]}],"
+    "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"},"
+    "{\"address\":\"n1.example\",\"type\":\"InternalDNS\"},{\"type\":\"Hostname\"},"
+    "{\"address\":\"\\u006e1\",\"type\":\"Hostname\",\"more\":[]},"
+    "{\"type\":\"ExternalIP\",\"address\":\"2001:db8::7\"},{\"address\":\"1.2.3.4\"}]}}";
 
 static void test_fields(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
@@ -69,13 +73,40 @@ static void test_fields_of_the_rest(void **state) {
     assert_int_equal(node.images[2].size, 0);
 }
 
+static void test_addresses(void **state) {
+    static const struct {
+        AddressType type;
+        const char *name, *text;
+    } want[] = {
+        {ADDRESS_INTERNAL_IP, "InternalIP", "10.0.0.7"},
+        {ADDRESS_HOSTNAME, "Hostname", "n1"},
+        {ADDRESS_EXTERNAL_IP, "ExternalIP", "2001:db8::7"},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+    Node node, other;
+
+    (void)state;
+    assert_int_equal(decode(STR(whole_node), arena, &node), JSON_OK);
+    assert_int_equal(node.n_addresses, ELEMENTS_OF(want));
+    for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
+        assert_int_equal(node.addresses[i].type, want[i].type);
+        assert_text("type", address_type_name(want[i].type), want[i].name);
+        assert_text("address", node.addresses[i].text, want[i].text);
+    }
+    assert_int_equal(decode(STR(whole_node), arena, &other), JSON_OK);
+    assert_true(node_addresses_equal(&node, &other));
+    other.n_addresses--;
+    assert_false(node_addresses_equal(&node, &other));
+}
+
 static void test_absent_and_null_are_alike(void **state) {
     static const char *const texts[] = {
         "{\"metadata\":{\"name\":\"n\"}}",
         "{\"metadata\":{\"name\":\"n\",\"uid\":null,\"resourceVersion\":null,"
         "\"creationTimestamp\":null,\"labels\":null,\"annotations\":null},\"spec\":{\"taints\":"
         "null},"
-        "\"status\":{\"conditions\":null,\"allocatable\":null,\"images\":null}}",
+        "\"status\":{\"conditions\":null,\"allocatable\":null,\"images\":null,"
+        "\"addresses\":null}}",
     };
 
     (void)state;
@@ -88,6 +119,7 @@ static void test_absent_and_null_are_alike(void **state) {
         assert_case(texts[i], node.created_at == 0);
         assert_case(texts[i], node.labels.n + node.annotations.n + node.taints.n == 0);
         assert_case(texts[i], node.n_conditions + node.n_images + node.allocatable.n == 0);
+        assert_case(texts[i], node.n_addresses == 0);
     }
 }
 
@@ -117,6 +149,21 @@ static void test_too_many_annotations(void **state) {
     assert_int_equal(node.annotations.n, NODE_ANNOTATIONS_MAX);
     assert_text("first", node.annotations.items[0].key, "k000");
     assert_text("last", *labels_find(&node.annotations, STR("k127")), "v127");
+}
+
+static void test_too_many_addresses(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+    Node node;
+
+    (void)state;
+    for (unsigned i = 0; i < NODE_ADDRESSES_MAX; i++) /* what is not kept takes no place */
+        buf_printf(
+            &list, "{\"type\":\"InternalIP\",\"address\":\"10.0.0.%u\"},{\"type\":\"X\"},", i);
+    buf_append(&list, STR("{\"type\":\"InternalIP\",\"address\":\"10.0.1.1\"}"));
+    decode_around("},\"status\":{\"addresses\":[", &list, "]}}", arena, &node);
+    assert_int_equal(node.n_addresses, NODE_ADDRESSES_MAX);
+    assert_text("last", node.addresses[NODE_ADDRESSES_MAX - 1].text, "10.0.0.15");
 }
 
 static void test_long_annotations(void **state) {
@@ -430,8 +477,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_fields_of_the_rest),
+        cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_too_many_annotations),
+        cmocka_unit_test(test_too_many_addresses),
         cmocka_unit_test(test_long_annotations),
         cmocka_unit_test(test_too_many_conditions),
         cmocka_unit_test(test_too_many_images),

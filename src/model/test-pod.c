@@ -94,6 +94,53 @@ static void test_resize(void **state) {
     assert_true(check_cases("model/pod-resize.test") > 50);
 }
 
+/* When it was bound: conditions of a status, and what follows. */
+static void test_scheduled(void **state) {
+#define AT "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\""
+#define SCHEDULED "\"type\":\"PodScheduled\",\"status\":\"True\""
+    static const struct {
+        const char *status;
+        int64_t scheduled_at, placed_at;
+    } cases[] = {
+        {"{}", 0, 1767323045},
+        {"{\"conditions\":null}", 0, 1767323045},
+        {"{\"conditions\":[]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED "," AT "}]}", 1767323047, 1767323047},
+        {"{\"conditions\":[{" AT "," SCHEDULED "}]}", 1767323047, 1767323047},
+        {"{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"," AT "}]}",
+            0,
+            1767323045},
+        {"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"," AT "}]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED "}]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED ",\"lastTransitionTime\":null}]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED ",\"lastTransitionTime\":{\"x\":[7]}}]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED ",\"lastTransitionTime\":\"today\"}]}", 0, 1767323045},
+        {"{\"conditions\":[{" SCHEDULED "," AT "},{" SCHEDULED
+         ",\"lastTransitionTime\":\"2026-01-02T03:04:08Z\"}]}",
+            1767323047,
+            1767323047}, /* the first */
+        {"{\"conditions\":[{" SCHEDULED "," AT "}],\"conditions\":[]}", 0, 1767323045},
+        {"{\"startTime\":\"2026-01-02T03:04:09Z\"}", 0, 1767323049},
+        {"{\"startTime\":\"2026-01-02T03:04:09Z\",\"conditions\":[{" SCHEDULED "," AT "}]}",
+            1767323047,
+            1767323047},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        Pod pod;
+
+        buf_printf(&text,
+            "{\"metadata\":{\"creationTimestamp\":\"2026-01-02T03:04:05Z\"},\"status\":%s}",
+            cases[i].status);
+        assert_case(cases[i].status, decode(buf_str(&text), arena, &pod) == JSON_OK);
+        assert_case(cases[i].status, pod.scheduled_at == cases[i].scheduled_at);
+        assert_case(cases[i].status, pod_placed_at(&pod) == cases[i].placed_at);
+    }
+}
+
 /* One pod with everything we read, among things we do not. */
 static const char whole_pod[] =
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-0\",\"namespace\":\"shop\",\"uid\":\"u-1\","
@@ -112,7 +159,10 @@ static const char whole_pod[] =
     "\"requests\":{\"cpu\":\"1\"}}}],"
     "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}],\"nodeSelector\":{\"a\":\"b\"}},"
     "\"status\":{\"phase\":\"Failed\",\"nominatedNodeName\":\"n2\","
-    "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Defe\\u0072red\"}],"
+    "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Defe\\u0072red\"},"
+    "{\"lastProbeTime\":null,\"lastTransitionTime\":\"2026-01-02T03:04:07Z\",\"status\":\"True\","
+    "\"type\":\"PodScheduled\"},{\"type\":\"Ready\",\"status\":\"True\","
+    "\"lastTransitionTime\":\"2026-01-02T03:05:07Z\"}],"
     "\"containerStatuses\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"3\"}},"
     "\"allocatedResources\":{\"cpu\":\"2\"}}],\"initContainerStatuses\":[{\"name\":\"i\"}],"
     "\"allocatedResources\":{\"cpu\":\"9\"},\"resources\":{\"limits\":{}},"
@@ -130,6 +180,7 @@ static void test_fields(void **state) {
     assert_text("resourceVersion", pod.resource_version, "812");
     assert_int_equal(pod.created_at, 1767323045);
     assert_int_equal(pod.started_at, 1767323046);
+    assert_int_equal(pod.scheduled_at, 1767323047);
     assert_int_equal(pod.labels.n, 2);
     assert_text("label", *labels_find(&pod.labels, STR("tier")), "front");
     assert_text("owner kind", pod.owner_kind, "StatefulSet");
@@ -595,6 +646,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_scheduled),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_annotations_over),
         cmocka_unit_test(test_absent_and_null_are_alike),

@@ -3,10 +3,19 @@
 /*
  * Workload: what a pod is one of many of.
  *
- * Its controlling owner; and where that is a ReplicaSet of a Deployment, the Deployment: a new
- * version is the same workload as the one before. (The ReplicaSet's name is then the Deployment's,
- * a '-' and the pod's label pod-template-hash.)
+ * Its controlling owner, but for three:
+ *
+ *     ReplicaSet   of a Deployment: the Deployment, so that a new version is the same workload as
+ *                  the one before. (The ReplicaSet's name is then the Deployment's, a '-' and the
+ *                  pod's label pod-template-hash.)
+ *     Job          of a CronJob: the CronJob, for the same reason. (The Job's name is then the
+ *                  CronJob's, a '-' and the minutes since 1970: eight digits or more. A Job that
+ *                  somebody else gives such a name is taken for one.)
+ *     Node         owns the images of its static pods, which have nothing else in common: none.
  */
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -16,8 +25,12 @@
  * NULL pointer: out of memory. */
 Str workload_of(const Pod *pod, Arena *arena);
 
-/* The same without memory: the parts. False: it is in none. */
-typedef struct Workload {
+/* The same without memory: the parts, borrowed. False: it is in none. */
+typedef struct WorkloadName {
     Str namespace, kind, name;
-} Workload;
-bool workload_find(const Pod *pod, Workload *ret);
+} WorkloadName;
+bool workload_find(const Pod *pod, WorkloadName *ret);
+
+/* "NAMESPACE/KIND/NAME" into @out: its length, which is over @size when it did not fit. Nothing is
+ * terminated. */
+size_t workload_print(const WorkloadName *workload, char *out, size_t size);

@@ -1,0 +1,120 @@
+#include "cluster/placements.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/num.h"
+#include "model/workload.h"
+
+#define NSEC_PER_SEC INT64_C(1000000000)
+#define MILLI 1000.0
+
+/* Of a namespace, a kind and a name as long as Kubernetes lets them be; a longer one is not
+ * known. */
+#define WORKLOAD_TEXT_MAX 512u
+
+static int64_t to_nsec(int64_t sec) {
+    int64_t nsec;
+
+    if (__builtin_mul_overflow(sec, NSEC_PER_SEC, &nsec))
+        return sec > 0 ? INT64_MAX : INT64_MIN;
+    return nsec;
+}
+
+/* How much of a pod that was bound at @placed the number does not show: 1 from the measurement on,
+ * 0 from the settling time before it. */
+static double weight_of(int64_t placed_nsec, int64_t measured_nsec, int64_t settle_nsec) {
+    int64_t before = num_sub_sat(measured_nsec, placed_nsec);
+
+    if (before <= 0)
+        return 1;
+    return before < settle_nsec ? 1 - (double)before / (double)settle_nsec : 0;
+}
+
+bool placements_are_there(
+    const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec) {
+    const GaugePlacements *how = &placements->gauge->placements;
+
+    return chunk->pods[slot] &&
+           weight_of(to_nsec(chunk->placed_at[slot]), measured_nsec, how->settle_nsec) > 0;
+}
+
+/* Whether the gauge would show @pod at all. */
+static bool is_shown(const Gauge *gauge, const Pod *pod) {
+    if (!gauge->is_of_pods)
+        return true;
+    if (!selector_matches(&gauge->selector, &pod->labels))
+        return false;
+    for (size_t i = 0; i < gauge->n_namespaces; i++)
+        if (str_eq(gauge->namespaces[i], pod->namespace))
+            return true;
+    return gauge->n_namespaces == 0;
+}
+
+/* NaN: nobody knows. */
+static double use_of_workload(const Sampling *by, const Pod *pod) {
+    char text[WORKLOAD_TEXT_MAX];
+    WorkloadName workload;
+    size_t len;
+
+    if (!by || !workload_find(pod, &workload))
+        return NAN;
+    len = workload_print(&workload, text, sizeof(text));
+    return len <= sizeof(text) ? sampling_workload(by, str_of(text, len)) : NAN;
+}
+
+/* In cores, bytes, units. */
+static double request_of(const Pod *pod, Str resource) {
+    const Resource *asked = resources_find(&pod->requests, resource);
+    bool is_cpu = str_is(resource, "cpu");
+    int64_t amount = 0;
+
+    if (asked)
+        amount = asked->amount > 0 ? asked->amount : 0;
+    else if (is_cpu)
+        amount = GAUGE_DEFAULT_MILLI_CPU;
+    else if (str_is(resource, "memory"))
+        amount = GAUGE_DEFAULT_MEMORY;
+    return is_cpu ? (double)amount / MILLI : (double)amount;
+}
+
+static double use_of(const Placements *placements, const Pod *pod) {
+    double use = use_of_workload(placements->by, pod);
+
+    if (isnan(use))
+        return request_of(pod, placements->gauge->placements.resource);
+    return use > 0 ? use : 0;
+}
+
+/* What one of the gauge's units is, in cores, bytes, units; 0: there is none. */
+static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
+    const GaugePlacements *how = &placements->gauge->placements;
+    double allocatable = 0;
+
+    if (how->unit == GAUGE_AMOUNT)
+        return 1;
+    if (placements->column < chunk->n_resources)
+        allocatable =
+            (double)chunk->amounts[CHUNK_AMOUNT(placements->column, AMOUNT_ALLOCATABLE) + slot];
+    if (str_is(how->resource, "cpu"))
+        allocatable /= MILLI;
+    return how->unit == GAUGE_PERCENT ? allocatable / 100 : allocatable;
+}
+
+double placements_sum(
+    const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec) {
+    double sum = 0, unit = unit_of(placements, chunk, slot);
+    const PodList *pods = chunk->pods[slot];
+
+    if (unit <= 0)
+        return 0;
+    for (uint32_t i = 0; pods && i < pods->n; i++) {
+        const Pod *pod = pods->items[i];
+        double weight = weight_of(
+            to_nsec(pod_placed_at(pod)), measured_nsec, placements->gauge->placements.settle_nsec);
+
+        if (weight > 0 && is_shown(placements->gauge, pod))
+            sum += weight * use_of(placements, pod);
+    }
+    return sum / unit;
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+/*
+ * Placements: what pods that were just bound to a node will add to a number that cannot show them
+ * yet (model/gauge.h).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/sampling.h"
+#include "cluster/table.h"
+#include "model/gauge.h"
+
+typedef struct Placements {
+    const Gauge *gauge;
+    size_t column;      /* of its resource in the table; SIZE_MAX: it has none */
+    const Sampling *by; /* what pods use, by workload; NULL: what they request counts */
+} Placements;
+
+/* Whether @chunk's row @slot has a pod that a number of @measured_nsec (since 1970) does not show
+ * in full. Looks at no pod. */
+bool placements_are_there(
+    const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);
+
+/* What they add, in the gauge's unit; 0 where that is a part of the node, and the node offers none
+ * of the resource. */
+double placements_sum(
+    const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);

@@ -1,0 +1,302 @@
+/*
+ * Loads over a cluster that changes, each shared with those before as far as that goes, against
+ * what they must be by a plain reading of the contract, row by row.
+ */
+
+#include <stdio.h>
+
+#include "cluster/test-measured.h"
+#include "model/time.h"
+
+#define NODES 150u
+#define PODS 200u
+#define WORKLOADS 6u
+#define STEPS 1500u
+
+typedef struct Random {
+    uint64_t seed;
+    Lab lab;
+    Snapshot *before; /* of lab.loads; NULL: there are none */
+    size_t n_shared, n_present, n_placed, n_future;
+    struct {
+        bool has_text;
+        double number;
+        int64_t at_sec;
+    } notes[NODES];
+} Random;
+
+static unsigned roll(Random *random, unsigned n) {
+    random->seed = random->seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (unsigned)(random->seed >> 33) % n;
+}
+
+static Str name_of(char *out, unsigned i) {
+    return str_of(out, (size_t)snprintf(out, 16, "n%u", i));
+}
+
+/* --- what happens ---------------------------------------------------------------------------- */
+
+static void open_random(Random *random, uint64_t seed) {
+    *random = (Random){.seed = seed};
+    lab_open(&random->lab);
+    random->lab.gauges[0].placements =
+        (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 20 * SEC};
+    random->lab.gauges[1] = (Gauge){.max_age_nsec = 40 * SEC,
+        .placements = {.is_counted = true,
+            .resource = STR("memory"),
+            .unit = GAUGE_PERCENT,
+            .settle_nsec = 10 * SEC,
+            .by = STR("use"),
+            .by_gauge = 3}};
+    random->lab.gauges[2] =
+        (Gauge){.source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 60 * SEC};
+    random->lab.gauges[3] = (Gauge){.is_of_pods = true, .max_age_nsec = 25 * SEC};
+}
+
+static void close_random(Random *random) {
+    snapshot_unref(random->before);
+    lab_close(&random->lab);
+}
+
+static void change_node(Random *random) {
+    unsigned i = roll(random, NODES);
+    char name[16], text[64];
+    Resource resources[] = {{STR("cpu"), 1000 * roll(random, 3)}, {STR("memory"), 1 << 20}};
+    Label note = {STR("load"), STR_NULL};
+    Node node = {.name = name_of(name, i),
+        .annotations = {.items = &note},
+        .allocatable = {.items = resources, .n = roll(random, 3)}};
+
+    if (roll(random, 4) == 0) {
+        assert_int_equal(store_remove_node(random->lab.store, node.name), 0);
+        return;
+    }
+    random->notes[i].has_text = roll(random, 3) > 0;
+    random->notes[i].number = roll(random, 9);
+    random->notes[i].at_sec =
+        random->lab.input.now_nsec / SEC + (int64_t)roll(random, roll(random, 9) ? 80 : 400) - 79;
+    if (random->notes[i].has_text) {
+        Buf buf = BUF_INIT(64);
+
+        buf_printf(&buf, "%g,", random->notes[i].number);
+        time_print(random->notes[i].at_sec, &buf);
+        memcpy(text, buf.data, buf.len);
+        note.value = str_of(text, buf.len);
+        node.annotations.n = 1;
+        buf_done(&buf);
+    }
+    assert_int_equal(store_apply_node(random->lab.store, &node), 0);
+}
+
+static void change_pod(Random *random) {
+    char name[16], node[16], owner[16];
+    Resource request = {roll(random, 2) ? STR("cpu") : STR("memory"), roll(random, 4) * 250};
+    Pod pod = {.namespace = STR("shop"),
+        .name = name_of(name, roll(random, PODS)),
+        .uid = str_from_c(name),
+        .node_name = name_of(node, roll(random, NODES)),
+        .owner_kind = STR("Job"),
+        .owner_name = name_of(owner, roll(random, 2 * WORKLOADS)),
+        .requests = {.items = &request, .n = roll(random, 3) > 0}};
+
+    pod.scheduled_at = random->lab.input.now_nsec / SEC - roll(random, 40);
+    if (roll(random, 3) == 0)
+        assert_int_equal(store_remove_pod(random->lab.store, STR("shop"), pod.name, STR_NULL), 0);
+    else
+        assert_true(store_apply_pod(random->lab.store, &pod) >= 0);
+}
+
+static void sample(Random *random) {
+    static const size_t polled[] = {0, 1, 3};
+    Sampling *sampling = lab_sample(&random->lab, polled[roll(random, 3)]);
+    bool has_lags = roll(random, 2);
+    char key[32], name[16];
+
+    for (uint32_t row = 0; row < sampling->names->n_rows; row++)
+        if (!str_is_empty(sampling->names->names[row]) && roll(random, 5))
+            assert_int_equal(sampling_set(sampling,
+                                 row,
+                                 roll(random, 9) ? roll(random, 100) : NAN,
+                                 has_lags ? (int64_t)roll(random, 30) * SEC : 0),
+                0);
+    assert_int_equal(sampling_reserve_workloads(sampling, WORKLOADS), 0);
+    for (unsigned i = 0; i < WORKLOADS; i++) {
+        (void)snprintf(key, sizeof(key), "shop/Job/%s", name_of(name, i).ptr);
+        assert_int_equal(sampling_set_workload(sampling, str_from_c(key), roll(random, 1000)), 0);
+    }
+}
+
+static void happen(Random *random) {
+    for (unsigned n = roll(random, 3); n > 0; n--)
+        change_node(random);
+    for (unsigned n = roll(random, 3); n > 0; n--)
+        change_pod(random);
+    lab_publish(&random->lab);
+    if (roll(random, 4) == 0)
+        sample(random);
+    if (roll(random, 12) == 0)
+        lab_renew(&random->lab);
+    lab_pass(&random->lab, (int64_t)roll(random, 4) * SEC / 2 + roll(random, 2));
+}
+
+/* --- what must be ------------------------------------------------------------------------------
+ */
+
+typedef struct Want {
+    double value, measured;
+    int64_t at;
+    bool is_future; /* its time is not known exactly */
+} Want;
+
+static const Sampling *sampling_at(const Random *random, size_t i) {
+    const Measurements *measurements = random->lab.input.measurements;
+
+    return measurements ? measurements->items[i] : NULL;
+}
+
+static void want_polled(const Random *random, size_t i, Str name, Want *want) {
+    const LoadsInput *input = &random->lab.input;
+    const Sampling *sampling = sampling_at(random, i);
+
+    for (uint32_t row = 0; sampling && row < sampling->names->n_rows; row++) {
+        int64_t lag = sampling->lags_nsec ? sampling->lags_nsec[row] : 0;
+
+        if (!str_eq(sampling->names->names[row], name) || isnan(sampling->values[row]) ||
+            input->uptime_nsec - sampling->uptime_nsec + lag > input->gauges[i].max_age_nsec)
+            continue;
+        want->measured = sampling->values[row];
+        want->at = sampling->at_nsec - lag;
+    }
+}
+
+static void want_noted(const Random *random, Str name, Want *want) {
+    int64_t now = random->lab.input.now_nsec, at, i = 0;
+
+    assert_true(str_to_int64(str_skip(name, 1), &i));
+    at = random->notes[i].at_sec * SEC;
+    if (!random->notes[i].has_text || at - now > 300 * SEC || now - at > 60 * SEC)
+        return;
+    want->measured = random->notes[i].number;
+    want->is_future = at > now;
+    want->at = want->is_future ? now : at;
+}
+
+static double want_use(const Random *random, size_t i, const Pod *pod) {
+    const GaugePlacements *how = &random->lab.gauges[i].placements;
+    const Sampling *by = sampling_at(random, 3);
+    bool is_cpu = str_is(how->resource, "cpu");
+    char key[64];
+
+    if (how->by.len > 0 && by &&
+        random->lab.input.uptime_nsec - by->uptime_nsec <= random->lab.gauges[3].max_age_nsec) {
+        (void)snprintf(key, sizeof(key), "shop/Job/%.*s", STR_FMT(pod->owner_name));
+        if (!isnan(sampling_workload(by, str_from_c(key))))
+            return sampling_workload(by, str_from_c(key));
+    }
+    for (size_t j = 0; j < pod->requests.n; j++)
+        if (str_eq(pod->requests.items[j].name, how->resource))
+            return (double)pod->requests.items[j].amount / (is_cpu ? 1000 : 1);
+    return is_cpu ? 0.1 : 200 * 1024 * 1024;
+}
+
+static double want_placed(const Random *random, size_t i, uint32_t row, int64_t at) {
+    const GaugePlacements *how = &random->lab.gauges[i].placements;
+    const NodeTable *table = lab_table(&random->lab);
+    const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+    double sum = 0;
+
+    for (uint32_t j = 0; pods && j < pods->n; j++) {
+        double before = (double)(at - pods->items[j]->scheduled_at * SEC);
+        double weight = 1 - before / (double)how->settle_nsec;
+
+        weight = weight > 1 ? 1 : weight < 0 ? 0 : weight;
+        sum += weight * want_use(random, i, pods->items[j]);
+    }
+    if (how->unit == GAUGE_AMOUNT)
+        return sum;
+    if (resources_get(&table_node(table, row)->allocatable, how->resource) == 0)
+        return 0;
+    return 100 * sum / (double)resources_get(&table_node(table, row)->allocatable, how->resource);
+}
+
+static void check_row(Random *random, size_t i, uint32_t row) {
+    const NodeTable *table = lab_table(&random->lab);
+    const Node *node = table_node(table, row);
+    const Loads *loads = &random->lab.loads;
+    Want want = {.value = NAN, .measured = NAN};
+    int64_t at = loads_time(loads, i, row);
+    double value = loads_value(loads, i, LOAD_VALUE, row);
+
+    if (node && i == 2)
+        want_noted(random, node->name, &want);
+    else if (node)
+        want_polled(random, i, node->name, &want);
+    want.value = want.measured;
+    if (!isnan(want.value) && random->lab.gauges[i].placements.is_counted)
+        want.value += want_placed(random, i, row, want.at);
+    assert_number(loads_value(loads, i, LOAD_MEASURED, row), want.measured);
+    assert_true(at == want.at || (want.is_future && at <= want.at && at > want.at - 300 * SEC));
+    assert_true(isnan(value) == isnan(want.value));
+    assert_true(isnan(value) || fabs(value - want.value) <= 1e-9 * (1 + fabs(want.value)));
+    random->n_present += !isnan(value);
+    random->n_placed += value > want.measured;
+    random->n_future += want.is_future;
+}
+
+/* Whether the loads that there are will do until their time: nothing else is asked of them. */
+static void check_all(Random *random) {
+    const NodeTable *table = lab_table(&random->lab);
+
+    for (uint32_t row = 0; row <= table->n_rows; row++)
+        for (size_t i = 0; i < LAB_GAUGES; i++)
+            check_row(random, i, row);
+    assert_true(random->lab.loads.until_nsec > random->lab.input.uptime_nsec);
+}
+
+static void build_next(Random *random) {
+    Lab *lab = &random->lab;
+    KnownLoads known = {.loads = &lab->loads};
+    Arena *arena = arena_new(LAB_BUDGET);
+    Loads next;
+
+    if (random->before)
+        known.table = snapshot_table(random->before);
+    assert_int_equal(loads_build_counted(
+                         &lab->input, lab_table(lab), random->before ? &known : NULL, arena, &next),
+        0);
+    for (size_t i = 0; i < next.n_chunks && i < lab->loads.n_chunks; i++)
+        random->n_shared += next.chunks[i] == lab->loads.chunks[i];
+    loads_release(&lab->loads);
+    arena_free(lab->arena);
+    lab->arena = arena;
+    lab->loads = next;
+    snapshot_unref(random->before);
+    random->before = snapshot_ref(lab->snapshot);
+}
+
+static void test_random(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        Random random;
+
+        open_random(&random, seed);
+        for (unsigned i = 0; i < STEPS; i++) {
+            happen(&random);
+            build_next(&random);
+            check_all(&random);
+        }
+        assert_true(random.n_shared > STEPS / 8);
+        assert_true(random.n_present > STEPS * 20);
+        assert_true(random.n_placed > STEPS);
+        assert_true(random.n_future > STEPS);
+        close_random(&random);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
