@@ -189,6 +189,18 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
     return error_trace(add_variable(env, variable));
 }
 
+int cel_env_add_meaning(
+    CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) {
+    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
+    Str copy = arena_copy(env->arena, name);
+
+    if (!variable || !copy.ptr || !type)
+        return error_origin(-ENOMEM);
+    *variable = (CelVariable){
+        .name = copy, .type = type, .slot = UINT32_MAX, .expand = expand, .context = context};
+    return error_trace(add_variable(env, variable));
+}
+
 /* The function of this very environment, made when it is not there: a parent's overloads are
  * the first of it. NULL: out of memory. */
 static Function *own_function(CelEnv *env, Str name) {

@@ -34,7 +34,13 @@ typedef struct CelOverload {
     const CelType *result;
 } CelOverload;
 
-typedef struct CelVariable {
+typedef struct CelGraph CelGraph; /* graph.h */
+typedef struct CelVariable CelVariable;
+
+/* Adds what the variable stands for to @graph. Its node; CEL_NO_NODE: out of memory. */
+typedef uint32_t CelExpand(CelGraph *graph, const CelVariable *variable);
+
+struct CelVariable {
     Str name; /* may have dots: "com.example.x" */
     const CelType *type;
     uint32_t slot;     /* its place in the array of values a run is given */
@@ -42,7 +48,9 @@ typedef struct CelVariable {
     uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
     bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
     CelValue value;
-} CelVariable;
+    CelExpand *expand; /* has no slot: it stands for something else; NULL: for itself */
+    const void *context; /* the host's, for expand() */
+};
 
 /* The language, its libraries and the names of its types. Everything lies in @arena. NULL
  * when out of memory. */
@@ -66,6 +74,11 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
  * maybe more than once). The name is copied; @type and what @value points to must outlive all
  * that is made with this environment. 0 or -ENOMEM, as above. */
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
+
+/* Declares a name that stands for something else, which the host adds to each graph where it is
+ * used. The name is copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
+int cel_env_add_meaning(CelEnv *env, Str name, const CelType *type, CelExpand *expand,
+    const void *context) MUST_CHECK;
 
 /* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its
  * signature cannot be read. */

@@ -24,6 +24,8 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
 
     if (variable->is_constant)
         return cel_lower_constant(l, part, variable->value);
+    if (variable->expand)
+        return variable->expand(l->graph, variable);
     node.n_args = 0;
     node.immediate = variable->slot;
     node.constant = cel_string(variable->name);

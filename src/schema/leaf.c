@@ -8,6 +8,7 @@
 
 #include <assert.h>
 
+#include "schema/metric-leaf.h"
 #include "schema/pod.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ static const Path pod_paths[] = {
     {{"metadata", "namespace"}, LEAF_NAMESPACE},
     {{"metadata", "uid"}, LEAF_UID},
     {{"metadata", "creationTimestamp"}, LEAF_CREATED},
+    {{"scheduledTime"}, LEAF_PLACED},
 };
 
 static const Path pod_map_paths[] = {
@@ -206,7 +208,7 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
 bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret) {
     const Reading reading = {.graph = graph, .row_slot = row_slot};
 
-    return read_leaf(&reading, number, ret);
+    return metric_leaf_read(graph, number, row_slot, ret) || read_leaf(&reading, number, ret);
 }
 
 bool leaf_read_keyed(
@@ -231,8 +233,8 @@ static bool constant_equal(CelValue a, CelValue b) {
 }
 
 bool leaf_equal(const Leaf *a, const Leaf *b) {
-    return a->source == b->source && a->ask == b->ask && str_eq(a->key, b->key) &&
-           constant_equal(a->otherwise, b->otherwise);
+    return a->source == b->source && a->ask == b->ask && a->gauge == b->gauge &&
+           str_eq(a->key, b->key) && constant_equal(a->otherwise, b->otherwise);
 }
 
 /* --- loading -------------------------------------------------------------------------------- */
@@ -251,7 +253,7 @@ typedef struct Load {
 typedef struct Object {
     const Str *name, *uid, *namespace;
     const Labels *labels, *annotations;
-    int64_t created_at;
+    int64_t created_at, placed_at;
 } Object;
 
 static bool gives_bool(const Leaf *leaf) {
@@ -328,7 +330,8 @@ static bool pod_at(const Load *load, size_t i, Object *ret) {
         .uid = &pod->uid,
         .namespace = &pod->namespace,
         .labels = &pod->labels,
-        .created_at = pod->created_at};
+        .created_at = pod->created_at,
+        .placed_at = pod_placed_at(pod)};
     return true;
 }
 
@@ -393,16 +396,20 @@ static void set_time(const Load *load, size_t i, int64_t at) {
         load->ret->ints[i] = 0;
 }
 
-static void load_created(const Load *load) {
+static int64_t time_of(const Load *load, const Object *object) {
+    return load->leaf->source == LEAF_PLACED ? object->placed_at : object->created_at;
+}
+
+static void load_times(const Load *load) {
     for (size_t i = 0; i < load->n; i++) {
         Object object;
 
         if (!object_at(load, i, &object))
             load->ret->states[i] = CEL_STATE_ODD;
         else if (load->leaf->ask == LEAF_IS_SET)
-            set_bool(load, i, object.created_at != 0);
+            set_bool(load, i, time_of(load, &object) != 0);
         else
-            set_time(load, i, object.created_at);
+            set_time(load, i, time_of(load, &object));
     }
 }
 
@@ -474,7 +481,8 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
         (void)load_texts(&load);
         break;
     case LEAF_CREATED:
-        load_created(&load);
+    case LEAF_PLACED:
+        load_times(&load);
         break;
     case LEAF_READY:
     case LEAF_CORDONED:
@@ -489,6 +497,11 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
     case LEAF_FREE:
         load_amounts(&load);
         break;
+    case LEAF_METRIC:
+    case LEAF_MEASURED:
+    case LEAF_MEASURED_AT:
+        metric_leaf_load(leaf, table, rows, n, ret);
+        break;
     }
     if (!gives_bool(leaf) && !can_fail(leaf))
         ret->states = NULL;
@@ -498,8 +511,8 @@ void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts) {
     const Load load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
 
-    if (leaf->source == LEAF_CREATED)
-        load_created(&load);
+    if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)
+        load_times(&load);
     else if (!load_texts(&load) && !gives_bool(leaf) && !can_fail(leaf))
         ret->states = NULL;
 }

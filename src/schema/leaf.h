@@ -26,10 +26,14 @@ typedef enum LeafSource {
     LEAF_UID,
     LEAF_NAMESPACE, /* of a pod */
     LEAF_CREATED,
+    LEAF_PLACED, /* of a pod: when it was bound */
     LEAF_READY,
     LEAF_CORDONED,
     LEAF_N_PODS,
     LEAF_N_TAINTS,
+    LEAF_METRIC, /* of @gauge (metric-leaf.h) */
+    LEAF_MEASURED,
+    LEAF_MEASURED_AT,
     LEAF_LABEL, /* maps, by a key */
     LEAF_ANNOTATION,
     LEAF_ALLOCATABLE,
@@ -49,6 +53,7 @@ typedef struct Leaf {
     LeafSource source;
     LeafAsk ask;
     Str key;            /* of a map */
+    uint32_t gauge;     /* of a metric */
     CelValue otherwise; /* LEAF_ELSE */
 } Leaf;
 

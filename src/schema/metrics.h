@@ -14,31 +14,46 @@
  * is read, kept and judged like anything else of it.
  */
 
+#include "cel/check.h"
 #include "cel/env.h"
 #include "cel/type.h"
 #include "cluster/loads.h"
+#include "model/workload.h"
 #include "schema/schema.h"
 
 #define SCHEMA_METRICS_MAX 64u /* of a policy */
 
+typedef struct SchemaMetrics SchemaMetrics;
+
+/* One of them: what metrics.NAME.age and metrics.NAME.measured are told by in the graph. */
+typedef struct SchemaMetric {
+    CelRecord constant;
+    const SchemaMetrics *metrics;
+    uint32_t gauge;
+} SchemaMetric;
+
 /* The metrics of one policy. */
-typedef struct SchemaMetrics {
+struct SchemaMetrics {
     CelRecordType type;                  /* of `metrics` */
     CelRecordType workload_type;         /* of `workload.metrics`: the same names */
     CelField fields[SCHEMA_METRICS_MAX]; /* doubles that may be absent */
     CelField workload_fields[SCHEMA_METRICS_MAX];
-    uint32_t gauges[SCHEMA_METRICS_MAX];  /* by field: number of the program's gauge */
-    uint32_t of_pods[SCHEMA_METRICS_MAX]; /* by field of workload_type: the same */
-    CelRecord constant;                   /* what `metrics` is told by in the graph */
+    uint32_t gauges[SCHEMA_METRICS_MAX];   /* by field: number of the program's gauge */
+    uint32_t of_pods[SCHEMA_METRICS_MAX];  /* by field of workload_type: the same */
+    CelRecord constant;                    /* what `metrics` is told by in the graph */
+    SchemaMetric each[SCHEMA_METRICS_MAX]; /* by field */
     uint32_t workload_slot;
     const Schema *schema;
-} SchemaMetrics;
+    const CelOverload *less; /* timestamp - timestamp */
+};
 
-/* Declares all of the above in @env. Names and numbers must have been filled in: type.n_fields of
- * fields and gauges, workload_type.n_fields of the others. @metrics lies as long as @env. 0 or
- * -ENOMEM. */
-int schema_add_metrics(CelEnv *env, const Schema *schema, SchemaMetrics *metrics, Arena *arena)
-    MUST_CHECK;
+/* The calls that stand for them, which leaf.c recognises: of the node, and of a constant. */
+CelFunction schema_call_metrics, schema_call_measured, schema_call_measured_at;
+
+/* Declares all of the above in @env. Schema, names and numbers must have been filled in:
+ * type.n_fields of fields and gauges, workload_type.n_fields of the others; the rest is set.
+ * @metrics lies as long as @env. 0 or -ENOMEM. */
+int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) MUST_CHECK;
 
 /* The value of `workload.metrics` for @pod; @loads may be NULL. Borrows all. ABSENT: out of
  * memory. */
@@ -47,6 +62,5 @@ CelValue schema_workload(
 
 /* Which metrics @checked names: bit i of @ret for field i of `metrics`, also by its age; of
  * @ret_workload for those of `workload.metrics`. */
-struct CelChecked;
-void schema_metrics_named(const SchemaMetrics *metrics, const struct CelChecked *checked,
-    uint64_t *ret, uint64_t *ret_workload);
+void schema_metrics_named(
+    const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret, uint64_t *ret_workload);

@@ -340,7 +340,17 @@ GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
 #define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec)
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
 
-#define NODE_POD(X) POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)
+GET(pod_scheduled, schema_time(pod_placed_at(pod_of(record))))
+
+#define NODE_POD(X)                                                                                \
+    POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)                                      \
+    X("scheduledTime",                                                                             \
+        &cel_timestamp_type,                                                                       \
+        MAYBE,                                                                                     \
+        0,                                                                                         \
+        pod_scheduled,                                                                             \
+        PART_NONE,                                                                                 \
+        "when it was bound to the node, as well as is known: else when it was started, or made")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
 
 SCHEMA_LIST_TYPE(schema_pods_type, &schema_node_pod.of);

@@ -9,7 +9,7 @@
  *     now       the time of the request, a timestamp
  *     params    constants of the policy          } declared by each policy
  *     variables expressions of the policy        } (policy/scope.h)
- *     metrics   measured values of the node      }
+ *     metrics   measured values of the node      } (metrics.h)
  *
  * Closed and typed: a misspelt field is an error before anything runs. Fields have the API's own
  * names as far as they are kept; one that people will look for and that is not kept is refused
@@ -47,7 +47,6 @@ enum {
     SCHEMA_POD,
     SCHEMA_NODE,
     SCHEMA_CLUSTER,
-    SCHEMA_METRICS,
     SCHEMA_NOW,
 };
 #define SCHEMA_BIT(group) (1u << (group))

@@ -335,6 +335,41 @@ static void test_keyed(void **state) {
     }
 }
 
+/* Whether something of a loop over pods is a leaf: of its nodes, one that reads @field. */
+static bool has_element_leaf(Scene *scene, const char *source, const char *field) {
+    CelGraph *graph = scene_graph(scene);
+    const CelHost *host = &scene->schema->host;
+    bool is_leaf = false;
+
+    (void)scene_lower(scene, graph, source);
+    for (uint32_t i = 0; i < cel_graph_size(graph); i++) {
+        const CelGraphNode *node = cel_graph_node(graph, i);
+
+        if ((node->op == OP_FIELD || node->op == OP_TEST_FIELD) &&
+            str_is(cel_str(node->constant), field))
+            is_leaf |= host->element_leaf(host, graph, i) != CEL_NO_LEAF;
+    }
+    return is_leaf;
+}
+
+static void test_elements(void **state) {
+    static const struct {
+        const char *source, *field;
+        bool is_leaf;
+    } cases[] = {
+        {"node.pods.filter(p, now - p.scheduledTime < duration('5m')).size()",
+            "scheduledTime",
+            true},
+        {"node.pods.exists(p, has(p.scheduledTime))", "scheduledTime", true},
+        {"node.pods.exists(p, p.metadata.creationTimestamp < now)", "creationTimestamp", true},
+        {"node.pods.exists(p, p.status.startTime < now)", "startTime", false},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        assert_case(cases[i].source,
+            has_element_leaf(*state, cases[i].source, cases[i].field) == cases[i].is_leaf);
+}
+
 /* Different leaves have different numbers; what is no leaf has none. */
 static void test_numbers(void **state) {
     static const char *const not_leaves[] = {
@@ -372,6 +407,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_keyed),
+        cmocka_unit_test(test_elements),
         cmocka_unit_test(test_numbers),
     };
 

@@ -29,7 +29,9 @@
     "\"controller\":true}]},"                                                                      \
     "\"spec\":{\"nodeName\":\"a\",\"priority\":7,\"containers\":[{\"name\":\"c\","                 \
     "\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"250m\",\"memory\":\"1Mi\"}}}]},"   \
-    "\"status\":{\"startTime\":\"2027-01-15T07:59:30Z\"}}"
+    "\"status\":{\"startTime\":\"2027-01-15T07:59:30Z\",\"conditions\":[{"                         \
+    "\"type\":\"PodScheduled\",\"status\":\"True\","                                               \
+    "\"lastTransitionTime\":\"2027-01-15T07:59:20Z\"}]}}"
 #define POD_TWO                                                                                    \
     "{\"metadata\":{\"name\":\"two\",\"namespace\":\"ns\",\"uid\":\"u2\"},"                        \
     "\"spec\":{\"nodeName\":\"a\",\"containers\":[{\"resources\":{\"requests\":{"                  \
@@ -229,6 +231,15 @@ static void test_node_pod(void **state) {
         {"node.pods[0].status.startTime", "timestamp(\"2027-01-15T07:59:30Z\")"},
         {"node.pods.filter(p, has(p.status.startTime)).size()", "1"},
         {"node.pods.filter(p, has(p.metadata.creationTimestamp)).size()", "1"},
+        {"node.pods[0].scheduledTime", "timestamp(\"2027-01-15T07:59:20Z\")"},
+        {"node.pods[1].scheduledTime", "error: no such key: scheduledTime"},
+        {"node.pods.filter(p, has(p.scheduledTime)).size()", "1"},
+        {"node.pods.filter(p, has(p.scheduledTime) && now - p.scheduledTime < "
+         "duration('5m')).size()",
+            "1"},
+        {"node.pods.filter(p, has(p.scheduledTime) && now - p.scheduledTime < "
+         "duration('30s')).size()",
+            "0"},
         {"node.pods.map(p, p.terminating)", "[true, false]"},
         {"node.pods[0].requests", "{\"cpu\": 0.25, \"memory\": 1.048576e+06}"},
         {"has(node.pods[0].status.nominatedNodeName)", "false"},

@@ -1,0 +1,280 @@
+/*
+ * `metrics` is a call that no expression can write: of the node and of a constant, which says whose
+ * names they are. It gives a record, whose fields read the columns of cluster/loads.h; leaf.c
+ * recognises the call and reads the columns at once.
+ */
+
+#include "schema/metrics.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "cel/check.h"
+#include "cel/graph.h"
+#include "schema/node.h"
+#include "schema/record.h"
+
+/* --- values -------------------------------------------------------------------------------- */
+
+/* `metrics` for one row. */
+typedef struct MetricsValue {
+    CelRecord head;
+    const SchemaMetrics *metrics;
+    const NodeValue *node;
+} MetricsValue;
+
+static CelValue number_or_absent(double number) {
+    return isnan(number) ? cel_absent() : cel_double(number);
+}
+
+static CelValue get_metric(const CelRecord *record, uint32_t field, CelRun *run) {
+    const MetricsValue *value = OBJECT_OF(record, MetricsValue, head);
+    const NodeValue *node = value->node;
+
+    (void)run;
+    return number_or_absent(
+        loads_value(node->table->loads, value->metrics->gauges[field], LOAD_VALUE, node->row));
+}
+
+CelValue schema_call_metrics(CelRun *run, const CelValue *args, const void *prepared) {
+    MetricsValue *value = ARENA_RAW(run->arena, MetricsValue, 1);
+    const SchemaMetrics *metrics = OBJECT_OF(args[1].record, SchemaMetrics, constant);
+
+    (void)prepared;
+    if (!value)
+        return cel_no_memory(run);
+    *value = (MetricsValue){
+        .head.type = &metrics->type, .metrics = metrics, .node = node_value_of(args[0])};
+    return cel_record(&value->head);
+}
+
+CelValue schema_call_measured(CelRun *run, const CelValue *args, const void *prepared) {
+    const SchemaMetric *metric = OBJECT_OF(args[1].record, SchemaMetric, constant);
+    const NodeValue *node = node_value_of(args[0]);
+    double number = loads_value(node->table->loads, metric->gauge, LOAD_MEASURED, node->row);
+
+    (void)prepared;
+    return isnan(number) ? cel_fail(run, "the metric is absent") : cel_double(number);
+}
+
+CelValue schema_call_measured_at(CelRun *run, const CelValue *args, const void *prepared) {
+    const SchemaMetric *metric = OBJECT_OF(args[1].record, SchemaMetric, constant);
+    const NodeValue *node = node_value_of(args[0]);
+    int64_t at = loads_time(node->table->loads, metric->gauge, node->row);
+
+    (void)prepared;
+    return at == 0 ? cel_fail(run, "the metric is absent") : schema_now(at);
+}
+
+/* `workload.metrics`. */
+typedef struct WorkloadValue {
+    CelRecord head;
+    const SchemaMetrics *metrics;
+    const Loads *loads;
+    Str key; /* empty: the pod is in none */
+} WorkloadValue;
+
+static CelValue get_workload_metric(const CelRecord *record, uint32_t field, CelRun *run) {
+    const WorkloadValue *value = OBJECT_OF(record, WorkloadValue, head);
+
+    (void)run;
+    if (str_is_empty(value->key))
+        return cel_absent();
+    return number_or_absent(
+        loads_workload(value->loads, value->metrics->of_pods[field], value->key));
+}
+
+CelValue schema_workload(
+    const SchemaMetrics *metrics, const Loads *loads, const Pod *pod, Arena *arena) {
+    WorkloadValue *value = ARENA_RAW(arena, WorkloadValue, 1);
+    Str key = workload_of(pod, arena);
+
+    if (!value || !key.ptr)
+        return cel_absent();
+    *value = (WorkloadValue){
+        .head.type = &metrics->workload_type, .metrics = metrics, .loads = loads, .key = key};
+    return cel_record(&value->head);
+}
+
+/* --- the graph ------------------------------------------------------------------------------ */
+
+#define OVERLOAD(variable, title, function)                                                        \
+    static const CelOverloadSpec variable##_spec = {                                               \
+        .name = title, .signature = "", .fn = function, .cost = CEL_COST_CALL};                    \
+    static const CelOverload variable = {.spec = &variable##_spec,                                 \
+        .name = {.ptr = title, .len = sizeof(title) - 1},                                          \
+        .n_args = 2,                                                                               \
+        .args = {&schema_node_record.of, &cel_dyn_type},                                           \
+        .result = &cel_dyn_type};                                                                  \
+    static const CelOverload *const variable##_list[] = {&variable}
+
+OVERLOAD(metrics_overload, "@metrics", schema_call_metrics);
+OVERLOAD(measured_overload, "@measured", schema_call_measured);
+OVERLOAD(measured_at_overload, "@measured-at", schema_call_measured_at);
+
+static uint32_t add_variable(
+    CelGraph *graph, const char *name, uint32_t slot, uint8_t group, const CelType *type) {
+    CelGraphNode node = {.op = OP_VARIABLE,
+        .groups = SCHEMA_BIT(group),
+        .type = type,
+        .immediate = slot,
+        .constant = cel_string(str_from_c(name))};
+
+    return cel_graph_add(graph, &node);
+}
+
+static uint32_t add_call(CelGraph *graph, const CelOverload *const *overloads,
+    const uint32_t args[2], const CelType *type) {
+    CelGraphNode node = {.op = OP_CALL,
+        .args = args,
+        .n_args = 2,
+        .type = type,
+        .overloads = overloads,
+        .n_overloads = 1};
+
+    if (args[0] == CEL_NO_NODE || args[1] == CEL_NO_NODE)
+        return CEL_NO_NODE;
+    return cel_graph_add(graph, &node);
+}
+
+/* A call of the node and of @what. */
+static uint32_t add_node_call(CelGraph *graph, const Schema *schema,
+    const CelOverload *const *overloads, const CelRecord *what, const CelType *type) {
+    CelGraphNode constant = {
+        .op = OP_CONSTANT, .type = &cel_dyn_type, .constant = cel_record(what)};
+    uint32_t args[] = {
+        add_variable(graph, "node", schema->node_slot, SCHEMA_NODE, &schema_node_record.of),
+        cel_graph_add(graph, &constant),
+    };
+
+    return add_call(graph, overloads, args, type);
+}
+
+static uint32_t expand_metrics(CelGraph *graph, const CelVariable *variable) {
+    const SchemaMetrics *metrics = variable->context;
+
+    return add_node_call(
+        graph, metrics->schema, metrics_overload_list, &metrics->constant, variable->type);
+}
+
+static uint32_t expand_measured(CelGraph *graph, const CelVariable *variable) {
+    const SchemaMetric *metric = variable->context;
+
+    return add_node_call(graph,
+        metric->metrics->schema,
+        measured_overload_list,
+        &metric->constant,
+        &cel_double_type);
+}
+
+/* now less the time of the measurement: the second is known of a node, whatever the time is. */
+static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
+    const SchemaMetric *metric = variable->context;
+    const Schema *schema = metric->metrics->schema;
+    uint32_t args[] = {
+        add_variable(graph, "now", schema->now_slot, SCHEMA_NOW, &cel_timestamp_type),
+        add_node_call(
+            graph, schema, measured_at_overload_list, &metric->constant, &cel_timestamp_type),
+    };
+
+    return add_call(graph, &metric->metrics->less, args, &cel_duration_type);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* timestamp - timestamp. */
+static const CelOverload *find_less(const CelEnv *env) {
+    const CelOverload *const *overloads;
+    size_t n = cel_env_overloads(env, STR("_-_"), &overloads);
+
+    for (size_t i = 0; i < n; i++)
+        if (overloads[i]->args[0]->kind == CEL_T_TIMESTAMP &&
+            overloads[i]->args[1]->kind == CEL_T_TIMESTAMP)
+            return overloads[i];
+    return NULL;
+}
+
+static void set_types(SchemaMetrics *metrics) {
+    metrics->type.name = STR("metrics");
+    metrics->type.fields = metrics->fields;
+    metrics->type.get = get_metric;
+    metrics->workload_type.name = STR("workload.metrics");
+    metrics->workload_type.fields = metrics->workload_fields;
+    metrics->workload_type.get = get_workload_metric;
+    metrics->constant.type = &metrics->type;
+}
+
+/* metrics.NAME.age and metrics.NAME.measured. */
+static int add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena *arena) {
+    SchemaMetric *metric = &metrics->each[field];
+    Str name = metrics->fields[field].name;
+    int r;
+
+    *metric = (SchemaMetric){
+        .constant.type = &metrics->type, .metrics = metrics, .gauge = metrics->gauges[field]};
+    r = cel_env_add_meaning(env,
+        arena_printf(arena, "metrics.%.*s.age", STR_FMT(name)),
+        &cel_duration_type,
+        expand_age,
+        metric);
+    if (r == 0)
+        r = cel_env_add_meaning(env,
+            arena_printf(arena, "metrics.%.*s.measured", STR_FMT(name)),
+            &cel_double_type,
+            expand_measured,
+            metric);
+    return error_trace(r);
+}
+
+int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
+    int r;
+
+    metrics->less = find_less(env);
+    if (!metrics->less)
+        return error_origin(-ENOMEM);
+    set_types(metrics);
+    r = cel_env_add_meaning(
+        env, STR("metrics"), cel_record_of(arena, &metrics->type), expand_metrics, metrics);
+    for (uint32_t i = 0; r == 0 && i < metrics->type.n_fields; i++)
+        r = add_metric(env, metrics, i, arena);
+    if (r == 0)
+        r = cel_env_add_variable(env,
+            STR("workload.metrics"),
+            cel_record_of(arena, &metrics->workload_type),
+            /* max_size= */ 1,
+            SCHEMA_POD,
+            &metrics->workload_slot);
+    return error_trace(r);
+}
+
+/* --- what is named ------------------------------------------------------------------------------
+ */
+
+/* The metric that a dotted name is about; UINT32_MAX: none. */
+static uint32_t metric_of(const SchemaMetrics *metrics, const CelNote *note) {
+    const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;
+
+    if (!variable || (variable->expand != expand_age && variable->expand != expand_measured))
+        return UINT32_MAX;
+    return (uint32_t)((const SchemaMetric *)variable->context - metrics->each);
+}
+
+void schema_metrics_named(const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret,
+    uint64_t *ret_workload) {
+    *ret = *ret_workload = 0;
+    for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
+        const CelNote *note = &checked->notes[i];
+        const CelNote *from = &checked->notes[i > 0 ? i - 1 : 0]; /* what a selection is from */
+        uint32_t metric = metric_of(metrics, note);
+
+        if (metric < metrics->type.n_fields)
+            *ret |= UINT64_C(1) << metric;
+        if (note->field == UINT32_MAX || from->ref != CEL_REF_VARIABLE ||
+            checked->tree->nodes[i].n_children != 1)
+            continue;
+        if (from->variable->expand == expand_metrics)
+            *ret |= UINT64_C(1) << note->field;
+        else if (!from->variable->expand && from->variable->slot == metrics->workload_slot)
+            *ret_workload |= UINT64_C(1) << note->field;
+    }
+}
