@@ -11,6 +11,7 @@
 #include "kube/exec.h"
 #include "kube/kubeconfig.h"
 #include "kube/message.h"
+#include "kube/origin.h"
 #include "kube/secret.h"
 
 #define KUBECONFIG_FILES_MAX 64u
@@ -40,8 +41,13 @@ typedef struct Plugin {
 } Plugin;
 
 struct Access {
-    Kubeconfig config; /* of a service account, too */
+    Kubeconfig config; /* of a service account, too, and of other servers */
     char *origin;
+    Secret password;
+    Header *headers;
+    size_t n_headers;
+    bool is_direct;
+    AddressRefusal *refusal;
     Plugin plugin;
     bool is_rejected;
     bool has_looked;
@@ -60,7 +66,8 @@ static int refresh_files(Access *access, bool force, bool *ret_changed, char *er
     Secret *secrets[] = {&access->config.ca,
         &access->config.client_cert,
         &access->config.client_key,
-        &access->config.token};
+        &access->config.token,
+        &access->password};
 
     for (size_t i = 0; i < ELEMENTS_OF(secrets); i++) {
         char what[ACCESS_ERROR_MAX];
@@ -73,20 +80,30 @@ static int refresh_files(Access *access, bool force, bool *ret_changed, char *er
     return 0;
 }
 
-static int access_new(Kubeconfig *config, char *origin, Access **ret, char *error) {
-    _cleanup_(access_freep) Access *access = calloc(1, sizeof(*access));
-    bool changed = false;
-    int r;
+/* Takes both, also when it fails; NULL then. No file is read. */
+static Access *access_make(Kubeconfig *config, char *origin) {
+    Access *access = calloc(1, sizeof(*access));
 
     if (!access || !origin) {
         free(origin);
-        return out_of_memory(error);
+        free(access);
+        return NULL;
     }
     access->config = *config;
     *config = (Kubeconfig){0};
     access->origin = origin;
     access->version = 1;
     access->plugin.credential.expires_sec = EXEC_NEVER;
+    return access;
+}
+
+static int access_new(Kubeconfig *config, char *origin, Access **ret, char *error) {
+    _cleanup_(access_freep) Access *access = access_make(config, origin);
+    bool changed = false;
+    int r;
+
+    if (!access)
+        return out_of_memory(error);
     r = refresh_files(access, /* force= */ false, &changed, error);
     if (r < 0)
         return error_trace(r);
@@ -99,6 +116,8 @@ Access *access_free(Access *access) {
         return NULL;
     kubeconfig_done(&access->config);
     exec_credential_done(&access->plugin.credential);
+    secret_done(&access->password);
+    headers_free(access->headers, access->n_headers);
     free(access->origin);
     free(access);
     return NULL;
@@ -257,6 +276,98 @@ int access_in_cluster(const char *root, Access **ret, char *error) {
     return error_trace(access_new(&config, strdup("service account of this pod"), ret, error));
 }
 
+/* --- from parts --- */
+
+/* Why it cannot be used as it is given. */
+static const char *parts_complaint(const AccessServer *server) {
+    Str user = str_from_c(server->user);
+
+    if (server->token_file && server->user)
+        return "there are a token and a user, and only one of them can be sent";
+    if (!server->user != !server->password_file)
+        return "a user and a password file are needed, both or neither";
+    if (server->user && (str_is_empty(user) || str_find(user, ':') != SIZE_MAX))
+        return "the name of the user is empty, or has a ':' in it, which basic authentication "
+               "cannot say";
+    if (!server->cert_file != !server->key_file)
+        return "a client certificate and its key are needed, both or neither";
+    if (server->ca_file && server->is_insecure)
+        return "there is a CA, and the certificate is not to be verified; remove one";
+    if (server->server_name && !origin_is_host_name(str_from_c(server->server_name)))
+        return "the server's name is no host name";
+    return server->n_headers > ACCESS_HEADERS_MAX ? "there are more than 16 headers" : NULL;
+}
+
+static int check_server(const AccessServer *server, char *error) {
+    const char *of_url = origin_complaint(str_from_c(server->url));
+    const char *of_parts = parts_complaint(server);
+
+    if (of_url)
+        return message_fail(-EINVAL, error, "%s: the URL %s", server->name, of_url);
+    if (of_parts)
+        return message_fail(-EINVAL, error, "%s: %s", server->name, of_parts);
+    for (size_t i = 0; i < server->n_headers; i++) {
+        const Header *header = &server->headers[i];
+        const char *complaint = header_complaint(header->name, header->value);
+
+        if (complaint)
+            return message_fail(-EINVAL,
+                error,
+                "%s: the header \"%.*s\" %s",
+                server->name,
+                STR_FMT(header->name),
+                complaint);
+    }
+    return 0;
+}
+
+static bool copy_text(char **to, const char *text) {
+    *to = text ? strdup(text) : NULL;
+    return !text || *to;
+}
+
+static bool set_file(Secret *secret, SecretKind kind, const char *path) {
+    secret->kind = kind;
+    return copy_text(&secret->path, path);
+}
+
+static bool copy_server(const AccessServer *server, Kubeconfig *config) {
+    Str url = str_from_c(server->url);
+
+    while (str_has_suffix(url, STR("/")))
+        url.len--;
+    config->server = secret_copy(url);
+    config->is_insecure = server->is_insecure;
+    return config->server && copy_text(&config->user, server->user) &&
+           copy_text(&config->tls_server_name, server->server_name) &&
+           set_file(&config->ca, SECRET_PEM, server->ca_file) &&
+           set_file(&config->client_cert, SECRET_PEM, server->cert_file) &&
+           set_file(&config->client_key, SECRET_PEM, server->key_file) &&
+           set_file(&config->token, SECRET_TOKEN, server->token_file);
+}
+
+int access_for_server(const AccessServer *server, Access **ret, char *error) {
+    _cleanup_(kubeconfig_done) Kubeconfig config = {0};
+    _cleanup_(access_freep) Access *access = NULL;
+    int r = check_server(server, error);
+
+    if (r < 0)
+        return error_trace(r);
+    if (!copy_server(server, &config))
+        return out_of_memory(error);
+    access = access_make(&config, strdup(server->name));
+    if (!access || !set_file(&access->password, SECRET_PASSWORD, server->password_file))
+        return out_of_memory(error);
+    access->headers = headers_copy(server->headers, server->n_headers);
+    if (!access->headers)
+        return out_of_memory(error);
+    access->n_headers = server->n_headers;
+    access->is_direct = server->is_direct;
+    access->refusal = server->refusal;
+    *ret = TAKE_PTR(access);
+    return 0;
+}
+
 /* --- what it says --- */
 
 const char *access_server(const Access *access) {
@@ -367,6 +478,7 @@ static void credentials_fill(const Access *access, Credentials *ret) {
     const Kubeconfig *config = &access->config;
     const ExecCredential *given = &access->plugin.credential;
     bool has_cert = config->client_cert.text && config->client_key.text;
+    const char *password = access->password.text ? access->password.text : config->password;
 
     *ret = (Credentials){
         .ca_pem = config->ca.text,
@@ -374,10 +486,14 @@ static void credentials_fill(const Access *access, Credentials *ret) {
         .client_key_pem = has_cert ? config->client_key.text : given->key_pem,
         .token = config->token.text ? config->token.text : given->token,
         .user = config->user,
-        .password = config->user && !config->password ? "" : config->password,
+        .password = config->user && !password ? "" : password,
         .tls_server_name = config->tls_server_name,
         .proxy_url = config->proxy_url,
         .is_insecure = config->is_insecure,
+        .is_direct = access->is_direct,
+        .refusal = access->refusal,
+        .headers = access->headers,
+        .n_headers = access->n_headers,
         .version = access->version,
     };
 }
@@ -390,7 +506,7 @@ int access_authorize(
     if (access->is_rejected || !access->has_looked ||
         now_nsec - access->looked_at_nsec >= FILES_EVERY_NSEC) {
         r = refresh_files(access, access->is_rejected, &changed, error);
-        access->has_looked = true;
+        access->has_looked = r == 0; /* what is missing is looked for each time */
         access->looked_at_nsec = now_nsec;
     }
     if (r == 0 && access->config.exec)

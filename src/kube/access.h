@@ -1,17 +1,17 @@
 #pragma once
 
 /*
- * Access: where the API server is and who we are to it.
+ * Access: where a server is, mostly the API server, and who we are to it.
  *
  * From a kubeconfig file (its current context, or one by name), or from the service
  * account that Kubernetes mounts into every pod. What a kubeconfig says inline and
  * what it says by file are alike afterwards; relative paths are relative to the
- * file that names them.
+ * file that names them. Or from parts, for servers of other kinds.
  *
  * Credentials change while we run: mounted tokens are replaced every hour, plugins
  * hand out tokens for minutes. access_authorize() is asked before each request and
- * reads again what may have changed; access_reject() says that the API server did
- * not take what it gave.
+ * reads again what may have changed; access_reject() says that the server did not take
+ * what it gave.
  *
  * Threads: one at a time.
  */
@@ -22,12 +22,15 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "kube/header.h"
 
 typedef struct Access Access;
 
 #define ACCESS_ERROR_MAX 1024u
 #define ACCESS_FILE_MAX ((size_t)1024 * 1024) /* a kubeconfig, a certificate, a key */
 #define ACCESS_TOKEN_MAX ((size_t)64 * 1024)  /* a token, from a file or a plugin */
+#define ACCESS_PASSWORD_MAX ((size_t)4096)
+#define ACCESS_HEADERS_MAX 16u /* of other servers */
 #define ACCESS_PLUGIN_OUTPUT_MAX ((size_t)1024 * 1024)
 #define ACCESS_PLUGIN_SEC 60        /* a plugin that takes longer is ended */
 #define ACCESS_PLUGIN_REFRESH_SEC 3 /* ... while the credential it gave before is still good */
@@ -44,6 +47,32 @@ int access_in_cluster(const char *root, Access **ret, char *error);
 
 /* The first with a @kubeconfig, the second without: what commands and daemon are told. */
 int access_find(const char *kubeconfig, const char *context, Access **ret, char *error);
+
+/* Why no connection is made to @address (a struct sockaddr of @len bytes), as the end of the
+ * sentence "refused to connect to 192.0.2.1 …": "(link-local)". NULL: one is made. */
+typedef const char *AddressRefusal(const void *address, size_t len);
+
+/* A server of another kind. NULL: not used. */
+typedef struct AccessServer {
+    const char *name; /* for access_origin(): "source default" */
+    const char *url;  /* http:// or https://; origin_complaint() has none */
+    const char *token_file;
+    const char *user, *password_file;
+    const char *ca_file; /* NULL: the system's */
+    const char *cert_file, *key_file;
+    const char *server_name; /* for the certificate, if it is not the URL's host */
+    bool is_insecure;        /* the certificate is not verified */
+    bool is_direct;          /* no proxy, whatever the environment says */
+    AddressRefusal *refusal; /* asked of every address before it is connected to */
+    const Header *headers;
+    size_t n_headers;
+} AccessServer;
+
+/* Everything is copied. Files need not be there yet: access_authorize() reads them, and says which
+ * is missing until it is there; one that was read counts until a better one is. Unlike with a
+ * kubeconfig, credentials are sent over plain http, too. 0; or -EINVAL or -ENOMEM with a message.
+ */
+int access_for_server(const AccessServer *server, Access **ret, char *error);
 
 Access *access_free(Access *access); /* takes NULL */
 DEFINE_CLEANUP(Access *, access_free)
@@ -68,6 +97,10 @@ typedef struct Credentials {
     const char *tls_server_name;
     const char *proxy_url;
     bool is_insecure;
+    bool is_direct;          /* proxy_url and the environment do not count */
+    AddressRefusal *refusal; /* NULL: any address will do */
+    const Header *headers;   /* besides our own */
+    size_t n_headers;
     uint64_t version; /* changes whenever anything above does: connections made
                          with an older one are not to be used again */
 } Credentials;
@@ -81,5 +114,5 @@ typedef struct Credentials {
 int access_authorize(
     Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error);
 
-/* The API server answered 401 to what the last access_authorize() gave. */
+/* The server answered 401 to what the last access_authorize() gave. */
 void access_reject(Access *access);

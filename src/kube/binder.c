@@ -152,15 +152,29 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     return false;
 }
 
+/* The job's pod as the watch will show it: bound now, unless it has been assumed on this node
+ * before. */
+static Pod bound_pod(const Entry *entry) {
+    Pod pod = *entry->job->pod;
+
+    if (entry->before && str_eq(entry->before->node_name, entry->job->node))
+        pod.scheduled_at = entry->before->scheduled_at;
+    else
+        pod.scheduled_at = entry->binder->options.wall_clock() / NSEC_PER_SEC;
+    return pod;
+}
+
 static bool assume(Entry *entry, char *error) {
     Store *store = entry->binder->options.store;
     const BindJob *job = entry->job;
     int64_t until = entry->binder->options.clock() + MIRROR_ASSUME_SEC * NSEC_PER_SEC;
     const Pod *before = store_find_assumed(store, job->uid, &entry->before_until);
+    Pod pod;
     int r;
 
     entry->before = before ? pod_record_ref(before) : NULL;
-    r = store_assume(store, job->pod, job->node, until);
+    pod = bound_pod(entry);
+    r = store_assume(store, &pod, job->node, until);
     if (r == 0)
         return true;
     (void)snprintf(error,

@@ -11,6 +11,7 @@
 
 #include "kube/client.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -37,6 +38,8 @@
 #define RECEIVE_SIZE (64L * 1024)
 #define IDLE_MAX 64L /* connections that are kept for later */
 #define CONTENT_TYPE_MAX 128u
+#define DATE_MAX 64u
+#define REFUSAL_TEXT_MAX 256u
 #define ATTEMPTS 2
 
 /* Unacknowledged data is given up after the time in which keepalive finds a dead peer. */
@@ -57,7 +60,7 @@ struct Call {
     uint64_t born; /* in this turn; begun in a later one */
 
     CallHandler handler;
-    CallOptions limits; /* the numbers of it only */
+    CallOptions limits; /* of it only what is no pointer */
     char *method, *path;
     char *content_line; /* "Content-Type: …", for libcurl */
     Buf body;
@@ -76,7 +79,10 @@ struct Call {
     uint64_t n_bytes;
     unsigned status;
     int retry_after_sec;
+    int64_t date_sec;
+    char *location; /* NULL: none */
     char content_type[CONTENT_TYPE_MAX];
+    char refusal[REFUSAL_TEXT_MAX]; /* of the last address that we did not connect to */
     CallOutcome outcome;
     char error[CLIENT_ERROR_MAX];
     char curl_error[CURL_ERROR_SIZE];
@@ -86,12 +92,17 @@ struct Client {
     Access *access;
     Origin origin; /* of access_server() */
     ProxyEnvironment proxies;
-    CURLM *multi;
     Identity *identity; /* of the newest credentials; NULL: none yet */
-    Call *first, *last;
-    bool is_busy;      /* in client_wait() */
-    uint64_t n_turns;  /* of client_wait() */
-    uint64_t n_events; /* handlers called */
+    ClientLoop *loop;
+    bool owns_loop;
+};
+
+struct ClientLoop {
+    CURLM *multi;
+    Call *first, *last; /* of all its clients */
+    bool is_busy;       /* in client_loop_wait() */
+    uint64_t n_turns;   /* of client_loop_wait() */
+    uint64_t n_events;  /* handlers called */
 };
 
 const char *call_outcome_name(CallOutcome outcome) {
@@ -132,14 +143,14 @@ static void call_done(Call *call) {
     call->state = STATE_OVER;
     if (call->is_cancelled)
         return;
-    call->client->n_events++;
+    call->client->loop->n_events++;
     call->handler.done(call->handler.context, &result);
 }
 
 /* The transfer and what belongs to this attempt. */
 static void call_detach(Call *call) {
     if (call->easy) {
-        (void)curl_multi_remove_handle(call->client->multi, call->easy);
+        (void)curl_multi_remove_handle(call->client->loop->multi, call->easy);
         curl_easy_cleanup(call->easy);
         call->easy = NULL;
     }
@@ -147,14 +158,15 @@ static void call_detach(Call *call) {
 }
 
 static void call_free(Call *call) {
-    Client *client = call->client;
+    ClientLoop *loop = call->client->loop;
 
     call_detach(call);
-    *(call->previous ? &call->previous->next : &client->first) = call->next;
-    *(call->next ? &call->next->previous : &client->last) = call->previous;
+    *(call->previous ? &call->previous->next : &loop->first) = call->next;
+    *(call->next ? &call->next->previous : &loop->last) = call->previous;
     free(call->method);
     free(call->path);
     free(call->content_line);
+    free(call->location);
     buf_done(&call->body);
     free(call);
 }
@@ -163,7 +175,7 @@ void call_cancel(Call *call) {
     if (!call)
         return;
     call->is_cancelled = true;
-    if (!call->client->is_busy)
+    if (!call->client->loop->is_busy)
         call_free(call);
 }
 
@@ -181,7 +193,26 @@ static bool header_value(Str line, Str name, Str *ret) {
 static void head_reset(Call *call) {
     call->status = 0;
     call->retry_after_sec = -1;
+    call->date_sec = 0;
+    free(call->location);
+    call->location = NULL;
     call->content_type[0] = '\0';
+}
+
+static int64_t date_read(Str value) {
+    char text[DATE_MAX];
+    time_t date;
+
+    if (value.len >= sizeof(text))
+        return 0;
+    (void)snprintf(text, sizeof(text), "%.*s", STR_FMT(value));
+    date = curl_getdate(text, NULL);
+    return date > 0 ? (int64_t)date : 0;
+}
+
+static void location_take(Call *call, Str value) {
+    free(call->location);
+    call->location = value.len <= CLIENT_LOCATION_MAX ? strndup(value.ptr, value.len) : NULL;
 }
 
 /* We asked for no encoding, and nothing here could undo one. */
@@ -204,6 +235,10 @@ static void head_line(Call *call, Str line) {
     } else if (header_value(line, STR("Retry-After"), &value)) {
         if (str_to_int64(value, &seconds) && seconds >= 0)
             call->retry_after_sec = seconds < INT_MAX ? (int)seconds : INT_MAX;
+    } else if (header_value(line, STR("Date"), &value)) {
+        call->date_sec = date_read(value);
+    } else if (header_value(line, STR("Location"), &value)) {
+        location_take(call, value);
     } else if (header_value(line, STR("Content-Encoding"), &value)) {
         check_encoding(call, value, STR("identity"));
     } else if (header_value(line, STR("Transfer-Encoding"), &value)) {
@@ -221,12 +256,14 @@ static void head_end(Call *call) {
     call->status = (unsigned)status;
     if (status == 401 || call->is_cancelled)
         return;
-    call->client->n_events++;
+    call->client->loop->n_events++;
     if (call->handler.head)
         call->handler.head(call->handler.context,
             &(CallHead){
                 .status = call->status,
                 .content_type = str_from_c(call->content_type),
+                .location = str_from_c(call->location),
+                .date_sec = call->date_sec,
                 .retry_after_sec = call->retry_after_sec,
             });
 }
@@ -277,7 +314,7 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context) {
             (unsigned long long)call->limits.bytes_max);
         return CURL_WRITEFUNC_ERROR;
     }
-    call->client->n_events++;
+    call->client->loop->n_events++;
     if (call->handler.data && !call->handler.data(call->handler.context, part))
         call_stop(call, CALL_ENDED, "ended before the answer was whole");
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : part.len;
@@ -288,7 +325,7 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context) {
 static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
     Call *call = context;
 
-    if (call->n_sent++ == 0 || strcmp(call->method, "GET") == 0)
+    if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
         return CURL_PREREQFUNC_OK;
     call_stop(call,
         CALL_BROKEN,
@@ -297,7 +334,29 @@ static int on_send(void *context, char *from, char *to, int from_port, int to_po
     return CURL_PREREQFUNC_ABORT;
 }
 
+/* "169.254.169.254". */
+static void address_print(const struct sockaddr *address, char *ret, size_t size) {
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+    const void *bytes =
+        address->sa_family == AF_INET6 ? (const void *)&v6->sin6_addr : &v4->sin_addr;
+
+    if (!inet_ntop(address->sa_family, bytes, ret, (socklen_t)size))
+        (void)snprintf(ret, size, "an address of family %u", (unsigned)address->sa_family);
+}
+
+/* A name may have several addresses: that one is refused says nothing of the next. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    Call *call = context;
+    const char *why = identity_refusal(call->identity, &address->addr, address->addrlen);
+    char text[INET6_ADDRSTRLEN + 32];
+
+    if (why) {
+        address_print(&address->addr, text, sizeof(text));
+        (void)snprintf(
+            call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
+        return CURL_SOCKET_BAD;
+    }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -345,6 +404,7 @@ static bool set_callbacks(Call *call) {
            curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PREREQDATA, call) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_options) == CURLE_OK;
 }
 
@@ -370,8 +430,11 @@ static bool set_request(Call *call) {
     _cleanup_(buf_done) Buf url = BUF_INIT((size_t)256 * 1024);
     CURL *easy = call->easy;
     bool has_body = call->content_line != NULL;
+    Str base = str_from_c(identity_base(call->identity));
 
-    buf_printf(&url, "%s%s", identity_base(call->identity), call->path);
+    if (call->limits.is_from_root)
+        base.len -= call->client->origin.path.len; /* which it ends in */
+    buf_printf(&url, "%.*s%s", STR_FMT(base), call->path);
     buf_append_char(&url, '\0');
     if (buf_error(&url) || !set_text(easy, CURLOPT_URL, url.data))
         return false;
@@ -426,7 +489,7 @@ static void attempt_reset(Call *call) {
     call->is_stopped = false;
     call->n_header_bytes = 0;
     call->n_bytes = 0;
-    call->error[0] = call->curl_error[0] = '\0';
+    call->error[0] = call->curl_error[0] = call->refusal[0] = '\0';
     head_reset(call);
 }
 
@@ -445,7 +508,7 @@ static void call_begin(Call *call) {
     call->easy = curl_easy_init();
     if (call->easy && set_callbacks(call) && set_protocol(call) && set_request(call) &&
         identity_apply(call->identity, call->easy) &&
-        curl_multi_add_handle(client->multi, call->easy) == CURLM_OK)
+        curl_multi_add_handle(client->loop->multi, call->easy) == CURLM_OK)
         return;
     call_stop(call,
         CALL_BROKEN,
@@ -502,6 +565,8 @@ static const char *system_words(const Call *call) {
 }
 
 static const char *curl_words(const Call *call, CURLcode code) {
+    if (strstr(call->curl_error, "getpeername()")) /* so libcurl notices it at times */
+        return "the connection ended before an answer came";
     return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
 }
 
@@ -543,7 +608,9 @@ static void explain(Call *call, CURLcode code) {
 
     switch (code) {
     case CURLE_COULDNT_CONNECT:
-        words = system_words(call) ? system_words(call) : words;
+        words = call->refusal[0] != '\0' ? call->refusal
+                : system_words(call)     ? system_words(call)
+                                         : words;
         call_stop(call, CALL_REFUSED, "%s: %s", server, words);
         break;
     case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
@@ -569,7 +636,7 @@ static void explain(Call *call, CURLcode code) {
     }
 }
 
-/* The API server does not know us. Once more, if we can be somebody else by now. */
+/* The server does not know us. Once more, if we can be somebody else by now. */
 static void call_refused(Call *call) {
     Client *client = call->client;
     uint64_t version = identity_version(call->identity);
@@ -589,7 +656,7 @@ static void call_refused(Call *call) {
     }
     call_stop(call,
         CALL_UNAUTHORIZED,
-        "%s: the API server does not accept the credentials of %s (401 Unauthorized)",
+        "%s: it does not accept the credentials of %s (401 Unauthorized)",
         access_server(client->access),
         access_origin(client->access));
     call_done(call);
@@ -662,17 +729,17 @@ static void call_check_time(Call *call, int64_t now) {
 
 /* --- turns --- */
 
-static void begin_waiting(Client *client) {
-    for (Call *call = client->first; call; call = call->next)
-        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < client->n_turns)
+static void begin_waiting(ClientLoop *loop) {
+    for (Call *call = loop->first; call; call = call->next)
+        if (call->state == STATE_WAITING && !call->is_cancelled && call->born < loop->n_turns)
             call_begin(call);
 }
 
-static void finish_ended(Client *client) {
+static void finish_ended(ClientLoop *loop) {
     CURLMsg *message;
     int n_left;
 
-    while ((message = curl_multi_info_read(client->multi, &n_left))) {
+    while ((message = curl_multi_info_read(loop->multi, &n_left))) {
         CURLcode code = message->data.result;
         Call *call = NULL;
 
@@ -683,18 +750,18 @@ static void finish_ended(Client *client) {
     }
 }
 
-static void check_times(Client *client) {
+static void check_times(ClientLoop *loop) {
     int64_t now = clock_monotonic_nsec();
 
-    for (Call *call = client->first; call; call = call->next)
+    for (Call *call = loop->first; call; call = call->next)
         if (call->state == STATE_RUNNING && !call->is_cancelled)
             call_check_time(call, now);
 }
 
-static void free_ended(Client *client) {
+static void free_ended(ClientLoop *loop) {
     Call *next;
 
-    for (Call *call = client->first; call; call = next) {
+    for (Call *call = loop->first; call; call = next) {
         next = call->next;
         if (call->state == STATE_OVER || call->is_cancelled)
             call_free(call);
@@ -707,25 +774,25 @@ static int fold_multi(CURLMcode code) {
                                          : error_origin(-EIO);
 }
 
-static int client_turn(Client *client) {
+static int loop_turn(ClientLoop *loop) {
     int n_running, r;
 
-    client->is_busy = true;
-    client->n_turns++;
-    begin_waiting(client);
-    r = fold_multi(curl_multi_perform(client->multi, &n_running));
-    finish_ended(client);
-    check_times(client);
-    client->is_busy = false;
-    free_ended(client);
+    loop->is_busy = true;
+    loop->n_turns++;
+    begin_waiting(loop);
+    r = fold_multi(curl_multi_perform(loop->multi, &n_running));
+    finish_ended(loop);
+    check_times(loop);
+    loop->is_busy = false;
+    free_ended(loop);
     return error_trace(r);
 }
 
 /* Up to @timeout_msec, but not past the next deadline, nor when a call waits to begin. */
-static int patience_msec(const Client *client, int timeout_msec) {
+static int patience_msec(const ClientLoop *loop, int timeout_msec) {
     int64_t now = clock_monotonic_nsec(), left = timeout_msec * NSEC_PER_MSEC;
 
-    for (const Call *call = client->first; call; call = call->next) {
+    for (const Call *call = loop->first; call; call = call->next) {
         int64_t at = call->state == STATE_WAITING ? now : call_deadline(call).at;
 
         if (at - now < left)
@@ -734,23 +801,30 @@ static int patience_msec(const Client *client, int timeout_msec) {
     return (int)((left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
-int client_wait(Client *client, int timeout_msec) {
-    uint64_t n_events = client->n_events;
+int client_loop_wait(ClientLoop *loop, int timeout_msec) {
+    uint64_t n_events = loop->n_events;
     int r;
 
-    assert(!client->is_busy);
-    r = client_turn(client);
-    if (r < 0 || client->n_events != n_events)
+    assert(!loop->is_busy);
+    r = loop_turn(loop);
+    if (r < 0 || loop->n_events != n_events)
         return error_trace(r);
-    r = fold_multi(
-        curl_multi_poll(client->multi, NULL, 0, patience_msec(client, timeout_msec), NULL));
+    r = fold_multi(curl_multi_poll(loop->multi, NULL, 0, patience_msec(loop, timeout_msec), NULL));
     if (r < 0)
         return error_trace(r);
-    return error_trace(client_turn(client));
+    return error_trace(loop_turn(loop));
+}
+
+void client_loop_wake(ClientLoop *loop) {
+    (void)curl_multi_wakeup(loop->multi);
+}
+
+int client_wait(Client *client, int timeout_msec) {
+    return error_trace(client_loop_wait(client->loop, timeout_msec));
 }
 
 void client_wake(Client *client) {
-    (void)curl_multi_wakeup(client->multi);
+    client_loop_wake(client->loop);
 }
 
 /* --- calls and clients --- */
@@ -772,6 +846,7 @@ static bool call_copy(Call *call, const CallOptions *options) {
 }
 
 Call *client_call(Client *client, const CallOptions *options, const CallHandler *handler) {
+    ClientLoop *loop = client->loop;
     Call *call = calloc(1, sizeof(*call));
 
     if (!call)
@@ -780,14 +855,14 @@ Call *client_call(Client *client, const CallOptions *options, const CallHandler 
     call->client = client;
     call->handler = *handler;
     call->limits = *options;
-    call->born = client->n_turns;
+    call->born = loop->n_turns;
     call->retry_after_sec = -1;
-    call->previous = client->last;
-    *(client->last ? &client->last->next : &client->first) = call;
-    client->last = call;
+    call->previous = loop->last;
+    *(loop->last ? &loop->last->next : &loop->first) = call;
+    loop->last = call;
     if (!call_copy(call, options)) {
         call->is_cancelled = true;
-        if (!client->is_busy)
+        if (!loop->is_busy)
             call_free(call);
         return NULL;
     }
@@ -798,32 +873,75 @@ static void start_libcurl(void) {
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-Client *client_new(Access *access) {
+ClientLoop *client_loop_new(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    _cleanup_(client_freep) Client *client = calloc(1, sizeof(*client));
+    _cleanup_(client_loop_freep) ClientLoop *loop = calloc(1, sizeof(*loop));
 
     (void)pthread_once(&once, start_libcurl);
+    if (!loop)
+        return NULL;
+    loop->multi = curl_multi_init();
+    if (!loop->multi ||
+        curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, IDLE_MAX) != CURLM_OK ||
+        curl_multi_setopt(loop->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING) != CURLM_OK)
+        return NULL;
+    return TAKE_PTR(loop);
+}
+
+ClientLoop *client_loop_free(ClientLoop *loop) {
+    if (!loop)
+        return NULL;
+    assert(!loop->is_busy && !loop->first);
+    if (loop->multi)
+        (void)curl_multi_cleanup(loop->multi);
+    free(loop);
+    return NULL;
+}
+
+Client *client_new_in(ClientLoop *loop, Access *access) {
+    Client *client = NULL;
+    Origin origin;
+
+    if (origin_parse(str_from_c(access_server(access)), &origin))
+        client = calloc(1, sizeof(*client));
     if (!client)
         return NULL;
+    client->loop = loop;
     client->access = access;
+    client->origin = origin;
     client->proxies = proxy_environment();
-    client->multi = curl_multi_init();
-    if (!client->multi || !origin_parse(str_from_c(access_server(access)), &client->origin) ||
-        curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, IDLE_MAX) != CURLM_OK ||
-        curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING) != CURLM_OK)
+    return client;
+}
+
+Client *client_new(Access *access) {
+    _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
+    Client *client = loop ? client_new_in(loop, access) : NULL;
+
+    if (!client)
         return NULL;
-    return TAKE_PTR(client);
+    client->owns_loop = true;
+    (void)TAKE_PTR(loop);
+    return client;
+}
+
+static void free_calls(Client *client) {
+    Call *next;
+
+    for (Call *call = client->loop->first; call; call = next) {
+        next = call->next;
+        if (call->client == client)
+            call_free(call);
+    }
 }
 
 Client *client_free(Client *client) {
     if (!client)
         return NULL;
-    assert(!client->is_busy);
-    while (client->first)
-        call_free(client->first);
+    assert(!client->loop->is_busy);
+    free_calls(client);
     identity_unref(client->identity);
-    if (client->multi)
-        (void)curl_multi_cleanup(client->multi);
+    if (client->owns_loop)
+        client_loop_free(client->loop);
     free(client);
     return NULL;
 }

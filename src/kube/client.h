@@ -1,12 +1,14 @@
 #pragma once
 
 /*
- * Client: requests to one API server, many at a time, from one thread.
+ * Client: requests to one server, mostly the API server, many at a time, from one thread.
  *
  * libcurl's multi interface underneath. Nothing blocks but client_wait(); answers
  * arrive through a call's handler, on the thread that is in client_wait(). HTTP/1.1,
- * so that a stream that stalls holds up nothing but itself; no compression; no
- * redirects; nothing but the configured origin ever sees the credentials.
+ * so that a stream that stalls holds up nothing but itself; no compression; no redirect is
+ * followed; nothing but the configured origin ever sees the credentials. An Access may
+ * refuse addresses: it is asked about the very address that is connected to, whatever a
+ * name server said before.
  *
  * Every call has ceilings: bytes, time to connect, time to the first byte, silence,
  * time in all. TCP keepalive finds peers that are gone (CLIENT_KEEPALIVE_*).
@@ -32,10 +34,11 @@ typedef struct Call Call;
 #define CLIENT_KEEPALIVE_INTERVAL_SEC 8
 #define CLIENT_KEEPALIVE_COUNT 3
 #define CLIENT_CONNECT_SEC 10
+#define CLIENT_LOCATION_MAX ((size_t)32 * 1024)
 
 typedef enum CallOutcome {
     CALL_DONE,         /* answered to the end; status tells how */
-    CALL_REFUSED,      /* no connection: refused, no route, name unknown, TLS */
+    CALL_REFUSED,      /* no connection: refused (by us, too), no route, name unknown, TLS */
     CALL_BROKEN,       /* the connection ended in the middle, or what came is no HTTP */
     CALL_TIMEOUT,      /* connect, first byte, silence or total time is over */
     CALL_TOO_LARGE,    /* over bytes_max */
@@ -49,6 +52,8 @@ const char *call_outcome_name(CallOutcome outcome); /* a stable word for metrics
 typedef struct CallHead {
     unsigned status;
     Str content_type;    /* without parameters */
+    Str location;        /* of a redirect, as it came; empty: none, or over CLIENT_LOCATION_MAX */
+    int64_t date_sec;    /* since 1970: when it was made, by the server's clock; 0: not given */
     int retry_after_sec; /* -1: not given */
 } CallHead;
 
@@ -73,8 +78,10 @@ typedef struct CallHandler {
 typedef struct CallOptions {
     const char *method;       /* "GET", "POST", "PATCH" */
     const char *path;         /* with the query; begins with '/' */
+    bool is_from_root;        /* the path of the access's URL, if it has one, is not in front */
     const char *content_type; /* of the body; NULL without one */
     Str body;                 /* copied */
+    bool may_repeat;          /* a request that does no harm if it arrives twice, as a GET */
     unsigned first_byte_sec;  /* 0: none. From the start of the call to its status line */
     unsigned silence_sec;     /* 0: none. Without a byte, once the answer has begun */
     unsigned total_sec;       /* 0: none */
@@ -83,6 +90,21 @@ typedef struct CallOptions {
 
 /* @access is borrowed and must outlive the client. NULL when out of memory. */
 Client *client_new(Access *access);
+
+/* Clients of several servers on one thread: those of a loop are waited for together, by
+ * client_loop_wait(); client_wait() on one of them is the same. libcurl can wait for one multi
+ * handle at a time, so it is the loop's, and a client of client_new() has a loop of its own.
+ * Connections and credentials belong to each client as before. The loop is borrowed and must
+ * outlive its clients; making a client touches nothing of it. NULL when out of memory. */
+typedef struct ClientLoop ClientLoop;
+
+ClientLoop *client_loop_new(void);
+ClientLoop *client_loop_free(ClientLoop *loop); /* takes NULL */
+DEFINE_CLEANUP(ClientLoop *, client_loop_free)
+int client_loop_wait(ClientLoop *loop, int timeout_msec); /* as client_wait() */
+void client_loop_wake(ClientLoop *loop);                  /* as client_wake() */
+Client *client_new_in(ClientLoop *loop, Access *access);
+
 Client *client_free(Client *client); /* cancels what is under way; takes NULL */
 DEFINE_CLEANUP(Client *, client_free)
 

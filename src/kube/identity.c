@@ -30,6 +30,7 @@ struct Identity {
     CURLSH *pool;
     MemoryFile ca, cert, key;
     bool is_insecure;
+    AddressRefusal *refusal;
     char *base;
     char *proxy;                   /* "": none */
     struct curl_slist *connect_to; /* NULL: where the URL says */
@@ -101,6 +102,16 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
     return !buf_error(&pair) && list_add(&identity->headers, text_of(&line));
 }
 
+static bool add_header(Identity *identity, const Header *header) {
+    _cleanup_(secret_buf_done) Buf line = BUF_INIT(2 * HEADER_SIZE_MAX);
+
+    (void)buf_reserve(&line, header->name.len + header->value.len + 3);
+    buf_append(&line, header->name);
+    buf_append(&line, STR(": "));
+    buf_append(&line, header->value);
+    return list_add(&identity->headers, text_of(&line));
+}
+
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
         ("User-Agent: berth/" BERTH_VERSION),
@@ -110,6 +121,9 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
 
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         if (!list_add(&identity->headers, lines[i]))
+            return false;
+    for (size_t i = 0; i < credentials->n_headers; i++)
+        if (!add_header(identity, &credentials->headers[i]))
             return false;
     return add_authorization(identity, credentials);
 }
@@ -156,7 +170,9 @@ static bool set_base(Identity *identity, const IdentityOptions *options) {
 /* Go asks a SOCKS proxy for names; libcurl calls that socks5h. */
 static bool set_proxy(Identity *identity, const IdentityOptions *options) {
     const char *url =
-        proxy_choose(options->origin, options->credentials->proxy_url, options->proxies);
+        options->credentials->is_direct
+            ? NULL
+            : proxy_choose(options->origin, options->credentials->proxy_url, options->proxies);
     Str rest = str_from_c(url ? url : "");
     bool is_socks = str_has_prefix(rest, STR("socks5://"));
 
@@ -195,6 +211,7 @@ int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     identity->ca.fd = identity->cert.fd = identity->key.fd = -1;
     identity->version = options->credentials->version;
     identity->is_insecure = options->credentials->is_insecure;
+    identity->refusal = options->credentials->refusal;
     if (!set_headers(identity, options->credentials) || !set_base(identity, options) ||
         !set_proxy(identity, options) || !set_pool(identity))
         return message_fail(-ENOMEM, error, "out of memory");
@@ -238,6 +255,10 @@ bool identity_has_certificate(const Identity *identity) {
 
 const char *identity_base(const Identity *identity) {
     return identity->base;
+}
+
+const char *identity_refusal(const Identity *identity, const void *address, size_t len) {
+    return identity->refusal ? identity->refusal(address, len) : NULL;
 }
 
 struct curl_slist *identity_headers(const Identity *identity) {

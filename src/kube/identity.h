@@ -47,6 +47,9 @@ bool identity_has_certificate(const Identity *identity); /* shows one of its own
  * the URL. */
 const char *identity_base(const Identity *identity);
 
+/* Why no connection is made to this address (access.h); NULL: one is. */
+const char *identity_refusal(const Identity *identity, const void *address, size_t len);
+
 /* The headers that every request has; owned by the identity. */
 struct curl_slist *identity_headers(const Identity *identity);
 

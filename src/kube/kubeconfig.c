@@ -403,40 +403,6 @@ static Entry find_context(Reading *reading, const char *wanted) {
     return (Entry){0};
 }
 
-static bool is_host_name(Str text) {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '.' || c == '-' || c == '_' || c == ':'))
-            return false;
-    }
-    return text.len > 0 && text.len <= 255;
-}
-
-/* Nothing that would end up elsewhere than it says, or show a password in a log. */
-static const char *server_complaint(Str url) {
-    Origin origin;
-    Str rest;
-
-    if (str_has_prefix(url, STR("https://")))
-        rest = str_skip(url, 8);
-    else if (str_has_prefix(url, STR("http://")))
-        rest = str_skip(url, 7);
-    else
-        return "must begin with https:// (or http://)";
-    for (size_t i = 0; i < rest.len; i++)
-        if (rest.ptr[i] <= ' ' || rest.ptr[i] > '~' || strchr("\"<>\\^`{|}", rest.ptr[i]))
-            return "has a character that a URL cannot have";
-    if (str_find(rest, '@') != SIZE_MAX)
-        return "has a user in it; put it into the user's entry";
-    if (str_find(rest, '?') != SIZE_MAX || str_find(rest, '#') != SIZE_MAX)
-        return "has a query or a fragment";
-    if (rest.len == 0 || rest.ptr[0] == '/' || rest.ptr[0] == ':')
-        return "has no host";
-    return origin_parse(url, &origin) ? NULL : "is no URL that can be used";
-}
-
 static void read_server(Reading *reading, const Entry *cluster, Kubeconfig *config) {
     const YamlNode *node = find_text(reading, cluster->body, "server");
     const char *complaint;
@@ -449,9 +415,13 @@ static void read_server(Reading *reading, const Entry *cluster, Kubeconfig *conf
             STR_FMT(cluster->name));
         return;
     }
-    complaint = server_complaint(node->text);
+    complaint = origin_complaint(node->text);
     if (complaint)
-        refuse(reading, node->place, "server %s", complaint);
+        refuse(reading,
+            node->place,
+            "server %s%s",
+            complaint,
+            strcmp(complaint, "has a user in it") == 0 ? "; put it into the user's entry" : "");
     url = node->text;
     while (str_has_suffix(url, STR("/")))
         url.len--;
@@ -470,7 +440,7 @@ static void read_cluster(Reading *reading, const Entry *cluster, Kubeconfig *con
             "cluster \"%.*s\" has both a certificate-authority and insecure-skip-tls-verify; "
             "remove one",
             STR_FMT(cluster->name));
-    if (name && !is_host_name(name->text))
+    if (name && !origin_is_host_name(name->text))
         refuse(reading, name->place, "tls-server-name is no host name");
     config->tls_server_name = read_text(reading, cluster->body, "tls-server-name");
     config->proxy_url = read_text(reading, cluster->body, "proxy-url");

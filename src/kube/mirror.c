@@ -664,6 +664,7 @@ static bool make_parts(Mirror *mirror) {
         .client = mirror->client,
         .store = mirror->store,
         .clock = clock_monotonic_nsec,
+        .wall_clock = clock_wall_nsec,
         .context = mirror,
         .snapshot = current_snapshot,
         .ended = on_bind_ended,

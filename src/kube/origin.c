@@ -1,5 +1,7 @@
 #include "kube/origin.h"
 
+#define HOST_NAME_MAX_LEN 255u
+
 static bool read_scheme(Str *url, bool *ret_is_tls) {
     *ret_is_tls = str_has_prefix(*url, STR("https://"));
     if (!*ret_is_tls && !str_has_prefix(*url, STR("http://")))
@@ -45,4 +47,93 @@ bool origin_parse(Str url, Origin *ret) {
     authority = str_take(url, str_find(url, '/'));
     ret->path = str_skip(url, authority.len);
     return read_host(&authority, ret) && read_port(authority, ret);
+}
+
+static bool is_url_text(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] <= ' ' || text.ptr[i] > '~' || strchr("\"<>\\^`{|}", text.ptr[i]))
+            return false;
+    return true;
+}
+
+const char *origin_complaint(Str url) {
+    Origin origin;
+    Str rest = url;
+    bool is_tls;
+
+    if (!read_scheme(&rest, &is_tls))
+        return "must begin with https:// (or http://)";
+    if (!is_url_text(rest))
+        return "has a character that a URL cannot have";
+    if (str_find(rest, '@') != SIZE_MAX)
+        return "has a user in it";
+    if (str_find(rest, '?') != SIZE_MAX || str_find(rest, '#') != SIZE_MAX)
+        return "has a query or a fragment";
+    if (rest.len == 0 || rest.ptr[0] == '/' || rest.ptr[0] == ':')
+        return "has no host";
+    return origin_parse(url, &origin) ? NULL : "is no URL that can be used";
+}
+
+bool origin_is_host_name(Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                c == '.' || c == '-' || c == '_' || c == ':'))
+            return false;
+    }
+    return text.len > 0 && text.len <= HOST_NAME_MAX_LEN;
+}
+
+/* --- redirects --- */
+
+/* The scheme of a URL, which may be written in capitals; without one @is_tls stays. */
+static bool read_location_scheme(Str *location, bool *is_tls) {
+    if (str_has_prefix(*location, STR("//"))) {
+        *location = str_skip(*location, 2);
+        return true;
+    }
+    *is_tls = str_eq_nocase(str_take(*location, 8), STR("https://"));
+    if (!*is_tls && !str_eq_nocase(str_take(*location, 7), STR("http://")))
+        return false;
+    *location = str_skip(*location, *is_tls ? 8 : 7);
+    return true;
+}
+
+/* Cuts the host and port off the front. */
+static bool read_authority(Str *location, Origin *ret) {
+    size_t end = 0;
+    Str authority;
+
+    while (end < location->len && !strchr("/?#", location->ptr[end]))
+        end++;
+    authority = str_take(*location, end);
+    *location = str_skip(*location, end);
+    return str_find(authority, '@') == SIZE_MAX && read_host(&authority, ret) &&
+           read_port(authority, ret);
+}
+
+static bool is_there(const Origin *origin, Str *location) {
+    Origin target = {.is_tls = origin->is_tls};
+
+    if (!read_location_scheme(location, &target.is_tls) || !read_authority(location, &target))
+        return false;
+    return target.is_tls == origin->is_tls && target.is_v6 == origin->is_v6 &&
+           target.port == origin->port && str_eq_nocase(target.host, origin->host);
+}
+
+bool origin_is_same(Str url, Str location, Str *ret_path) {
+    Str base = str_take(url, str_find(url, '?')); /* of a query an '@' may be part */
+    bool is_path = str_has_prefix(location, STR("/")) && !str_has_prefix(location, STR("//"));
+    Origin origin;
+
+    if (!origin_parse(base, &origin) || !is_url_text(location))
+        return false;
+    if (!is_path && !is_there(&origin, &location))
+        return false;
+    location = str_take(location, str_find(location, '#'));
+    if (str_is_empty(location))
+        location = STR("/");
+    *ret_path = location;
+    return location.ptr[0] == '/';
 }

@@ -18,3 +18,17 @@ typedef struct Origin {
 
 /* http:// or https://, a host, perhaps a port, perhaps a path; false for anything else. */
 bool origin_parse(Str url, Origin *ret);
+
+/* What is wrong with the URL of a server ("has no host"), beyond what origin_parse() sees: nothing
+ * that would lead elsewhere than it says, or show a password in a log. NULL: nothing. */
+const char *origin_complaint(Str url);
+
+/* A name or an address that a certificate can be for. */
+bool origin_is_host_name(Str text);
+
+/* Whether @location, as a redirect of @url names it, is on the same server: a path ("/…"),
+ * "//host/…", or a URL, with the same scheme, host and port. If so, *ret_path is its path with the
+ * query, without the fragment, "/" for none, borrowed from @location. Not taken: users, characters
+ * that a URL cannot have, and paths that begin otherwise, which servers that answer queries do
+ * not send. */
+bool origin_is_same(Str url, Str location, Str *ret_path);

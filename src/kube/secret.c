@@ -119,6 +119,13 @@ static bool is_header_word(Str text) {
     return true;
 }
 
+static bool is_line(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f)
+            return false;
+    return true;
+}
+
 const char *secret_complaint(SecretKind kind, Str text) {
     if (!text.ptr || str_is_empty(str_trim(text)))
         return "is empty";
@@ -126,6 +133,10 @@ const char *secret_complaint(SecretKind kind, Str text) {
         return !is_header_word(text)         ? "is no token: it has blanks or line breaks in it"
                : text.len > ACCESS_TOKEN_MAX ? "is longer than 64 KiB"
                                              : NULL;
+    if (kind == SECRET_PASSWORD)
+        return !is_line(text)                   ? "is no password: it has several lines"
+               : text.len > ACCESS_PASSWORD_MAX ? "is longer than 4 KiB"
+                                                : NULL;
     if (text.len > ACCESS_FILE_MAX)
         return "is larger than 1 MiB";
     if (str_find(text, '\0') != SIZE_MAX || !memmem(text.ptr, text.len, "-----BEGIN ", 11))
@@ -160,13 +171,13 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     if (!force && stat(secret->path, &status) == 0 && mark_eq(mark_of(&status), secret->mark))
         return 0;
     r = secret_read_file(secret->path,
-        secret->kind == SECRET_TOKEN ? ACCESS_TOKEN_MAX : ACCESS_FILE_MAX,
+        secret->kind == SECRET_PEM ? ACCESS_FILE_MAX : ACCESS_TOKEN_MAX,
         &file,
         &mark,
         error);
     if (r < 0)
         return error_trace(r);
-    text = secret->kind == SECRET_TOKEN ? str_trim(file) : file;
+    text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
     r = complaint ? message_fail(-EINVAL, error, "%s: %s", secret->path, complaint)
                   : secret_set(secret, text, ret_changed);

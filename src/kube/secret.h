@@ -20,8 +20,9 @@ typedef struct FileMark {
 } FileMark;
 
 typedef enum SecretKind {
-    SECRET_PEM,   /* holds at least one PEM block */
-    SECRET_TOKEN, /* one word that fits into an HTTP header */
+    SECRET_PEM,      /* holds at least one PEM block */
+    SECRET_TOKEN,    /* one word that fits into an HTTP header */
+    SECRET_PASSWORD, /* one line; blanks at its ends do not count */
 } SecretKind;
 
 typedef struct Secret {

@@ -16,6 +16,10 @@ static int64_t fake_clock(void) {
     return now;
 }
 
+static int64_t fake_wall_clock(void) {
+    return now + INT64_C(1767323045) * NSEC_PER_SEC;
+}
+
 /* --- a binder in a laboratory ---------------------------------------------------------------- */
 
 typedef struct Lab {
@@ -70,6 +74,7 @@ static void lab_open(Lab *lab) {
         .client = lab->client,
         .store = lab->store,
         .clock = fake_clock,
+        .wall_clock = fake_wall_clock,
         .context = lab,
         .snapshot = lab_snapshot,
         .ended = lab_ended,
@@ -96,6 +101,18 @@ static size_t pods_on(Lab *lab, const char *node) {
     table = snapshot_table(snapshot);
     row = table_find(table, str_from_c(node));
     return table_chunk(table, row)->n_pods[table_slot(row)];
+}
+
+/* When the last pod of @node was placed, by the newest snapshot. */
+static int64_t placed_on(Lab *lab, const char *node) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    uint32_t row;
+
+    assert_int_equal(store_publish(lab->store, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    row = table_find(table, str_from_c(node));
+    return table_chunk(table, row)->placed_at[table_slot(row)];
 }
 
 static size_t n_assumed(const Lab *lab) {
@@ -178,6 +195,32 @@ static void test_a_bound_pod_counts_from_the_start(void **state) {
     show_pod(&lab, "web", "u1", "n1");
     assert_int_equal(n_assumed(&lab), 0);
     assert_int_equal(pods_on(&lab, "n1"), 1);
+    lab_close(&lab);
+}
+
+/* An assumed pod was placed when it was first sent to its node. */
+static void test_an_assumed_pod_was_placed_now(void **state) {
+    int64_t first_at;
+    Job first, again, other;
+    Lab lab;
+
+    lab_open(&lab);
+    job_init(&first, "web", "u1", "n1");
+    binder_add(lab.binder, &first.job);
+    first_at = fake_wall_clock() / NSEC_PER_SEC;
+    assert_int_equal(placed_on(&lab, "n1"), first_at);
+    assert_int_equal(placed_on(&lab, "n2"), 0);
+    reply(&lab, 0, 201, "{}");
+    now += 3 * NSEC_PER_SEC;
+    job_init(&again, "web", "u1", "n1");
+    binder_add(lab.binder, &again.job);
+    assert_int_equal(placed_on(&lab, "n1"), first_at);
+    reply(&lab, 1, 403, "{}");
+    job_init(&other, "web", "u1", "n2");
+    binder_add(lab.binder, &other.job);
+    assert_int_equal(placed_on(&lab, "n2"), first_at + 3);
+    reply(&lab, 2, 403, "{}");
+    assert_int_equal(placed_on(&lab, "n1"), first_at);
     lab_close(&lab);
 }
 
@@ -416,6 +459,7 @@ static void test_nothing_takes_longer_than_it_may(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bound_pod_counts_from_the_start),
+        cmocka_unit_test(test_an_assumed_pod_was_placed_now),
         cmocka_unit_test(test_the_last_place_is_given_once),
         cmocka_unit_test(test_failures_give_the_place_back),
         cmocka_unit_test(test_the_same_job_twice_is_sent_once),

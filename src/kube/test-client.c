@@ -1189,6 +1189,65 @@ static void test_proxy(void **state) {
     setup_done(&setup);
 }
 
+/* --- several servers --- */
+
+/* Two clients of one loop: one wait is for both, and freeing one leaves the other alone. */
+static void test_loop(void **state) {
+    _cleanup_(seen_done) Seen here = {0}, there = {0}, stuck = {0}, last = {0};
+    _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
+    Client *first, *second;
+    Setup setups[2];
+
+    (void)state;
+    assert_non_null(loop);
+    for (size_t i = 0; i < 2; i++) {
+        setup_init(&setups[i], NULL, NULL, "");
+        open_client(&setups[i]);
+    }
+    first = client_new_in(loop, setups[0].access);
+    second = client_new_in(loop, setups[1].access);
+    assert_true(first && second);
+
+    start(first, &here, "/echo");
+    start(second, &there, "/echo");
+    while (here.n_done + there.n_done < 2)
+        assert_int_equal(client_loop_wait(loop, 10000), 0);
+    assert_int_equal(here.result.status, 200);
+    assert_int_equal(there.result.status, 200);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(atomic_load(&setups[i].world.n_requests), 1);
+
+    start(first, &stuck, "/never");
+    assert_int_equal(client_loop_wait(loop, 10), 0);
+    client_free(first);
+    get(second, &last, "/echo");
+    assert_int_equal(stuck.n_done, 0);
+    client_free(second);
+    for (size_t i = 0; i < 2; i++)
+        setup_done(&setups[i]);
+}
+
+/* What a redirect names is behind the host, whatever path the access has. */
+static void test_from_root(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    char url[64], error[ACCESS_ERROR_MAX];
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/sub", test_server_port(setup.server));
+    assert_int_equal(
+        access_for_server(&(AccessServer){.name = "x", .url = url}, &setup.access, error), 0);
+    setup.client = client_new(setup.access);
+    assert_non_null(setup.client);
+    run(setup.client,
+        &seen,
+        &(CallOptions){.method = "GET", .path = "/echo", .is_from_root = true});
+    assert_int_equal(seen.result.status, 200);
+    assert_true(str_has_prefix(buf_str(&seen.body), STR("GET /echo\n")));
+    setup_done(&setup);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),
@@ -1219,6 +1278,8 @@ int main(void) {
         cmocka_unit_test(test_no_credentials),
         cmocka_unit_test(test_no_spinning),
         cmocka_unit_test(test_proxy),
+        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_from_root),
     };
 
     return cmocka_run_group_tests(tests, make_pairs, drop_pairs);

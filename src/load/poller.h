@@ -8,9 +8,12 @@
  *     samplings ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
  *
  * Gauges that ask the same of the same source share one question, at the shortest of their
- * intervals. A question has at most one request under way; the first follows at once, the others
- * at intervals with a tenth of jitter. After a failure it is tried again after a time that grows up
- * to POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer.
+ * intervals; those of metrics.k8s.io share one for all resources of nodes, one for those of pods.
+ * A question has at most one request under way; the first follows at once, the others at intervals
+ * with a tenth of jitter. After a failure it is tried again after a time that grows up to
+ * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or when its server answers
+ * something else again. A few requests are under way in all, and a source that hangs has but a
+ * share of them (load/server.h).
  *
  * A decision never waits for any of it. What fails leaves the last sampling in place, which
  * grows old (cluster/loads.h). Every answer has ceilings: bytes, series, time.
@@ -64,11 +67,13 @@ typedef struct PollerCallbacks {
      * poller's thread. */
     Snapshot *(*snapshot)(void *context);
     /* New samplings, for the gauges of the last poller_follow(); borrowed. On the poller's thread.
+     * When another poller_follow() comes meanwhile, the owner tells whose they are.
      * It takes as long as the view takes to be made: the next follows no sooner than nine times
      * that later, so that publishing takes a tenth of a core at most. */
     void (*publish)(void *context, Measurements *measurements);
-    void (*notice)(
-        void *context, const PollerNotice *notice); /* on the poller's thread; may be NULL */
+    /* On the poller's thread; may be NULL. Of one gauge at most one in ten seconds: the state of
+     * then, if it is another one than was told. */
+    void (*notice)(void *context, const PollerNotice *notice);
 } PollerCallbacks;
 
 typedef struct PollerOptions {
@@ -117,7 +122,8 @@ size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_ow
 
 /* One look at everything, for commands that then end: asks each question once, on the calling
  * thread, and waits up to @timeout_nsec. @ret_statuses has room for @n. @access is borrowed, may be
- * NULL. 0 (also where sources fail: the statuses tell) or -ENOMEM. */
+ * NULL. 0 (also where sources fail: the statuses tell), -ENOMEM, or -EINVAL: a source that
+ * source_access() does not take. */
 int poller_once(const Sources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses)
     MUST_CHECK;

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "kube/access.h"
 
 #define SOURCES_MAX 16u
 #define SOURCE_HEADERS_MAX 16u
@@ -47,5 +48,32 @@ const Source *sources_find(const Sources *sources, Str name);
 
 /* Whether connecting to @address (a struct sockaddr of @len bytes) is refused unless
  * may_be_link_local: link-local addresses of both families, also IPv4 ones inside IPv6, and the
- * addresses that clouds serve credentials from. */
+ * addresses that clouds serve credentials from. No server answers at those that are refused in
+ * any case: multicast, unspecified, other families. */
 bool source_address_is_refused(const void *address, size_t len);
+
+/* The same with a reason, as kube/access.h wants it (AddressRefusal); NULL: not refused. */
+const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local);
+
+#define SOURCE_URL_MAX 2048u
+#define SOURCE_TEXT_MAX 160u
+
+/* Something wrong with a source, or worth a warning. */
+typedef struct SourceFault {
+    bool is_warning;
+    bool is_secret;    /* a password stands there: what is there is not to be shown */
+    const char *field; /* as the file calls it: "url", "tls.keyFile" */
+    Str header;        /* of field "headers": which; else empty */
+    char text[SOURCE_TEXT_MAX];
+    const char *hint; /* NULL: none */
+} SourceFault;
+
+#define SOURCE_FAULTS_MAX (SOURCE_HEADERS_MAX + 16u)
+
+/* All of @source, but for its name; how many there are. */
+size_t source_faults(const Source *source, SourceFault ret[SOURCE_FAULTS_MAX]);
+
+/* How to reach it (kube/access.h): never through a proxy, never at an address that is refused, with
+ * the credentials of its files, which need not be there yet. 0; or -EINVAL or -ENOMEM with a
+ * message in @error (ACCESS_ERROR_MAX). */
+int source_access(const Source *source, Access **ret, char *error) MUST_CHECK;

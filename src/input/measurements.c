@@ -1,0 +1,61 @@
+#include "input/measurements.h"
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "input/file.h"
+#include "policy/measured.h"
+#include "yaml/document.h"
+
+#define READ_BUDGET ((size_t)256 * 1024 * 1024)
+
+static int read_text(const char *path, DiagList *diags, Buf *text) {
+    char error[FILE_ERROR_MAX];
+
+    if (file_read(path, text, error) == 0)
+        return 0;
+    diag_add(diags,
+        DIAG_ERROR,
+        (Place){.file = str_from_c(path)},
+        STR_NULL,
+        str_from_c(error),
+        STR_NULL);
+    return MEASUREMENTS_E_UNREADABLE;
+}
+
+int measurements_load(const char *path, const Program *program, Snapshot *snapshot,
+    int64_t now_nsec, int64_t uptime_nsec, DiagList *diags, Measurements **ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
+    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    PolicyReader reader = {.arena = arena, .diags = diags};
+    YamlStream stream = {0};
+    Measured measured = {0};
+    int r = arena ? read_text(path, diags, &text) : error_origin(-ENOMEM);
+
+    if (r != 0)
+        return r;
+    reader.source = buf_str(&text);
+    r = yaml_parse(str_from_c(path), reader.source, arena, diags, &stream);
+    if (r == -EINVAL)
+        return MEASUREMENTS_E_INVALID;
+    if (r < 0)
+        return error_trace(r);
+    if (stream.n_documents > 0)
+        measured_open(&reader, stream.documents[0], &measured);
+    r = measured_read(&reader,
+        &measured,
+        program,
+        snapshot_table(snapshot),
+        now_nsec,
+        uptime_nsec,
+        &measurements);
+    if (r < 0)
+        return error_trace(r);
+    if (diags->n_errors > 0)
+        return MEASUREMENTS_E_INVALID;
+    *ret = TAKE_PTR(measurements);
+    return 0;
+}

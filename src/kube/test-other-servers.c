@@ -1,0 +1,723 @@
+/* Servers of other kinds than the API server: access_for_server(), and what the client does for
+ * them. */
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/test-folder.h"
+#include "kube/client.h"
+#include "kube/test-server.h"
+
+/* --- a server --- */
+
+typedef struct World {
+    atomic_uint n_requests;
+    const char *word; /* the Authorization that it wants; NULL: any */
+} World;
+
+static const struct {
+    const char *path, *bytes;
+} scripts[] = {
+    {"/moved", "HTTP/1.1 302 Found\r\nLocation:  /else?x=1 \r\nContent-Length: 0\r\n\r\n"},
+    {"/away", "HTTP/1.1 307 No\r\nlocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n"},
+    {"/interim",
+        "HTTP/1.1 103 Early\r\nLocation: /no\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+    {"/date",
+        "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n"},
+    {"/bad-date", "HTTP/1.1 200 OK\r\nDate: yesterday\r\nContent-Length: 0\r\n\r\n"},
+    {"/long-date",
+        "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT "
+        "                                                      GMT\r\nContent-Length: 0\r\n\r\n"},
+};
+
+static void say_long_location(TestPeer *peer, size_t n) {
+    _cleanup_(buf_done) Buf out = BUF_INIT((size_t)1 << 20);
+
+    buf_append(&out, STR("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /"));
+    buf_append_repeat(&out, 'a', n - 1);
+    buf_append(&out, STR("\r\n\r\n"));
+    test_send(peer, buf_str(&out));
+}
+
+static void echo(TestPeer *peer, const TestRequest *request) {
+    static const char *const names[] = {"Host", "Authorization", "X-Scope-OrgID", "X-Two"};
+    _cleanup_(buf_done) Buf out = BUF_INIT(65536);
+
+    buf_printf(&out, "%.*s %.*s\n", STR_FMT(request->method), STR_FMT(request->path));
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
+        if (test_header(request, names[i]).len > 0)
+            buf_printf(&out, "%s: %.*s\n", names[i], STR_FMT(test_header(request, names[i])));
+    test_answer(peer, "200 OK", "", buf_str(&out));
+}
+
+static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
+    World *world = context;
+
+    atomic_fetch_add(&world->n_requests, 1);
+    for (size_t i = 0; i < ELEMENTS_OF(scripts); i++)
+        if (str_is(request->path, scripts[i].path)) {
+            test_send(peer, str_from_c(scripts[i].bytes));
+            return true;
+        }
+    if (str_is(request->path, "/longest"))
+        say_long_location(peer, CLIENT_LOCATION_MAX);
+    else if (str_is(request->path, "/too-long"))
+        say_long_location(peer, CLIENT_LOCATION_MAX + 1);
+    else if (world->word && !str_is(test_header(request, "Authorization"), world->word))
+        test_answer(peer, "401 Unauthorized", "", STR("who?"));
+    else
+        echo(peer, request);
+    return true;
+}
+
+/* --- a client of it --- */
+
+typedef struct Setup {
+    Folder folder;
+    char paths[8][512];
+    size_t n_paths;
+    World world;
+    TestServer *server;
+    char url[128];
+    Access *access;
+    Client *client;
+} Setup;
+
+static void setup_init(Setup *setup, const TestPair *pair, const TestPair *client_ca) {
+    *setup = (Setup){0};
+    folder_init(&setup->folder);
+    setup->server = test_server_new(&(TestServerOptions){
+        .handler = answer, .context = &setup->world, .pair = pair, .client_ca = client_ca});
+    (void)snprintf(setup->url,
+        sizeof(setup->url),
+        "%s://127.0.0.1:%u",
+        pair ? "https" : "http",
+        test_server_port(setup->server));
+}
+
+static void setup_done(Setup *setup) {
+    client_free(setup->client);
+    access_free(setup->access);
+    test_server_free(setup->server);
+    folder_done(&setup->folder);
+}
+
+/* A path that stays valid. */
+static const char *path_of(Setup *setup, const char *name) {
+    char *path = setup->paths[setup->n_paths++];
+
+    assert_true(setup->n_paths <= ELEMENTS_OF(setup->paths));
+    (void)snprintf(path, sizeof(setup->paths[0]), "%s", folder_path(&setup->folder, name));
+    return path;
+}
+
+static const char *write_file(Setup *setup, const char *name, const char *text) {
+    (void)folder_replace(&setup->folder, name, text);
+    return path_of(setup, name);
+}
+
+static const char *write_certificate(Setup *setup, const char *name, const TestPair *pair) {
+    char *pem = test_pair_certificate(pair);
+    const char *path = write_file(setup, name, pem);
+
+    free(pem);
+    return path;
+}
+
+static const char *write_key(Setup *setup, const char *name, const TestPair *pair) {
+    char *pem = test_pair_key(pair);
+    const char *path = write_file(setup, name, pem);
+
+    free(pem);
+    return path;
+}
+
+/* @server has everything but a name and, mostly, the URL. */
+static void open_client(Setup *setup, AccessServer server) {
+    char error[ACCESS_ERROR_MAX] = "";
+
+    server.name = "source default";
+    server.url = server.url ? server.url : setup->url;
+    if (access_for_server(&server, &setup->access, error) < 0)
+        fail_msg("%s", error);
+    setup->client = client_new(setup->access);
+    assert_non_null(setup->client);
+}
+
+typedef struct Seen {
+    bool is_done;
+    CallOutcome outcome;
+    unsigned status;
+    char location[256];
+    size_t location_len;
+    int64_t date_sec;
+    char body[1024];
+    size_t n_body;
+    char error[CLIENT_ERROR_MAX];
+} Seen;
+
+static void on_head(void *context, const CallHead *head) {
+    Seen *seen = context;
+
+    (void)snprintf(seen->location, sizeof(seen->location), "%.*s", STR_FMT(head->location));
+    seen->location_len = head->location.len;
+    seen->date_sec = head->date_sec;
+}
+
+static bool on_data(void *context, Str bytes) {
+    Seen *seen = context;
+
+    assert_true(seen->n_body + bytes.len < sizeof(seen->body));
+    memcpy(seen->body + seen->n_body, bytes.ptr, bytes.len);
+    seen->n_body += bytes.len;
+    return true;
+}
+
+static void on_done(void *context, const CallResult *result) {
+    Seen *seen = context;
+
+    seen->is_done = true;
+    seen->outcome = result->outcome;
+    seen->status = result->status;
+    if (result->error)
+        (void)snprintf(seen->error, sizeof(seen->error), "%s", result->error);
+}
+
+static Seen ask(Setup *setup, CallOptions options) {
+    Seen seen = {0};
+
+    options.method = "GET";
+    assert_non_null(client_call(setup->client,
+        &options,
+        &(CallHandler){.context = &seen, .head = on_head, .data = on_data, .done = on_done}));
+    for (int i = 0; i < 200 && !seen.is_done; i++)
+        assert_int_equal(client_wait(setup->client, 100), 0);
+    assert_true(seen.is_done);
+    return seen;
+}
+
+static Seen get(Setup *setup, const char *path) {
+    return ask(setup, (CallOptions){.path = path});
+}
+
+#define assert_says(seen, part)                                                                    \
+    do {                                                                                           \
+        if (!strstr((seen).error, (part)))                                                         \
+            fail_msg("\"%s\" is not in \"%s\"", (part), (seen).error);                             \
+    } while (0)
+
+/* --- heads --- */
+
+static void test_heads(void **state) {
+    static const struct {
+        const char *path;
+        unsigned status;
+        const char *location;
+        int64_t date_sec;
+    } cases[] = {
+        {"/moved", 302, "/else?x=1", 0},
+        {"/away", 307, "http://elsewhere/", 0},
+        {"/interim", 200, "", 0},
+        {"/date", 200, "", 784111777},
+        {"/bad-date", 200, "", 0},
+        {"/long-date", 200, "", 0},
+        {"/too-long", 302, "", 0},
+        {"/echo", 200, "", 0},
+    };
+    Setup setup;
+    Seen seen;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL);
+    open_client(&setup, (AccessServer){.is_direct = true});
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        seen = get(&setup, cases[i].path);
+        assert_case(cases[i].path, seen.outcome == CALL_DONE && seen.status == cases[i].status);
+        assert_text(cases[i].path, str_from_c(seen.location), cases[i].location);
+        assert_case(cases[i].path, seen.date_sec == cases[i].date_sec);
+    }
+    seen = get(&setup, "/longest");
+    assert_int_equal(seen.location_len, CLIENT_LOCATION_MAX);
+    assert_int_equal(
+        atomic_load(&setup.world.n_requests), ELEMENTS_OF(cases) + 1); /* none followed */
+    setup_done(&setup);
+}
+
+static void test_paths(void **state) {
+    static const struct {
+        const char *tail, *path;
+        bool is_from_root;
+        const char *says;
+    } cases[] = {
+        {"", "/api/v1/query", false, "GET /api/v1/query\n"},
+        {"/", "/api/v1/query", false, "GET /api/v1/query\n"},
+        {"/prometheus//", "/api/v1/query", false, "GET /prometheus/api/v1/query\n"},
+        {"/prometheus", "/else?a=b", true, "GET /else?a=b\n"},
+        {"", "/else", true, "GET /else\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char url[256];
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, NULL, NULL);
+        (void)snprintf(url, sizeof(url), "%s%s", setup.url, cases[i].tail);
+        open_client(&setup, (AccessServer){.url = url});
+        seen = ask(
+            &setup, (CallOptions){.path = cases[i].path, .is_from_root = cases[i].is_from_root});
+        assert_case(cases[i].tail, seen.outcome == CALL_DONE);
+        assert_text(
+            cases[i].tail, str_take(str_from_c(seen.body), strlen(cases[i].says)), cases[i].says);
+        setup_done(&setup);
+    }
+}
+
+/* --- addresses --- */
+
+static unsigned n_asked;
+
+static const char *refuse_loopback(const void *address, size_t len) {
+    struct sockaddr_in v4;
+
+    n_asked++;
+    assert_int_equal(len, sizeof(v4));
+    memcpy(&v4, address, sizeof(v4));
+    assert_int_equal(v4.sin_family, AF_INET);
+    return v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK) ? "(the test says so)" : NULL;
+}
+
+static const char *refuse_nothing(const void *address, size_t len) {
+    (void)address;
+    (void)len;
+    n_asked++;
+    return NULL;
+}
+
+static void test_refused_addresses(void **state) {
+    Setup setup;
+    Seen seen;
+
+    (void)state;
+    n_asked = 0;
+    setup_init(&setup, NULL, NULL);
+    open_client(&setup, (AccessServer){.refusal = refuse_loopback});
+    seen = get(&setup, "/echo");
+    assert_int_equal(seen.outcome, CALL_REFUSED);
+    assert_int_equal(seen.status, 0);
+    assert_says(seen, ": refused to connect to 127.0.0.1 (the test says so)");
+    assert_int_equal(n_asked, 1);
+    seen = get(&setup, "/echo");
+    assert_int_equal(seen.outcome, CALL_REFUSED); /* not once only */
+    assert_int_equal(test_server_connections(setup.server), 0);
+    setup_done(&setup);
+
+    n_asked = 0;
+    setup_init(&setup, NULL, NULL);
+    open_client(&setup, (AccessServer){.refusal = refuse_nothing});
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(get(&setup, "/echo").outcome, CALL_DONE);
+    assert_int_equal(n_asked, 1); /* one connection */
+    setup_done(&setup);
+}
+
+/* --- proxies, headers --- */
+
+static bool count(void *context, TestPeer *peer, const TestRequest *request) {
+    (void)request;
+    atomic_fetch_add((atomic_uint *)context, 1);
+    test_answer(peer, "200 OK", "", STR("from the proxy"));
+    return true;
+}
+
+static void test_direct(void **state) {
+    atomic_uint n_proxied = 0;
+    TestServer *proxy =
+        test_server_new(&(TestServerOptions){.handler = count, .context = &n_proxied});
+    char url[64], at[64];
+
+    (void)state;
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", test_server_port(proxy));
+    assert_int_equal(setenv("HTTP_PROXY", url, 1), 0);
+    assert_int_equal(setenv("http_proxy", url, 1), 0);
+    assert_int_equal(setenv("ALL_PROXY", url, 1), 0);
+    for (int is_direct = 0; is_direct < 2; is_direct++) {
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, NULL, NULL);
+        /* Not by its name: this machine is never behind a proxy. */
+        (void)snprintf(at, sizeof(at), "http://0.0.0.0:%u", test_server_port(setup.server));
+        open_client(&setup, (AccessServer){.url = at, .is_direct = is_direct});
+        seen = get(&setup, "/echo");
+        assert_int_equal(seen.outcome, CALL_DONE);
+        assert_int_equal(atomic_load(&setup.world.n_requests), is_direct);
+        setup_done(&setup);
+    }
+    assert_int_equal(atomic_load(&n_proxied), 1);
+    assert_int_equal(unsetenv("HTTP_PROXY"), 0);
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    assert_int_equal(unsetenv("ALL_PROXY"), 0);
+    test_server_free(proxy);
+}
+
+static void test_headers(void **state) {
+    static const Header headers[] = {
+        {STR("X-Scope-OrgID"), STR("tenant-1")}, {STR("X-Two"), STR("a: b")}};
+    Setup setup;
+    Seen seen;
+    char want[256];
+
+    (void)state;
+    setup_init(&setup, NULL, NULL);
+    open_client(&setup, (AccessServer){.headers = headers, .n_headers = ELEMENTS_OF(headers)});
+    seen = get(&setup, "/echo");
+    (void)snprintf(want,
+        sizeof(want),
+        "GET /echo\nHost: 127.0.0.1:%u\nX-Scope-OrgID: tenant-1\nX-Two: a: b\n",
+        test_server_port(setup.server));
+    assert_text("headers", str_from_c(seen.body), want);
+    setup_done(&setup);
+}
+
+/* --- TLS --- */
+
+static TestPair ca, other_ca, loopback, named, expired, client_pair, other_client;
+
+static int make_pairs(void **state) {
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    ca = test_pair_new(&(TestWish){.common_name = "ca", .is_ca = true});
+    other_ca = test_pair_new(&(TestWish){.common_name = "other ca", .is_ca = true});
+    loopback =
+        test_pair_new(&(TestWish){.common_name = "prom", .is_for_loopback = true, .issuer = &ca});
+    named = test_pair_new(&(TestWish){.common_name = "x", .dns = "prom.example", .issuer = &ca});
+    expired = test_pair_new(&(TestWish){
+        .common_name = "old", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
+    client_pair =
+        test_pair_new(&(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &ca});
+    other_client = test_pair_new(
+        &(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &other_ca});
+    return 0;
+}
+
+static int drop_pairs(void **state) {
+    TestPair *pairs[] = {&ca, &other_ca, &loopback, &named, &expired, &client_pair, &other_client};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(pairs); i++)
+        test_pair_done(pairs[i]);
+    return 0;
+}
+
+static void test_certificates(void **state) {
+    static const struct {
+        const char *name;
+        const TestPair *server, *ca; /* NULL: the system's */
+        const char *server_name;
+        bool is_insecure;
+        const char *says; /* NULL: it works */
+    } cases[] = {
+        {"good", &loopback, &ca, NULL, false, NULL},
+        {"another CA",
+            &loopback,
+            &other_ca,
+            NULL,
+            false,
+            "its certificate is not signed by the CA of source default"},
+        {"the system's CAs", &loopback, NULL, NULL, false, "its certificate is not signed by"},
+        {"expired", &expired, &ca, NULL, false, "its certificate has expired"},
+        {"another name", &named, &ca, NULL, false, "does not match target host name"},
+        {"by its name", &named, &ca, "prom.example", false, NULL},
+        {"by a wrong name",
+            &loopback,
+            &ca,
+            "prom.example",
+            false,
+            "target host name 'prom.example'"},
+        {"not looked at", &expired, NULL, NULL, true, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, cases[i].server, NULL);
+        open_client(&setup,
+            (AccessServer){
+                .ca_file = cases[i].ca ? write_certificate(&setup, "ca.pem", cases[i].ca) : NULL,
+                .server_name = cases[i].server_name,
+                .is_insecure = cases[i].is_insecure,
+                .token_file = write_file(&setup, "token", "opensesame"),
+            });
+        assert_int_equal(access_is_insecure(setup.access), cases[i].is_insecure);
+        seen = get(&setup, "/echo");
+        assert_case(cases[i].name, seen.outcome == (cases[i].says ? CALL_REFUSED : CALL_DONE));
+        if (cases[i].says)
+            assert_says(seen, cases[i].says);
+        assert_null(strstr(seen.error, "opensesame"));
+        assert_int_equal(atomic_load(&setup.world.n_requests), !cases[i].says);
+        setup_done(&setup);
+    }
+}
+
+/* A server that ends the connection at once may do so before its alert was read. */
+static bool is_ended(const Seen *seen) {
+    return seen->outcome == CALL_BROKEN && strstr(seen->error, "connection");
+}
+
+static void test_client_certificates(void **state) {
+    static const struct {
+        const char *name;
+        const TestPair *certificate, *key; /* NULL: none */
+        const char *says;
+    } cases[] = {
+        {"good", &client_pair, &client_pair, NULL},
+        {"none", NULL, NULL, "it ended the TLS handshake"},
+        {"of another CA",
+            &other_client,
+            &other_client,
+            "it may not accept the client certificate of source default"},
+        {"another key",
+            &client_pair,
+            &other_client,
+            "the client certificate and key of source default"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const TestPair *pair = cases[i].certificate;
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, &loopback, &ca);
+        open_client(&setup,
+            (AccessServer){
+                .ca_file = write_certificate(&setup, "ca.pem", &ca),
+                .cert_file = pair ? write_certificate(&setup, "c.pem", pair) : NULL,
+                .key_file = pair ? write_key(&setup, "k.pem", cases[i].key) : NULL,
+            });
+        seen = get(&setup, "/echo");
+        if (!cases[i].says)
+            assert_case(cases[i].name, seen.outcome == CALL_DONE);
+        else if (!is_ended(&seen)) {
+            assert_case(cases[i].name, seen.outcome == CALL_REFUSED);
+            assert_says(seen, cases[i].says);
+        }
+        assert_int_equal(atomic_load(&setup.world.n_requests), !cases[i].says);
+        setup_done(&setup);
+    }
+}
+
+/* --- who we are --- */
+
+/* Also over plain http, which Prometheus in a cluster mostly speaks. */
+static void test_credentials(void **state) {
+    static const struct {
+        const char *name, *token, *user, *password, *want;
+    } cases[] = {
+        {"none", NULL, NULL, NULL, ""},
+        {"token", "abc\n", NULL, NULL, "Authorization: Bearer abc\n"},
+        {"basic", NULL, "jane", "pa:ss\n", "Authorization: Basic amFuZTpwYTpzcw==\n"},
+        {"basic with blanks",
+            NULL,
+            "jane",
+            "two words",
+            "Authorization: Basic amFuZTp0d28gd29yZHM=\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *token = cases[i].token, *password = cases[i].password;
+        char want[256];
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, NULL, NULL);
+        open_client(&setup,
+            (AccessServer){
+                .token_file = token ? write_file(&setup, "token", token) : NULL,
+                .user = cases[i].user,
+                .password_file = password ? write_file(&setup, "password", password) : NULL,
+            });
+        assert_string_equal(access_origin(setup.access), "source default");
+        seen = get(&setup, "/echo");
+        (void)snprintf(want,
+            sizeof(want),
+            "GET /echo\nHost: 127.0.0.1:%u\n%s",
+            test_server_port(setup.server),
+            cases[i].want);
+        assert_text(cases[i].name, str_from_c(seen.body), want);
+        setup_done(&setup);
+    }
+}
+
+/* A token and a password that are replaced: found when the old one is refused. */
+static void test_replaced(void **state) {
+    static const struct {
+        const char *name, *user, *first, *second;
+    } cases[] = {
+        {"token", NULL, "Bearer old", "Bearer new"},
+        {"password", "u", "Basic dTpvbGQ=", "Basic dTpuZXc="},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *user = cases[i].user, *path;
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, NULL, NULL);
+        setup.world.word = cases[i].first;
+        path = write_file(&setup, "secret", "old\n");
+        open_client(&setup,
+            (AccessServer){
+                .token_file = user ? NULL : path,
+                .user = user,
+                .password_file = user ? path : NULL,
+            });
+        assert_int_equal(get(&setup, "/x").outcome, CALL_DONE);
+
+        setup.world.word = cases[i].second;
+        (void)write_file(&setup, "secret", "new\n");
+        seen = get(&setup, "/x");
+        assert_case(cases[i].name, seen.outcome == CALL_DONE);
+
+        /* One that cannot be used changes nothing. */
+        (void)write_file(&setup, "secret", "");
+        (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
+        assert_case(cases[i].name, get(&setup, "/x").outcome == CALL_DONE);
+
+        setup.world.word = "nobody";
+        (void)write_file(&setup, "secret", "newer\n");
+        seen = get(&setup, "/x");
+        assert_case(cases[i].name, seen.outcome == CALL_UNAUTHORIZED && seen.status == 401);
+        assert_says(seen, "it does not accept the credentials of source default (401");
+        assert_null(strstr(seen.error, "newer"));
+        setup_done(&setup);
+    }
+}
+
+/* Files may come later; nothing is sent before, and nothing without them. */
+static void test_files_that_come_later(void **state) {
+    Setup setup;
+    Seen seen;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL);
+    setup.world.word = "Bearer abc";
+    open_client(&setup, (AccessServer){.token_file = path_of(&setup, "token")});
+    for (int i = 0; i < 3; i++) {
+        seen = get(&setup, "/x");
+        assert_int_equal(seen.outcome, CALL_UNAUTHORIZED);
+        assert_int_equal(seen.status, 0);
+        assert_says(seen, "source default: /tmp/");
+        assert_says(seen, "/token: No such file or directory");
+    }
+    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    (void)write_file(&setup, "token", "abc");
+    assert_int_equal(get(&setup, "/x").outcome, CALL_DONE);
+    setup_done(&setup);
+}
+
+static void test_bad_files(void **state) {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "secret: is empty"},
+        {" \n", "secret: is empty"},
+        {"one\ntwo\n", "secret: is no password: it has several lines"},
+        {"bell\a", "secret: is no password: it has several lines"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Setup setup;
+        Seen seen;
+
+        setup_init(&setup, NULL, NULL);
+        open_client(&setup,
+            (AccessServer){
+                .user = "u", .password_file = write_file(&setup, "secret", cases[i].text)});
+        seen = get(&setup, "/x");
+        assert_int_equal(seen.outcome, CALL_UNAUTHORIZED);
+        assert_says(seen, cases[i].says);
+        setup_done(&setup);
+    }
+}
+
+/* --- servers that are wrong --- */
+
+static const Header bad_header[] = {{STR("Host"), STR("evil")}};
+static const Header many_headers[ACCESS_HEADERS_MAX + 1];
+
+static void test_refused_servers(void **state) {
+    static const struct {
+        AccessServer server;
+        const char *says;
+    } cases[] = {
+        {{.url = "prometheus:9090"}, "source x: the URL must begin with https:// (or http://)"},
+        {{.url = "http://u:p@h"}, "source x: the URL has a user in it"},
+        {{.url = "http://h", .token_file = "t", .user = "u", .password_file = "p"},
+            "source x: there are a token and a user, and only one of them can be sent"},
+        {{.url = "http://h", .user = "u"},
+            "source x: a user and a password file are needed, both or neither"},
+        {{.url = "http://h", .password_file = "p"},
+            "source x: a user and a password file are needed, both or neither"},
+        {{.url = "http://h", .user = "a:b", .password_file = "p"},
+            "source x: the name of the user is empty, or has a ':' in it, which basic "
+            "authentication cannot say"},
+        {{.url = "https://h", .cert_file = "c"},
+            "source x: a client certificate and its key are needed, both or neither"},
+        {{.url = "https://h", .key_file = "k"},
+            "source x: a client certificate and its key are needed, both or neither"},
+        {{.url = "https://h", .ca_file = "c", .is_insecure = true},
+            "source x: there is a CA, and the certificate is not to be verified; remove one"},
+        {{.url = "https://h", .server_name = "a/b"}, "source x: the server's name is no host name"},
+        {{.url = "http://h", .headers = bad_header, .n_headers = 1},
+            "source x: the header \"Host\" is berth's own to send"},
+        {{.url = "http://h", .headers = many_headers, .n_headers = ELEMENTS_OF(many_headers)},
+            "source x: there are more than 16 headers"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        AccessServer server = cases[i].server;
+        char error[ACCESS_ERROR_MAX] = "";
+        Access *access = NULL;
+
+        server.name = "source x";
+        assert_case(cases[i].says, access_for_server(&server, &access, error) == -EINVAL);
+        assert_null(access);
+        assert_text("message", str_from_c(error), cases[i].says);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_refused_addresses),
+        cmocka_unit_test(test_direct),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_client_certificates),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_files_that_come_later),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_refused_servers),
+    };
+
+    return cmocka_run_group_tests(tests, make_pairs, drop_pairs);
+}

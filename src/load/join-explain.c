@@ -1,0 +1,144 @@
+/* Why series could not be joined, and what would help: for whoever wrote the query. */
+
+#include "load/join-part.h"
+#include "load/phrase.h"
+
+#define LABELS_SHOWN 3u
+#define VALUE_SHOWN 32u
+
+static Str some_node(const Join *join) {
+    const NodeNames *names = join->table->names;
+
+    for (size_t row = 0; row < names->n_rows; row++)
+        if (!str_is_empty(names->names[row]))
+            return names->names[row];
+    return STR_NULL;
+}
+
+/* instance="10.0.0.7:9100", job="node", … */
+static void show_labels(Phrase *phrase, const Series *series) {
+    size_t n = series->n_labels < LABELS_SHOWN ? series->n_labels : LABELS_SHOWN;
+
+    for (size_t i = 0; i < n; i++) {
+        phrase_add(phrase, "%s", i > 0 ? ", " : "");
+        phrase_show(phrase, series->labels[i].name, VALUE_SHOWN);
+        phrase_add(phrase, "=\"");
+        phrase_show(phrase, series->labels[i].value, VALUE_SHOWN);
+        phrase_add(phrase, "\"");
+    }
+    phrase_add(phrase, "%s", series->n_labels > n ? ", …" : "");
+}
+
+static void show_node(Phrase *phrase, const Join *join) {
+    phrase_add(phrase, "; a node is called \"");
+    phrase_show(phrase, some_node(join), VALUE_SHOWN);
+    phrase_add(phrase, "\"");
+}
+
+/* A series that has @label, which may be empty: any. */
+static const Series *some_series(const Join *join, Str label) {
+    const Vector *vector = join->vector;
+
+    for (size_t i = 0; i < vector->n && !str_is_empty(label); i++)
+        if (!str_is_empty(series_label(&vector->items[i], label)))
+            return &vector->items[i];
+    return &vector->items[0];
+}
+
+/* What is wrong before any label is looked at. */
+static bool explain_basics(Join *join, const Series *series, Phrase *phrase) {
+    const char *by = join->gauge->is_of_pods ? "namespace, pod" : "node";
+
+    if (join->report->n_nodes == 0)
+        phrase_add(phrase, "no node of the cluster is known");
+    else if (series->n_labels == 0)
+        phrase_add(phrase,
+            "the series has no labels, so nothing says whose it is: add by (%s) to the query",
+            by);
+    else
+        return false;
+    return true;
+}
+
+void join_explain_unmatched(Join *join, Str label) {
+    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    const Series *series = some_series(join, label);
+
+    if (explain_basics(join, series, &phrase))
+        return;
+    if (str_is_empty(label)) {
+        phrase_add(&phrase, "no label that all series have names nodes: ");
+        show_labels(&phrase, series);
+    } else {
+        phrase_add(&phrase,
+            "no %s is called as label ",
+            join->gauge->is_of_pods ? "pod on a node" : "node");
+        phrase_quote(&phrase, label);
+        phrase_add(&phrase, " says: \"");
+        phrase_show(&phrase, series_label(series, label), VALUE_SHOWN);
+        phrase_add(&phrase, "\"");
+    }
+    if (!join->gauge->is_of_pods)
+        show_node(&phrase, join);
+}
+
+void join_explain_no_label(Join *join, Str label) {
+    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    const Series *series = &join->vector->items[0];
+
+    if (explain_basics(join, series, &phrase))
+        return;
+    phrase_add(&phrase, "no series has the label ");
+    phrase_quote(&phrase, label);
+    phrase_add(&phrase, ": there is ");
+    show_labels(&phrase, series);
+}
+
+void join_explain_duplicates(Join *join, Str by) {
+    JoinReport *report = join->report;
+    Phrase phrase = {.text = report->how, .len = strlen(report->how), .size = JOIN_TEXT_MAX};
+    bool is_of_pods = join->gauge->is_of_pods;
+
+    if (report->n_dropped[JOIN_DUPLICATE] == 0)
+        return;
+    phrase_add(&phrase,
+        "; %zu series are not used, since their %s has several: %s by (",
+        report->n_dropped[JOIN_DUPLICATE],
+        is_of_pods ? "pod" : "node",
+        is_of_pods ? "sum" : "aggregate");
+    phrase_show(&phrase, by, PHRASE_QUOTE_MAX);
+    phrase_add(&phrase, ")");
+}
+
+/* The cause that most series share. */
+static JoinDrop main_cause(const JoinReport *report) {
+    JoinDrop cause = JOIN_NO_LABEL;
+
+    for (unsigned i = 0; i < _JOIN_DROPS; i++)
+        if (report->n_dropped[i] > report->n_dropped[cause])
+            cause = (JoinDrop)i;
+    return cause;
+}
+
+void join_explain_unused(Join *join, Str by) {
+    static const char *const texts[_JOIN_DROPS] = {
+        [JOIN_NO_LABEL] = "most series have no label that says whose they are",
+        [JOIN_NO_NODE] = "most series are of nodes or pods that are not there",
+        [JOIN_NAN] = "the values are NaN: a division by zero, or nothing to calculate with",
+        [JOIN_INFINITE] = "the values are infinite: a division by zero",
+        [JOIN_TOO_OLD] = "the series are older than maxAge",
+    };
+    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    JoinDrop cause = main_cause(join->report);
+
+    if (cause != JOIN_DUPLICATE) {
+        phrase_add(&phrase, "%s", texts[cause]);
+        return;
+    }
+    phrase_add(&phrase,
+        "every %s has several series: %s by (",
+        join->gauge->is_of_pods ? "pod" : "node",
+        join->gauge->is_of_pods ? "sum" : "aggregate");
+    phrase_show(&phrase, by, PHRASE_QUOTE_MAX);
+    phrase_add(&phrase, ")");
+}

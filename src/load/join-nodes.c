@@ -1,0 +1,191 @@
+/*
+ * Series to nodes: a way is chosen, each series is followed to a row, and rows that one series
+ * alone leads to get its value.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "load/join-part.h"
+#include "load/phrase.h"
+
+/* The same for all series of one join. */
+typedef struct Rows {
+    uint32_t *items; /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
+    size_t n_matched, n_labelled;
+    uint64_t key;
+} Rows;
+
+static bool is_row(uint32_t row) {
+    return row < JOIN_ROW_FORGOTTEN;
+}
+
+static JoinWay gauge_way(const Join *join) {
+    const Gauge *gauge = join->gauge;
+    bool is_ours = gauge->source == GAUGE_RESOURCES; /* load/vector.h has made its labels */
+
+    return (JoinWay){
+        .label = is_ours ? STR("node") : gauge->node_label,
+        .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
+        .gauge = gauge,
+        .index = &join->memory->index,
+        .arena = join->scratch,
+    };
+}
+
+static bool way_is_given(const JoinWay *way) {
+    return !str_is_empty(way->label) && way->identity != GAUGE_BY_ANY;
+}
+
+/* Where every series leads. What was remembered is not asked for again. */
+static int follow(Join *join, JoinWay *way, Rows *rows) {
+    const Vector *vector = join->vector;
+    bool holds = join_memory_holds(join->memory, rows->key, way);
+    size_t n_asked = 0, hint = 0;
+    int r = 0;
+
+    rows->n_matched = rows->n_labelled = 0;
+    for (size_t i = 0; i < vector->n && r == 0; i++) {
+        Str value = join_label(&vector->items[i], way->label, &hint);
+        uint32_t row = JOIN_ROW_NO_LABEL;
+
+        if (value.ptr) {
+            rows->n_labelled++;
+            row = holds ? join_memory_row(join->memory, i, value) : JOIN_ROW_FORGOTTEN;
+        }
+        if (row == JOIN_ROW_FORGOTTEN) {
+            n_asked++;
+            r = join_way_find(way, value, &row);
+        }
+        rows->items[i] = row;
+        rows->n_matched += is_row(row);
+    }
+    if (r == 0 && (n_asked > 0 || join->memory->n != vector->n))
+        join_memory_learn(join->memory, rows->key, way, vector, rows->items);
+    return error_trace(r);
+}
+
+/* The way of last time stays while it leads half of the series somewhere. */
+static bool still_does(const Rows *rows, size_t n_series) {
+    return rows->n_matched > 0 && rows->n_matched >= n_series / 2;
+}
+
+static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
+    JoinWay last = *way;
+    int r;
+
+    if (way_is_given(way))
+        return error_trace(follow(join, way, rows));
+    if (join_memory_way(join->memory, rows->key, &last)) {
+        r = follow(join, &last, rows);
+        if (r < 0)
+            return error_trace(r);
+        if (still_does(rows, join->vector->n)) {
+            *way = last;
+            return 0;
+        }
+        join_memory_forget(join->memory);
+    }
+    r = join_find(join, way);
+    return r == 0 ? error_trace(follow(join, way, rows)) : r < 0 ? error_trace(r) : r;
+}
+
+/* --- values ---------------------------------------------------------------- */
+
+/* Series of each row. */
+static uint32_t *count_rows(const Join *join, const Rows *rows) {
+    uint32_t *counts = ARENA_ARRAY(join->scratch, uint32_t, join->table->names->n_rows + 1);
+
+    for (size_t i = 0; counts && i < join->vector->n; i++)
+        if (is_row(rows->items[i]))
+            counts[rows->items[i]]++;
+    return counts;
+}
+
+static void count_lost(Join *join, JoinWay *way, const Series *series, uint32_t row) {
+    Str text = STR_NULL;
+
+    if (row == JOIN_ROW_NO_LABEL) {
+        join->report->n_dropped[JOIN_NO_LABEL]++;
+        return;
+    }
+    if (join->n_unmatched < JOIN_EXAMPLES_MAX)
+        text = join_way_compared(way, series_label(series, way->label));
+    join_count_unmatched(join, STR_NULL, text);
+}
+
+static int set_values(Join *join, JoinWay *way, const Rows *rows) {
+    const uint32_t *counts = count_rows(join, rows);
+    int r = 0;
+
+    if (!counts)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < join->vector->n && r == 0; i++) {
+        const Series *series = &join->vector->items[i];
+        uint32_t row = rows->items[i];
+        int64_t lag;
+
+        if (!is_row(row))
+            count_lost(join, way, series, row);
+        else if (counts[row] > 1)
+            join->report->n_dropped[JOIN_DUPLICATE]++;
+        else if (join_admit(join, series, &lag))
+            r = join_set(join, row, series->value, lag);
+    }
+    return error_trace(r);
+}
+
+static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
+    Phrase phrase = phrase_begin(join->report->how, JOIN_TEXT_MAX);
+
+    if (rows->n_labelled == 0) {
+        join_explain_no_label(join, way->label);
+        return;
+    }
+    if (rows->n_matched == 0) {
+        join_explain_unmatched(join, way->label);
+        return;
+    }
+    join_way_describe(way, &phrase);
+    join_explain_duplicates(join, way->label);
+    if (join->report->n_covered == 0)
+        join_explain_unused(join, way->label);
+}
+
+static void explain_pattern(Join *join) {
+    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+
+    phrase_add(&phrase, "nodePattern is no regular expression: ");
+    phrase_quote(&phrase, join->gauge->node_pattern);
+}
+
+/* Nothing is joined: every series is one that no node is found for. */
+static int give_up(Join *join, int r) {
+    if (r == -EINVAL)
+        explain_pattern(join);
+    else if (r < 0)
+        return error_trace(r);
+    join->report->n_dropped[JOIN_NO_NODE] = join->vector->n;
+    return 0;
+}
+
+int join_nodes(Join *join) {
+    JoinWay way = gauge_way(join);
+    Rows rows = {
+        .items = ARENA_RAW(join->scratch, uint32_t, join->vector->n),
+        .key = join_memory_key(join->gauge),
+    };
+    int r;
+
+    if (!rows.items)
+        return error_origin(-ENOMEM);
+    join_index_follow(&join->memory->index, join->table);
+    r = follow_some_way(join, &way, &rows);
+    if (r != 0)
+        return error_trace(give_up(join, r));
+    r = set_values(join, &way, &rows);
+    if (r < 0)
+        return error_trace(r);
+    tell_how(join, &way, &rows);
+    return 0;
+}

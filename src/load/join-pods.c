@@ -1,0 +1,232 @@
+/*
+ * Series to pods, and pods to what they run on and what they are of.
+ *
+ * Which series are of the same pod is decided before any value is looked at; pods that the gauge
+ * does not count are passed over, and their series are no mistake.
+ */
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "load/join-part.h"
+#include "load/join-pod-index.h"
+#include "load/join-total.h"
+#include "load/phrase.h"
+
+#define AHEAD 16u /* series whose slots are asked for before they are read */
+
+typedef struct PodJoin {
+    Join *join;
+    Str namespace_label, pod_label;
+    PodIndex index;
+    Total *rows; /* by row */
+    WorkloadTotals workloads;
+    size_t n_labelled, n_matched;
+} PodJoin;
+
+static int prepare(Join *join, PodJoin *ret) {
+    const Gauge *gauge = join->gauge;
+    bool is_given = gauge->source != GAUGE_RESOURCES; /* load/vector.h has made those labels */
+    int r;
+
+    *ret = (PodJoin){
+        .join = join,
+        .namespace_label = is_given && !str_is_empty(gauge->namespace_label)
+                               ? gauge->namespace_label
+                               : STR("namespace"),
+        .pod_label = is_given && !str_is_empty(gauge->pod_label) ? gauge->pod_label : STR("pod"),
+        .workloads = workload_totals_in(join->scratch),
+    };
+    r = pod_index_build(join->table, join->scratch, &ret->index);
+    if (r < 0)
+        return error_trace(r);
+    ret->rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows);
+    return ret->rows ? 0 : error_origin(-ENOMEM);
+}
+
+/* --- which pod ------------------------------------------------------------- */
+
+/* Where the labels of a series were in the one before. */
+typedef struct PodHints {
+    size_t namespace, pod;
+} PodHints;
+
+/* False: it has not got both. */
+static bool read_labels(
+    const PodJoin *pods, size_t i, PodHints *hints, Str *ret_namespace, Str *ret_pod) {
+    const Series *series = &pods->join->vector->items[i];
+
+    *ret_namespace = join_label(series, pods->namespace_label, &hints->namespace);
+    *ret_pod = join_label(series, pods->pod_label, &hints->pod);
+    return ret_namespace->ptr && ret_pod->ptr;
+}
+
+static uint64_t *hash_series(const PodJoin *pods) {
+    size_t n = pods->join->vector->n;
+    uint64_t *hashes = ARENA_RAW(pods->join->scratch, uint64_t, n);
+    PodHasher hasher = {0};
+    PodHints hints = {0};
+
+    for (size_t i = 0; hashes && i < n; i++) {
+        Str namespace, pod;
+        bool has = read_labels(pods, i, &hints, &namespace, &pod);
+
+        hashes[i] = has ? pod_hash(&hasher, namespace, pod) : 0;
+    }
+    return hashes;
+}
+
+/* What the series from @i on will look at is asked for now. */
+static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
+    if (i + 3 * AHEAD >= n)
+        return;
+    pod_index_expect_slot(index, hashes[i + 3 * AHEAD]);
+    pod_index_expect_place(index, hashes[i + 2 * AHEAD]);
+    pod_index_expect_text(index, hashes[i + AHEAD]);
+}
+
+static int find_pods(PodJoin *pods) {
+    const uint64_t *hashes = hash_series(pods);
+    size_t n = pods->join->vector->n;
+    PodHints hints = {0};
+
+    if (!hashes)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        Str namespace, pod;
+        uint32_t place;
+
+        expect_series(&pods->index, hashes, i, n);
+        if (!read_labels(pods, i, &hints, &namespace, &pod)) {
+            pods->join->report->n_dropped[JOIN_NO_LABEL]++;
+            continue;
+        }
+        pods->n_labelled++;
+        place = pod_index_find(&pods->index, hashes[i], namespace, pod);
+        if (place == POD_PLACE_NONE) {
+            join_count_unmatched(pods->join, namespace, pod);
+            continue;
+        }
+        pods->n_matched++;
+        pods->index.places[place].n_series++;
+        pods->index.places[place].last_series = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* --- what it adds to ------------------------------------------------------- */
+
+static bool is_counted(const Gauge *gauge, const Pod *pod) {
+    bool is_in = gauge->n_namespaces == 0;
+
+    for (size_t i = 0; i < gauge->n_namespaces && !is_in; i++)
+        is_in = str_eq(gauge->namespaces[i], pod->namespace);
+    return is_in && selector_matches(&gauge->selector, &pod->labels);
+}
+
+static int add_value(PodJoin *pods, const PodPlace *place, const Series *series) {
+    int64_t lag;
+
+    if (!join_admit(pods->join, series, &lag))
+        return 0;
+    pods->join->report->n_pods++;
+    total_add(&pods->rows[place->row], series->value, lag);
+    return error_trace(workload_totals_add(&pods->workloads, place->pod, series->value, lag));
+}
+
+/* The same for what pods from @i on have that is read of them. */
+static void expect_pods(const PodJoin *pods, size_t i) {
+    const PodPlace *places = pods->index.places;
+    const Pod *pod;
+
+    if (i + 2 * AHEAD >= pods->index.n)
+        return;
+    pod = places[i + 2 * AHEAD].pod;
+    __builtin_prefetch(pod);
+    __builtin_prefetch(&pod->labels);
+    __builtin_prefetch(&pod->owner_name);
+    pod = places[i + AHEAD].pod;
+    __builtin_prefetch(pod->namespace.ptr);
+    __builtin_prefetch(pod->owner_name.ptr);
+    __builtin_prefetch(pod->labels.items);
+    __builtin_prefetch(&pods->join->vector->items[places[i + AHEAD].last_series]);
+}
+
+/* In the order of nodes, however series come. */
+static int add_values(PodJoin *pods) {
+    Join *join = pods->join;
+    int r = 0;
+
+    for (size_t i = 0; i < pods->index.n && r == 0; i++) {
+        const PodPlace *place = &pods->index.places[i];
+
+        expect_pods(pods, i);
+        if (place->n_series == 0 || !is_counted(join->gauge, place->pod))
+            continue;
+        if (place->n_series > 1)
+            join->report->n_dropped[JOIN_DUPLICATE] += place->n_series;
+        else
+            r = add_value(pods, place, &join->vector->items[place->last_series]);
+    }
+    return error_trace(r);
+}
+
+/* --- what comes of it ------------------------------------------------------ */
+
+static int store(PodJoin *pods) {
+    Join *join = pods->join;
+    int r = 0;
+
+    for (uint32_t row = 0; row < join->table->n_rows && r == 0; row++) {
+        const Total *total = &pods->rows[row];
+        double value = total->n > 0 ? total_value(total, join->gauge->aggregate) : NAN;
+
+        if (isfinite(value))
+            r = join_set(join, row, value, total->lag_nsec);
+    }
+    if (r == 0)
+        r = workload_totals_store(
+            &pods->workloads, join->gauge->workload_aggregate, join->sampling);
+    join->report->n_workloads = pods->workloads.items.n;
+    return error_trace(r);
+}
+
+static void tell_how(PodJoin *pods) {
+    Join *join = pods->join;
+    Phrase phrase = phrase_begin(join->report->how, JOIN_TEXT_MAX);
+    char by[JOIN_TEXT_MAX];
+    Phrase labels = phrase_begin(by, sizeof(by));
+
+    phrase_show(&labels, pods->namespace_label, PHRASE_QUOTE_MAX);
+    phrase_add(&labels, ", ");
+    phrase_show(&labels, pods->pod_label, PHRASE_QUOTE_MAX);
+    if (pods->n_labelled == 0) {
+        join_explain_no_label(join, pods->pod_label);
+        return;
+    }
+    if (pods->n_matched == 0) {
+        join_explain_unmatched(join, pods->pod_label);
+        return;
+    }
+    phrase_add(&phrase, "labels %s are a pod's namespace and name", by);
+    join_explain_duplicates(join, str_of(by, labels.len));
+    if (join->report->n_covered == 0)
+        join_explain_unused(join, str_of(by, labels.len));
+}
+
+int join_pods(Join *join) {
+    PodJoin pods;
+    int r = prepare(join, &pods);
+
+    if (r == 0)
+        r = find_pods(&pods);
+    if (r == 0)
+        r = add_values(&pods);
+    if (r == 0)
+        r = store(&pods);
+    if (r < 0)
+        return error_trace(r);
+    tell_how(&pods);
+    return 0;
+}

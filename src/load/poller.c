@@ -1,0 +1,260 @@
+/*
+ * The thread, and what others may ask of it.
+ *
+ *     poller_follow() ────> board: the list of now ──┐
+ *     poller_configure() ─> pending servers ─────────┼──> the thread's next turn (desk.h)
+ *     poller_stop() ──────> is_ending ───────────────┘
+ *
+ * Callers leave something under the lock and wake the thread; everything else is the desk's alone.
+ */
+
+#include "load/poller.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "load/desk.h"
+
+struct Poller {
+    pthread_t thread;
+    ClientLoop *loop;
+    Desk desk; /* the thread's */
+
+    Board board;      /* its lock guards what follows, too */
+    Servers *pending; /* not taken over yet; NULL: none */
+    bool is_ending, has_ended;
+    pthread_cond_t ended;
+};
+
+const char *poll_state_name(PollState state) {
+    switch (state) {
+    case POLL_WAITING:
+        return "waiting";
+    case POLL_OK:
+        return "ok";
+    case POLL_FAILING:
+        return "failing";
+    case POLL_UNJOINED:
+        return "unjoined";
+    case POLL_NO_SOURCE:
+        return "no_source";
+    }
+    return "unknown";
+}
+
+/* --- the thread --- */
+
+/* Whether to go on. */
+static bool take_orders(Poller *poller) {
+    Servers *servers;
+    bool is_ending;
+
+    pthread_mutex_lock(&poller->board.lock);
+    servers = TAKE_PTR(poller->pending);
+    is_ending = poller->is_ending;
+    pthread_mutex_unlock(&poller->board.lock);
+
+    if (servers)
+        desk_configure(&poller->desk, servers);
+    return !is_ending;
+}
+
+static void *run(void *context) {
+    Poller *poller = context;
+
+    while (take_orders(poller))
+        desk_wait(&poller->desk, desk_turn(&poller->desk));
+
+    pthread_mutex_lock(&poller->board.lock);
+    poller->has_ended = true;
+    pthread_cond_broadcast(&poller->ended);
+    pthread_mutex_unlock(&poller->board.lock);
+    return NULL;
+}
+
+/* --- life --- */
+
+static void init_lock(Poller *poller) {
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&poller->board.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&poller->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* The thread has ended, or never was. */
+static Poller *free_parts(Poller *poller) {
+    desk_done(&poller->desk);
+    servers_free(poller->pending);
+    readings_unref(poller->board.readings);
+    client_loop_free(poller->loop);
+    pthread_cond_destroy(&poller->ended);
+    pthread_mutex_destroy(&poller->board.lock);
+    free(poller);
+    return NULL;
+}
+
+/* Signals are for the thread that waits for them. */
+static int start_thread(Poller *poller) {
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&poller->thread, NULL, run, poller);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r != 0)
+        return error_origin(-r);
+    (void)pthread_setname_np(poller->thread, "poller");
+    return 0;
+}
+
+static int make_servers(const Sources *sources, Servers **ret, char *error) {
+    char why[ACCESS_ERROR_MAX] = "out of memory";
+    int r = servers_new(sources, ret, why);
+
+    if (r < 0)
+        (void)snprintf(error, POLLER_ERROR_MAX, "%.*s", (int)POLLER_ERROR_MAX - 1, why);
+    return error_trace(r);
+}
+
+static int make_parts(
+    Poller *poller, const PollerOptions *options, const PollerCallbacks *callbacks, char *error) {
+    int r;
+
+    (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
+    poller->loop = client_loop_new();
+    r = desk_init(&poller->desk, &poller->board, poller->loop, callbacks, options->seed);
+    poller->desk.api = (Server){.access = options->access, .owns_access = true};
+    if (r < 0 || !poller->loop)
+        return error_origin(-ENOMEM);
+    r = make_servers(options->sources, &poller->pending, error);
+    if (r < 0)
+        return error_trace(r);
+    r = start_thread(poller);
+    if (r < 0)
+        (void)snprintf(error, POLLER_ERROR_MAX, "no thread could be started: out of resources");
+    return error_trace(r);
+}
+
+int poller_new(
+    const PollerOptions *options, const PollerCallbacks *callbacks, Poller **ret, char *error) {
+    Poller *poller = calloc(1, sizeof(*poller));
+    int r;
+
+    if (!poller) {
+        (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
+        access_free(options->access);
+        return error_origin(-ENOMEM);
+    }
+    init_lock(poller);
+    r = make_parts(poller, options, callbacks, error);
+    if (r < 0) {
+        free_parts(poller);
+        return error_trace(r);
+    }
+    *ret = poller;
+    return 0;
+}
+
+static struct timespec time_in(int64_t nsec) {
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    nsec += at.tv_nsec;
+    at.tv_sec += nsec / NSEC_PER_SEC;
+    at.tv_nsec = nsec % NSEC_PER_SEC;
+    return at;
+}
+
+bool poller_stop(Poller *poller, int64_t timeout_nsec) {
+    struct timespec until = time_in(timeout_nsec);
+    bool has_ended;
+
+    pthread_mutex_lock(&poller->board.lock);
+    poller->is_ending = true;
+    client_loop_wake(poller->loop);
+    while (!poller->has_ended)
+        if (pthread_cond_timedwait(&poller->ended, &poller->board.lock, &until) != 0)
+            break;
+    has_ended = poller->has_ended;
+    pthread_mutex_unlock(&poller->board.lock);
+    return has_ended;
+}
+
+Poller *poller_free(Poller *poller) {
+    if (!poller)
+        return NULL;
+    (void)poller_stop(poller, 0);
+    (void)pthread_join(poller->thread, NULL);
+    return free_parts(poller);
+}
+
+/* --- what it is told --- */
+
+/* Puts another list on the board. The lock is held. */
+static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
+    Readings **ret_before, Measurements **ret) {
+    _cleanup_(readings_unrefp) Readings *readings = NULL;
+    int r = readings_new(gauges, n, owner, poller->board.readings, &readings);
+
+    if (r < 0)
+        return error_trace(r);
+    *ret = readings_measurements(readings);
+    if (!*ret)
+        return error_origin(-ENOMEM);
+    *ret_before = poller->board.readings;
+    poller->board.readings = TAKE_PTR(readings);
+    return 0;
+}
+
+int poller_follow(
+    Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
+    _cleanup_(readings_unrefp) Readings *before = NULL;
+    int r;
+
+    pthread_mutex_lock(&poller->board.lock);
+    r = change_list(poller, gauges, n, owner, &before, ret);
+    pthread_mutex_unlock(&poller->board.lock);
+    if (r == 0)
+        client_loop_wake(poller->loop);
+    return error_trace(r);
+}
+
+int poller_configure(Poller *poller, const Sources *sources, char *error) {
+    Servers *servers = NULL, *before;
+    int r = make_servers(sources, &servers, error);
+
+    if (r < 0)
+        return error_trace(r);
+    pthread_mutex_lock(&poller->board.lock);
+    before = poller->pending;
+    poller->pending = servers;
+    pthread_mutex_unlock(&poller->board.lock);
+    client_loop_wake(poller->loop);
+    servers_free(before); /* never taken over: they have no clients, which are the thread's */
+    return 0;
+}
+
+size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner) {
+    const Readings *readings;
+    size_t n_gauges = 0;
+
+    pthread_mutex_lock(&poller->board.lock);
+    readings = poller->board.readings;
+    *ret_owner = readings ? readings->owner : 0;
+    if (readings)
+        n_gauges = readings->n;
+    for (size_t i = 0; i < n_gauges && i < n; i++)
+        ret[i] = readings->items[i]->status;
+    pthread_mutex_unlock(&poller->board.lock);
+    return n_gauges;
+}

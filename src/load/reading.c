@@ -1,0 +1,103 @@
+#include "load/reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define GAUGE_BUDGET ((size_t)4 * 1024 * 1024)  /* a query and a mapping fit many times */
+#define NAMES_BUDGET ((size_t)64 * 1024 * 1024) /* of a list */
+
+static Reading *reading_new(const Gauge *gauge) {
+    Reading *reading = calloc(1, sizeof(*reading));
+
+    if (!reading)
+        return NULL;
+    reading->ref = REF_ONE;
+    reading->told_nsec = INT64_MIN;
+    reading->arena = arena_new(GAUGE_BUDGET);
+    reading->memory = join_memory_new();
+    reading->status.is_asked = gauge->source != GAUGE_ANNOTATION;
+    reading->status.state = reading->status.is_asked ? POLL_WAITING : POLL_OK;
+    reading->told = reading->status.state;
+    if (!reading->arena || !reading->memory || !gauge_copy(gauge, reading->arena, &reading->gauge))
+        return reading_unref(reading);
+    return reading;
+}
+
+Reading *reading_ref(Reading *reading) {
+    ref_take(&reading->ref);
+    return reading;
+}
+
+Reading *reading_unref(Reading *reading) {
+    if (!reading || !ref_drop(&reading->ref))
+        return NULL;
+    sampling_unref(reading->sampling);
+    join_memory_free(reading->memory);
+    arena_free(reading->arena);
+    free(reading);
+    return NULL;
+}
+
+static Reading *find_same(const Readings *readings, const Gauge *gauge) {
+    for (size_t i = 0; readings && i < readings->n; i++)
+        if (gauge_equal(&readings->items[i]->gauge, gauge))
+            return readings->items[i];
+    return NULL;
+}
+
+static bool add_reading(Readings *readings, const Gauge *gauge, Readings *before) {
+    Reading *same = find_same(before, gauge);
+
+    if (!same)
+        same = find_same(readings, gauge);
+    readings->names[readings->n] = arena_copy(readings->arena, gauge->name);
+    if (!readings->names[readings->n].ptr)
+        return false;
+    readings->items[readings->n] = same ? reading_ref(same) : reading_new(gauge);
+    return readings->items[readings->n++] != NULL;
+}
+
+int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before, Readings **ret) {
+    _cleanup_(readings_unrefp) Readings *readings =
+        calloc(1, sizeof(*readings) + n * sizeof(readings->items[0]));
+
+    if (!readings)
+        return error_origin(-ENOMEM);
+    readings->ref = REF_ONE;
+    readings->owner = owner;
+    readings->arena = arena_new(NAMES_BUDGET);
+    readings->names = readings->arena ? ARENA_ARRAY(readings->arena, Str, n) : NULL;
+    if (!readings->names)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++)
+        if (!add_reading(readings, &gauges[i], before))
+            return error_origin(-ENOMEM);
+    *ret = TAKE_PTR(readings);
+    return 0;
+}
+
+Readings *readings_ref(Readings *readings) {
+    ref_take(&readings->ref);
+    return readings;
+}
+
+Readings *readings_unref(Readings *readings) {
+    if (!readings || !ref_drop(&readings->ref))
+        return NULL;
+    for (size_t i = 0; i < readings->n; i++)
+        reading_unref(readings->items[i]);
+    arena_free(readings->arena);
+    free(readings);
+    return NULL;
+}
+
+Measurements *readings_measurements(const Readings *readings) {
+    Measurements *measurements = measurements_new(readings->owner, readings->n);
+
+    for (size_t i = 0; measurements && i < readings->n; i++)
+        if (readings->items[i]->sampling)
+            measurements->items[i] = sampling_ref(readings->items[i]->sampling);
+    return measurements;
+}

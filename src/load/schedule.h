@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * Schedule: when to ask next.
+ *
+ * At once at first; after an answer an interval later than the question before, up to a tenth
+ * sooner, so that questions which began together do not stay together; after a failure after a
+ * time that doubles with every failure in a row, or after what the server asked for.
+ *
+ * Pure: time is an argument (monotonic), randomness comes from the seed alone.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kube/backoff.h"
+#include "load/poller.h"
+
+#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* whatever a gauge says */
+#define SCHEDULE_RETRY_MSEC 1000       /* after the first failure; half of it is jitter */
+#define SCHEDULE_RETRY_MAX_SEC POLLER_BACKOFF_MAX_SEC /* or the interval if that is longer */
+#define SCHEDULE_RETRY_AFTER_MAX_SEC BACKOFF_RETRY_AFTER_MAX_SEC
+
+typedef struct Schedule {
+    int64_t interval_nsec;
+    int64_t due_nsec;    /* INT64_MIN: at once; INT64_MAX: never */
+    unsigned n_failures; /* in a row */
+    Backoff random;
+} Schedule;
+
+Schedule schedule_new(int64_t interval_nsec, uint64_t seed);
+
+/* The question of @asked_nsec was answered, at @now_nsec. */
+void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec);
+
+/* It failed. @retry_after_sec is what the server asked for, -1: nothing. */
+void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
+
+/* At once, unless it is failing: then it is tried again when it would have been. */
+void schedule_hasten(Schedule *schedule);
+
+/* At once, and what failed before is forgotten: it is another server now. */
+void schedule_restart(Schedule *schedule);
+
+/* Another interval. A shorter one counts from now on. */
+void schedule_set_interval(Schedule *schedule, int64_t interval_nsec, int64_t now_nsec);

@@ -1,0 +1,363 @@
+#include <math.h>
+
+#include "base/test-folder.h"
+#include "load/test-prometheus.h"
+
+/* --- one bad answer --- */
+
+static void test_bad_answers(void **state) {
+    static const struct {
+        Mood mood;
+        PollState state;
+        const char *texts[3]; /* of the error */
+    } cases[] = {
+        {MOOD_BROKEN, POLL_FAILING, {"answers 503 Service Unavailable; ", "still be starting"}},
+        {MOOD_BUSY, POLL_FAILING, {"429 Too Many Requests", "a longer interval"}},
+        {MOOD_HTML, POLL_FAILING, {"a web page instead of JSON"}},
+        {MOOD_LOGIN, POLL_FAILING, {"a web page instead of JSON"}},
+        {MOOD_LARGE, POLL_FAILING, {"larger than 32 MiB", "aggregate in the query"}},
+        {MOOD_ENDLESS, POLL_FAILING, {"larger than 32 MiB", "aggregate in the query"}},
+        {MOOD_GARBAGE, POLL_FAILING, {""}},
+        {MOOD_CUT, POLL_FAILING, {""}},
+        {MOOD_BAD_QUERY, POLL_FAILING, {"400 Bad Request", "unexpected end of input"}},
+        {MOOD_UNAUTHORIZED, POLL_FAILING, {"401 Unauthorized", "check bearerTokenFile"}},
+        {MOOD_FORBIDDEN, POLL_FAILING, {"403 Forbidden", "check bearerTokenFile"}},
+        {MOOD_NOT_FOUND,
+            POLL_FAILING,
+            {"404 Not Found", "404 page not found", "is the path before /api/v1 right?"}},
+        {MOOD_IN_CIRCLES, POLL_FAILING, {"redirects to /again", "after 3 redirects"}},
+        {MOOD_EMPTY, POLL_UNJOINED, {"no series"}},
+        {MOOD_STRANGERS, POLL_UNJOINED, {""}},
+        {MOOD_NO_NUMBERS, POLL_UNJOINED, {""}},
+    };
+    const Gauge gauge = gauge_of("x", HOUR);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char name[32];
+        PollStatus status;
+        Scene scene;
+
+        (void)snprintf(name, sizeof(name), "case %zu", i);
+        scene_init(&scene);
+        atomic_store(&scene.world.mood, cases[i].mood);
+        scene_follow(&scene, &gauge, 1, 1);
+        await(!state_is(&scene, 0, POLL_WAITING));
+        status = scene_status(&scene, 0);
+        if (!strstr(status.error, scene.url))
+            print_error("%s: %s\n", name, status.error);
+        assert_case(name, status.state == cases[i].state);
+        assert_case(name, strstr(status.error, scene.url));
+        for (size_t k = 0; k < 3 && cases[i].texts[k]; k++) {
+            if (!strstr(status.error, cases[i].texts[k]))
+                print_error("%s: %s\n", cases[i].texts[k], status.error);
+            assert_case(name, strstr(status.error, cases[i].texts[k]));
+        }
+        assert_case(name, (status.n_failed > 0) == (status.state == POLL_FAILING));
+        assert_case(name, status.failing_since_nsec > 0);
+        await(count_told(&scene.listener) == 1);
+        assert_case(name, scene.listener.told[0].is == cases[i].state);
+        assert_string_equal(scene.listener.told[0].error, status.error);
+        scene_done(&scene);
+    }
+}
+
+/* What is not a number, and what is of nobody, is counted. */
+static void test_dropped(void **state) {
+    const Gauge gauge = gauge_of("x", 100 * NSEC_PER_MSEC);
+    PollStatus status;
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_NO_NUMBERS);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(scene_status(&scene, 0).n_ok >= 2);
+    status = scene_status(&scene, 0);
+    assert_true(status.n_dropped[JOIN_NAN] == status.n_ok);
+    assert_true(status.n_dropped[JOIN_INFINITE] == status.n_ok);
+    atomic_store(&scene.world.mood, MOOD_STRANGERS);
+    await(scene_status(&scene, 0).n_dropped[JOIN_NO_NODE] >= 2);
+    scene_done(&scene);
+}
+
+/* --- nobody there --- */
+
+static void test_refused(void **state) {
+    const Gauge gauge = gauge_of("x", HOUR);
+    PollStatus status;
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    test_server_free(scene.world.server);
+    scene.world.server = NULL;
+    scene_follow(&scene, &gauge, 1, 1);
+    await(state_is(&scene, 0, POLL_FAILING));
+    status = scene_status(&scene, 0);
+    assert_non_null(strstr(status.error, scene.url));
+    assert_non_null(strstr(status.error, "connection refused; is it up"));
+    scene_done(&scene);
+}
+
+/* Time is over after the interval if that is short. */
+static void test_silent(void **state) {
+    const Gauge gauge = gauge_of("x", NSEC_PER_SEC);
+    PollStatus status;
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_HANG);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(state_is(&scene, 0, POLL_FAILING));
+    status = scene_status(&scene, 0);
+    assert_true(world_saw(&scene.world, "&timeout=1s"));
+    assert_non_null(strstr(status.error, "within 1 s; is it up"));
+    scene_done(&scene);
+}
+
+static void test_expired(void **state) {
+    TestPair ca = test_pair_new(&(TestWish){.common_name = "ca", .is_ca = true});
+    TestPair pair = test_pair_new(&(TestWish){
+        .common_name = "x", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
+    const Gauge gauge = gauge_of("x", HOUR);
+    char *pem = test_pair_certificate(&ca), url[64], error[POLLER_ERROR_MAX];
+    Source source;
+    Folder folder;
+    Scene scene;
+    TestServer *server;
+
+    (void)state;
+    scene_init(&scene);
+    folder_init(&folder);
+    server = test_server_new(
+        &(TestServerOptions){.handler = answer_world, .context = &scene.world, .pair = &pair});
+    (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", test_server_port(server));
+    source = (Source){.name = STR("default"),
+        .url = url,
+        .ca_file = folder_write(&folder, "ca.pem", str_from_c(pem))};
+    assert_int_equal(
+        poller_configure(scene.poller, &(Sources){.items = &source, .n = 1}, error), 0);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(state_is(&scene, 0, POLL_FAILING));
+    assert_non_null(strstr(scene_status(&scene, 0).error, "has expired"));
+    scene_done(&scene);
+    test_server_free(server);
+    folder_done(&folder);
+    test_pair_done(&pair);
+    test_pair_done(&ca);
+    free(pem);
+}
+
+/* --- it comes back --- */
+
+static void test_recovery(void **state) {
+    static const Mood moods[] = {MOOD_BROKEN, MOOD_CUT, MOOD_HTML};
+    const Gauge gauge = gauge_of("x", 100 * NSEC_PER_MSEC);
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    scene_follow(&scene, &gauge, 1, 1);
+    for (size_t i = 0; i < ELEMENTS_OF(moods); i++) {
+        Measurements *known = NULL;
+        uint64_t n_ok;
+
+        await(state_is(&scene, 0, POLL_OK));
+        atomic_store(&scene.world.mood, moods[i]);
+        await(state_is(&scene, 0, POLL_FAILING));
+        assert_true(scene_status(&scene, 0).answered_at_nsec > 0);
+        assert_int_equal(poller_follow(scene.poller, &gauge, 1, i + 2, &known), 0);
+        assert_true(value_of(known->items[0], "a") == 0.25); /* the last one stays */
+        measurements_unref(known);
+        n_ok = scene_status(&scene, 0).n_ok;
+        atomic_store(&scene.world.mood, MOOD_OK);
+        await(scene_status(&scene, 0).n_ok > n_ok);
+        assert_string_equal(scene_status(&scene, 0).error, "");
+        assert_true(scene_status(&scene, 0).failing_since_nsec == 0);
+    }
+    assert_int_equal(count_told(&scene.listener), 1); /* not each time */
+    scene_done(&scene);
+}
+
+/* One question that is answered is enough to ask all others again, which have failed before. */
+static void test_recovery_of_all(void **state) {
+    char names[6][8];
+    Gauge gauges[6];
+    Scene scene;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "q%zu", i);
+        gauges[i] = gauge_of(names[i], i == 0 ? 100 * NSEC_PER_MSEC : HOUR);
+    }
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_BUSY_503);
+    scene_follow(&scene, gauges, 6, 1);
+    for (size_t i = 0; i < 6; i++)
+        await(state_is(&scene, i, POLL_FAILING));
+    atomic_store(&scene.world.mood, MOOD_OK);
+    scene_follow(&scene, (const Gauge[]){gauge_of("new", HOUR), gauges[0], gauges[5]}, 3, 2);
+    for (size_t i = 0; i < 3; i++)
+        await(state_is(&scene, i, POLL_OK));
+    scene_done(&scene);
+}
+
+/* --- sent elsewhere --- */
+
+static void test_moved(void **state) {
+    const Gauge gauge = gauge_of("x", HOUR);
+    Scene scene;
+
+    (void)state;
+    scene_init_at(&scene, "/here");
+    atomic_store(&scene.world.mood, MOOD_MOVED);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(state_is(&scene, 0, POLL_OK));
+    assert_int_equal(atomic_load(&scene.world.n_requests), 2);
+    assert_true(world_saw(&scene.world, "POST /there/api/v1/query HTTP/1.1"));
+    assert_true(world_saw(&scene.world, "\nquery=x&timeout=10s"));
+    scene_done(&scene);
+}
+
+/* Neither query nor credentials go to another host. */
+static void test_moved_far(void **state) {
+    const Gauge gauge = gauge_of("x", HOUR);
+    char error[POLLER_ERROR_MAX];
+    Folder folder;
+    Source source;
+    Scene scene;
+    World other;
+
+    (void)state;
+    scene_init(&scene);
+    world_init(&other);
+    folder_init(&folder);
+    (void)snprintf(scene.world.elsewhere,
+        sizeof(scene.world.elsewhere),
+        "http://127.0.0.1:%u/api/v1/query",
+        test_server_port(other.server));
+    source = scene.source;
+    source.token_file = folder_write(&folder, "token", STR("secret"));
+    assert_int_equal(
+        poller_configure(scene.poller, &(Sources){.items = &source, .n = 1}, error), 0);
+    atomic_store(&scene.world.mood, MOOD_MOVED_FAR);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(state_is(&scene, 0, POLL_FAILING));
+    assert_true(world_saw(&scene.world, "Authorization: Bearer secret"));
+    assert_non_null(strstr(scene_status(&scene, 0).error, scene.url));
+    assert_non_null(strstr(scene_status(&scene, 0).error, scene.world.elsewhere));
+    assert_null(strstr(scene_status(&scene, 0).error, "secret"));
+    assert_int_equal(test_server_connections(other.server), 0);
+    scene_done(&scene);
+    world_done(&other);
+    folder_done(&folder);
+}
+
+/* One that takes no POST is asked by GET, from then on at once. */
+static void test_get_only(void **state) {
+    const Gauge gauge = gauge_of("a+b", 100 * NSEC_PER_MSEC);
+    Scene scene;
+
+    (void)state;
+    scene_init_at(&scene, "/p");
+    atomic_store(&scene.world.mood, MOOD_GET_ONLY);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(scene_status(&scene, 0).n_ok >= 3);
+    assert_int_equal(atomic_load(&scene.world.n_posts), 1);
+    assert_true(world_saw(&scene.world, "GET /p/api/v1/query?query=a%2Bb&timeout=1s HTTP/1.1"));
+    assert_true(scene_status(&scene, 0).n_failed == 0);
+    scene_done(&scene);
+}
+
+/* --- once --- */
+
+static void test_once(void **state) {
+    Gauge gauges[4] = {
+        gauge_of("x", HOUR), gauge_of("x", 1), gauge_of("y", HOUR), gauge_of("z", HOUR)};
+    Measurements *measurements = NULL;
+    PollStatus statuses[4];
+    Scene scene;
+
+    (void)state;
+    gauges[2].from = STR("none");
+    scene_init(&scene);
+    assert_int_equal(poller_once(&scene.sources,
+                         NULL,
+                         gauges,
+                         4,
+                         scene.listener.snapshot,
+                         20 * NSEC_PER_SEC,
+                         &measurements,
+                         statuses),
+        0);
+    assert_int_equal(atomic_load(&scene.world.n_requests), 2);
+    assert_int_equal(statuses[0].state, POLL_OK);
+    assert_int_equal(statuses[1].state, POLL_OK);
+    assert_int_equal(statuses[2].state, POLL_NO_SOURCE);
+    assert_int_equal(statuses[3].state, POLL_OK);
+    assert_true(value_of(measurements->items[3], "a") == 0.25);
+    assert_null(measurements->items[2]);
+    measurements_unref(measurements);
+
+    atomic_store(&scene.world.mood, MOOD_NOT_FOUND);
+    assert_int_equal(poller_once(&scene.sources,
+                         NULL,
+                         gauges,
+                         1,
+                         scene.listener.snapshot,
+                         20 * NSEC_PER_SEC,
+                         &measurements,
+                         statuses),
+        0);
+    assert_int_equal(atomic_load(&scene.world.n_requests), 3);
+    assert_int_equal(statuses[0].state, POLL_FAILING);
+    assert_non_null(strstr(statuses[0].error, "404"));
+    assert_null(measurements->items[0]);
+    measurements_unref(measurements);
+    scene_done(&scene);
+}
+
+static void test_once_silent(void **state) {
+    const Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("y", HOUR)};
+    Measurements *measurements = NULL;
+    PollStatus statuses[2];
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_HANG);
+    assert_int_equal(poller_once(&scene.sources,
+                         NULL,
+                         gauges,
+                         2,
+                         scene.listener.snapshot,
+                         NSEC_PER_SEC / 5,
+                         &measurements,
+                         statuses),
+        0);
+    assert_int_equal(statuses[0].state, POLL_FAILING);
+    assert_non_null(strstr(statuses[1].error, "no answer within 0.2 s"));
+    measurements_unref(measurements);
+    scene_done(&scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_answers),
+        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_expired),
+        cmocka_unit_test(test_recovery),
+        cmocka_unit_test(test_recovery_of_all),
+        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_moved_far),
+        cmocka_unit_test(test_get_only),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once_silent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+#pragma once
+
+/*
+ * VectorReader: what the readers of vectors share. For the files of vector.h only.
+ *
+ * A reader of JSON, room for series and labels, and the complaints about a body that is not what it
+ * should be.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "load/phrase.h"
+#include "load/vector-shape.h"
+#include "load/vector.h"
+#include "json/read.h"
+
+#define VECTOR_LABEL_MAX 8192u           /* bytes of a label's name, or value */
+#define VECTOR_LABELS_TOTAL_MAX 2000000u /* of all series: they take more room than their text */
+
+typedef struct VectorReader {
+    JsonReader json;
+    Arena *arena;
+    Vector *vector;
+    size_t size; /* series there is room for */
+
+    SeriesLabel *labels; /* where the next ones go */
+    size_t n_labels_left;
+    size_t n_labels; /* so far, of all series */
+    size_t block;    /* labels of the last block */
+
+    Str time; /* the last, as text: mostly all are the same */
+    int64_t time_msec;
+    Str number;        /* the last, as text */
+    SeriesShape shape; /* of the last series */
+    bool is_over;      /* a ceiling */
+} VectorReader;
+
+/* 0; or, with a message, -EFBIG, or -EPROTO for a body that is no JSON at first sight. */
+int vector_reader_begin(
+    VectorReader *reader, Str body, Arena *arena, Vector *vector, Phrase *phrase) MUST_CHECK;
+
+/* Room for VECTOR_LABELS_MAX; of which the first @n are then taken. NULL when out of memory, or
+ * over VECTOR_LABELS_TOTAL_MAX: the error is the JSON reader's. */
+SeriesLabel *vector_reader_labels(VectorReader *reader);
+void vector_reader_take_labels(VectorReader *reader, size_t n);
+
+/* Errors are the JSON reader's. */
+void vector_reader_add(VectorReader *reader, const Series *series);
+
+/* The last one added; NULL: none. */
+static inline const Series *vector_reader_last(const VectorReader *reader) {
+    return reader->vector->n > 0 ? &reader->vector->items[reader->vector->n - 1] : NULL;
+}
+
+/* False: it is no time. */
+bool vector_reader_time(VectorReader *reader, Str text, int64_t *ret_msec);
+
+/* Stops: over a ceiling, which @static_text names. */
+void vector_reader_overflow(VectorReader *reader, const char *static_text);
+
+/* Says what the JSON reader stopped at. -EPROTO, -EFBIG or -ENOMEM. */
+int vector_reader_complain(const VectorReader *reader, Phrase *phrase);
