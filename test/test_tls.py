@@ -15,6 +15,8 @@ import types
 
 import pytest
 
+from authority import FUTURE, PAST, Authority
+
 pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 
 SLACK = 15  # seconds for a new certificate to be served
@@ -23,53 +25,6 @@ BODY = json.dumps({"Pod": {"metadata": {"name": "a"}}, "NodeNames": ["n1"], "Nod
 
 
 # --- certificates ---
-
-
-def openssl(*args):
-    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
-
-
-class Authority:
-    """A CA in a folder of its own, and the certificates it issues."""
-
-    def __init__(self, folder, name):
-        folder.mkdir()
-        self.folder, self.name = folder, name
-        self.certificate, self.key = folder / "ca.crt", folder / "ca.key"
-        self.n_issued = 0
-        openssl(
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", self.key, "-out", self.certificate, "-subj", f"/CN={name}", "-days", 10,
-        )  # fmt: skip
-
-    def issue(self, common_name, purpose="clientAuth", names="", start=None, end=None):
-        """Returns (certificate, key). @names is a subjectAltName; @start and @end are openssl's
-        YYYYMMDDHHMMSSZ."""
-        self.n_issued += 1
-        base = self.folder / f"{self.n_issued}"
-        certificate, key = base.with_suffix(".crt"), base.with_suffix(".key")
-        request, settings = base.with_suffix(".csr"), base.with_suffix(".cnf")
-        openssl(
-            "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", key, "-out", request, "-subj", f"/CN={common_name}",
-        )  # fmt: skip
-        (self.folder / "index.txt").write_text("")
-        settings.write_text(
-            f"[ca]\ndefault_ca=own\n[own]\ndatabase={self.folder}/index.txt\n"
-            f"new_certs_dir={self.folder}\nrand_serial=yes\ndefault_md=sha256\n"
-            f"policy=any\nunique_subject=no\n[any]\ncommonName=optional\n[leaf]\n"
-            f"basicConstraints=CA:FALSE\nextendedKeyUsage={purpose}\n"
-            + (f"subjectAltName={names}\n" if names else "")
-        )
-        openssl(
-            "ca", "-batch", "-config", settings, "-extensions", "leaf", "-notext",
-            "-cert", self.certificate, "-keyfile", self.key, "-in", request, "-out", certificate,
-            "-startdate", start or "20200101000000Z", "-enddate", end or "20491231000000Z",
-        )  # fmt: skip
-        return certificate, key
-
-    def issue_server(self):
-        return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1")
 
 
 @pytest.fixture(scope="session")
@@ -116,8 +71,6 @@ def start_tls(start_berth, authorities):
 # --- who is let in ---
 
 NAME = "system:kube-scheduler"
-PAST = {"start": "20200101000000Z", "end": "20210101000000Z"}
-FUTURE = {"start": "20480101000000Z", "end": "20490101000000Z"}
 
 CLIENTS = {
     # case: (authority, arguments of issue(), allowed)

@@ -48,7 +48,7 @@ static int complain(const char *who, const char *error, int r) {
     return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int find_access(const ClusterSource *source, const char *who, Access **ret) {
+int cluster_source_access(const ClusterSource *source, const char *who, Access **ret) {
     char error[ACCESS_ERROR_MAX] = "out of memory";
     int r = access_find(source->kubeconfig, source->context, ret, error);
 
@@ -71,7 +71,7 @@ int cluster_source_load(const ClusterSource *source, const char *who, Snapshot *
         r = cluster_load(source->file, ret, error);
         return r < 0 ? complain(who, error, r) : 0;
     }
-    r = find_access(source, who, &access);
+    r = cluster_source_access(source, who, &access);
     if (r != 0)
         return r;
     r = fetch_cluster(access, ret, error);
@@ -87,7 +87,7 @@ int cluster_source_pod(
 
     if (!str_split(&rest, '/', &namespace) || str_is_empty(namespace) || str_is_empty(rest))
         return complain(who, "a pod is named NAMESPACE/NAME", -EINVAL);
-    r = find_access(source, who, &access);
+    r = cluster_source_access(source, who, &access);
     if (r != 0)
         return r;
     r = fetch_pod(access, namespace, rest, arena, ret, error);

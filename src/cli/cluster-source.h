@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "cluster/snapshot.h"
+#include "kube/access.h"
 #include "model/pod.h"
 
 typedef struct ClusterSource {
@@ -38,6 +39,9 @@ bool cluster_source_is_live(const ClusterSource *source);
 
 /* NULL when it names one cluster; else what is wrong. */
 const char *cluster_source_check(const ClusterSource *source);
+
+/* How to reach the API server of a live source. 0; or an exit code, after complaining as @who. */
+int cluster_source_access(const ClusterSource *source, const char *who, Access **ret);
 
 /* The cluster. 0; or an exit code, after complaining as @who. */
 int cluster_source_load(const ClusterSource *source, const char *who, Snapshot **ret);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "cli/check-live.h"
 #include "cli/check-rules.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
@@ -24,11 +25,14 @@
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
 /* What is printed of policies that are fine. */
-typedef enum View { VIEW_SUMMARY, VIEW_COSTS, VIEW_CEL, VIEW_JSON } View;
+typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
 
 typedef struct Settings {
-    View view;
+    Show show;
     bool is_verbose;
+    bool is_live;
+    ClusterSource cluster; /* with --live */
+    MetricsSource metrics;
 } Settings;
 
 static void print_help(FILE *out) {
@@ -46,11 +50,17 @@ static void print_help(FILE *out) {
         "  -v, --verbose  with --print-cel: the messages, too; else the same as --cost\n"
         "  -o text|json   everything as JSON, documented in docs/policy.md        [text]\n"
         "\n"
+        "Are their metrics to be had?\n"
+        "  --live                ask every source once; tell which nodes have a value, how series\n"
+        "                        were joined to them, and what was not. Exit code 1 when a metric\n"
+        "                        has none\n"
+        "%s" METRICS_SOURCE_LIVE_HELP "\n"
         "Without files\n"
         "  --json-schema  the format of a policy as a JSON Schema, for editors\n"
         "  --format       every field of a policy file, as Markdown\n"
         "  --fields       everything that expressions can read, as Markdown\n",
-        program_name);
+        program_name,
+        CLUSTER_SOURCE_HELP);
 }
 
 static void print_summary(const Program *program, Buf *out) {
@@ -68,9 +78,9 @@ static void print_summary(const Program *program, Buf *out) {
 static bool print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
     _cleanup_(buf_done) Buf aside = BUF_INIT(CHECK_BUDGET);
 
-    if (settings->view == VIEW_JSON)
+    if (settings->show == SHOW_JSON)
         return true;
-    if (settings->view != VIEW_CEL) {
+    if (settings->show != SHOW_CEL) {
         diag_list_print(diags, terminal_has_colour(stdout), out);
         return true;
     }
@@ -80,17 +90,17 @@ static bool print_diags(const Settings *settings, const DiagList *diags, Buf *ou
 
 static void print_program(
     const Settings *settings, const DiagList *diags, const Program *program, Buf *out) {
-    if (settings->view == VIEW_JSON) {
+    if (settings->show == SHOW_JSON) {
         check_print_json(diags, program, out);
         return;
     }
     if (!program)
         return;
-    if (settings->view == VIEW_CEL) {
+    if (settings->show == SHOW_CEL) {
         check_print_cel(program, settings->is_verbose, out);
         return;
     }
-    if (settings->view == VIEW_COSTS)
+    if (settings->show == SHOW_COSTS)
         check_print_costs(program, out);
     print_summary(program, out);
 }
@@ -111,6 +121,8 @@ static int check(const Settings *settings, const char *const *paths, size_t n_pa
     print_program(settings, &diags, program, &out);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
+    if (r == 0 && settings->is_live)
+        return check_live(&settings->metrics, &settings->cluster, program);
     return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
@@ -122,9 +134,13 @@ enum {
     OPTION_JSON_SCHEMA,
     OPTION_FORMAT,
     OPTION_FIELDS,
+    OPTION_LIVE,
 };
 
 static const struct option long_options[] = {
+    CLUSTER_SOURCE_OPTIONS,
+    METRICS_SOURCE_OPTIONS,
+    {"live", no_argument, NULL, OPTION_LIVE},
     {"cost", no_argument, NULL, OPTION_COST},
     {"print-cel", no_argument, NULL, OPTION_PRINT_CEL},
     {"verbose", no_argument, NULL, 'v'},
@@ -146,7 +162,7 @@ static int print_page(void (*write)(Buf *out)) {
 
 static int set_output(Settings *settings, const char *value) {
     if (strcmp(value, "json") == 0)
-        settings->view = VIEW_JSON;
+        settings->show = SHOW_JSON;
     else if (strcmp(value, "text") != 0)
         return value_error("check", "output", value, "expected text or json");
     return 0;
@@ -172,6 +188,10 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
         break;
     }
     *ret_is_over = false;
+    settings->is_live |= option == OPTION_LIVE;
+    if (option == OPTION_LIVE || cluster_source_set(&settings->cluster, option, optarg) ||
+        metrics_source_set(&settings->metrics, option, optarg))
+        return 0;
     if (option == 'o') {
         int r = set_output(settings, optarg);
 
@@ -179,15 +199,32 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
         return r;
     }
     if (option == OPTION_PRINT_CEL)
-        settings->view = VIEW_CEL;
-    else if (settings->view == VIEW_SUMMARY)
-        settings->view = VIEW_COSTS;
+        settings->show = SHOW_CEL;
+    else if (settings->show == SHOW_SUMMARY)
+        settings->show = SHOW_COSTS;
     settings->is_verbose |= option == 'v';
     return 0;
 }
 
+/* NULL: all that is needed was given; else what is wrong. */
+static const char *check_settings(const Settings *settings) {
+    const ClusterSource *cluster = &settings->cluster;
+    const MetricsSource *metrics = &settings->metrics;
+    const char *wrong;
+
+    if (settings->is_live) {
+        wrong = cluster_source_check(cluster);
+        return wrong ? wrong : metrics_source_check(metrics, cluster);
+    }
+    if (cluster->file || cluster_source_is_live(cluster) || metrics->file || metrics->prometheus ||
+        metrics->sources)
+        return "--cluster, --prometheus and their like go with --live";
+    return NULL;
+}
+
 int cmd_check(int argc, char *argv[]) {
     Settings settings = {0};
+    const char *wrong;
     int option;
 
     while ((option = getopt_long(argc, argv, "hvo:", long_options, NULL)) != -1) {
@@ -197,8 +234,9 @@ int cmd_check(int argc, char *argv[]) {
         if (is_over)
             return r;
     }
-    if (optind == argc) {
-        (void)fprintf(stderr, "berth check: which file?\n\n");
+    wrong = optind == argc ? "which file?" : check_settings(&settings);
+    if (wrong) {
+        (void)fprintf(stderr, "berth check: %s\n\n", wrong);
         print_help(stderr);
         return EXIT_USAGE;
     }

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/explain-last.h"
 #include "cli/explain-print.h"
+#include "cli/metrics-source.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "extender/explain.h"
@@ -36,6 +37,7 @@
 
 typedef struct Settings {
     ClusterSource source;
+    MetricsSource metrics;
     const char *pod;  /* a file */
     const char *name; /* NAMESPACE/NAME, instead */
     const char *policies[POLICIES_MAX];
@@ -57,7 +59,7 @@ static void print_help(FILE *out) {
         "Shows how many nodes the pod may go to and the best of them with the parts of their\n"
         "score; and which rules say no to how many, from which values, and what it would take.\n"
         "\n"
-        "%s"
+        "%s" METRICS_SOURCE_HELP
         "  --pod FILE            the pod, JSON or YAML; \"-\" is standard input\n"
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
         "  --node NAME           this node only, with every rule and all values (why not NAME?)\n"
@@ -88,21 +90,46 @@ static int internal_error(int r) {
     return EXIT_UNREACHABLE;
 }
 
-static int load_view(const Settings *settings, const Zones *zones, Arena *arena, View **ret) {
-    _cleanup_(program_unrefp) Program *program = NULL;
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+/* The policies, after telling what is wrong with them. 0 or an exit code. */
+static int load_program(const Settings *settings, Arena *arena, Program **ret) {
     _cleanup_(buf_done) Buf problems = BUF_INIT(EXPLAIN_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load(settings->policies, settings->n_policies, &diags, &program);
+    int r = policies_load(settings->policies, settings->n_policies, &diags, ret);
 
     diag_list_print(&diags, terminal_has_colour(stderr), &problems);
     (void)terminal_print(stderr, buf_str(&problems));
-    if (r != 0)
-        return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
-    r = cluster_source_load(&settings->source, "berth explain", &snapshot);
+    if (r == 0)
+        return 0;
+    return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+static int load_view(
+    const Settings *settings, const Zones *zones, int64_t now_nsec, Arena *arena, View **ret) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
+    int r = load_program(settings, arena, &program);
+
+    if (r == 0)
+        r = cluster_source_load(&settings->source, "berth explain", &snapshot);
+    parts.uptime_nsec = clock_monotonic_nsec();
+    if (r == 0)
+        r = metrics_source_load(&settings->metrics,
+            &settings->source,
+            "berth explain",
+            program,
+            snapshot,
+            now_nsec,
+            parts.uptime_nsec,
+            &measurements,
+            /* ret_statuses= */ NULL);
     if (r != 0)
         return r;
-    r = view_new(snapshot, program, zones_finder(zones), /* before= */ NULL, ret);
+    parts.snapshot = snapshot;
+    parts.program = program;
+    parts.measurements = measurements;
+    r = view_new(&parts, /* before= */ NULL, ret);
     return r < 0 ? internal_error(r) : 0;
 }
 
@@ -179,7 +206,7 @@ static int explain(const Settings *settings) {
 
     if (!arena || !zones)
         return out_of_memory();
-    r = load_view(settings, zones, arena, &view);
+    r = load_view(settings, zones, moment.now_nsec, arena, &view);
     if (r == 0)
         r = load_pod(settings, arena, &pod);
     if (r != 0)
@@ -232,6 +259,7 @@ static int set_option(Settings *settings, int option) {
         return 0;
     default:
         if (cluster_source_set(&settings->source, option, optarg) ||
+            metrics_source_set(&settings->metrics, option, optarg) ||
             explain_last_set(&settings->last, option, optarg))
             return 0;
         print_help(stderr);
@@ -270,6 +298,8 @@ static bool looks_like_file(const char *name) {
 
 /* NULL when all that is needed was given, once; else what is wrong. */
 static const char *check_settings(const Settings *settings) {
+    const char *wrong;
+
     if (settings->last.pod)
         return check_last(settings);
     if (settings->last.access.server)
@@ -281,12 +311,14 @@ static const char *check_settings(const Settings *settings) {
         return "a pod is named NAMESPACE/NAME";
     if (!settings->name == !settings->pod)
         return "--cluster and --pod are needed, or --kubeconfig and NAMESPACE/NAME";
-    return cluster_source_check(&settings->source);
+    wrong = cluster_source_check(&settings->source);
+    return wrong ? wrong : metrics_source_check(&settings->metrics, &settings->source);
 }
 
 int cmd_explain(int argc, char *argv[]) {
     static const struct option options[] = {
         CLUSTER_SOURCE_OPTIONS,
+        METRICS_SOURCE_OPTIONS,
         EXPLAIN_LAST_OPTIONS,
         {"pod", required_argument, NULL, 'p'},
         {"policy", required_argument, NULL, 'P'},

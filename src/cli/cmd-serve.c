@@ -106,6 +106,8 @@ enum {
     OPTION_WAKE_UP,
     OPTION_MANAGED_RESOURCE,
     OPTION_DUMP_FILE,
+    OPTION_PROMETHEUS,
+    OPTION_SOURCES,
     OPTION_TLS_CERT,
     OPTION_TLS_KEY,
     OPTION_CLIENT_CA,
@@ -142,6 +144,8 @@ static const struct option long_options[] = {
     {"wake-up", no_argument, NULL, OPTION_WAKE_UP},
     {"managed-resource", required_argument, NULL, OPTION_MANAGED_RESOURCE},
     {"dump-file", required_argument, NULL, OPTION_DUMP_FILE},
+    {"prometheus", required_argument, NULL, OPTION_PROMETHEUS},
+    {"sources", required_argument, NULL, OPTION_SOURCES},
     {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
     {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
     {"client-ca", required_argument, NULL, OPTION_CLIENT_CA},
@@ -172,9 +176,9 @@ static void print_help(FILE *out) {
         "usage: %s serve [OPTIONS]\n"
         "\n"
         "Answers kube-scheduler's filter, prioritize, preempt and bind calls.\n"
-        "Prints \"listening on URL\" once it serves. SIGHUP reads policies, cluster and\n"
-        "certificates again (changed files are noticed anyway); SIGUSR2 writes the cluster\n"
-        "as berth sees it to --dump-file; SIGTERM ends it in order.\n"
+        "Prints \"listening on URL\" once it serves. SIGHUP reads policies, cluster, sources\n"
+        "and certificates again (changed files are noticed anyway); SIGUSR2 writes the\n"
+        "cluster as berth sees it to --dump-file; SIGTERM ends it in order.\n"
         "\n"
         "  --listen ADDR:PORT     where to listen; port 0 picks one      [127.0.0.1:8080]\n"
         "  --policy FILE-OR-DIR   placement policies; may be repeated    [all nodes pass]\n"
@@ -196,6 +200,11 @@ static void print_help(FILE *out) {
         "                         not missed when they are bound without us; may be repeated\n"
         "  --watch-silence SEC    give up a watch that says nothing for so long     [150]\n"
         "  --dump-file FILE       where SIGUSR2 writes                  [berth-dump.json]\n"
+        "\n"
+        "What policies measure (metrics:)\n"
+        "  --prometheus URL       the server that is asked unless a metric names another\n"
+        "                         source: Prometheus, Thanos, VictoriaMetrics, Mimir ...\n"
+        "  --sources FILE         such servers by name, with credentials and certificates\n"
         "\n"
         "Security\n"
         "  --tls-cert FILE --tls-key FILE   serve HTTPS (PEM)\n"
@@ -291,6 +300,12 @@ static int set_option(Settings *settings, int option, const char *name, const ch
         return add_managed(settings, value);
     case OPTION_DUMP_FILE:
         daemon->dump_path = value;
+        return 0;
+    case OPTION_PROMETHEUS:
+        daemon->prometheus_url = value;
+        return 0;
+    case OPTION_SOURCES:
+        daemon->sources_path = value;
         return 0;
     case OPTION_TLS_CERT:
         daemon->tls.certificate = value;

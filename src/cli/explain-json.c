@@ -117,6 +117,20 @@ static void write_rule(JsonWriter *writer, const Policy *policy, Str name) {
     write_text(writer, "rule", name);
 }
 
+/* What counts where it failed. */
+static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
+    const char *name = errors->is_missing ? "onMissing" : "onError";
+    Fallback fallback;
+
+    if (errors->score) {
+        write_double(
+            writer, name, errors->is_missing ? errors->score->on_missing : errors->score->on_error);
+        return;
+    }
+    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
+    write_text(writer, name, fallback == FALLBACK_ALLOW ? STR("allow") : STR("reject"));
+}
+
 static void write_errors(const Explanation *explanation, JsonWriter *writer) {
     json_write_key(writer, STR("errors"));
     json_write_array(writer);
@@ -130,13 +144,8 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
             write_rule(writer, errors->score->policy, errors->score->name);
         write_int(writer, "nodes", (int64_t)errors->n);
         write_text(writer, "node", errors->node);
-        write_text(writer, "error", errors->text);
-        if (errors->filter)
-            write_text(writer,
-                "onError",
-                errors->filter->on_error == FALLBACK_ALLOW ? STR("allow") : STR("reject"));
-        else
-            write_double(writer, "onError", errors->score->on_error);
+        write_text(writer, errors->is_missing ? "missing" : "error", errors->text);
+        write_fallback(errors, writer);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -184,7 +193,11 @@ static void write_failed(Telling *t, const NodeExplanation *node, JsonWriter *wr
         json_write_object(writer);
         write_rule(writer, failed->filter->policy, failed->filter->name);
         write_text(writer, "reason", failed->filter->reason);
-        write_text(writer, failed->is_error ? "error" : "detail", failed->detail);
+        write_text(writer,
+            failed->is_error     ? "error"
+            : failed->is_missing ? "missing"
+                                 : "detail",
+            failed->detail);
         write_bool(writer, "unresolvable", failed->filter->is_unresolvable);
         write_bool(writer, "observed", failed->filter->policy->is_observed);
         write_values(details, writer);
@@ -208,7 +221,7 @@ static void write_score(const Telling *t, const NodeExplanation *node, JsonWrite
 
         json_write_object(writer);
         write_rule(writer, score->policy, score->name);
-        if (part->is_error) {
+        if (part->is_error || part->is_missing) {
             json_write_key(writer, STR("raw"));
             json_write_null(writer);
         } else {

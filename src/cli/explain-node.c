@@ -82,6 +82,8 @@ static void print_failure(Telling *t, const NodeExplanation *node, const FailedR
         buf_append(t->out, STR(" (Observe: not acted upon)"));
     if (failed->is_error)
         buf_append(t->out, STR(" (its expression failed, onError: reject)"));
+    if (failed->is_missing)
+        buf_append(t->out, STR(" (onMissing: reject)"));
     buf_append(t->out, STR("\n" INDENT));
     telling_why(t, failed, details);
     buf_append_char(t->out, '\n');
@@ -143,6 +145,8 @@ static void print_part(Telling *t, const NodeExplanation *node, size_t number, s
     buf_append_repeat(t->out, ' ', width - length);
     if (part->is_error)
         buf_append(t->out, STR("     error"));
+    else if (part->is_missing)
+        buf_append(t->out, STR("   missing"));
     else
         buf_printf(t->out, "  %8.6g", part->raw);
     buf_printf(t->out, "  %5.1f  %6g  %5.1f", part->value, score->weight, part->contribution);

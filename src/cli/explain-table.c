@@ -213,6 +213,11 @@ static void print_ranking_head(Telling *t, size_t width) {
     buf_append_char(t->out, '\n');
 }
 
+/* onError or onMissing counts for it. */
+static bool has_failed(const ScorePart *part) {
+    return part->is_error || part->is_missing;
+}
+
 static void print_ranked(Telling *t, const NodeExplanation *node, size_t width) {
     bool is_offered = node->outcome == NODE_PASSED;
 
@@ -227,9 +232,9 @@ static void print_ranked(Telling *t, const NodeExplanation *node, size_t width) 
         buf_printf(t->out,
             "%s%*.1f%s",
             i == 0 ? "     " : "  ",
-            (int)part_width(t, i) - (node->parts[i].is_error ? 1 : 0),
+            (int)part_width(t, i) - (has_failed(&node->parts[i]) ? 1 : 0),
             node->parts[i].value,
-            node->parts[i].is_error ? "!" : "");
+            has_failed(&node->parts[i]) ? "!" : "");
     if (!is_offered)
         buf_printf(t->out, "  %snot offered back%s", t->paint.dim, t->paint.off);
     buf_append_char(t->out, '\n');
@@ -427,33 +432,54 @@ static void print_groups(Telling *t, bool observed, const char *title) {
 /* --- what went wrong, and what it counts for
  * --------------------------------------------------------- */
 
-static void print_errors(Telling *t) {
-    const Explanation *explanation = t->explanation;
+/* "(onMissing: allow)": what counts where it failed. */
+static void print_fallback(Telling *t, const RuleErrors *errors) {
+    Fallback fallback;
 
-    for (size_t i = 0; i < explanation->n_errors; i++) {
-        const RuleErrors *errors = &explanation->errors[i];
-        const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
-        Str name = errors->filter ? errors->filter->name : errors->score->name;
-
-        buf_append(t->out, i == 0 ? STR("\nexpressions that failed\n") : STR_NULL);
+    buf_printf(t->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
+    if (errors->score) {
         buf_printf(t->out,
-            "  %s%.*s/%.*s%s on ",
-            t->paint.bad,
-            STR_FMT(policy->name),
-            STR_FMT(name),
-            t->paint.off);
-        telling_count(t, errors->n);
-        buf_printf(t->out, " node%s (onError: ", errors->n == 1 ? "" : "s");
-        if (errors->score)
-            buf_printf(t->out, "%g", errors->score->on_error);
-        else
-            buf_append(
-                t->out, errors->filter->on_error == FALLBACK_ALLOW ? STR("allow") : STR("reject"));
-        buf_append(t->out, errors->n > 1 ? STR("): e.g. ") : STR("): "));
-        (void)visible_append(t->out, errors->node);
-        buf_append(t->out, STR(": "));
-        (void)visible_append(t->out, errors->text);
-        buf_append_char(t->out, '\n');
+            "%g)",
+            errors->is_missing ? errors->score->on_missing : errors->score->on_error);
+        return;
+    }
+    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
+    buf_append(t->out, fallback == FALLBACK_ALLOW ? STR("allow)") : STR("reject)"));
+}
+
+static void print_rule_errors(Telling *t, const RuleErrors *errors) {
+    const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
+    Str name = errors->filter ? errors->filter->name : errors->score->name;
+
+    buf_printf(t->out,
+        "  %s%.*s/%.*s%s on ",
+        t->paint.bad,
+        STR_FMT(policy->name),
+        STR_FMT(name),
+        t->paint.off);
+    telling_count(t, errors->n);
+    buf_printf(t->out, " node%s", errors->n == 1 ? "" : "s");
+    print_fallback(t, errors);
+    buf_append(t->out, errors->n > 1 ? STR(": e.g. ") : STR(": "));
+    (void)visible_append(t->out, errors->node);
+    buf_append(t->out, STR(": "));
+    (void)visible_append(t->out, errors->text);
+    buf_append_char(t->out, '\n');
+}
+
+/* Those for want of a metric, or the others. */
+static void print_errors(Telling *t, bool is_missing, const char *title) {
+    bool is_first = true;
+
+    for (size_t i = 0; i < t->explanation->n_errors; i++) {
+        const RuleErrors *errors = &t->explanation->errors[i];
+
+        if (errors->is_missing != is_missing)
+            continue;
+        if (is_first)
+            buf_printf(t->out, "\n%s\n", title);
+        is_first = false;
+        print_rule_errors(t, errors);
     }
 }
 
@@ -479,5 +505,6 @@ void telling_table(Telling *t) {
         telling_share(t);
     print_groups(t, /* observed= */ false, "rejected by");
     print_groups(t, /* observed= */ true, "would be rejected by (mode Observe, not acted upon)");
-    print_errors(t);
+    print_errors(t, /* is_missing= */ false, "expressions that failed");
+    print_errors(t, /* is_missing= */ true, "metrics that are missing");
 }

@@ -118,7 +118,8 @@ static int find_policies(Explainer *x) {
 
     result->policies = ARENA_ARRAY(x->arena, PolicyExplanation, program->n_policies);
     result->scores = ARENA_ARRAY(x->arena, const Score *, program->n_scores);
-    result->errors = ARENA_ARRAY(x->arena, RuleErrors, program->n_filters + program->n_scores);
+    result->errors =
+        ARENA_ARRAY(x->arena, RuleErrors, 2 * (program->n_filters + program->n_scores));
     x->probes = ARENA_ARRAY(x->arena, Probe *, program->n_filters);
     if (!result->policies || !result->scores || !result->errors || !x->probes)
         return error_origin(-ENOMEM);
@@ -169,11 +170,27 @@ static int set_verdicts(Explainer *x) {
     return 0;
 }
 
+/* "metric load is missing" */
+static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row) {
+    Buf names = BUF_INIT(ERROR_TEXT_MAX);
+    size_t n = judge_absent(x->judge, expression, row, &names);
+    Str text = arena_printf(x->arena,
+        "metric%s %.*s %s missing",
+        n == 1 ? "" : "s",
+        STR_FMT(buf_str(&names)),
+        n == 1 ? "is" : "are");
+
+    buf_done(&names);
+    return text;
+}
+
 /* Which value met which limit, as the rule tells it. */
 static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
     const Expression *told = state == CEL_STATE_ERROR ? &filter->test : &filter->message;
     CelValue value;
 
+    if (state == JUDGE_STATE_MISSING)
+        return tell_missing(x, &filter->test, x->question.rows[i]);
     if (!expression_is_given(told))
         return STR_NULL;
     value = judge_value(x->judge, told, x->question.rows[i], x->arena);
@@ -184,7 +201,8 @@ static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state
 
 static bool passes(const Filter *filter, uint8_t state) {
     return state == CEL_STATE_TRUE ||
-           (state == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
+           (state == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW) ||
+           (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
 }
 
 static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
@@ -205,31 +223,41 @@ static void count_error(RuleErrors *errors, Str node, Str text) {
     errors->text = text;
 }
 
+static void add_errors(Explainer *x, const RuleErrors *errors) {
+    if (errors->n > 0)
+        x->result->errors[x->result->n_errors++] = *errors;
+}
+
 static int note_failures(Explainer *x, const Filter *filter) {
     const Question *question = &x->question;
     uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, question->n);
-    RuleErrors errors = {.filter = filter};
+    RuleErrors errors = {.filter = filter}, missing = {.filter = filter, .is_missing = true};
     int r = states ? judge_filter_states(x->judge, filter, states) : error_origin(-ENOMEM);
 
     for (size_t i = 0; r == 0 && i < question->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
-        bool is_error = states[i] == CEL_STATE_ERROR;
-        Str detail;
+        RuleErrors *counts = states[i] == CEL_STATE_ERROR       ? &errors
+                             : states[i] == JUDGE_STATE_MISSING ? &missing
+                                                                : NULL;
+        bool is_passed = passes(filter, states[i]);
+        Str detail = STR_NULL;
 
-        if (states[i] == CEL_STATE_TRUE ||
-            (errors.n > 0 && is_error && passes(filter, states[i]))) {
-            errors.n += is_error;
+        if (states[i] == CEL_STATE_TRUE)
             continue;
-        }
-        detail = detail_of(x, filter, i, states[i]);
-        if (is_error)
-            count_error(&errors, node->node, detail);
-        if (!passes(filter, states[i]))
-            r = add_failure(
-                x, node, (FailedRule){.filter = filter, .is_error = is_error, .detail = detail});
+        if (!is_passed || counts->n == 0)
+            detail = detail_of(x, filter, i, states[i]);
+        if (counts)
+            count_error(counts, node->node, detail);
+        if (!is_passed)
+            r = add_failure(x,
+                node,
+                (FailedRule){.filter = filter,
+                    .is_error = counts == &errors,
+                    .is_missing = counts == &missing,
+                    .detail = detail});
     }
-    if (errors.n > 0)
-        x->result->errors[x->result->n_errors++] = errors;
+    add_errors(x, &errors);
+    add_errors(x, &missing);
     return error_trace(r);
 }
 
@@ -293,6 +321,7 @@ static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
         candidates->nodes[i]->parts[number] = (ScorePart){
             .raw = raw[i],
             .is_error = states[i] == CEL_STATE_ERROR,
+            .is_missing = states[i] == JUDGE_STATE_MISSING,
             .value = values[i],
             .contribution = values[i] * score->weight / x->result->weights,
         };
@@ -363,28 +392,36 @@ static int find_scores(Explainer *x) {
     return error_trace(r);
 }
 
+static Str tell_score_error(Explainer *x, const Score *score, uint32_t row, bool is_missing) {
+    CelValue value;
+
+    if (is_missing)
+        return tell_missing(x, &score->value, row);
+    value = judge_value(x->judge, &score->value, row, x->arena);
+    return value.kind == CEL_ERROR ? tell_error(x, &score->value, value.error) : STR_NULL;
+}
+
+static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
+    const Explanation *result = x->result;
+    RuleErrors errors = {.score = result->scores[number], .is_missing = is_missing};
+
+    for (size_t i = 0; i < result->n_nodes; i++) {
+        const NodeExplanation *node = &result->nodes[i];
+        const ScorePart *part = node->is_scored ? &node->parts[number] : NULL;
+
+        if (!part || !(is_missing ? part->is_missing : part->is_error))
+            continue;
+        if (errors.n == 0)
+            errors.text = tell_score_error(x, errors.score, node->row, is_missing);
+        count_error(&errors, node->node, errors.text);
+    }
+    add_errors(x, &errors);
+}
+
 static void find_score_errors(Explainer *x) {
-    Explanation *result = x->result;
-
-    for (size_t s = 0; s < result->n_scores; s++) {
-        const Score *score = result->scores[s];
-        RuleErrors errors = {.score = score};
-
-        for (size_t i = 0; i < result->n_nodes; i++) {
-            const NodeExplanation *node = &result->nodes[i];
-            CelValue value;
-
-            if (!node->is_scored || !node->parts[s].is_error)
-                continue;
-            if (errors.n == 0) {
-                value = judge_value(x->judge, &score->value, node->row, x->arena);
-                if (value.kind == CEL_ERROR)
-                    errors.text = tell_error(x, &score->value, value.error);
-            }
-            count_error(&errors, node->node, errors.text);
-        }
-        if (errors.n > 0)
-            result->errors[result->n_errors++] = errors;
+    for (size_t i = 0; i < x->result->n_scores; i++) {
+        find_errors_of_score(x, i, /* is_missing= */ false);
+        find_errors_of_score(x, i, /* is_missing= */ true);
     }
 }
 

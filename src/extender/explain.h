@@ -24,16 +24,18 @@
 
 typedef struct FailedRule {
     const Filter *filter;
-    bool is_error; /* its expression failed, and onError is reject */
-    Str detail;    /* which value against which limit: "cpu: 100m would be left, 500m must be";
-                      or the error. Empty: the rule has no message */
+    bool is_error;   /* its expression failed, and onError is reject */
+    bool is_missing; /* it failed since a metric is absent, and onMissing is reject */
+    Str detail;      /* which value against which limit: "cpu: 100m would be left, 500m must be";
+                        or the error; or which metric is missing. Empty: the rule has no message */
 } FailedRule;
 
 /* What a score rule gives a node. */
 typedef struct ScorePart {
     double raw;          /* what the expression gives */
     bool is_error;       /* it failed: onError counts */
-    double value;        /* after onError and normalize, 0..100 */
+    bool is_missing;     /* it failed since a metric is absent: onMissing counts */
+    double value;        /* after onError, onMissing and normalize, 0..100 */
     double contribution; /* to the node's score: by its weight among all */
 } ScorePart;
 
@@ -73,10 +75,11 @@ typedef struct PolicyExplanation {
     Str error; /* FIT_EXPRESSION_FAILED */
 } PolicyExplanation;
 
-/* A rule whose expression failed on some nodes. */
+/* A rule whose expression failed on some nodes; for want of a metric, or for another reason. */
 typedef struct RuleErrors {
     const Filter *filter; /* one of both is NULL */
     const Score *score;
+    bool is_missing; /* onMissing decided, and not onError */
     size_t n;
     Str node, text; /* the first */
 } RuleErrors;

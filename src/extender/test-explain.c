@@ -16,7 +16,11 @@ static void fixture_init(Fixture *f, const char *text) {
     scene_init_text(&f->scene, text);
     f->arena = arena_new((size_t)256 << 20);
     assert_non_null(f->arena);
-    assert_int_equal(view_new(f->scene.snapshot, f->scene.program, NULL, NULL, &f->view), 0);
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = f->scene.snapshot, .program = f->scene.program},
+            /* before= */ NULL,
+            &f->view),
+        0);
     assert_int_equal(
         extender_explain(
             f->view, &(Moment){.now_nsec = f->scene.now}, &f->scene.pod, f->arena, &f->told),

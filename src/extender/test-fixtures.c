@@ -102,14 +102,14 @@ static int setup(void **state) {
     assert_int_equal(store_publish(store, &fixture->snapshot), 0);
     assert_int_equal(snapshot_table(fixture->snapshot)->n_rows, 5);
     assert_int_equal(program_compile(NULL, 0, &diags, &nothing), 0);
-    assert_int_equal(
-        view_new(fixture->snapshot, nothing, /* zones= */ NULL, /* before= */ NULL, &fixture->open),
-        0);
-    assert_int_equal(view_new(fixture->snapshot,
-                         fixture->scene.program,
-                         /* zones= */ NULL,
+    assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->snapshot, .program = nothing},
                          /* before= */ NULL,
-                         &fixture->closed),
+                         &fixture->open),
+        0);
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = fixture->snapshot, .program = fixture->scene.program},
+            /* before= */ NULL,
+            &fixture->closed),
         0);
     program_unref(nothing);
     *state = fixture;

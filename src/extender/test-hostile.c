@@ -39,9 +39,8 @@ static int setup(void **state) {
     Fixture *fixture = calloc(1, sizeof(*fixture));
 
     scene_init_text(&fixture->scene, scene_text);
-    assert_int_equal(view_new(fixture->scene.snapshot,
-                         fixture->scene.program,
-                         /* zones= */ NULL,
+    assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->scene.snapshot,
+                                  .program = fixture->scene.program},
                          /* before= */ NULL,
                          &fixture->view),
         0);

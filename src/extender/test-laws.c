@@ -214,11 +214,10 @@ static void round_init(Round *round) {
         scene_parse("scene", round->text, round->arena).documents[0],
         /* extra= */ NULL,
         0);
-    assert_int_equal(view_new(round->scene.snapshot,
-                         round->scene.program,
-                         /* zones= */ NULL,
-                         /* before= */ NULL,
-                         &round->view),
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = round->scene.snapshot, .program = round->scene.program},
+            /* before= */ NULL,
+            &round->view),
         0);
     draw_order(round, n_nodes);
 }
@@ -464,11 +463,10 @@ static bool is_repeatable(const Round *round, Verb verb, Str body) {
     View *anew;
     Str third;
 
-    assert_int_equal(view_new(round->scene.snapshot,
-                         round->scene.program,
-                         /* zones= */ NULL,
-                         /* before= */ NULL,
-                         &anew),
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = round->scene.snapshot, .program = round->scene.program},
+            /* before= */ NULL,
+            &anew),
         0);
     third = ask(round, anew, verb, body);
     view_unref(anew);
@@ -743,11 +741,11 @@ static void test_narrow_needs_nodes(void **state) {
         char want[256];
         Answer answer;
 
-        assert_int_equal(view_new(cases[i].has_cluster ? scene.snapshot : NULL,
-                             scene.program,
-                             /* zones= */ NULL,
-                             /* before= */ NULL,
-                             &view),
+        assert_int_equal(
+            view_new(&(ViewParts){.snapshot = cases[i].has_cluster ? scene.snapshot : NULL,
+                         .program = scene.program},
+                /* before= */ NULL,
+                &view),
             0);
         view->awaits_cluster = cases[i].awaits_cluster;
         extender_filter(view, /* moment= */ NULL, STR(body), arena, &answer);

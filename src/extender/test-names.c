@@ -63,7 +63,9 @@ static int setup(void **state) {
     memory = arena_new((size_t)1 << 20);
     assert_non_null(memory);
     scene_init_text(&scene, arena_copy(memory, buf_str(&text)).ptr);
-    return view_new(scene.snapshot, scene.program, /* zones= */ NULL, /* before= */ NULL, &view);
+    return view_new(&(ViewParts){.snapshot = scene.snapshot, .program = scene.program},
+        /* before= */ NULL,
+        &view);
 }
 
 static int teardown(void **state) {

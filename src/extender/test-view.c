@@ -24,7 +24,8 @@ static View *next_view(Store *store, Program *program, const View *before) {
     View *view = NULL;
 
     assert_int_equal(store_publish(store, &snapshot), 0);
-    assert_int_equal(view_new(snapshot, program, /* zones= */ NULL, before, &view), 0);
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = snapshot, .program = program}, before, &view), 0);
     return view;
 }
 
@@ -149,7 +150,8 @@ static void test_awaits_cluster(void **state) {
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
-    assert_int_equal(view_new(NULL, scene.program, /* zones= */ NULL, NULL, &view), 0);
+    assert_int_equal(
+        view_new(&(ViewParts){.program = scene.program}, /* before= */ NULL, &view), 0);
     view->awaits_cluster = true;
     for (size_t i = 0; i < ELEMENTS_OF(bodies); i++) {
         extender_filter(view, /* moment= */ NULL, str_from_c(bodies[i]), arena, &answer);

@@ -52,11 +52,10 @@ static void case_init(Case *test, const YamlNode *document) {
     *test = (Case){.document = document, .arena = arena_new((size_t)16 << 20)};
     scene_init(&test->scene, document, keys, ELEMENTS_OF(keys));
     test->name = arena_copy(test->scene.arena, name->text).ptr;
-    assert_int_equal(view_new(test->scene.snapshot,
-                         test->scene.program,
-                         /* zones= */ NULL,
-                         /* before= */ NULL,
-                         &test->view),
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = test->scene.snapshot, .program = test->scene.program},
+            /* before= */ NULL,
+            &test->view),
         0);
 }
 

@@ -17,6 +17,8 @@ View *view_ref(View *view) {
 View *view_unref(View *view) {
     if (view && ref_drop(&view->ref)) {
         facts_release(&view->facts);
+        loads_release(&view->loads);
+        measurements_unref(view->measurements);
         snapshot_unref(view->snapshot);
         program_unref(view->program);
         arena_free(view->arena);
@@ -50,30 +52,96 @@ static int find_guesses(View *view) {
     return view->guesses ? 0 : error_origin(-ENOMEM);
 }
 
-int view_new(
-    Snapshot *snapshot, Program *program, const CelZones *zones, const View *before, View **ret) {
-    _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
-    KnownFacts known;
+/* --- zones for the times of annotations ------------------------------------------------------ */
+
+typedef struct ViewZones {
+    LoadZones loads; /* first */
+    const CelZones *zones;
+} ViewZones;
+
+static bool local_to_utc(const LoadZones *loads, Str name, int64_t local_sec, int64_t *ret_sec) {
+    const ViewZones *zones = (const ViewZones *)(const void *)loads;
+    const CelZone *zone = zones->zones->find(zones->zones, name);
+
+    if (!zone)
+        return false;
+    *ret_sec = local_sec - cel_zone_offset(zone, local_sec);
+    /* Near a change of the clock the first guess may have the wrong side of it. */
+    *ret_sec = local_sec - cel_zone_offset(zone, *ret_sec);
+    return true;
+}
+
+/* --- making one ------------------------------------------------------------------------------- */
+
+static int find_table(View *view) {
+    if (view->snapshot)
+        view->own = *snapshot_table(view->snapshot);
+    else if (table_build(NULL, 0, view->arena, &view->own) < 0)
+        return error_origin(-ENOMEM);
+    view->table = &view->own;
+    return 0;
+}
+
+/* Only where something is measured: then a table without loads is one whose metrics are absent. */
+static int find_loads(View *view, const ViewParts *parts, const View *before) {
+    const Program *program = view->program;
+    ViewZones *zones = ARENA_NEW(view->arena, ViewZones);
     bool may_share = before && before->program == program;
-    FactsOptions options = {.zones = zones, .known = may_share ? &known : NULL};
+    KnownLoads known;
+    int r;
+
+    if (!zones)
+        return error_origin(-ENOMEM);
+    *zones = (ViewZones){.loads.to_utc = local_to_utc, .zones = view->zones};
+    view->loads.until_nsec = INT64_MAX;
+    view->measured = (LoadsInput){
+        .gauges = program->gauges,
+        .n_gauges = program->n_gauges,
+        .measurements = view->measurements,
+        .now_nsec = parts->now_nsec,
+        .uptime_nsec = parts->uptime_nsec,
+        .zones = view->zones ? &zones->loads : NULL,
+    };
+    if (program->n_gauges == 0)
+        return 0;
+    if (may_share)
+        known = (KnownLoads){.table = before->table, .loads = &before->loads};
+    r = loads_build_counted(
+        &view->measured, view->table, may_share ? &known : NULL, view->arena, &view->loads);
+    view->own.loads = &view->loads;
+    return error_trace(r);
+}
+
+static int find_facts(View *view, const View *before) {
+    bool may_share = before && before->program == view->program;
+    KnownFacts known;
+    FactsOptions options = {.zones = view->zones, .known = may_share ? &known : NULL};
+
+    if (may_share)
+        known = (KnownFacts){.table = before->table, .facts = &before->facts};
+    return error_trace(
+        facts_build_counted(view->program, view->table, &options, view->arena, &view->facts));
+}
+
+int view_new(const ViewParts *parts, const View *before, View **ret) {
+    _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
     int r;
 
     if (!view)
         return error_origin(-ENOMEM);
     view->ref = REF_ONE;
-    view->program = program_ref(program);
-    view->zones = zones;
-    view->snapshot = snapshot ? snapshot_ref(snapshot) : NULL;
+    view->program = program_ref(parts->program);
+    view->zones = parts->zones;
+    view->snapshot = parts->snapshot ? snapshot_ref(parts->snapshot) : NULL;
+    view->measurements = parts->measurements ? measurements_ref(parts->measurements) : NULL;
     view->arena = arena_new(VIEW_BUDGET);
     if (!view->arena)
         return error_origin(-ENOMEM);
-    r = table_build(NULL, 0, view->arena, &view->nothing);
-    if (r < 0)
-        return error_trace(r);
-    view->table = snapshot ? snapshot_table(snapshot) : &view->nothing;
-    if (may_share)
-        known = (KnownFacts){.table = before->table, .facts = &before->facts};
-    r = facts_build_counted(program, view->table, &options, view->arena, &view->facts);
+    r = find_table(view);
+    if (r == 0)
+        r = find_loads(view, parts, before);
+    if (r == 0)
+        r = find_facts(view, before);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)
@@ -130,6 +198,24 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, 
     return n;
 }
 
+/* @changed counts other pods than @table, and so may its numbers. What a request's own nodes have
+ * measured stays as it was adopted: their pods are the cluster's. */
+static int find_changed_loads(
+    const View *view, const NodeTable *table, NodeTable *changed, Arena *arena) {
+    KnownLoads known = {.table = table, .loads = table->loads};
+    Loads *loads;
+    int r;
+
+    if (!table->loads || table->names != view->table->names)
+        return 0;
+    loads = ARENA_NEW(arena, Loads);
+    if (!loads)
+        return error_origin(-ENOMEM);
+    r = loads_build(&view->measured, changed, &known, arena, loads);
+    changed->loads = loads;
+    return error_trace(r);
+}
+
 int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, Sight *sight) {
     KnownFacts known = {.table = sight->table, .facts = sight->facts};
@@ -155,6 +241,8 @@ int view_adjust(const View *view, const Moment *moment, const Pod *pod, const Po
     if (n + n_gone == 0)
         return 0;
     r = table_change(sight->table, changes, n + n_gone, arena, table);
+    if (r == 0)
+        r = find_changed_loads(view, sight->table, table, arena);
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     if (r < 0)

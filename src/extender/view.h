@@ -3,8 +3,8 @@
 /*
  * View: everything a decision depends on, frozen.
  *
- * A cluster, a program, and what follows from the two before any pod is known.
- * The daemon makes a new view when either changes; a request takes a reference
+ * A cluster, a program, what was measured, and what follows from these before any pod is known.
+ * The daemon makes a new view when one of them changes; a request takes a reference
  * to the current one and keeps it to its end. The same view and the same request
  * give the same bytes.
  *
@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "cluster/loads.h"
 #include "cluster/snapshot.h"
 #include "judge/judge.h"
 #include "policy/program.h"
@@ -32,21 +33,33 @@ typedef struct View {
     bool awaits_cluster; /* ... yet: it is being listed. Set by who makes the view, at once */
     uint64_t generation; /* grows by one with each new cluster. Set like the above */
     Program *program;
-    const CelZones *zones; /* for expressions that name one; may be NULL, lives longer */
+    const CelZones *zones;      /* for expressions that name one; may be NULL, lives longer */
+    Measurements *measurements; /* of the program's gauges; may be NULL */
     Arena *arena;
-    NodeTable nothing; /* the table when there is no snapshot */
+    NodeTable own; /* the snapshot's table, or an empty one, with the loads beside it */
     const NodeTable *table;
+    LoadsInput measured; /* what the loads were made of */
+    Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
     Facts facts;
 
     Str *reasons;   /* by number of the filter: its reason as JSON */
     Guess *guesses; /* by row: what to expect behind a name (cluster/names.h) */
 } View;
 
-/* Takes references to @snapshot (which may be NULL) and @program; @zones may be NULL and must
- * outlive the view. What @before (NULL: none) has found out about the same program and the same
- * parts of the cluster is shared: a new view costs what changed. 0, or -ENOMEM. */
-int view_new(
-    Snapshot *snapshot, Program *program, const CelZones *zones, const View *before, View **ret);
+/* What a view is made of. */
+typedef struct ViewParts {
+    Snapshot *snapshot; /* NULL: no cluster */
+    Program *program;
+    const CelZones *zones;      /* may be NULL; must outlive the view */
+    Measurements *measurements; /* of the program's gauges, in their order; NULL: none */
+    int64_t now_nsec;           /* since 1970, and ... */
+    int64_t uptime_nsec;        /* ... monotonic: what is too old now is absent */
+} ViewParts;
+
+/* Takes references to what is counted. What @before (NULL: none) has found out about the same
+ * program and the same parts of the cluster is shared: a new view costs what changed. 0, or
+ * -ENOMEM. */
+int view_new(const ViewParts *parts, const View *before, View **ret);
 View *view_ref(View *view);
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "cluster/loads.h"
 #include "schema/schema.h"
 
 /* Of one chunk: 64 nodes with all their pods. */
@@ -29,30 +30,74 @@ typedef struct Work {
 
 /* --- one chunk ------------------------------------------------------------------------- */
 
-/* A filter that reads the node alone speaks for its policy where it fails. */
-static void note_failing(
-    const Program *program, const Filter *filter, size_t n, FactsChunk *chunk, uint16_t *failing) {
-    CelColumn column = cel_kept_root(program->plan, chunk->kept, filter->root);
-
-    for (size_t i = 0; i < n; i++) {
-        bool passes = column.states[i] == CEL_STATE_TRUE ||
-                      (column.states[i] == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW);
-        uint16_t said = passes ? VERDICT_PASS : filter->number;
-
-        chunk->has_errors |= column.states[i] == CEL_STATE_ERROR;
-        failing[i] = failing[i] < said ? failing[i] : said;
-    }
+/* Of a filter that reads metrics: states of "one is absent", by row. NULL: it reads none. */
+static const uint8_t *find_missing(
+    const Program *program, const Filter *filter, const FactsChunk *chunk) {
+    if (filter->missing_root == UINT32_MAX ||
+        cel_plan_time(program->plan, filter->missing_root) != CEL_TIME_KEPT)
+        return NULL;
+    return cel_kept_root(program->plan, chunk->kept, filter->missing_root).states;
 }
 
-static void find_failing(const Program *program, size_t n, FactsChunk *chunk) {
+/* The rows on which it failed, and for which of both reasons. */
+static FailedRows find_failed(
+    const Program *program, const Filter *filter, size_t n, const FactsChunk *chunk) {
+    const uint8_t *states = cel_kept_root(program->plan, chunk->kept, filter->root).states;
+    const uint8_t *missing = NULL;
+    FailedRows failed = {0};
+
+    if (!memchr(states, CEL_STATE_ERROR, n))
+        return failed;
+    missing = find_missing(program, filter, chunk);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+
+        if (states[i] != CEL_STATE_ERROR)
+            continue;
+        if (missing && missing[i] == CEL_STATE_TRUE)
+            failed.missing |= bit;
+        else
+            failed.errors |= bit;
+    }
+    return failed;
+}
+
+/* A filter that reads the node alone speaks for its policy where it fails. 0 or -ENOMEM. */
+static int note_failing(const Program *program, const Filter *filter, size_t n, Arena *keep,
+    FactsChunk *chunk, uint16_t *failing) {
+    CelColumn column = cel_kept_root(program->plan, chunk->kept, filter->root);
+    FailedRows failed = find_failed(program, filter, n, chunk);
+    uint64_t allowed = (filter->on_error == FALLBACK_ALLOW ? failed.errors : 0) |
+                       (filter->on_missing == FALLBACK_ALLOW ? failed.missing : 0);
+
+    for (size_t i = 0; i < n; i++) {
+        bool passes = column.states[i] == CEL_STATE_TRUE || (allowed >> i & 1);
+        uint16_t said = passes ? VERDICT_PASS : filter->number;
+
+        failing[i] = failing[i] < said ? failing[i] : said;
+    }
+    if (!failed.errors && !failed.missing)
+        return 0;
+    if (!chunk->failed)
+        chunk->failed = ARENA_ARRAY(keep, FailedRows, program->n_filters);
+    if (!chunk->failed)
+        return error_origin(-ENOMEM);
+    chunk->failed[filter->number] = failed;
+    return 0;
+}
+
+static int find_failing(const Program *program, size_t n, Arena *keep, FactsChunk *chunk) {
+    int r = 0;
+
     memset(chunk->failing, 0xff, program->n_policies * CHUNK_ROWS * sizeof(uint16_t));
-    for (size_t i = 0; i < program->n_filters; i++) {
+    for (size_t i = 0; r == 0 && i < program->n_filters; i++) {
         const Filter *filter = program->filters[i];
         size_t policy = (size_t)(filter->policy - program->policies);
 
         if (cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT)
-            note_failing(program, filter, n, chunk, chunk->failing + policy * CHUNK_ROWS);
+            r = note_failing(program, filter, n, keep, chunk, chunk->failing + policy * CHUNK_ROWS);
     }
+    return error_trace(r);
 }
 
 /* Works out the chunk that begins at row @first, in @keep. */
@@ -69,8 +114,7 @@ static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk
         work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, &chunk->kept);
     if (r != 0)
         return r; /* also CEL_SESSION_OVER */
-    find_failing(work->program, n, chunk);
-    return 0;
+    return error_trace(find_failing(work->program, n, keep, chunk));
 }
 
 static void chunk_free(const FactsChunk *chunk) {
@@ -94,8 +138,14 @@ static FactsChunk *chunk_new_for(const Program *program, Arena *arena) {
 
 /* --- all of them ------------------------------------------------------------------------ */
 
+/* What was measured of chunk @i; NULL: nothing. */
+static const LoadChunk *loads_of(const NodeTable *table, size_t i) {
+    return table->loads ? table->loads->chunks[i] : NULL;
+}
+
 static const FactsChunk *find_shared(const KnownFacts *known, const NodeTable *table, size_t i) {
-    if (known && i < known->table->n_chunks && known->table->chunks[i] == table->chunks[i])
+    if (known && i < known->table->n_chunks && known->table->chunks[i] == table->chunks[i] &&
+        loads_of(known->table, i) == loads_of(table, i))
         return known->facts->chunks[i];
     return NULL;
 }

@@ -25,12 +25,19 @@
 /* A chunk of the table is a block of the plan. */
 _Static_assert(CHUNK_ROWS == CEL_BLOCK_ROWS, "one chunk, one block");
 
+/* Rows of a chunk, a bit each, on which a filter that reads the node alone fails: where onError
+ * decides, and where a metric that it reads is absent, and onMissing does. */
+typedef struct FailedRows {
+    uint64_t errors, missing;
+} FailedRows;
+_Static_assert(CHUNK_ROWS <= 64, "a bit for each row");
+
 /* The facts about one chunk. */
 typedef struct FactsChunk {
     Ref ref;
     Arena *arena; /* its own, where @kept lies; NULL: that of a request */
     const CelKept *kept;
-    bool has_errors;    /* of some filter that reads the node alone, on some row */
+    FailedRows *failed; /* by number of the filter; NULL: none of them fails on any row */
     uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
                            and that the node fails; VERDICT_PASS when none */
 } FactsChunk;

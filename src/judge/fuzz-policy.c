@@ -60,9 +60,12 @@ static void check_rule(Judge *judge, const Question *question, const Filter *fil
         if (question->rows[i] == question->table->n_rows)
             continue;
         value = judge_value(judge, &filter->test, question->rows[i], question->arena);
-        require(states[i] == (value.kind == CEL_ERROR ? CEL_STATE_ERROR
-                                 : cel_is_true(value) ? CEL_STATE_TRUE
-                                                      : CEL_STATE_FALSE));
+        if (states[i] == JUDGE_STATE_MISSING)
+            require(value.kind == CEL_ERROR && expression_is_given(&filter->missing));
+        else
+            require(states[i] == (value.kind == CEL_ERROR ? CEL_STATE_ERROR
+                                     : cel_is_true(value) ? CEL_STATE_TRUE
+                                                          : CEL_STATE_FALSE));
         if (states[i] == CEL_STATE_FALSE && expression_is_given(&filter->message)) {
             value = judge_value(judge, &filter->message, question->rows[i], question->arena);
             require(value.kind == CEL_ERROR || value.kind == CEL_STRING);

@@ -5,6 +5,7 @@
  *
  *     judge.c      opening; which policies apply
  *     order.c      which rows are judged in which order; counting errors
+ *     missing.c    errors for want of a metric
  *     verdict.c    filters
  *     score.c      scores
  *     narrow.c     the best of those that pass
@@ -24,7 +25,8 @@ struct Judge {
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
     bool has_match_errors;
-    uint32_t *filter_errors, *score_errors;
+    uint32_t *filter_errors, *score_errors;   /* by number of the rule; NULL: none */
+    uint32_t *filter_missing, *score_missing; /* the same */
     size_t n_late;
 };
 
@@ -34,6 +36,7 @@ typedef struct Order {
     size_t n_asked;
     const uint32_t *rows; /* those that are judged, none the unknown node; NULL: all of the table */
     size_t n;
+    uint8_t *is_asked; /* by row of the table, if all are judged; NULL: not needed so far */
 } Order;
 
 /* 0 or -ENOMEM. */
@@ -55,9 +58,20 @@ static inline size_t order_place(const Judge *judge, const Order *order, size_t 
 void order_note_late(Judge *judge, const Order *order, size_t begin);
 
 /* Adds to @counts (by number of @n_rules rules; made when it is first needed) the rows of a batch
- * whose state is an error, if somebody asked for them. 0 or -ENOMEM. */
-int order_count_errors(const Judge *judge, const Order *order, size_t begin, const uint8_t *states,
-    size_t n, size_t n_rules, uint16_t rule, uint32_t **counts);
+ * whose state is @state, if somebody asked for them. 0 or -ENOMEM. */
+typedef struct Count {
+    uint8_t state;
+    size_t n_rules;
+    uint16_t rule;
+    uint32_t **counts;
+} Count;
+int order_count(
+    const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count);
+
+/* The states of a rule over a batch, with JUDGE_STATE_MISSING where it failed for want of a metric:
+ * @states themselves, or a copy in @room, which has room for CEL_BATCH_ROWS. @root: the rule's
+ * missing_root; @states may be NULL: all fine. 0, CEL_SESSION_OVER or -ENOMEM. */
+int missing_mark(Judge *judge, uint32_t root, size_t n, uint8_t *room, const uint8_t **states);
 
 /* The scores of any rows; see judge_scores(). */
 int score_rows(Judge *judge, const uint32_t *rows, size_t n, double *ret);

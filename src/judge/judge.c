@@ -23,9 +23,11 @@ static int bind_variables(Judge *judge) {
     judge->variables[schema->cluster_slot] = question->facts->cluster;
     judge->variables[schema->now_slot] = schema_now(question->now_nsec);
     for (size_t i = 0; i < question->program->n_policies; i++) {
-        const Scope *scope = question->program->policies[i].scope;
+        const SchemaMetrics *metrics = &question->program->policies[i].scope->metrics;
 
-        judge->variables[scope->metrics_slot] = scope->metrics;
+        if (metrics->workload_type.n_fields > 0)
+            judge->variables[metrics->workload_slot] = schema_workload(
+                metrics, question->table->loads, question->pod, question->arena);
     }
     return 0;
 }
@@ -191,6 +193,8 @@ JudgeNotes judge_notes(const Judge *judge) {
     return (JudgeNotes){
         .filter_errors = judge->filter_errors,
         .score_errors = judge->score_errors,
+        .filter_missing = judge->filter_missing,
+        .score_missing = judge->score_missing,
         .match_errors = judge->has_match_errors ? judge->match_errors : NULL,
         .n_late = judge->n_late,
     };

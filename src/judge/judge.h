@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "cel/zone.h"
 #include "cluster/table.h"
@@ -89,9 +90,11 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     MUST_CHECK;
 
 /* What happened besides, since the judge was opened. By number of the rule: rows of the question
- * on which it failed and onError decided. */
+ * on which it failed and onError decided; and those on which it failed where a metric that it reads
+ * is absent, and onMissing decided. */
 typedef struct JudgeNotes {
-    const uint32_t *filter_errors, *score_errors; /* NULL: none at all */
+    const uint32_t *filter_errors, *score_errors;   /* NULL: none at all */
+    const uint32_t *filter_missing, *score_missing; /* NULL: none at all */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
     size_t n_late; /* rows of the question that were not judged, or not scored, in time */
 } JudgeNotes;
@@ -99,11 +102,18 @@ JudgeNotes judge_notes(const Judge *judge);
 
 /* --- for explanations ------------------------------------------------------------------ */
 
-/* One rule over the rows: states as of cel/column.h; what a score rule gives before onError,
- * with its state, and after it and normalize. */
+/* A state besides those of cel/column.h: an error where a metric that the rule reads is absent. */
+#define JUDGE_STATE_MISSING 4
+
+/* One rule over the rows: states as of cel/column.h, and the one above; what a score rule gives
+ * before onError, with its state, and after it and normalize. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;
 
 /* Any expression of the program for one row by the scalar machine, in @arena; may be an error. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
+
+/* The metrics that @expression reads and that are absent for row @row: "load, workload.metrics.x".
+ * How many. */
+size_t judge_absent(const Judge *judge, const Expression *expression, uint32_t row, Buf *out);

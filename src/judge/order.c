@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "judge/judge-internal.h"
 
 /* Judging all rows in order is cheaper than judging a part of them out of order, if the part
@@ -67,24 +68,48 @@ void order_note_late(Judge *judge, const Order *order, size_t begin) {
     judge->n_late = judge->n_late > n ? judge->n_late : n;
 }
 
-/* Counts the rows of a batch that failed, if somebody asked for them. */
-int order_count_errors(const Judge *judge, const Order *order, size_t begin, const uint8_t *states,
-    size_t n, size_t n_rules, uint16_t rule, uint32_t **counts) {
-    Arena *arena = judge->question.arena;
-    uint8_t *is_asked = NULL;
-
-    if (!states || !memchr(states, CEL_STATE_ERROR, n))
+static int find_asked(const Judge *judge, Order *order) {
+    if (order->rows || order->is_asked)
         return 0;
-    if (!*counts)
-        *counts = ARENA_ARRAY(arena, uint32_t, n_rules);
-    if (!order->rows)
-        is_asked = ARENA_ARRAY(arena, uint8_t, judge->question.table->n_rows + 1);
-    if (!*counts || (!order->rows && !is_asked))
+    order->is_asked =
+        ARENA_ARRAY(judge->question.arena, uint8_t, judge->question.table->n_rows + 1);
+    if (!order->is_asked)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; is_asked && i < order->n_asked; i++)
-        is_asked[order->asked[i]] = 1;
+    for (size_t i = 0; i < order->n_asked; i++)
+        order->is_asked[order->asked[i]] = 1;
+    return 0;
+}
+
+VECTOR static uint32_t count_states(const uint8_t *states, size_t n, uint8_t state) {
+    uint32_t found = 0;
+
     for (size_t i = 0; i < n; i++)
-        if (states[i] == CEL_STATE_ERROR && (!is_asked || is_asked[begin + i]))
-            (*counts)[rule]++;
+        found += states[i] == state;
+    return found;
+}
+
+VECTOR static uint32_t count_asked(
+    const uint8_t *restrict states, const uint8_t *restrict is_asked, size_t n, uint8_t state) {
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += (states[i] == state) & is_asked[i];
+    return found;
+}
+
+int order_count(
+    const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count) {
+    int r;
+
+    if (!states || !memchr(states, count.state, n))
+        return 0;
+    if (!*count.counts)
+        *count.counts = ARENA_ARRAY(judge->question.arena, uint32_t, count.n_rules);
+    r = find_asked(judge, order);
+    if (r < 0 || !*count.counts)
+        return error_origin(-ENOMEM);
+    (*count.counts)[count.rule] +=
+        order->is_asked ? count_asked(states, order->is_asked + begin, n, count.state)
+                        : count_states(states, n, count.state);
     return 0;
 }

@@ -30,8 +30,7 @@ static bool choose(Attempt *attempt) {
 }
 
 static bool reads_node(const Attempt *attempt, uint32_t number) {
-    return attempt_node(attempt, number)->groups &
-           (SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS));
+    return attempt_node(attempt, number)->groups & SCHEMA_BIT(SCHEMA_NODE);
 }
 
 /* Of an && that must be true (an || that must be false) both sides must be: which one first? */

@@ -17,14 +17,19 @@ typedef struct Given {
     const uint8_t *states; /* NULL: all fine */
 } Given;
 
-/* The column of a score rule, in @room if they are no doubles. 0, CEL_SESSION_OVER or -ENOMEM. */
-static int fetch_score(Judge *judge, const Score *score, size_t n, double *room, Given *ret) {
+/* The column of a score rule, in @room if they are no doubles, and in @states if some fail for want
+ * of a metric. 0, CEL_SESSION_OVER or -ENOMEM. */
+static int fetch_score(
+    Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, Given *ret) {
     const CelColumn *column;
     int r = cel_session_root(judge->session, score->root, &column);
 
     if (r != 0)
         return r;
     *ret = (Given){.values = room, .states = column->states};
+    r = missing_mark(judge, score->missing_root, n, states, &ret->states);
+    if (r != 0)
+        return r;
     if (column->lane == CEL_LANE_DOUBLE)
         ret->values = column->doubles;
     else
@@ -43,8 +48,9 @@ static inline double settled(double value, double on_error) {
 
 static void settle(const Score *score, const uint8_t *states, size_t n, double *values) {
     for (size_t i = 0; i < n; i++)
-        values[i] =
-            states[i] == CEL_STATE_ERROR ? score->on_error : settled(values[i], score->on_error);
+        values[i] = states[i] == CEL_STATE_ERROR       ? score->on_error
+                    : states[i] == JUDGE_STATE_MISSING ? score->on_missing
+                                                       : settled(values[i], score->on_error);
 }
 
 VECTOR static void add_given(
@@ -77,6 +83,7 @@ typedef struct Tally {
     double *totals; /* by the order's rows: rules that are not normalised; 0 behind the last */
     Raw *raws;      /* by number of the rule; of those that are */
     double batch[CEL_BATCH_ROWS];
+    uint8_t states[CEL_BATCH_ROWS]; /* of a rule that fails for want of a metric */
 } Tally;
 
 static int keep_raw(
@@ -95,6 +102,37 @@ static int keep_raw(
     return 0;
 }
 
+/* onMissing, which is from 0 to 100, takes the place of what is missing: in the tally's own room.
+ */
+static void settle_missing(Tally *tally, double on_missing, size_t n, Given *given) {
+    if (given->states != tally->states)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        bool is_missing = tally->states[i] == JUDGE_STATE_MISSING;
+
+        tally->batch[i] = is_missing ? on_missing : given->values[i];
+        tally->states[i] = is_missing ? CEL_STATE_FINE : tally->states[i];
+    }
+    given->values = tally->batch;
+}
+
+static int count_failed(
+    Judge *judge, Tally *tally, const Score *score, size_t begin, const Given *given, size_t n) {
+    Count errors = {.state = CEL_STATE_ERROR,
+        .n_rules = judge->question.program->n_scores,
+        .rule = score->number,
+        .counts = &judge->score_errors};
+    Count missing = {.state = JUDGE_STATE_MISSING,
+        .n_rules = errors.n_rules,
+        .rule = score->number,
+        .counts = &judge->score_missing};
+    int r = order_count(judge, &tally->order, begin, given->states, n, errors);
+
+    if (r == 0 && given->states == tally->states)
+        r = order_count(judge, &tally->order, begin, given->states, n, missing);
+    return error_trace(r);
+}
+
 static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
     const Program *program = judge->question.program;
 
@@ -106,23 +144,18 @@ static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
 
         if (!score_applies(judge, score))
             continue;
-        r = fetch_score(judge, score, n, tally->batch, &given);
+        r = fetch_score(judge, score, n, tally->batch, tally->states, &given);
         if (r != 0)
             return r;
-        r = order_count_errors(judge,
-            &tally->order,
-            begin,
-            given.states,
-            n,
-            program->n_scores,
-            score->number,
-            &judge->score_errors);
+        r = count_failed(judge, tally, score, begin, &given, n);
         if (r == 0 && score->normalize != NORMALIZE_NONE)
             r = keep_raw(judge, tally, score, begin, &given, n);
         if (r < 0)
             return error_trace(r);
-        if (score->normalize == NORMALIZE_NONE)
-            add_given(&given, n, score->on_error, share, tally->totals + begin);
+        if (score->normalize != NORMALIZE_NONE)
+            continue;
+        settle_missing(tally, score->on_missing, n, &given);
+        add_given(&given, n, score->on_error, share, tally->totals + begin);
     }
     return 0;
 }
@@ -131,17 +164,26 @@ static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
 static int normalize_rule(
     Judge *judge, const Order *order, const Score *score, const Raw *raw, double *ret) {
     uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order->n_asked);
+    int r;
 
     if (!states)
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < order->n_asked; i++) {
         size_t place = order_place(judge, order, i);
+        uint8_t state = place != SIZE_MAX ? raw->states[place] : CEL_STATE_ERROR;
 
         ret[i] = place != SIZE_MAX ? raw->values[place] : 0;
-        states[i] = place != SIZE_MAX ? raw->states[place] : CEL_STATE_ERROR;
+        states[i] = state == JUDGE_STATE_MISSING ? CEL_STATE_ERROR : state;
     }
-    return error_trace(normalize(
-        score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret));
+    r = normalize(
+        score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret);
+    for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_asked; i++) {
+        size_t place = order_place(judge, order, i);
+
+        if (place != SIZE_MAX && raw->states[place] == JUDGE_STATE_MISSING)
+            ret[i] = score->on_missing;
+    }
+    return error_trace(r);
 }
 
 /* Rules that are normalised are added when all rows are known. */
@@ -240,12 +282,12 @@ int judge_score_values(
         Given given;
 
         n = order_begin(judge, &order, begin);
-        r = fetch_score(judge, score, n, raw.values + begin, &given);
+        r = fetch_score(judge, score, n, raw.values + begin, raw.states + begin, &given);
         if (r != 0)
             return error_fold(r);
         if (given.values != raw.values + begin)
             memcpy(raw.values + begin, given.values, n * sizeof(double));
-        if (given.states)
+        if (given.states && given.states != raw.states + begin)
             memcpy(raw.states + begin, given.states, n);
     }
     for (size_t i = 0; i < order.n_asked; i++) {

@@ -58,7 +58,7 @@ static void case_init(Case *test, const YamlNode *document) {
     scene_require(test->scene.snapshot != NULL, document->place, "a case needs nodes");
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     test->zones = (CaseZones){.finder.find = find_zone, .arena = test->scene.arena};
-    table = snapshot_table(test->scene.snapshot);
+    table = &test->scene.table;
     assert_int_equal(facts_build(test->scene.program,
                          table,
                          &(FactsOptions){.zones = &test->zones.finder},
@@ -124,8 +124,12 @@ static void check_verdicts(const Case *test, Str key, const uint16_t *verdicts) 
 /* What the scalar machine says of one filter and one node. */
 static bool passes(const Case *test, const Filter *filter, uint32_t row) {
     CelValue value = judge_value(test->judge, &filter->test, row, test->scene.arena);
+    Fallback otherwise = filter->on_error;
 
-    return cel_is_true(value) || (value.kind == CEL_ERROR && filter->on_error == FALLBACK_ALLOW);
+    if (value.kind == CEL_ERROR && expression_is_given(&filter->missing) &&
+        cel_is_true(judge_value(test->judge, &filter->missing, row, test->scene.arena)))
+        otherwise = filter->on_missing;
+    return cel_is_true(value) || (value.kind == CEL_ERROR && otherwise == FALLBACK_ALLOW);
 }
 
 /* The verdict is the first filter, by number, that fails when each is asked. */

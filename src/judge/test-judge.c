@@ -19,7 +19,7 @@ typedef struct Court {
 
 static void court_set(Court *court, const char *text) {
     scene_init_text(&court->scene, text);
-    court->table = snapshot_table(court->scene.snapshot);
+    court->table = &court->scene.table;
     assert_int_equal(facts_build(court->scene.program,
                          court->table,
                          &(FactsOptions){0},

@@ -1,9 +1,12 @@
 /*
  * Random policies over random clusters and pods: the column machine and the scalar one agree, bit
- * for bit, on every rule and node; errors and NaN included. And what is shared with
- * the facts of an earlier cluster is what would be worked out anew.
+ * for bit, on every rule and node; errors, NaN and metrics that are absent included. And what is
+ * shared with the facts of an earlier cluster is what would be worked out anew. Verdicts, scores
+ * and what is counted follow from the rules one by one, with onError and onMissing as they are
+ * said.
  */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,7 +104,11 @@ static const char *const leaves[][16] = {
         "('%k' in pod.metadata.labels)",
         "has(node.metadata.labels.%k)",
         "(pod.metadata.labels['%k'] in node.metadata.labels)",
-        "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('a')].hasValue()"},
+        "node.metadata.labels[?pod.metadata.labels[?'%k'].orValue('a')].hasValue()",
+        "has(metrics.load)",
+        "(metrics.load > 0.5)",
+        "(metrics.load.age < duration('20s'))",
+        "has(workload.metrics.podCpu)"},
     [INT] = {"0",
         "1",
         "7",
@@ -124,7 +131,10 @@ static const char *const leaves[][16] = {
         "node.free.milliCPU",
         "cluster.allocatable.cpu",
         "double(node.metadata.labels['n'])",
-        "node.free[pod.metadata.labels[?'%k'].orValue('cpu')]"},
+        "node.free[pod.metadata.labels[?'%k'].orValue('cpu')]",
+        "metrics.load",
+        "metrics.podCpu",
+        "workload.metrics.podCpu"},
     [TEXT] = {"''",
         "'a'",
         "'x'",
@@ -149,7 +159,8 @@ static const char *const pod_leaves[][8] = {
         "('%k' in p.metadata.labels)",
         "has(p.metadata.labels.%k)",
         "p.metadata.labels[?'%k'].hasValue()",
-        "has(p.metadata.creationTimestamp)"},
+        "has(p.metadata.creationTimestamp)",
+        "has(p.scheduledTime)"},
     [INT] = {"p.spec.priority", "int(p.metadata.labels['n'])"},
     [DOUBLE] = {"p.requests.cpu", "p.requests['memory']"},
     [TEXT] = {"p.metadata.labels['%k']",
@@ -158,7 +169,7 @@ static const char *const pod_leaves[][8] = {
         "p.owner",
         "p.metadata.uid",
         "p.metadata.namespace"},
-    [TIME] = {"p.metadata.creationTimestamp"},
+    [TIME] = {"p.metadata.creationTimestamp", "p.scheduledTime"},
 };
 
 static const char *const forms[][32] = {
@@ -252,8 +263,29 @@ static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *
 
 /* --- policies and clusters ---------------------------------------------------------------- */
 
+#define METRICS                                                                                    \
+    "{name: load, prometheus: {query: load}, maxAge: 30s}, "                                       \
+    "{name: podCpu, resourceMetrics: cpu, pods: {}}"
+
+static void write_fallbacks(Dice *dice, Sort sort, Buf *out) {
+    static const char *const fields[] = {"onError", "onMissing"};
+
+    for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
+        if (roll(dice, 2))
+            continue;
+        if (sort == BOOL)
+            buf_printf(out, "      %s: %s\n", fields[i], PICK(dice, "allow", "reject"));
+        else
+            buf_printf(out, "      %s: %u\n", fields[i], roll(dice, 101));
+    }
+    if (sort != BOOL)
+        buf_printf(out, "      normalize: %s\n", PICK(dice, "none", "none", "minMax", "rank"));
+}
+
 static void write_rule(Dice *dice, unsigned i, Sort sort, Buf *out) {
-    buf_printf(out, "    - name: r%u\n      expression: |\n        ", i);
+    buf_printf(out, "    - name: r%u\n", i);
+    write_fallbacks(dice, sort, out);
+    buf_append(out, STR("      expression: |\n        "));
     write_any(dice, sort, 1 + roll(dice, 4), false, out);
     buf_append(out, STR("\n"));
 }
@@ -267,7 +299,7 @@ static Program *compile(Dice *dice, Arena *arena) {
 
     buf_append(&text,
         STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
-            "  filters:\n"));
+            "  metrics: [" METRICS "]\n  filters:\n"));
     for (unsigned i = 0; i < RULES; i++)
         write_rule(dice, i, BOOL, &text);
     buf_append(&text, STR("  scores:\n"));
@@ -294,7 +326,28 @@ static void write_labels(Dice *dice, Buf *out) {
     buf_append(out, STR("}"));
 }
 
+/* Of some nodes, or of none; sometimes too old. */
+static void write_measured(Dice *dice, Buf *out) {
+    static const char *const names[] = {"load", "podCpu"};
+
+    buf_printf(out, "measuredAge: %s\nmeasured:\n", PICK(dice, "0s", "10s", "29s", "31s", "60s"));
+    for (size_t m = 0; m < ELEMENTS_OF(names); m++) {
+        unsigned share = roll(dice, 4);
+
+        buf_printf(out, "  %s: {", names[m]);
+        for (unsigned i = 0; i < NODES; i++)
+            if (roll(dice, 3) < share)
+                buf_printf(
+                    out, "n%u: %s, ", i, PICK(dice, "0.25", "0.5", "0.75", "3", ".nan", "0"));
+        buf_append(out, STR("}\n"));
+    }
+    if (roll(dice, 2))
+        buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
+}
+
 static void write_scene(Dice *dice, Buf *out) {
+    buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
+    write_measured(dice, out);
     buf_append(out, STR("now: 2026-02-03T04:05:06Z\nnodes:\n"));
     for (unsigned i = 0; i < NODES; i++) {
         buf_printf(out, "  n%u: {", i);
@@ -336,12 +389,23 @@ typedef struct Round {
     uint32_t rows[NODES];
     size_t n;
     Judge *judge;
+    Arena *scratch; /* of what the scalar machine works out */
 } Round;
 
-static uint8_t state_of(CelValue value, bool is_bool) {
-    if (value.kind == CEL_ERROR)
-        return CEL_STATE_ERROR;
-    return is_bool && value.boolean ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+/* What the scalar machine says of a rule. */
+static uint8_t state_of(
+    Round *round, const Expression *rule, const Expression *missing, size_t i, CelValue *ret) {
+    Arena *arena = round->scratch;
+
+    arena_reset(arena);
+    *ret = judge_value(round->judge, rule, round->rows[i], arena);
+    if (ret->kind != CEL_ERROR)
+        return ret->kind == CEL_BOOL && ret->boolean ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+    assert_true(!expression_is_given(missing) || (rule->metrics | rule->workload_metrics) != 0);
+    return expression_is_given(missing) &&
+                   cel_is_true(judge_value(round->judge, missing, round->rows[i], arena))
+               ? JUDGE_STATE_MISSING
+               : CEL_STATE_ERROR;
 }
 
 static void complain(const Round *round, const Expression *rule, size_t i) {
@@ -349,34 +413,111 @@ static void complain(const Round *round, const Expression *rule, size_t i) {
     fail();
 }
 
-static void check_filter(Round *round, const Filter *filter) {
+static uint32_t count_of(const uint8_t *states, size_t n, uint8_t state) {
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += states[i] == state;
+    return found;
+}
+
+static uint32_t count_at(const uint32_t *counts, size_t i) {
+    return counts ? counts[i] : 0;
+}
+
+/* All rules that know the node alone are asked of every row, others as long as it matters. */
+static void check_filter_counts(Round *round, const Filter *filter, const uint8_t *states) {
+    JudgeNotes notes = judge_notes(round->judge);
+    uint32_t errors = count_at(notes.filter_errors, filter->number);
+    uint32_t missing = count_at(notes.filter_missing, filter->number);
+
+    assert_true(errors <= count_of(states, round->n, CEL_STATE_ERROR));
+    assert_true(missing <= count_of(states, round->n, JUDGE_STATE_MISSING));
+    if (!filter->is_known)
+        return;
+    assert_int_equal(errors, count_of(states, round->n, CEL_STATE_ERROR));
+    assert_int_equal(missing, count_of(states, round->n, JUDGE_STATE_MISSING));
+}
+
+/* @first: by row, the first filter that speaks against it. */
+static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
     uint8_t states[NODES];
 
     assert_int_equal(judge_filter_states(round->judge, filter, states), 0);
     for (size_t i = 0; i < round->n; i++) {
-        CelValue value =
-            judge_value(round->judge, &filter->test, round->rows[i], round->scene.arena);
+        CelValue value;
+        bool passes;
 
-        if (states[i] != state_of(value, true))
+        if (states[i] != state_of(round, &filter->test, &filter->missing, i, &value))
             complain(round, &filter->test, i);
+        passes = states[i] == CEL_STATE_TRUE ||
+                 (states[i] == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW) ||
+                 (states[i] == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
+        if (!passes && filter->number < first[i])
+            first[i] = filter->number;
     }
+    check_filter_counts(round, filter, states);
 }
 
-static void check_score(Round *round, const Score *score) {
+static void check_filters(Round *round) {
+    uint16_t verdicts[NODES], first[NODES];
+
+    memset(first, 0xff, sizeof(first));
+    assert_int_equal(judge_filters(round->judge, verdicts), 0);
+    for (size_t i = 0; i < round->program->n_filters; i++)
+        check_filter(round, round->program->filters[i], first);
+    for (size_t i = 0; i < round->n; i++)
+        assert_int_equal(verdicts[i], first[i]);
+}
+
+/* What a rule that is not normalised counts for. */
+static double settled(const Score *score, uint8_t state, double value) {
+    if (state == CEL_STATE_ERROR || (state == CEL_STATE_FINE && value != value))
+        return score->on_error;
+    if (state == JUDGE_STATE_MISSING)
+        return score->on_missing;
+    return value < 0 ? 0 : value > 100 ? 100 : value;
+}
+
+static void check_score(Round *round, const Score *score, double weights, double *totals) {
+    JudgeNotes notes = judge_notes(round->judge);
     double raw[NODES], values[NODES];
     uint8_t states[NODES];
 
     assert_int_equal(judge_score_values(round->judge, score, raw, states, values), 0);
     for (size_t i = 0; i < round->n; i++) {
-        CelValue value =
-            judge_value(round->judge, &score->value, round->rows[i], round->scene.arena);
+        CelValue value;
+        uint8_t state = state_of(round, &score->value, &score->missing, i, &value);
         double want = value.kind == CEL_INT ? (double)value.i : value.d;
         bool is_nan = want != want && raw[i] != raw[i];
 
-        if (states[i] != state_of(value, false) ||
-            (states[i] != CEL_STATE_ERROR && !is_nan && memcmp(&want, &raw[i], sizeof(want)) != 0))
+        if (states[i] != state ||
+            (state == CEL_STATE_FINE && !is_nan && memcmp(&want, &raw[i], sizeof(want)) != 0))
             complain(round, &score->value, i);
+        if (state == JUDGE_STATE_MISSING)
+            assert_true(values[i] == score->on_missing);
+        if (state == CEL_STATE_ERROR)
+            assert_true(values[i] == score->on_error);
+        if (score->normalize == NORMALIZE_NONE)
+            assert_true(values[i] == settled(score, state, want));
+        totals[i] += values[i] * score->weight / weights;
     }
+    assert_int_equal(
+        count_at(notes.score_errors, score->number), count_of(states, round->n, CEL_STATE_ERROR));
+    assert_int_equal(count_at(notes.score_missing, score->number),
+        count_of(states, round->n, JUDGE_STATE_MISSING));
+}
+
+static void check_scores(Round *round) {
+    double scores[NODES], totals[NODES] = {0}, weights = 0;
+
+    assert_int_equal(judge_scores(round->judge, scores), 0);
+    for (size_t i = 0; i < round->program->n_scores; i++)
+        weights += round->program->scores[i]->weight;
+    for (size_t i = 0; i < round->program->n_scores; i++)
+        check_score(round, round->program->scores[i], weights, totals);
+    for (size_t i = 0; i < round->n; i++)
+        assert_true(fabs(scores[i] - totals[i]) < 1e-9);
 }
 
 /* Some rows, in any order, or all of them. */
@@ -413,17 +554,17 @@ static void open_round(Round *round) {
 
 static void check_round(Round *round) {
     open_round(round);
-    for (size_t i = 0; i < round->program->n_filters; i++)
-        check_filter(round, round->program->filters[i]);
-    for (size_t i = 0; i < round->program->n_scores; i++)
-        check_score(round, round->program->scores[i]);
+    check_filters(round);
+    check_scores(round);
 }
 
 /* The cluster without some pods: facts that are shared with those before. */
 static void check_changed(Dice *dice, Round *round) {
     KnownFacts known = {.table = round->table, .facts = &round->facts};
+    KnownLoads known_loads = {.table = round->table, .loads = round->table->loads};
     PodChange changes[3];
     NodeTable changed;
+    Loads loads;
     Facts facts;
 
     for (size_t i = 0; i < ELEMENTS_OF(changes); i++) {
@@ -434,6 +575,9 @@ static void check_changed(Dice *dice, Round *round) {
     }
     assert_int_equal(
         table_change(round->table, changes, ELEMENTS_OF(changes), round->scene.arena, &changed), 0);
+    assert_int_equal(
+        loads_build(&round->scene.input, &changed, &known_loads, round->scene.arena, &loads), 0);
+    changed.loads = &loads;
     assert_int_equal(
         facts_build(
             round->program, &changed, &(FactsOptions){.known = &known}, round->scene.arena, &facts),
@@ -448,9 +592,11 @@ static void play(Dice *dice, size_t *n_played) {
     Round *round = calloc(1, sizeof(*round));
 
     assert_non_null(round);
+    round->scratch = arena_new((size_t)64 << 20);
+    assert_non_null(round->scratch);
     write_scene(dice, &text);
     scene_init_text(&round->scene, text.data);
-    round->table = snapshot_table(round->scene.snapshot);
+    round->table = &round->scene.table;
     round->program = compile(dice, round->scene.arena);
     if (round->program) {
         assert_int_equal(facts_build(round->program,
@@ -465,6 +611,7 @@ static void play(Dice *dice, size_t *n_played) {
         ++*n_played;
     }
     program_unref(round->program);
+    arena_free(round->scratch);
     scene_done(&round->scene);
     free(round);
 }

@@ -14,6 +14,7 @@ typedef struct Docket {
     Order order;
     uint16_t *said; /* VERDICT_PASS behind the last */
     bool observed;
+    uint8_t states[CEL_BATCH_ROWS]; /* of a filter that fails for want of a metric */
 } Docket;
 
 static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filter *filter) {
@@ -76,10 +77,42 @@ VECTOR static void note_states(uint16_t number, uint8_t on_error, const uint8_t 
     }
 }
 
+/* onMissing takes the place of what is missing. */
+VECTOR static void settle_missing(uint8_t on_missing, size_t n, uint8_t *states) {
+    for (size_t i = 0; i < n; i++)
+        states[i] = states[i] == JUDGE_STATE_MISSING ? on_missing : states[i];
+}
+
+/* A filter over a batch, in which some rows may have failed. 0, CEL_SESSION_OVER or -ENOMEM. */
+static int note_filter(Judge *judge, Docket *docket, size_t begin, size_t n, const Filter *filter,
+    const uint8_t *states) {
+    Count errors = {.state = CEL_STATE_ERROR,
+        .n_rules = judge->question.program->n_filters,
+        .rule = filter->number,
+        .counts = &judge->filter_errors};
+    Count missing = {.state = JUDGE_STATE_MISSING,
+        .n_rules = errors.n_rules,
+        .rule = filter->number,
+        .counts = &judge->filter_missing};
+    const uint8_t *own = states;
+    int r = missing_mark(judge, filter->missing_root, n, docket->states, &states);
+
+    if (r == 0)
+        r = order_count(judge, &docket->order, begin, states, n, errors);
+    if (r == 0 && states != own)
+        r = order_count(judge, &docket->order, begin, states, n, missing);
+    if (r != 0)
+        return r;
+    if (states != own)
+        settle_missing(filter->on_missing == FALLBACK_ALLOW, n, docket->states);
+    note_states(
+        filter->number, filter->on_error == FALLBACK_ALLOW, states, n, docket->said + begin);
+    return 0;
+}
+
 /* 0, CEL_SESSION_OVER or -ENOMEM. */
-static int judge_batch(Judge *judge, const Docket *docket, size_t begin, size_t n) {
+static int judge_batch(Judge *judge, Docket *docket, size_t begin, size_t n) {
     const Program *program = judge->question.program;
-    uint16_t *said = docket->said + begin;
 
     for (size_t i = 0; i < program->n_filters; i++) {
         const Filter *filter = program->filters[i];
@@ -87,22 +120,13 @@ static int judge_batch(Judge *judge, const Docket *docket, size_t begin, size_t 
         int r;
 
         if (!filter_is_asked(judge, docket, filter) || filter->is_known ||
-            !is_open(said, n, filter->number))
+            !is_open(docket->said + begin, n, filter->number))
             continue;
         r = cel_session_root(judge->session, filter->root, &column);
+        if (r == 0)
+            r = note_filter(judge, docket, begin, n, filter, column->states);
         if (r != 0)
             return r;
-        note_states(filter->number, filter->on_error == FALLBACK_ALLOW, column->states, n, said);
-        r = order_count_errors(judge,
-            &docket->order,
-            begin,
-            column->states,
-            n,
-            program->n_filters,
-            filter->number,
-            &judge->filter_errors);
-        if (r < 0)
-            return error_trace(r);
     }
     return 0;
 }
@@ -132,41 +156,68 @@ static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t n
     order_note_late(judge, &docket->order, begin);
 }
 
-static bool have_errors(const Facts *facts) {
+static bool have_failed(const Facts *facts) {
     for (size_t i = 0; i < facts->n_chunks; i++)
-        if (facts->chunks[i]->has_errors)
+        if (facts->chunks[i]->failed)
             return true;
     return false;
 }
 
-static size_t count_known_errors(const Judge *judge, const Order *order, const Filter *filter) {
-    const Question *question = &judge->question;
-    size_t n = 0;
+/* By chunk of the table: a bit for each row that somebody asked for. NULL: out of memory. */
+static uint64_t *find_asked(const Judge *judge, const Order *order) {
+    uint32_t n_rows = judge->question.table->n_rows;
+    uint64_t *asked = ARENA_ARRAY(judge->question.arena, uint64_t, judge->question.facts->n_chunks);
 
-    for (size_t i = 0; i < order->n_asked; i++)
-        n += order_place(judge, order, i) != SIZE_MAX &&
-             facts_state(question->program, question->facts, filter->root, order->asked[i]) ==
-                 CEL_STATE_ERROR;
-    return n;
+    for (size_t i = 0; asked && i < order->n_asked; i++)
+        if (order->asked[i] != n_rows)
+            asked[order->asked[i] / CHUNK_ROWS] |= UINT64_C(1) << table_slot(order->asked[i]);
+    return asked;
+}
+
+/* @n more rows of a rule; mostly there are none. */
+static int add_count(const Judge *judge, uint32_t **counts, size_t rule, uint32_t n) {
+    if (n > 0 && !*counts)
+        *counts = ARENA_ARRAY(judge->question.arena, uint32_t, judge->question.program->n_filters);
+    if (n > 0 && !*counts)
+        return error_origin(-ENOMEM);
+    if (n > 0)
+        (*counts)[rule] += n;
+    return 0;
+}
+
+static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
+    const Facts *facts = judge->question.facts;
+    uint32_t errors = 0, missing = 0;
+    int r;
+
+    for (size_t i = 0; i < facts->n_chunks; i++) {
+        const FailedRows *failed = facts->chunks[i]->failed;
+
+        if (!failed || !asked[i])
+            continue;
+        errors += (uint32_t)__builtin_popcountll(failed[filter].errors & asked[i]);
+        missing += (uint32_t)__builtin_popcountll(failed[filter].missing & asked[i]);
+    }
+    r = add_count(judge, &judge->filter_errors, filter, errors);
+    return r < 0 ? error_trace(r)
+                 : error_trace(add_count(judge, &judge->filter_missing, filter, missing));
 }
 
 /* Rules that are known beforehand may have failed, too; mostly none has. */
 static int note_known_errors(Judge *judge, const Docket *docket) {
     const Program *program = judge->question.program;
+    uint64_t *asked;
+    int r = 0;
 
-    if (!have_errors(judge->question.facts))
+    if (!have_failed(judge->question.facts))
         return 0;
-    if (!judge->filter_errors)
-        judge->filter_errors = ARENA_ARRAY(judge->question.arena, uint32_t, program->n_filters);
-    if (!judge->filter_errors)
+    asked = find_asked(judge, &docket->order);
+    if (!asked)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < program->n_filters; i++) {
-        const Filter *filter = program->filters[i];
-
-        if (filter->is_known && filter_is_asked(judge, docket, filter))
-            judge->filter_errors[i] += (uint32_t)count_known_errors(judge, &docket->order, filter);
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && i < program->n_filters; i++)
+        if (program->filters[i]->is_known && filter_is_asked(judge, docket, program->filters[i]))
+            r = count_failed(judge, asked, i);
+    return error_trace(r);
 }
 
 /* Verdicts of the order's rows, to those who asked. The unknown node's is behind the last. */
@@ -238,12 +289,17 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
         return error_origin(-ENOMEM);
     for (size_t begin = 0; begin < order.n; begin += n) {
         const CelColumn *column;
+        const uint8_t *found;
 
         n = order_begin(judge, &order, begin);
         r = cel_session_root(judge->session, filter->root, &column);
+        found = r == 0 ? column->states : NULL;
+        if (r == 0)
+            r = missing_mark(judge, filter->missing_root, n, states + begin, &found);
         if (r != 0)
             return error_fold(r);
-        memcpy(states + begin, column->states, n);
+        if (found != states + begin)
+            memcpy(states + begin, found, n);
     }
     for (size_t i = 0; i < order.n_asked; i++) {
         size_t place = order_place(judge, &order, i);

@@ -173,6 +173,20 @@ static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
     return found;
 }
 
+/* The metrics that it names, and those of the variables it uses. */
+static void find_metrics(Expression *expression) {
+    const Scope *scope = expression->scope;
+
+    schema_metrics_named(
+        &scope->metrics, expression->checked, &expression->metrics, &expression->workload_metrics);
+    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        if (!(expression->variables >> i & 1))
+            continue;
+        expression->metrics |= scope->variables[i].expression.metrics;
+        expression->workload_metrics |= scope->variables[i].expression.workload_metrics;
+    }
+}
+
 static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
     return (CelComposite){
         .slot = scope->variables_slot,
@@ -272,6 +286,7 @@ static int check(Compiling *compiling) {
         return error_trace(r);
     result->checked = checked;
     result->variables = find_variables(checked, compiling->scope);
+    find_metrics(result);
     r = cel_cost_estimate(checked, compiling->scratch, &result->cost);
     if (r < 0)
         return error_trace(r);

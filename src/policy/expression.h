@@ -39,9 +39,10 @@ typedef struct Expression {
     const CelCode *code; /* for the scalar machine */
     CelCostRange cost;   /* with that of the variables it uses */
     uint64_t variables;  /* bit i: uses variable i of its scope, also through others */
-    uint8_t groups;      /* SCHEMA_BIT()s it reads */
-    CelValue constant;   /* what it always gives, if that is a bool or a number; else ABSENT */
-    uint32_t node;       /* in the program's graph; set by expression_lower() */
+    uint64_t metrics, workload_metrics; /* the same for metrics.x and workload.metrics.x */
+    uint8_t groups;                     /* SCHEMA_BIT()s it reads */
+    CelValue constant; /* what it always gives, if that is a bool or a number; else ABSENT */
+    uint32_t node;     /* in the program's graph; set by expression_lower() */
 } Expression;
 
 static inline bool expression_is_given(const Expression *expression) {

@@ -164,6 +164,14 @@ static void write_choices(JsonWriter *writer, const Shape *shape) {
     json_write_end_array(writer);
 }
 
+static void write_one_of(JsonWriter *writer, const Shape *shape) {
+    json_write_key(writer, STR("oneOf"));
+    json_write_array(writer);
+    for (size_t i = 0; shape->one_of[i]; i++)
+        write_choice(writer, str_from_c(shape->one_of[i]));
+    json_write_end_array(writer);
+}
+
 static void write_properties(JsonWriter *writer, const Shape *shape) {
     static const Shape expression = {.kind = SHAPE_EXPRESSION};
     static const Shape any = {.kind = SHAPE_ANY};
@@ -196,6 +204,8 @@ static void write_object(JsonWriter *writer, const Shape *shape) {
     write_required(writer, shape);
     if (shape->kinds)
         write_choices(writer, shape);
+    else if (shape->one_of)
+        write_one_of(writer, shape);
 }
 
 static void write_either(JsonWriter *writer, const Shape *shape) {

@@ -17,6 +17,7 @@ const RuleKind *const filter_kinds[] = {
     &kind_pod_affinity,
     &kind_pod_anti_affinity,
     &kind_topology_spread,
+    &kind_metric_limit,
 };
 const size_t n_filter_kinds = ELEMENTS_OF(filter_kinds);
 
@@ -31,5 +32,6 @@ const RuleKind *const score_kinds[] = {
     &kind_image_locality,
     &kind_pod_spread,
     &kind_pod_pack,
+    &kind_metric_score,
 };
 const size_t n_score_kinds = ELEMENTS_OF(score_kinds);

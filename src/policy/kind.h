@@ -11,7 +11,8 @@
  * shows it.
  *
  * A filter's expression is true where a pod may go; a score's is a double from 0.0 to 100.0.
- * Neither ever ends in an error, whatever the node has or lacks.
+ * Neither ever ends in an error, whatever the node has or lacks; but those of metrics do where the
+ * value is absent, since the rule's onMissing says what counts then.
  *
  * The message of a filter, which explain shows for a node that failed, is an expression too: a
  * string that tells which value met which limit ("cpu: 100m would be left, 500m must be").
@@ -60,6 +61,7 @@ extern const RuleKind kind_max_fresh_pods;
 extern const RuleKind kind_pod_affinity;
 extern const RuleKind kind_pod_anti_affinity;
 extern const RuleKind kind_topology_spread;
+extern const RuleKind kind_metric_limit;
 
 /* Scores. */
 extern const RuleKind kind_bin_pack;
@@ -72,6 +74,7 @@ extern const RuleKind kind_node_age;
 extern const RuleKind kind_image_locality;
 extern const RuleKind kind_pod_spread;
 extern const RuleKind kind_pod_pack;
+extern const RuleKind kind_metric_score;
 
 /* --- for the kinds: CEL as text ------------------------------------------------- */
 

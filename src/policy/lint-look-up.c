@@ -274,6 +274,40 @@ static void check_key(const LintExpression *x, uint32_t i) {
         warn_of_key(x, map, &look_up);
 }
 
+/* What is said of a metric that may be absent. */
+static void warn_of_metric(const LintExpression *x, uint32_t i) {
+    bool is_rule = x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE;
+    Str text = lint_text(x, i);
+
+    if (x->care >= LINT_OF_MISSING)
+        return;
+    lint_warn(x,
+        i,
+        arena_printf(x->lint->scratch,
+            "%shas(%.*s) in the expression",
+            !is_rule                ? ""
+            : x->role == LINT_SCORE ? "onMissing: a number, or "
+                                    : "onMissing: allow, or ",
+            STR_FMT(text)),
+        "where %.*s is absent, on every node when its source is away, this is an error, %s",
+        STR_FMT(text),
+        consequence_of(x->role));
+}
+
+static bool is_metric(const LintExpression *x, const CelRecordType *record) {
+    const SchemaMetrics *metrics = &x->expression->scope->metrics;
+
+    return record == &metrics->type || record == &metrics->workload_type;
+}
+
+/* Whether the same was selected before, in the text: once is enough to say it. */
+static bool is_said(const LintExpression *x, uint32_t i) {
+    for (uint32_t j = 0; j < i; j++)
+        if (x->tree->nodes[j].kind == CEL_NODE_SELECT && str_eq(lint_text(x, j), lint_text(x, i)))
+            return true;
+    return false;
+}
+
 /* A field that may be absent. (The API server sets creationTimestamp, whoever leaves it out.) */
 static void check_field(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
@@ -284,7 +318,12 @@ static void check_field(const LintExpression *x, uint32_t i) {
         str_is(look_up.key, "creationTimestamp"))
         return;
     look_up.from = lint_text(x, i - 1);
-    if (!is_guarded(x, &look_up))
+    if (is_guarded(x, &look_up))
+        return;
+    if (is_metric(x, record)) {
+        if (!is_said(x, i))
+            warn_of_metric(x, i);
+    } else {
         lint_warn(x,
             i,
             arena_printf(x->lint->scratch,
@@ -294,10 +333,11 @@ static void check_field(const LintExpression *x, uint32_t i) {
             "where %.*s is not set this is an error, %s",
             STR_FMT(lint_text(x, i)),
             consequence_of(x->role));
+    }
 }
 
 void lint_look_ups(const LintExpression *x) {
-    if (x->is_careful)
+    if (x->care == LINT_OF_ERRORS)
         return;
     for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
         check_key(x, i);

@@ -21,6 +21,13 @@ typedef enum LintRole {
     LINT_MESSAGE,
 } LintRole;
 
+/* What is said about failing: by onError, which is for all of it, or by onMissing. */
+typedef enum LintCare {
+    LINT_CARELESS,
+    LINT_OF_MISSING, /* metrics that are absent */
+    LINT_OF_ERRORS,  /* those, too */
+} LintCare;
+
 /* From @min to @max, both possible or not; nothing known: -INFINITY, INFINITY. */
 typedef struct Range {
     double min, max;
@@ -32,7 +39,8 @@ typedef struct Lint {
     const Policy *policy;
     Arena *scratch; /* for one expression at a time */
     uint64_t used_variables;
-    uint64_t careless;      /* variables that are used where nothing is said about errors */
+    uint64_t careless;      /* variables that are used where nothing is said about errors; */
+    uint64_t trusting;      /* nor about metrics that are absent */
     uint64_t with_params;   /* variables that use params */
     bool *used_params;      /* by number */
     Range *variable_ranges; /* by number */
@@ -44,7 +52,7 @@ typedef struct LintExpression {
     const CelTree *tree;
     const CelNote *notes;
     LintRole role;
-    bool is_careful;   /* onError is stated */
+    LintCare care;
     uint32_t *parents; /* by node; UINT32_MAX: the root's */
 } LintExpression;
 

@@ -141,15 +141,17 @@ static bool note_params(Lint *lint, const Expression *expression) {
 
 /* Everything that is said about any expression that a person wrote. */
 static void check_expression(
-    Lint *lint, const Expression *expression, LintRole role, bool is_careful) {
+    Lint *lint, const Expression *expression, LintRole role, LintCare care) {
     LintExpression x;
 
     lint->used_variables |= expression->variables;
-    if (!is_careful)
+    if (care < LINT_OF_ERRORS)
         lint->careless |= expression->variables;
+    if (care < LINT_OF_MISSING)
+        lint->trusting |= expression->variables;
     if (expression->is_built_in || !open_expression(lint, expression, role, &x))
         return;
-    x.is_careful = is_careful;
+    x.care = care;
     lint_look_ups(&x);
     lint_words(&x);
 }
@@ -222,7 +224,7 @@ static void check_match(Lint *lint) {
     if (!expression_is_given(&match->expression))
         return;
     (void)note_params(lint, &match->expression);
-    check_expression(lint, &match->expression, LINT_MATCH, /* is_careful= */ false);
+    check_expression(lint, &match->expression, LINT_MATCH, LINT_CARELESS);
     if (!is_constant_bool(lint, &match->expression))
         return;
     if (match->expression.constant.boolean)
@@ -307,15 +309,45 @@ static void check_reason(Lint *lint, const YamlNode *reason) {
 /* --- rules -------------------------------------------------------------------------------------
  */
 
+static LintCare care_of(const YamlNode *rule) {
+    return yaml_find(rule, STR("onError"))     ? LINT_OF_ERRORS
+           : yaml_find(rule, STR("onMissing")) ? LINT_OF_MISSING
+                                               : LINT_CARELESS;
+}
+
+static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression *missing) {
+    const YamlNode *given = yaml_find(rule, STR("onMissing"));
+
+    if (given && !expression_is_given(missing))
+        reader_warning(lint->reader,
+            given,
+            STR("leave it out; onError is for what fails otherwise"),
+            "onMissing means nothing: the rule reads no metric");
+}
+
+/* A built-in filter of a metric fails where that is absent; other expressions are looked into
+ * (lint-look-up.c). */
+static void check_metric_kind(
+    Lint *lint, const YamlNode *rule, const Filter *filter, LintCare care) {
+    if (filter->kind && expression_is_given(&filter->missing) && care == LINT_CARELESS)
+        reader_warning(lint->reader,
+            yaml_find(rule, filter->kind->field),
+            STR("onMissing: allow; or onMissing: reject, if that is meant"),
+            "where the metric is absent, on every node when its source is away, the node is "
+            "rejected");
+}
+
 static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter) {
     LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
-    bool is_careful = yaml_find(rule, STR("onError"));
+    LintCare care = care_of(rule);
 
     (void)note_params(lint, &filter->test);
-    check_expression(lint, &filter->test, role, is_careful);
+    check_expression(lint, &filter->test, role, care);
+    check_metric_kind(lint, rule, filter, care);
+    check_on_missing(lint, rule, &filter->missing);
     if (expression_is_given(&filter->message)) {
         (void)note_params(lint, &filter->message);
-        check_expression(lint, &filter->message, LINT_MESSAGE, /* is_careful= */ false);
+        check_expression(lint, &filter->message, LINT_MESSAGE, LINT_OF_MISSING);
     }
     check_reason(lint, yaml_find(rule, STR("reason")));
     if (!is_constant_bool(lint, &filter->test))
@@ -334,9 +366,7 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
 
 /* The same for all nodes changes no order. */
 static bool is_same_everywhere(Lint *lint, const Score *score) {
-    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS);
-
-    return !score->value.is_built_in && !(score->value.groups & of_node) &&
+    return !score->value.is_built_in && !(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) &&
            !note_params(lint, &score->value);
 }
 
@@ -344,7 +374,8 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     LintExpression x;
 
     (void)note_params(lint, &score->value);
-    check_expression(lint, &score->value, LINT_SCORE, yaml_find(rule, STR("onError")));
+    check_expression(lint, &score->value, LINT_SCORE, care_of(rule));
+    check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
     if (is_same_everywhere(lint, score))
@@ -422,6 +453,13 @@ static void note_variables(Lint *lint) {
     }
 }
 
+/* As careful as the least careful of those who use it. */
+static LintCare care_of_variable(const Lint *lint, uint32_t i) {
+    return lint->trusting >> i & 1   ? LINT_CARELESS
+           : lint->careless >> i & 1 ? LINT_OF_MISSING
+                                     : LINT_OF_ERRORS;
+}
+
 /* After the rules: who uses them is known. */
 static void check_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
@@ -431,8 +469,7 @@ static void check_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
 
         if (lint->used_variables >> i & 1)
-            check_expression(
-                lint, expression, LINT_VARIABLE, /* is_careful= */ !(lint->careless >> i & 1));
+            check_expression(lint, expression, LINT_VARIABLE, care_of_variable(lint, i));
         else
             reader_warning(lint->reader,
                 yaml_find(variables->items[i], STR("name")),

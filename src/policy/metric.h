@@ -40,4 +40,13 @@ void metric_describe_placements(const Gauge *gauge, Buf *out);
 #define METRIC_INTERVAL_MIN (INT64_C(1) * 1000 * 1000 * 1000)
 #define METRIC_AGE_INTERVALS 3 /* maxAge unless given: so many intervals, at most 5 minutes */
 #define METRIC_AGE_DEFAULT_MAX (INT64_C(300) * 1000 * 1000 * 1000)
-#define METRIC_SETTLE_DEFAULT (INT64_C(60) * 1000 * 1000 * 1000)
+#define METRIC_SETTLE_DEFAULT                                                                      \
+    (INT64_C(60) * 1000 * 1000 * 1000) /* at least, of the longest range */
+#define METRIC_SETTLE_DEFAULT_MAX (INT64_C(600) * 1000 * 1000 * 1000) /* at most of it */
+
+/* Ceilings of what may be written. */
+#define METRIC_INTERVAL_MAX (INT64_C(86400) * 1000 * 1000 * 1000)
+#define METRIC_SETTLE_MAX (INT64_C(3600) * 1000 * 1000 * 1000)
+#define METRIC_QUERY_MAX 4096u /* bytes */
+#define METRIC_NODES_MAX 8192u /* entries of `nodes` */
+#define METRIC_LIST_MAX 64u    /* metrics of a policy: SCHEMA_METRICS_MAX */

@@ -16,7 +16,7 @@
 typedef struct Reading {
     Policy *policy;
     const Schema *schema;
-    uint32_t *next_slot;
+    ScopeCommon *common;
 } Reading;
 
 static const Shape labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
@@ -58,16 +58,15 @@ static void read_pod_selector(PolicyReader *reader, const YamlNode *value, void 
 static void read_match_expression(PolicyReader *reader, const YamlNode *value, void *into) {
     Policy *policy = ((Reading *)into)->policy;
     Expression *expression = &policy->match.expression;
-    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE) | SCHEMA_BIT(SCHEMA_METRICS);
 
     if (expression_read(
             reader, policy->scope, value, "match.expression", EXPRESSION_BOOL, expression) &&
-        (expression->groups & of_node))
+        (expression->groups & SCHEMA_BIT(SCHEMA_NODE)))
         reader_error_hint(reader,
             value,
             STR("a policy is for pods; what it asks of nodes belongs into a filter"),
             "match.expression cannot read %s",
-            expression->groups & SCHEMA_BIT(SCHEMA_NODE) ? "node" : "metrics, which are a node's");
+            expression->metrics == 0 ? "node" : "metrics, which are a node's");
 }
 
 static const Field match_fields[] = {
@@ -292,7 +291,7 @@ static void read_spec(PolicyReader *reader, const YamlNode *value, void *into) {
 
     reading->policy->scope = scope_new(reader,
         reading->schema,
-        reading->next_slot,
+        reading->common,
         yaml_find(value, STR("params")),
         yaml_find(value, STR("metrics")),
         yaml_find(value, STR("variables")));
@@ -361,9 +360,9 @@ static const Field document_fields[] = {
 const Shape policy_shape = {
     .kind = SHAPE_OBJECT, .fields = document_fields, .n_fields = ELEMENTS_OF(document_fields)};
 
-void policy_read(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+void policy_read(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret) {
-    Reading reading = {.policy = ret, .schema = schema, .next_slot = next_slot};
+    Reading reading = {.policy = ret, .schema = schema, .common = common};
     const YamlNode *name;
 
     *ret = (Policy){.place = document->place, .wire_max = WIRE_MAX_DEFAULT};

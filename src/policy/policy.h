@@ -33,12 +33,15 @@ typedef struct Filter {
     Str reason; /* what kube-scheduler is told; fixed text */
     bool is_unresolvable;
     Fallback on_error;
+    Fallback on_missing;  /* where it fails and a metric that it reads is absent */
     const RuleKind *kind; /* NULL: an expression */
     Expression test;      /* bool: may the pod go there? */
+    Expression missing;   /* bool: is one of its metrics absent? Empty: it reads none */
     Expression message;   /* string, for explain; may be empty */
     uint16_t number;
-    uint32_t root; /* of the program's plan */
-    bool is_known; /* it reads the node alone: facts tell */
+    uint32_t root;         /* of the program's plan */
+    uint32_t missing_root; /* UINT32_MAX: none */
+    bool is_known;         /* it reads the node alone: facts tell */
     uint32_t part; /* root of a part of the test that reads the node alone, when the test as a
                       whole does not (`for this pod || what the node has`); UINT32_MAX: none */
 } Filter;
@@ -52,13 +55,15 @@ typedef enum Normalize {
 typedef struct Score {
     const Policy *policy;
     Str name;
-    double weight;   /* over 0 */
-    double on_error; /* 0..100 */
+    double weight;     /* over 0 */
+    double on_error;   /* 0..100 */
+    double on_missing; /* the same, where a metric that it reads is absent */
     Normalize normalize;
     const RuleKind *kind;
-    Expression value; /* double or int */
+    Expression value;   /* double or int */
+    Expression missing; /* as of a filter */
     uint16_t number;
-    uint32_t root;
+    uint32_t root, missing_root;
 } Score;
 
 typedef struct Match {
@@ -91,8 +96,8 @@ struct Policy {
 
 /* Reads one document of a policy file. Problems are reported, all but the lack of memory: whoever
  * goes on to use @ret asks arena_has_failed() first. What it points to lies in the reader's arena,
- * or in @document. @next_slot: scope.h. */
-void policy_read(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+ * or in @document. @common: scope.h. */
+void policy_read(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret);
 
 /* The shape of a document, for the JSON Schema. */

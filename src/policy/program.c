@@ -20,6 +20,7 @@ typedef struct Compiling {
     Program *program;
     DiagList *diags;
     Policies policies;
+    ScopeCommon common;
     VEC(Str) sources; /* by policy: the text of its file */
 } Compiling;
 
@@ -68,8 +69,7 @@ static int compile_document(Compiling *compiling, PolicyReader *reader, const Ya
     Str *source;
     int r;
 
-    policy_read(
-        reader, compiling->program->schema, &compiling->program->n_slots, document, &policy);
+    policy_read(reader, compiling->program->schema, &compiling->common, document, &policy);
     r = rule_names_check(reader, document);
     if (r < 0)
         return error_trace(r);
@@ -177,6 +177,9 @@ static int number_rules(Compiling *compiling) {
     }
     program->policies = policies->items;
     program->n_policies = policies->n;
+    program->gauges = compiling->common.gauges.items;
+    program->n_gauges = compiling->common.gauges.n;
+    program->n_slots = compiling->common.next_slot;
     return 0;
 }
 
@@ -217,6 +220,19 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
+/* The rule's own question whether a metric is absent; UINT32_MAX: it reads none. */
+static int lower_missing(
+    Program *program, Expression *missing, Roots *roots, uint32_t *ret_root) {
+    int r = 0;
+
+    if (!expression_is_given(missing))
+        return 0;
+    r = expression_lower(missing, program->graph);
+    if (r == 0)
+        *ret_root = add_root(roots, missing->node);
+    return error_trace(r);
+}
+
 static int lower_filter(Program *program, Filter *filter, Roots *roots) {
     uint32_t part;
     int r = expression_lower(&filter->test, program->graph);
@@ -228,7 +244,7 @@ static int lower_filter(Program *program, Filter *filter, Roots *roots) {
     if (filter->test.groups != SCHEMA_BIT(SCHEMA_NODE) && part != CEL_NO_NODE)
         filter->part = add_root(roots, part);
     program->groups |= filter->test.groups;
-    return 0;
+    return error_trace(lower_missing(program, &filter->missing, roots, &filter->missing_root));
 }
 
 static int lower_score(Program *program, Score *score, Roots *roots) {
@@ -238,7 +254,7 @@ static int lower_score(Program *program, Score *score, Roots *roots) {
         return error_trace(r);
     score->root = add_root(roots, score->value.node);
     program->groups |= score->value.groups;
-    return 0;
+    return error_trace(lower_missing(program, &score->missing, roots, &score->missing_root));
 }
 
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
@@ -269,7 +285,7 @@ static void note_known(const Program *program, Policy *policy) {
 static int plan(Compiling *compiling) {
     Program *program = compiling->program;
     Policies *policies = &compiling->policies;
-    size_t n_max = 2 * program->n_filters + program->n_scores + policies->n;
+    size_t n_max = 3 * program->n_filters + 2 * program->n_scores + policies->n;
     Roots roots = {.nodes = ARENA_ARRAY(program->arena, uint32_t, n_max)};
     int r = 0;
 
@@ -389,7 +405,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     program->schema = program->arena ? schema_new(program->arena) : NULL;
     if (!program->schema)
         return error_origin(-ENOMEM);
-    program->n_slots = cel_env_n_slots(program->schema->env);
+    compiling.common.next_slot = cel_env_n_slots(program->schema->env);
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
     r = compile_sources(&compiling, sources, n_sources);

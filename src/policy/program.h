@@ -48,6 +48,8 @@ typedef struct Program {
     size_t n_filters;
     const Score **scores; /* by number */
     size_t n_scores;
+    const Gauge *gauges; /* by number: what is to be measured for the metrics of all policies */
+    size_t n_gauges;
     uint8_t groups;   /* SCHEMA_BIT()s that some expression reads */
     uint32_t n_slots; /* of variables that a run is given */
     CelGraph *graph;

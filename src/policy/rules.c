@@ -78,8 +78,9 @@ typedef struct RuleFields {
     Str name;
     Str reason;
     bool is_unresolvable;
-    Fallback on_error;
-    double weight, score_on_error;
+    Fallback on_error, on_missing;
+    double weight, score_on_error, score_on_missing;
+    bool has_on_missing; /* else onError counts */
     Normalize normalize;
     const YamlNode *message;
 } RuleFields;
@@ -124,6 +125,20 @@ static void read_filter_on_error(PolicyReader *reader, const YamlNode *value, vo
 
 static void read_score_on_error(PolicyReader *reader, const YamlNode *value, void *into) {
     (void)reader_number(reader, value, "onError", 0, 100, &((RuleFields *)into)->score_on_error);
+}
+
+static void read_filter_on_missing(PolicyReader *reader, const YamlNode *value, void *into) {
+    RuleFields *fields = into;
+
+    fields->has_on_missing = true;
+    reader_fallback(reader, value, "onMissing", &fields->on_missing);
+}
+
+static void read_score_on_missing(PolicyReader *reader, const YamlNode *value, void *into) {
+    RuleFields *fields = into;
+
+    fields->has_on_missing = true;
+    (void)reader_number(reader, value, "onMissing", 0, 100, &fields->score_on_missing);
 }
 
 static void read_weight(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -189,6 +204,10 @@ static const Field filter_fields[] = {
         .shape = &fallback_shape,
         .about = "what counts for a node on which the expression fails",
         .read = read_filter_on_error},
+    {.name = STR("onMissing"),
+        .shape = &fallback_shape,
+        .about = "the same where a metric that it reads is absent; as onError unless given",
+        .read = read_filter_on_missing},
 };
 
 static const Field score_fields[] = {
@@ -205,6 +224,10 @@ static const Field score_fields[] = {
         .shape = &percent_shape,
         .about = "the score of a node on which the expression fails; 0 unless given",
         .read = read_score_on_error},
+    {.name = STR("onMissing"),
+        .shape = &percent_shape,
+        .about = "the same where a metric that it reads is absent; as onError unless given",
+        .read = read_score_on_missing},
     {.name = STR("normalize"),
         .shape = &normalize_shape,
         .about = "how values become 0 to 100 over the candidates",
@@ -295,7 +318,7 @@ typedef struct RuleList {
 typedef struct Rule {
     RuleFields fields;
     const RuleKind *kind; /* NULL: an expression */
-    Expression expression, message;
+    Expression expression, message, missing;
 } Rule;
 
 /* The rule that @value, under the field of a built-in one, stands for. */
@@ -324,6 +347,37 @@ static bool read_built_in(
     buf_done(&text.expression);
     buf_done(&text.message);
     return is_right;
+}
+
+/* !has(metrics.a) || !has(metrics.b), of those whose bits are in @named. */
+static void write_absent(Buf *out, const char *where, const CelField *fields, uint64_t named) {
+    for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
+        if (named >> i & 1)
+            buf_printf(
+                out, "%s!has(%s.%.*s)", out->len > 0 ? " || " : "", where, STR_FMT(fields[i].name));
+}
+
+/* Whether a metric that it reads is absent: what tells onMissing from onError. It must be known as
+ * early as the rule itself: what is named but never read (params.x ? … : …) does not count. */
+static bool write_missing(PolicyReader *reader, Scope *scope, const YamlNode *at, Rule *rule) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
+    const Expression *expression = &rule->expression;
+    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE);
+
+    if (expression->groups & of_node)
+        write_absent(&text, "metrics", scope->metrics.fields, expression->metrics);
+    if (expression->groups & ~of_node)
+        write_absent(&text,
+            "workload.metrics",
+            scope->metrics.workload_fields,
+            expression->workload_metrics);
+    if (text.len == 0 && !buf_error(&text))
+        return true;
+    if (buf_error(&text)) {
+        reader_error(reader, at, "the rule reads too many metrics: write it as several");
+        return false;
+    }
+    return expression_write(reader, scope, at, buf_str(&text), EXPRESSION_BOOL, &rule->missing);
 }
 
 /* False after an error, which has been reported. */
@@ -356,12 +410,14 @@ static bool read_rule(
             "messageExpression",
             EXPRESSION_STRING,
             &ret->message);
-    if (choice == list->n_kinds)
-        return expression_read(
-                   reader, scope, pair->value, "expression", list->type, &ret->expression) &&
-               is_right;
-    ret->kind = list->kinds[choice];
-    return read_built_in(reader, scope, pair, list->type, ret) && is_right;
+    if (choice < list->n_kinds) {
+        ret->kind = list->kinds[choice];
+        is_right &= read_built_in(reader, scope, pair, list->type, ret);
+    } else {
+        is_right &=
+            expression_read(reader, scope, pair->value, "expression", list->type, &ret->expression);
+    }
+    return is_right && write_missing(reader, scope, pair->value, ret);
 }
 
 /* --- the lists -------------------------------------------------------------------- */
@@ -383,9 +439,12 @@ static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *pol
         .reason = rule.fields.reason,
         .is_unresolvable = rule.fields.is_unresolvable,
         .on_error = rule.fields.on_error,
+        .on_missing = rule.fields.has_on_missing ? rule.fields.on_missing : rule.fields.on_error,
         .kind = rule.kind,
         .test = rule.expression,
+        .missing = rule.missing,
         .message = rule.message,
+        .missing_root = UINT32_MAX,
         .part = UINT32_MAX,
     };
     if (str_is_empty(filter->reason))
@@ -409,9 +468,13 @@ static void read_score(PolicyReader *reader, const YamlNode *value, Policy *poli
         .name = rule.fields.name,
         .weight = rule.fields.weight,
         .on_error = rule.fields.score_on_error,
+        .on_missing =
+            rule.fields.has_on_missing ? rule.fields.score_on_missing : rule.fields.score_on_error,
         .normalize = rule.fields.normalize,
         .kind = rule.kind,
         .value = rule.expression,
+        .missing = rule.missing,
+        .missing_root = UINT32_MAX,
     };
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cel/run.h"
+#include "policy/metric.h"
 
 /* Elements of a list among the params, and how deep they are nested. */
 #define PARAM_ITEMS_MAX 1000u
@@ -197,55 +198,107 @@ static int read_params(PolicyReader *reader, const YamlNode *params, Scope *scop
 
 /* --- metrics ------------------------------------------------------------------------------ */
 
-static void read_metric(
-    PolicyReader *reader, const YamlNode *metric, CelRecordType *type, CelField *fields) {
-    const YamlNode *name;
+/* The number of a gauge like @gauge, which may be another policy's. GAUGE_NONE: out of memory. */
+static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena) {
+    Gauge *added;
 
-    if (!reader_mapping(reader, metric, "a metric"))
-        return;
-    name = yaml_find(metric, STR("name"));
-    if (!name) {
-        reader_error(reader, metric, "a metric needs a name");
-        return;
-    }
-    if (!check_name(reader, name, name->text))
-        return;
-    if (is_taken(type, name->text)) {
-        reader_error(reader, name, "there is a metric \"%.*s\" already", STR_FMT(name->text));
-        return;
-    }
-    fields[type->n_fields++] = (CelField){.name = name->text, .type = &cel_double_type};
+    for (size_t i = 0; i < common->gauges.n; i++)
+        if (gauge_equal(&common->gauges.items[i], gauge))
+            return (uint32_t)i;
+    added = VEC_PUSH(&common->gauges, arena);
+    if (!added)
+        return GAUGE_NONE;
+    *added = *gauge;
+    return (uint32_t)(common->gauges.n - 1);
 }
 
-/* Declared, so that rules can be written for both cases; nothing fetches them yet. */
-static int read_metrics(PolicyReader *reader, const YamlNode *metrics, Scope *scope) {
-    size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
-    CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
-    Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
-    CelRecordType *type = &scope->metrics_type;
+/* The number of the metric called @name; GAUGE_NONE: it has none yet. */
+static uint32_t number_by_name(const SchemaMetrics *metrics, Str name) {
+    for (uint32_t i = 0; i < metrics->type.n_fields; i++)
+        if (str_eq(metrics->fields[i].name, name))
+            return metrics->gauges[i];
+    return GAUGE_NONE;
+}
 
-    *type = (CelRecordType){.name = STR("metrics"), .fields = fields, .get = get_value};
-    if (!fields || !values)
-        return error_origin(-ENOMEM);
+/* From now on expressions can name it. */
+static bool add_metric(
+    PolicyReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
+    SchemaMetrics *metrics = &scope->metrics;
+    uint32_t number = number_of(common, gauge, reader->arena);
+    CelField field = {.name = gauge->name, .type = &cel_double_type};
+
+    if (number == GAUGE_NONE)
+        return false;
+    metrics->fields[metrics->type.n_fields] = field;
+    metrics->gauges[metrics->type.n_fields++] = number;
+    if (!gauge->is_of_pods)
+        return true;
+    metrics->workload_fields[metrics->workload_type.n_fields] = field;
+    metrics->of_pods[metrics->workload_type.n_fields++] = number;
+    return true;
+}
+
+static bool has_name(PolicyReader *reader, const YamlNode *metric, const Gauge *gauges, size_t n) {
+    const YamlNode *at = yaml_find(metric, STR("name"));
+    const Gauge *gauge = &gauges[n];
+
+    if (str_is_empty(gauge->name) || !at || !check_name(reader, at, gauge->name))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(gauges[i].name, gauge->name)) {
+            reader_error(reader, at, "there is a metric \"%.*s\" already", STR_FMT(gauge->name));
+            return false;
+        }
+    return true;
+}
+
+/* Reads the list: those that have a name, each once; also what is wrong in another way, so that
+ * naming it is no second mistake. */
+static size_t read_gauges(PolicyReader *reader, const YamlNode *metrics, Gauge *ret) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < metrics->n; i++) {
+        ret[n] = (Gauge){.placements.by_gauge = GAUGE_NONE};
+        (void)metric_read(reader, metrics->items[i], &ret[n]);
+        n += has_name(reader, metrics->items[i], ret, n);
+    }
+    metrics_check(reader, metrics, ret, n);
+    return n;
+}
+
+/* Those that others count by come first: then their numbers are known. */
+static bool add_metrics(
+    PolicyReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
+    bool is_added = true;
+
+    for (int counts = 0; counts <= 1; counts++)
+        for (size_t i = 0; is_added && i < n; i++) {
+            if (!str_is_empty(gauges[i].placements.by) != counts)
+                continue;
+            if (counts)
+                gauges[i].placements.by_gauge =
+                    number_by_name(&scope->metrics, gauges[i].placements.by);
+            is_added = add_metric(reader, scope, common, &gauges[i]);
+        }
+    return is_added;
+}
+
+static int read_metrics(
+    PolicyReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
+    size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
+    Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
+
     if (n > SCOPE_METRICS_MAX) {
         reader_error(reader, metrics, "at most %u metrics", SCOPE_METRICS_MAX);
         n = 0;
     }
-    for (size_t i = 0; i < n; i++)
-        read_metric(reader, metrics->items[i], type, fields);
+    if (!gauges)
+        return error_origin(-ENOMEM);
     if (n > 0)
-        reader_warning(reader,
-            metrics,
-            STR("rules see what has(metrics.x) and onError say of a value that is absent"),
-            "this version of berth does not fetch metrics: they are absent");
-    values->head.type = type;
-    scope->metrics = cel_record(&values->head);
-    return cel_env_add_variable(scope->env,
-        STR("metrics"),
-        cel_record_of(reader->arena, type),
-        /* max_size= */ 1,
-        SCHEMA_METRICS,
-        &scope->metrics_slot);
+        n = read_gauges(reader, metrics, gauges);
+    if (!add_metrics(reader, scope, common, gauges, n))
+        return error_origin(-ENOMEM);
+    return error_trace(schema_add_metrics(scope->env, &scope->metrics, reader->arena));
 }
 
 /* --- variables ------------------------------------------------------------------------------ */
@@ -335,11 +388,12 @@ static const Shape any_shape = {.kind = SHAPE_ANY};
 static const Shape variable_shape = {
     .kind = SHAPE_OBJECT, .fields = variable_fields, .n_fields = ELEMENTS_OF(variable_fields)};
 const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &any_shape, .max = SCOPE_PARAMS_MAX};
-const Shape scope_metrics_shape = {.kind = SHAPE_LIST, .of = &any_shape, .max = SCOPE_METRICS_MAX};
+const Shape scope_metrics_shape = {
+    .kind = SHAPE_LIST, .of = &metric_shape, .max = SCOPE_METRICS_MAX};
 const Shape scope_variables_shape = {
     .kind = SHAPE_LIST, .of = &variable_shape, .max = SCOPE_VARIABLES_MAX};
 
-Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+Scope *scope_new(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) {
     Scope *scope = ARENA_NEW(reader->arena, Scope);
 
@@ -349,11 +403,13 @@ Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot
     scope->nodes = ARENA_ARRAY(reader->arena, uint32_t, SCOPE_VARIABLES_MAX);
     if (!scope->env)
         return NULL;
-    cel_env_skip_slots(scope->env, *next_slot);
+    cel_env_skip_slots(scope->env, common->next_slot);
+    scope->metrics.schema = schema;
     if (!scope->nodes || read_params(reader, params, scope) < 0 ||
-        read_metrics(reader, metrics, scope) < 0 || read_variables(reader, variables, scope) < 0)
+        read_metrics(reader, metrics, scope, common) < 0 ||
+        read_variables(reader, variables, scope) < 0)
         return NULL;
-    *next_slot = cel_env_n_slots(scope->env);
+    common->next_slot = cel_env_n_slots(scope->env);
     return scope;
 }
 

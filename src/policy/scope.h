@@ -8,22 +8,26 @@
  *     params      constants; folded into the expressions
  *     variables   expressions; each may use those before it, and stands for itself wherever it is
  *                 named: what is computed once is decided by the plan, not by the name
- *     metrics     measured values, absent as long as nothing measures them
+ *     metrics     measured values of the node, which may be absent (schema/metrics.h); and
+ *                 workload.metrics, of the pod's workload
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "cel/env.h"
 #include "cel/type.h"
+#include "model/gauge.h"
 #include "policy/expression.h"
 #include "policy/reader.h"
+#include "schema/metrics.h"
 #include "schema/schema.h"
 #include "yaml/document.h"
 
 #define SCOPE_VARIABLES_MAX 64u /* a bit each (Expression.variables) */
 #define SCOPE_PARAMS_MAX 256u
-#define SCOPE_METRICS_MAX 64u
+#define SCOPE_METRICS_MAX SCHEMA_METRICS_MAX
 
 typedef struct Variable {
     Str name;
@@ -36,16 +40,21 @@ struct Scope {
     CelField variable_fields[SCOPE_VARIABLES_MAX];
     CelRecordType variables_type;
     uint32_t variables_slot;
-    CelRecordType params_type, metrics_type;
-    uint32_t metrics_slot;
-    CelValue metrics; /* what to bind: a record in which nothing is set */
-    uint32_t *nodes;  /* by variable: its node in the program's graph; scope_lower() */
+    CelRecordType params_type;
+    SchemaMetrics metrics;
+    uint32_t *nodes; /* by variable: its node in the program's graph; scope_lower() */
 };
 
-/* Reads the three sections, each of which may be NULL. Its variables get slots from @next_slot on,
- * which goes up: scopes whose expressions share a graph must not share slots. Lies in the reader's
- * arena. NULL when out of memory; problems are reported. */
-Scope *scope_new(PolicyReader *reader, const Schema *schema, uint32_t *next_slot,
+/* What the scopes of one program have in common. */
+typedef struct ScopeCommon {
+    uint32_t
+        next_slot;     /* of variables: scopes whose expressions share a graph must not share one */
+    VEC(Gauge) gauges; /* by number: all that is measured, each once */
+} ScopeCommon;
+
+/* Reads the three sections, each of which may be NULL. What it declares is added to @common. Lies
+ * in the reader's arena. NULL when out of memory; problems are reported. */
+Scope *scope_new(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
 
 /* Adds the variables to @graph. 0 or -ENOMEM. */

@@ -47,6 +47,7 @@ struct Shape {
     const RuleKind *const *kinds; /* OBJECT: exactly one of these besides, or @or_field */
     const size_t *n_kinds;
     const char *or_field;
+    const char *const *one_of; /* OBJECT: exactly one of these fields; NULL behind the last */
 };
 
 /* The plain ones. */

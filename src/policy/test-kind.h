@@ -217,6 +217,16 @@ static const Case filters[] = {
         "'zone' in " L " && node.domain('zone').pods.size() < (cluster.domains('zone').size() < 3 "
         "? 0 : cluster.domains('zone').map(d, d.pods.size()).min()) + 2",
         NULL},
+    {"metricLimit: {metric: load, max: 0.8}",
+        "metrics.load <= 0.8",
+        "has(metrics.load) ? 'load is ' + string(math.round(metrics.load * 1000000.0) / 1000000.0) "
+        "+ (metrics.load == metrics.load.measured ? '' : ' with pods placed a moment ago, ' + "
+        "string(math.round(metrics.load.measured * 1000000.0) / 1000000.0) + ' measured') + "
+        "', may be 0.8 at most' : 'load is not known'"},
+    {"metricLimit: {metric: free_bytes, min: 5e9}", "metrics.free_bytes >= 5000000000.0", NULL},
+    {"metricLimit: {metric: t1, min: -10, max: 90}",
+        "metrics.t1 >= -10.0 && metrics.t1 <= 90.0",
+        NULL},
 };
 
 #define SHARE(name) "(node.allocatable." name " > 0.0 ? 1.0 / node.allocatable." name " : 0.0)"
@@ -281,6 +291,12 @@ static const Case scores[] = {
         "[?'app'].orValue('') == " POD
         "[?'app'].orValue('') && p.metadata.namespace == pod.metadata.namespace).size()) * 100.0 / "
         "3.0)",
+        NULL},
+    {"metricScore: {metric: load, low: 0.2, high: 0.7, prefer: low}",
+        "math.greatest(0.0, math.least(100.0, (0.7 - metrics.load) * 100.0 / (0.7 - 0.2)))",
+        NULL},
+    {"metricScore: {metric: idle, low: 0, high: 64, prefer: high}",
+        "math.greatest(0.0, math.least(100.0, (metrics.idle - 0.0) * 100.0 / (64.0 - 0.0)))",
         NULL},
 };
 

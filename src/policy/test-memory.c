@@ -71,7 +71,10 @@ static const char text[] =
     "spec:\n"
     "  match: {namespaces: [a], expression: \"pod.owner != '' && size(params.list) > 1\"}\n"
     "  params: {limit: 3, list: [a, b], by: {a: 1, b: 2}}\n"
-    "  metrics: [{name: load}]\n"
+    "  metrics:\n"
+    "    - {name: load, prometheus: {query: up, nodePattern: '(.*):', nodes: {a: b, c: d}}}\n"
+    "    - {name: used, resourceMetrics: cpu, placements: {by: podCpu}}\n"
+    "    - {name: podCpu, prometheus: {query: p}, pods: {podSelector: {matchLabels: {a: b}}}}\n"
     "  variables:\n"
     "    - {name: n, expression: \"node.pods.filter(p, p.owner == pod.owner).size()\"}\n"
     "    - {name: m, expression: \"variables.n + params.limit\"}\n"
@@ -84,7 +87,7 @@ static const char text[] =
     "    - {name: e, maxPods: {limit: 4, podSelector: {matchLabels: {app: w}}}}\n"
     "  scores:\n"
     "    - {name: s, binPack: {cpu: 1, memory: 2}, weight: 3}\n"
-    "    - {name: t, expression: \"has(metrics.load) ? metrics.load : 50.0\"}\n"
+    "    - {name: t, expression: \"has(metrics.load) ? metrics.load : workload.metrics.podCpu\"}\n"
     "  bind: {annotations: {k: v}}\n";
 
 static int compile(Program **ret, size_t *ret_errors) {
@@ -108,6 +111,9 @@ static void assert_same(const Program *program, const Program *whole) {
     assert_int_equal(program->n_filters, whole->n_filters);
     assert_int_equal(program->n_scores, whole->n_scores);
     assert_int_equal(program->groups, whole->groups);
+    assert_int_equal(program->n_gauges, whole->n_gauges);
+    for (size_t i = 0; i < whole->n_gauges; i++)
+        assert_true(gauge_equal(&program->gauges[i], &whole->gauges[i]));
     assert_int_equal(program->policies[0].bind_annotations.n, 1);
     assert_true(expressions_equal(
         &program->policies[0].match.expression, &whole->policies[0].match.expression));
@@ -116,8 +122,10 @@ static void assert_same(const Program *program, const Program *whole) {
         assert_true(expressions_equal(&program->filters[i]->test, &whole->filters[i]->test));
         assert_true(expressions_equal(&program->filters[i]->message, &whole->filters[i]->message));
     }
-    for (size_t i = 0; i < whole->n_scores; i++)
+    for (size_t i = 0; i < whole->n_scores; i++) {
         assert_true(expressions_equal(&program->scores[i]->value, &whole->scores[i]->value));
+        assert_true(expressions_equal(&program->scores[i]->missing, &whole->scores[i]->missing));
+    }
 }
 
 static void test_failing(void **state) {

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "cluster/store.h"
 #include "model/time.h"
+#include "policy/measured.h"
 #include "json/write.h"
 
 #define SCENE_BUDGET ((size_t)64 << 20)
@@ -207,6 +208,22 @@ static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNod
     json_write_end_array(writer);
 }
 
+/* When it was bound. */
+static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
+    if (!time)
+        return;
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    json_write_object(writer);
+    json_write_key(writer, STR("type"));
+    json_write_string(writer, STR("PodScheduled"));
+    json_write_key(writer, STR("status"));
+    json_write_string(writer, STR("True"));
+    write_text(writer, STR("lastTransitionTime"), time);
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
 void scene_pod_json(const YamlNode *pod, Buf *out) {
     static const Str keys[] = {STR("name"),
         STR("namespace"),
@@ -222,6 +239,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
         STR("nominated"),
         STR("priority"),
         STR("requests"),
+        STR("scheduled"),
         STR("tolerations")};
     JsonWriter writer = JSON_WRITER(out);
 
@@ -243,6 +261,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     json_write_object(&writer);
     write_text(&writer, STR("phase"), yaml_find(pod, STR("phase")));
     write_text(&writer, STR("nominatedNodeName"), yaml_find(pod, STR("nominated")));
+    write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }
@@ -338,6 +357,54 @@ static void compile(
     require_diags(program_compile(sources, n, &diags, &scene->program), &diags);
 }
 
+/* --- what was measured ---------------------------------------------------------------- */
+
+/* The one zone that times of annotations may have in a scene: China's, which has no summer time. */
+static bool from_china(const LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec) {
+    (void)zones;
+    *ret_sec = local_sec - 8 * 3600;
+    return str_is(zone, "Asia/Shanghai");
+}
+
+static const LoadZones scene_zones = {.to_utc = from_china};
+
+static void measure(Scene *scene) {
+    DiagList diags = DIAG_LIST_IN(scene->arena);
+    PolicyReader reader = {.arena = scene->arena, .diags = &diags};
+    const Measured measured = {
+        .metrics = yaml_find(scene->document, STR("measured")),
+        .workloads = yaml_find(scene->document, STR("workloads")),
+        .age = yaml_find(scene->document, STR("measuredAge")),
+    };
+
+    scene->table = *snapshot_table(scene->snapshot);
+    if (scene->program->n_gauges == 0)
+        return;
+    require_diags(measured_read(&reader,
+                      &measured,
+                      scene->program,
+                      &scene->table,
+                      scene->now,
+                      SCENE_UPTIME,
+                      &scene->measurements),
+        &diags);
+    scene_require(diags.n_errors == 0, scene->document->place, "what was measured");
+    scene->input = (LoadsInput){.gauges = scene->program->gauges,
+        .n_gauges = scene->program->n_gauges,
+        .measurements = scene->measurements,
+        .now_nsec = scene->now,
+        .uptime_nsec = SCENE_UPTIME,
+        .zones = &scene_zones};
+    scene_require(loads_build(&scene->input,
+                      &scene->table,
+                      /* known= */ NULL,
+                      scene->arena,
+                      &scene->loads) == 0,
+        scene->document->place,
+        "no memory");
+    scene->table.loads = &scene->loads;
+}
+
 /* --- scenes -------------------------------------------------------------------------- */
 
 /* The time of the request; one that nobody chose is as good as any. */
@@ -355,13 +422,17 @@ void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t
         STR("now"),
         STR("nodes"),
         STR("pods"),
-        STR("pod")};
+        STR("pod"),
+        STR("measured"),
+        STR("workloads"),
+        STR("measuredAge")};
+    const size_t n_own = 10;
     const YamlNode *nodes = yaml_find(document, STR("nodes"));
     const YamlNode *pod = yaml_find(document, STR("pod"));
 
     for (size_t i = 0; i < n_extra; i++)
-        keys[7 + i] = extra[i];
-    check_keys(document, keys, 7 + n_extra);
+        keys[n_own + i] = extra[i];
+    check_keys(document, keys, n_own + n_extra);
     *scene = (Scene){.arena = arena_new(SCENE_BUDGET), .document = document};
     scene->now = read_now(yaml_find(document, STR("now")));
     compile(scene,
@@ -370,6 +441,8 @@ void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t
         yaml_find(document, STR("policies")));
     if (nodes)
         build_snapshot(scene, nodes, yaml_find(document, STR("pods")));
+    if (nodes)
+        measure(scene);
     if (pod)
         decode_pod(scene, pod, &scene->pod);
 }
@@ -384,6 +457,7 @@ void scene_init_text(Scene *scene, const char *text) {
 
 void scene_done(Scene *scene) {
     scene->program = program_unref(scene->program);
+    scene->measurements = measurements_unref(scene->measurements);
     scene->snapshot = snapshot_unref(scene->snapshot);
     scene->arena = arena_free(scene->arena);
 }

@@ -12,7 +12,10 @@
  *       c: {conditions: {DiskPressure: "True"}, images: [nginx:1, [two:1, "two@sha256:x"]]}
  *     pods:
  *       - {on: a, requests: {cpu: 1}, labels: {app: x}, phase: Running, owner: UID, created: TIME,
- *         ownerKind: DaemonSet}
+ *         ownerKind: DaemonSet, scheduled: TIME}
+ *     measured: {load: {a: 0.5}}                   # by metric, by node
+ *     workloads: {podCpu: {default/Deployment/web: 1.5}}
+ *     measuredAge: 10s
  *     pod: {namespace: team-a, name: p, uid: u, labels: {}, annotations: {}, requests: {},
  *           tolerations: [], images: []}
  *
@@ -27,18 +30,25 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "cluster/loads.h"
 #include "cluster/snapshot.h"
 #include "model/pod.h"
 #include "policy/program.h"
 #include "yaml/document.h"
+
+#define SCENE_UPTIME (INT64_C(1000) * 1000 * 1000 * 1000 * 1000)
 
 typedef struct Scene {
     Arena *arena;
     const YamlNode *document;
     Program *program;
     Snapshot *snapshot; /* NULL: the scene has no nodes */
-    Pod pod;            /* all empty when it is not given */
-    int64_t now;        /* nanoseconds since 1970 */
+    Measurements *measurements;
+    LoadsInput input;
+    Loads loads;
+    NodeTable table; /* the snapshot's with the loads, if the program has gauges */
+    Pod pod;         /* all empty when it is not given */
+    int64_t now;     /* nanoseconds since 1970; the monotonic clock shows SCENE_UPTIME */
 } Scene;
 
 /* The documents of a text, which must outlive them. */

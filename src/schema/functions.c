@@ -77,6 +77,12 @@ static CelValue print_amount(CelRun *run, const CelValue *args, const void *prep
     return cel_make_string(run, buf_str(&text));
 }
 
+static CelValue raise(CelRun *run, const CelValue *args, const void *prepared) {
+    (void)run;
+    (void)prepared;
+    return cel_double(pow(args[0].d, args[1].d));
+}
+
 const CelOverloadSpec schema_functions[] = {
     {"domain", "Node.(string) -> Domain", schema_call_domain},
     {"domains", "Cluster.(string) -> list(Domain)", schema_call_domains},
@@ -86,6 +92,7 @@ const CelOverloadSpec schema_functions[] = {
     {"tolerates", "Pod.(string) -> bool", tolerates_text},
     {"tolerates", "NodePod.(string) -> bool", tolerates_text},
     {"amount", "(string, double) -> string", print_amount},
+    {"pow", "(double, double) -> double", raise},
 };
 const Str schema_function_abouts[] = {
     STR("the nodes with the node's value of that label; looks at every node: once for all of them "
@@ -99,5 +106,7 @@ const Str schema_function_abouts[] = {
         "each distinct text"),
     STR("the same"),
     STR("a number of node.free and the like for people: amount('cpu', 0.25) is \"250m\""),
+    STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; not a number where there is "
+        "none"),
 };
 const size_t schema_n_functions = sizeof(schema_functions) / sizeof(schema_functions[0]);

@@ -5,7 +5,7 @@
 #include "cel/library.h"
 
 /* node.domain(key), cluster.domains(key), cluster.nodesByLabel(key), pod.tolerates(taint),
- * amount(resource, number). */
+ * amount(resource, number), pow(x, y). */
 extern const CelOverloadSpec schema_functions[];
 extern const Str schema_function_abouts[]; /* one a function, for people */
 extern const size_t schema_n_functions;

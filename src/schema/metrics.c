@@ -167,6 +167,16 @@ static uint32_t expand_measured(CelGraph *graph, const CelVariable *variable) {
         &cel_double_type);
 }
 
+static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
+    const SchemaMetric *metric = variable->context;
+
+    return add_node_call(graph,
+        metric->metrics->schema,
+        measured_at_overload_list,
+        &metric->constant,
+        &cel_timestamp_type);
+}
+
 /* now less the time of the measurement: the second is known of a node, whatever the time is. */
 static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
@@ -204,24 +214,30 @@ static void set_types(SchemaMetrics *metrics) {
     metrics->constant.type = &metrics->type;
 }
 
-/* metrics.NAME.age and metrics.NAME.measured. */
+/* What can be asked of a metric besides its value. */
+static const struct Aspect {
+    const char *name;
+    const CelType *type;
+    CelExpand *expand;
+} aspects[] = {
+    {"age", &cel_duration_type, expand_age},
+    {"measured", &cel_double_type, expand_measured},
+    {"time", &cel_timestamp_type, expand_time},
+};
+
+/* metrics.NAME.age, and so on. */
 static int add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena *arena) {
     SchemaMetric *metric = &metrics->each[field];
     Str name = metrics->fields[field].name;
-    int r;
+    int r = 0;
 
     *metric = (SchemaMetric){
         .constant.type = &metrics->type, .metrics = metrics, .gauge = metrics->gauges[field]};
-    r = cel_env_add_meaning(env,
-        arena_printf(arena, "metrics.%.*s.age", STR_FMT(name)),
-        &cel_duration_type,
-        expand_age,
-        metric);
-    if (r == 0)
+    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(aspects); i++)
         r = cel_env_add_meaning(env,
-            arena_printf(arena, "metrics.%.*s.measured", STR_FMT(name)),
-            &cel_double_type,
-            expand_measured,
+            arena_printf(arena, "metrics.%.*s.%s", STR_FMT(name), aspects[i].name),
+            aspects[i].type,
+            aspects[i].expand,
             metric);
     return error_trace(r);
 }
@@ -254,9 +270,10 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
 static uint32_t metric_of(const SchemaMetrics *metrics, const CelNote *note) {
     const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;
 
-    if (!variable || (variable->expand != expand_age && variable->expand != expand_measured))
-        return UINT32_MAX;
-    return (uint32_t)((const SchemaMetric *)variable->context - metrics->each);
+    for (size_t i = 0; variable && i < ELEMENTS_OF(aspects); i++)
+        if (variable->expand == aspects[i].expand)
+            return (uint32_t)((const SchemaMetric *)variable->context - metrics->each);
+    return UINT32_MAX;
 }
 
 void schema_metrics_named(const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret,

@@ -5,6 +5,7 @@
  *
  *     metrics.load              double, absent when nothing is known: has(metrics.load)
  *     metrics.load.age          duration: how long ago it was measured
+ *     metrics.load.time         timestamp: when it was measured
  *     metrics.load.measured     double: without the pods that were placed since
  *     workload.metrics.load     double, absent: what the pods of the pod's workload have, for
  *                               metrics of pods
@@ -25,7 +26,7 @@
 
 typedef struct SchemaMetrics SchemaMetrics;
 
-/* One of them: what metrics.NAME.age and metrics.NAME.measured are told by in the graph. */
+/* One of them: what metrics.NAME.age and its like are told by in the graph. */
 typedef struct SchemaMetric {
     CelRecord constant;
     const SchemaMetrics *metrics;

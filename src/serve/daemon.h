@@ -7,10 +7,11 @@
  * keeps them fresh. Workers of the server only ever read: they take a reference to
  * the current view and answer from it. One thread, the one in daemon_run(), does
  * everything else: signals, files that changed, deadlines of connections. With a
- * cluster that is watched there is one more, the mirror's (kube/mirror.h).
+ * cluster that is watched there is one more, the mirror's (kube/mirror.h); where something is
+ * measured, another, the poller's (load/poller.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
- * does not fit its key, a cluster file that cannot be read leave the last good one
+ * does not fit its key, a cluster file or sources that cannot be read leave the last good one
  * in force, and say so in the log, in /metrics and in /readyz?verbose.
  */
 
@@ -22,20 +23,12 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
-#include "extender/wire.h"
+#include "serve/answers.h"
 #include "serve/live.h"
 #include "serve/server.h"
 #include "serve/tls.h"
 
 typedef struct Daemon Daemon;
-
-/* What carries out a bind. Called on worker threads, several at a time. */
-typedef struct BindHook {
-    void *context;
-    /* Writes a message for kube-scheduler into @error, or leaves it empty for
-     * success. */
-    void (*bind)(void *context, const BindArgs *args, char *error, size_t size);
-} BindHook;
 
 typedef struct DaemonOptions {
     ServerOptions server;            /* its tls field is set by the daemon */
@@ -43,6 +36,9 @@ typedef struct DaemonOptions {
     size_t n_policy_paths;
     const char *cluster_path; /* kubectl's List; NULL: none */
     LiveOptions live;         /* a cluster that is watched, instead of cluster_path */
+    const char
+        *prometheus_url;      /* who answers PromQL unless a metric says otherwise; NULL: nobody */
+    const char *sources_path; /* others who do, and how to reach them; NULL: none */
     const char *dump_path;    /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
     bool insecure_http;       /* plain HTTP on an address that is not loopback */

@@ -9,9 +9,10 @@
 
 typedef struct Check {
     const char *name;
-    bool livez; /* also part of /livez */
-    int config; /* the ReloadKind it is about, or -1: passed over when there is none */
-    bool live;  /* only when the cluster is watched */
+    bool livez;     /* also part of /livez */
+    int config;     /* the ReloadKind it is about, or -1: passed over when there is none */
+    bool live;      /* only when the cluster is watched */
+    bool measuring; /* also when there are metrics */
     /* True when fine; @note may be filled either way. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
@@ -79,6 +80,43 @@ static bool check_sync(const HealthState *state, char *note) {
     return state->live->is_synced;
 }
 
+static const char *trouble_of(const PollStatus *poll) {
+    return poll->error[0] ? poll->error : poll_state_name(poll->state);
+}
+
+static bool is_answered(const MeasuringStatus *measuring, size_t gauge) {
+    return gauge < measuring->n && measuring->items[gauge].state == POLL_OK;
+}
+
+/* Never a reason to take requests away: rules say themselves what counts when a metric is
+ * absent. But it must be seen. */
+static bool check_sources(const HealthState *state, char *note) {
+    const MeasuringStatus *measuring = state->measuring;
+    size_t n = 0, n_answered = 0, failing = SIZE_MAX;
+
+    note_degraded(state, RELOAD_SOURCES, note);
+    for (size_t i = 0; i < state->program->n_gauges && i < MEASURING_SHOWN_MAX; i++) {
+        if (state->program->gauges[i].source == GAUGE_ANNOTATION)
+            continue;
+        n++;
+        n_answered += is_answered(measuring, i);
+        if (failing == SIZE_MAX && !is_answered(measuring, i))
+            failing = i;
+    }
+    if (note[0] || n == 0)
+        return true;
+    (void)snprintf(note,
+        HEALTH_NOTE_MAX,
+        "%zu of %zu metrics answered%s%.*s%s%s",
+        n_answered,
+        n,
+        failing != SIZE_MAX ? "; " : "",
+        STR_FMT(failing != SIZE_MAX ? state->program->gauges[failing].name : STR_NULL),
+        failing < measuring->n ? ": " : "",
+        failing < measuring->n ? trouble_of(&measuring->items[failing]) : "");
+    return true;
+}
+
 static bool check_shutdown(const HealthState *state, char *note) {
     if (state->is_draining)
         (void)snprintf(note, HEALTH_NOTE_MAX, "draining");
@@ -91,6 +129,7 @@ static const Check checks[] = {
     {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
     {.name = "sync", .config = -1, .live = true, .check = check_sync},
     {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
+    {.name = "sources", .config = RELOAD_SOURCES, .measuring = true, .check = check_sources},
     {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
 
@@ -99,6 +138,8 @@ static bool is_used(const Check *check, const HealthState *state) {
 
     if (check->live)
         return state->live != NULL;
+    if (check->measuring && state->program->n_gauges > 0)
+        return true;
     if (check->config < 0)
         return true;
     reloads_get(state->reloads, (ReloadKind)check->config, &reload);

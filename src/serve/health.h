@@ -7,6 +7,7 @@
  *     [+]ping ok
  *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
  *     [+]sync ok: nodes: 5000, heard 0.4 s ago; pods: disconnected for 12.0 s: …
+ *     [+]sources ok: 1 of 2 metrics answered; load: connection refused
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
@@ -18,7 +19,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "policy/program.h"
 #include "serve/live.h"
+#include "serve/measuring.h"
 #include "serve/reload.h"
 
 typedef enum HealthProbe {
@@ -31,7 +34,9 @@ typedef struct HealthState {
     bool is_draining;
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
-    int64_t now_nsec;       /* monotonic */
+    const Program *program;
+    const MeasuringStatus *measuring; /* how the gauges of @program fare */
+    int64_t now_nsec;                 /* monotonic */
 } HealthState;
 
 /* Writes the page for @probe with the request's @query. Returns the status: 200

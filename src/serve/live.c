@@ -167,10 +167,18 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     const LiveCallbacks *callbacks = &bind->live->callbacks;
     _cleanup_(view_unrefp) View *shown = callbacks->view(callbacks->context), *view = NULL;
     Moment moment = {.now_nsec = clock_wall_nsec()};
+    /* The view in force may not have the binds of this very turn yet. */
+    ViewParts parts = {
+        .snapshot = snapshot,
+        .program = shown->program,
+        .zones = shown->zones,
+        .measurements = shown->measurements,
+        .now_nsec = moment.now_nsec,
+        .uptime_nsec = clock_monotonic_nsec(),
+    };
     Str reason = STR("out of memory");
 
-    /* The view in force may not have the binds of this very turn yet. */
-    if (view_new(snapshot, shown->program, shown->zones, shown, &view) == 0 &&
+    if (view_new(&parts, shown, &view) == 0 &&
         extender_may_bind(
             view, &moment, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
         return true;

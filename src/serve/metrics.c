@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "serve/exposition.h"
 #include "serve/rule-figures.h"
+#include "serve/source-figures.h"
 #include "version.h"
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
@@ -548,5 +549,10 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_decisions(state->decisions, out);
     if (state->live)
         print_live(state->live, state->now_nsec, out);
+    source_figures_print(state->view,
+        state->measuring,
+        (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec},
+        state->arena,
+        out);
     print_process(state, out);
 }

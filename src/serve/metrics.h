@@ -16,6 +16,7 @@
 #include "extender/view.h"
 #include "serve/decisions.h"
 #include "serve/live.h"
+#include "serve/measuring.h"
 #include "serve/reload.h"
 #include "serve/routes.h"
 #include "serve/server.h"
@@ -40,8 +41,11 @@ typedef struct MetricsState {
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const DecisionsFigures *decisions;
-    int64_t now_nsec;               /* monotonic */
-    int64_t certificate_expiry_sec; /* 0: no TLS */
+    const MeasuringStatus *measuring; /* of the gauges of @view */
+    Arena *arena;                     /* for what is needed on the way */
+    int64_t wall_nsec;                /* since 1970 */
+    int64_t now_nsec;                 /* monotonic */
+    int64_t certificate_expiry_sec;   /* 0: no TLS */
     int64_t started_at_sec;
 } MetricsState;
 

@@ -7,6 +7,7 @@ const char *reload_kind_name(ReloadKind kind) {
         [RELOAD_POLICY] = "policy",
         [RELOAD_CLUSTER] = "cluster",
         [RELOAD_CERTIFICATES] = "certificates",
+        [RELOAD_SOURCES] = "sources",
     };
 
     return names[kind];

@@ -17,6 +17,7 @@ typedef enum ReloadKind {
     RELOAD_POLICY,
     RELOAD_CLUSTER,
     RELOAD_CERTIFICATES,
+    RELOAD_SOURCES,
     _RELOAD_MAX,
 } ReloadKind;
 

@@ -1,7 +1,7 @@
 /*
  * Request: from its first line to its end.
  *
- *   request_new → start → receive … → answer → request_end
+ *   request_new → start → receive … → answer → request_completed
  *
  * start() judges the headers and asks admit(); receive() collects the body;
  * answer() calls handle() and queues the reply. Each may refuse instead. All run
@@ -467,7 +467,7 @@ enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const ch
     return answer(request, mhd);
 }
 
-void request_end(
+void request_completed(
     void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code) {
     Server *server = context;
     Request *request = *state;

@@ -23,6 +23,7 @@ static const RouteEntry entries[] = {
     {STR("/readyz"), false, ROUTE_READYZ},
     {STR("/healthz"), false, ROUTE_HEALTHZ},
     {STR("/metrics"), false, ROUTE_METRICS},
+    {STR("/api/v1/sources"), false, ROUTE_SOURCES},
     {STR("/version"), false, ROUTE_VERSION},
     {STR("/"), false, ROUTE_INDEX},
 };
@@ -73,6 +74,7 @@ const char *route_name(Route route) {
         [ROUTE_HEALTHZ] = "health",
         [ROUTE_METRICS] = "metrics",
         [ROUTE_DECISIONS] = "decisions",
+        [ROUTE_SOURCES] = "sources",
         [ROUTE_VERSION] = "other",
         [ROUTE_INDEX] = "other",
         [ROUTE_NONE] = "other",

@@ -21,6 +21,7 @@ typedef enum Route {
     ROUTE_HEALTHZ,
     ROUTE_METRICS,
     ROUTE_DECISIONS, /* /api/v1/decisions, and one of them behind it */
+    ROUTE_SOURCES,   /* /api/v1/sources */
     ROUTE_VERSION,
     ROUTE_INDEX,
     ROUTE_NONE,
@@ -36,5 +37,5 @@ Str route_rest(Str path);
 /* The method it takes: "POST" for verbs, "GET" for the rest. */
 const char *route_method(Route route);
 
-/* For metrics: "filter", …, "health", "metrics", "decisions", "other". */
+/* For metrics: "filter", …, "health", "metrics", "decisions", "sources", "other". */
 const char *route_name(Route route);

@@ -18,7 +18,7 @@ typedef struct Figures {
     Str policy, rule;
     bool is_filter;
     uint64_t rejected, observed;
-    uint64_t errors;
+    uint64_t errors, missing;
 } Figures;
 
 struct RuleFigures {
@@ -90,25 +90,33 @@ static void note_filters(RuleFigures *figures, const Program *program, const Dec
         uint32_t rejected = count_at(decision->rejected, i);
         uint32_t observed = count_at(decision->observed, i);
         uint32_t errors = count_at(decision->notes.filter_errors, i);
+        uint32_t missing = count_at(decision->notes.filter_missing, i);
         Figures spare = {0};
         Figures *found;
 
-        if (!rejected && !observed && !errors)
+        if (!rejected && !observed && !errors && !missing)
             continue;
         found = find_filter(figures, program->filters[i], &spare);
         found->rejected += rejected;
         found->observed += observed;
         found->errors += errors;
+        found->missing += missing;
     }
 }
 
-static void note_scores(RuleFigures *figures, const Program *program, const uint32_t *errors) {
-    for (size_t i = 0; errors && i < program->n_scores; i++) {
+static void note_scores(RuleFigures *figures, const Program *program, const JudgeNotes *notes) {
+    for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
+        uint32_t errors = count_at(notes->score_errors, i);
+        uint32_t missing = count_at(notes->score_missing, i);
         Figures spare = {0};
+        Figures *found;
 
-        if (errors[i] > 0)
-            find(figures, score->policy, score->name, &spare)->errors += errors[i];
+        if (!errors && !missing)
+            continue;
+        found = find(figures, score->policy, score->name, &spare);
+        found->errors += errors;
+        found->missing += missing;
     }
 }
 
@@ -126,11 +134,12 @@ void rule_figures_note(RuleFigures *figures, const Program *program, const Decis
     const JudgeNotes *notes = &decision->notes;
 
     if (!decision->rejected && !decision->observed && !notes->filter_errors &&
-        !notes->score_errors && !notes->match_errors)
+        !notes->score_errors && !notes->filter_missing && !notes->score_missing &&
+        !notes->match_errors)
         return;
     (void)pthread_mutex_lock(&figures->lock);
     note_filters(figures, program, decision);
-    note_scores(figures, program, notes->score_errors);
+    note_scores(figures, program, notes);
     note_matches(figures, program, notes->match_errors);
     (void)pthread_mutex_unlock(&figures->lock);
 }
@@ -162,6 +171,10 @@ static uint64_t get_errors(const Figures *figures) {
     return figures->errors;
 }
 
+static uint64_t get_missing(const Figures *figures) {
+    return figures->missing;
+}
+
 static const struct {
     const char *name, *help;
     uint64_t (*get)(const Figures *figures);
@@ -178,6 +191,10 @@ static const struct {
     {"berth_rule_errors_total",
         "Nodes on which a rule failed and onError decided; of match: requests.",
         get_errors,
+        false},
+    {"berth_rule_missing_total",
+        "Nodes on which a rule failed for want of a metric and onMissing decided.",
+        get_missing,
         false},
 };
 

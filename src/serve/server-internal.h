@@ -60,5 +60,5 @@ enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const ch
     const char *method, const char *version, const char *bytes, size_t *size, void **state);
 
 /* The one place where a request ends. */
-void request_end(
+void request_completed(
     void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code);

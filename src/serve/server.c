@@ -193,7 +193,7 @@ static int start_daemon(Server *server) {
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)connection_memory(options), NULL},
         {STRICTNESS, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
-        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_end, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_completed, server},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_new, server},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)on_unescape, server},
         {MHD_OPTION_END, 0, NULL},

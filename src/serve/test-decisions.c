@@ -49,8 +49,9 @@ typedef struct Stage {
 static void stage_init(Stage *stage, const char *text) {
     scene_init_text(&stage->scene, text);
     assert_int_equal(
-        view_new(
-            stage->scene.snapshot, stage->scene.program, /* zones= */ NULL, NULL, &stage->view),
+        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
+            /* before= */ NULL,
+            &stage->view),
         0);
 }
 

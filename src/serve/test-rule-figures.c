@@ -41,7 +41,10 @@ static void stage_init(Stage *stage, const char *policies) {
     buf_append_char(&text, '\0');
     scene_init_text(&stage->scene, text.data);
     assert_int_equal(
-        view_new(stage->scene.snapshot, stage->scene.program, NULL, NULL, &stage->view), 0);
+        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
+            /* before= */ NULL,
+            &stage->view),
+        0);
 }
 
 static void stage_done(Stage *stage) {

@@ -31,7 +31,8 @@ static void world_init(World *world, const char *policy) {
     *world = (World){.store = store_new(), .wakeup = wakeup_new()};
     scene_init_text(&world->scene, policy);
     assert_int_equal(
-        view_new(NULL, world->scene.program, /* zones= */ NULL, NULL, &world->view), 0);
+        view_new(&(ViewParts){.program = world->scene.program}, /* before= */ NULL, &world->view),
+        0);
 }
 
 static void world_done(World *world) {
@@ -47,7 +48,8 @@ static const char *turn(World *world, Program *program, int64_t sec) {
     View *after = NULL;
 
     assert_int_equal(store_publish(world->store, &snapshot), 0);
-    assert_int_equal(view_new(snapshot, program, /* zones= */ NULL, world->view, &after), 0);
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = snapshot, .program = program}, world->view, &after), 0);
     world->touched[0] = '\0';
     wakeup_note_view(world->wakeup, world->view, after, sec * NSEC_PER_SEC, note_touch, world);
     view_unref(world->view);

@@ -16,12 +16,8 @@ real kube-apiserver.
 """
 
 import base64
-import contextlib
 import json
-import random
-import socket
 import ssl
-import threading
 import time
 
 import discovery
@@ -40,7 +36,8 @@ from apistate import (
     read_int,
     too_large,
 )
-from exchange import CHUNK, LOOK_SECONDS, Connection
+from exchange import LOOK_SECONDS
+from scripted import ScriptedServer
 
 PATCH_TYPES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
@@ -71,92 +68,20 @@ class Watch:
         return b"".join(lines)
 
 
-class Script:
-    """A fault that waits for its requests."""
-
-    def __init__(self, action, what, times, skip, when):
-        self.action, self.what, self.times, self.skip, self.when = action, what, times, skip, when
-        self.n_hits = 0
-
-    def takes(self, request):
-        if self.times == 0 or self.what not in (None, request.what):
-            return False
-        if self.when and not self.when(request):
-            return False
-        if self.skip:
-            self.skip -= 1
-            return False
-        self.n_hits += 1
-        if self.times:
-            self.times -= 1
-        return True
-
-    def cancel(self):
-        self.times = 0
-
-
-class ApiServer:
+class ApiServer(ScriptedServer):
     """@tls: an ssl.SSLContext. @tokens: {token: user}; without any, nobody is asked who they are.
     Listening when made."""
 
     def __init__(self, tls=None, tokens=None):
-        self.tls, self.tokens = tls, tokens
+        self.tokens = tokens
         self.state = State()
         self.state.listeners.append(self._tell_watches)
-        self.lock = self.state.changed
-        self.requests, self.watches, self.denied = [], [], []
-        self.allowed = None
-        self.bookmark_seconds, self.chunk_bytes = None, CHUNK
-        self.scripts, self.connections = [], set()
-        self.is_stopping = False
-        self.thawed = threading.Event()
-        self.thawed.set()
-        self.listener = None
-        self.port = self._find_port()
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-
-    def stop(self):
-        self.is_stopping = True
-        self.refuse()
-        self.kill()
-        self.thawed.set()
+        self.watches, self.denied = [], []
+        self.allowed = self.bookmark_seconds = None
+        self.documents = {}  # {path: object} of other APIs than ours
+        super().__init__(tls, self.state.changed)
 
     # --- what tests do to it ---
-
-    def listen(self):
-        if self.listener:
-            return
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
-        self.listener = listener
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
-
-    def refuse(self):
-        listener, self.listener = self.listener, None
-        if listener:
-            # Wakes the thread in accept(), which close() alone does not.
-            listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-
-    def kill(self, how="close"):
-        """Ends every connection; how: close, or reset."""
-        with self.lock:
-            for connection in list(self.connections):
-                connection.kill(how)
-            self.lock.notify_all()
-
-    def freeze(self):
-        self.thawed.clear()
-
-    def thaw(self):
-        self.thawed.set()
-
-    def script(self, action, what=None, times=1, skip=0, when=None):
-        """The next @times requests that are @what ("list nodes") are answered by @action (see
-        faults.py), after @skip that are not. @times None: all of them, until cancel()."""
-        script = Script(action, what, times, skip, when)
-        with self.lock:
-            self.scripts.append(script)
-        return script
 
     def push(self, resource, data, version=None):
         """Bytes into every open watch of @resource. @version: what they tell of it, if they do."""
@@ -201,10 +126,6 @@ class ApiServer:
                 if watch.is_open and resource in (None, watch.kind.resource)
             ]
 
-    def asked(self, what):
-        """The requests that were @what, oldest first."""
-        return [request for request in list(self.requests) if request.what == what]
-
     def relists(self, resource):
         """Everything was asked for, by list (first pages) or by a watch that begins with it."""
         lists = [r for r in self.asked(f"list {resource}") if "continue" not in r.query]
@@ -220,38 +141,6 @@ class ApiServer:
             return not any(watch.queue for watch in self.open_watches())
 
     # --- its own affairs ---
-
-    def pause(self, seconds, connection):
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            connection.check()
-            time.sleep(min(left, LOOK_SECONDS))
-
-    def forget(self, connection):
-        with self.lock:
-            self.connections.discard(connection)
-
-    def _find_port(self):
-        """Listens on a port of 127.0.0.1 below those the system gives to outgoing connections: one
-        of these could take it while nobody listens."""
-        while True:
-            self.port = random.randrange(20000, 32000)
-            with contextlib.suppress(OSError):
-                self.listen()
-                return self.port
-
-    def _accept(self, listener):
-        while listener is self.listener:
-            # A connection that is gone already is no reason to take no more.
-            with contextlib.suppress(OSError):
-                sock, _ = listener.accept()
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                connection = Connection(self, sock)
-                with self.lock:
-                    self.connections.add(connection)
-                    if listener is not self.listener:
-                        connection.kill()  # it came while refuse() ran
-                connection.start()
 
     def _tell_watches(self, version):
         for watch in self.open_watches(version.kind.resource):
@@ -269,16 +158,6 @@ class ApiServer:
             watch.bookmarked_at = time.monotonic()
 
     # --- answering ---
-
-    def answer(self, exchange):
-        request = exchange.request
-        with self.lock:
-            self.requests.append(request)
-            script = next((s for s in self.scripts if s.takes(request)), None)
-        if script:
-            script.action(exchange, lambda: self._answer_well(exchange))
-        else:
-            self._answer_well(exchange)
 
     def _answer_well(self, exchange):
         request = exchange.request
@@ -343,6 +222,8 @@ class ApiServer:
             exchange.send(200, b"ok", "text/plain; charset=utf-8")
         elif path in discovery.DOCUMENTS:
             exchange.send_object(200, discovery.DOCUMENTS[path])
+        elif path in self.documents:
+            exchange.send_object(200, self.documents[path])
         else:
             exchange.send(404, b"404 page not found\n", "text/plain; charset=utf-8")
 

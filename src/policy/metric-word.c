@@ -1,0 +1,88 @@
+/* Values that several fields of a metric have: words, labels of Prometheus, lengths of time. */
+
+#include <stdio.h>
+
+#include "policy/metric-part.h"
+
+bool metric_read_word(PolicyReader *reader, const YamlNode *value, const char *what,
+    const char *const *words, unsigned *ret) {
+    Str known[8], word, meant;
+    char hint[256] = "one of";
+    size_t n = 0, used = strlen(hint);
+
+    if (!reader_string(reader, value, what, &word))
+        return false;
+    for (; words[n] && n < ELEMENTS_OF(known); n++) {
+        known[n] = str_from_c(words[n]);
+        if (str_eq(word, known[n])) {
+            *ret = (unsigned)n;
+            return true;
+        }
+    }
+    meant = str_nearest(word, known, n);
+    if (!str_is_empty(meant))
+        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    else
+        for (size_t i = 0; i < n && used < sizeof(hint); i++)
+            used +=
+                (size_t)snprintf(hint + used, sizeof(hint) - used, "%s %s", i ? "," : "", words[i]);
+    reader_error_hint(reader, value, str_from_c(hint), "unknown %s \"%.*s\"", what, STR_FMT(word));
+    return false;
+}
+
+static const char *const resource_words[] = {"cpu", "memory", NULL};
+
+const Shape metric_resource_shape = {.kind = SHAPE_WORD, .words = resource_words};
+
+void metric_read_resource(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
+    unsigned number;
+
+    if (metric_read_word(reader, value, what, resource_words, &number))
+        *ret = str_from_c(resource_words[number]);
+}
+
+void metric_read_label(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
+    Str name;
+    bool is_label;
+
+    if (!reader_string(reader, value, what, &name))
+        return;
+    is_label =
+        name.len > 0 && name.len <= METRIC_TEXT_MAX && !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+    for (size_t i = 0; is_label && i < name.len; i++) {
+        char c = name.ptr[i];
+
+        is_label =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    }
+    if (is_label)
+        *ret = name;
+    else
+        reader_error_hint(reader,
+            value,
+            STR("a label of the series: letters, digits and '_', no digit at the beginning"),
+            "\"%.*s\" is not a label of Prometheus",
+            STR_FMT(name));
+}
+
+const Shape metric_label_shape = {.kind = SHAPE_STRING, .pattern = "^[A-Za-z_][A-Za-z0-9_]*$"};
+
+bool metric_read_time(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
+    int64_t max, int64_t *ret) {
+    int64_t given;
+
+    if (!reader_duration(reader, value, what, &given))
+        return false;
+    if (given < min || given > max) {
+        reader_error(reader,
+            value,
+            "%s must be from %llds to %llds, not \"%.*s\"",
+            what,
+            (long long)(min / METRIC_SECOND),
+            (long long)(max / METRIC_SECOND),
+            STR_FMT(value->text));
+        return false;
+    }
+    *ret = given;
+    return true;
+}

@@ -1,0 +1,162 @@
+#include "policy/promql.h"
+
+#include "base/cleanup.h"
+
+#define MINUTE INT64_C(60000000000)
+
+const PromqlUsed promql_used_cpu = {{6, 3}, {0.75, 0.3}};
+const PromqlUsed promql_used_memory = {{10, 1}, {0.625, 0.125}};
+
+static const PromqlSeries known_series[] = {
+    {"node_cpu_seconds_total",
+        PROMQL_OF_CPU,
+        {0.25, 0.7},
+        .is_counter = true,
+        .is_idle = true,
+        .first = AGG_AVG,
+        .then = AGG_AVG | AGG_MAX | AGG_MIN},
+    {"instance:node_cpu_utilisation:rate5m",
+        PROMQL_OF_CPU,
+        {0.75, 0.3},
+        .first = AGG_ANY,
+        .then = AGG_ANY,
+        .range_nsec = 5 * MINUTE},
+    {"instance:node_cpu_utilisation:rate1m",
+        PROMQL_OF_CPU,
+        {0.75, 0.3},
+        .first = AGG_ANY,
+        .then = AGG_ANY,
+        .range_nsec = MINUTE},
+    {"instance:node_cpu:ratio",
+        PROMQL_OF_CPU,
+        {0.75, 0.3},
+        .first = AGG_ANY,
+        .then = AGG_ANY,
+        .range_nsec = 5 * MINUTE},
+    {"container_cpu_usage_seconds_total",
+        PROMQL_OF_CPU,
+        {6, 3},
+        .is_counter = true,
+        .first = AGG_SUM,
+        .then = AGG_SUM},
+    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_irate",
+        PROMQL_OF_CPU,
+        {6, 3},
+        .first = AGG_SUM,
+        .then = AGG_SUM},
+    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_rate",
+        PROMQL_OF_CPU,
+        {6, 3},
+        .first = AGG_SUM,
+        .then = AGG_SUM,
+        .range_nsec = 5 * MINUTE},
+    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_rate5m",
+        PROMQL_OF_CPU,
+        {6, 3},
+        .first = AGG_SUM,
+        .then = AGG_SUM,
+        .range_nsec = 5 * MINUTE},
+    {"node_memory_MemAvailable_bytes", PROMQL_OF_MEMORY, {6, 7}, .first = AGG_ANY, .then = AGG_ANY},
+    {"node_memory_MemTotal_bytes", PROMQL_OF_MEMORY, {16, 8}, .first = AGG_ANY, .then = AGG_ANY},
+    {"instance:node_memory_utilisation:ratio",
+        PROMQL_OF_MEMORY,
+        {0.625, 0.125},
+        .first = AGG_ANY,
+        .then = AGG_ANY},
+    {"container_memory_working_set_bytes",
+        PROMQL_OF_MEMORY,
+        {10, 1},
+        .first = AGG_SUM,
+        .then = AGG_SUM},
+    {"node_namespace_pod_container:container_memory_working_set_bytes",
+        PROMQL_OF_MEMORY,
+        {10, 1},
+        .first = AGG_SUM,
+        .then = AGG_SUM},
+    {"kube_pod_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
+    {"kube_node_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
+    {"node_uname_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
+    {"node_namespace_pod:kube_pod_info:", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
+};
+
+const PromqlSeries *promql_series(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(known_series); i++)
+        if (str_is(name, known_series[i].name))
+            return &known_series[i];
+    return NULL;
+}
+
+static const PromqlFunction functions[] = {
+    {"rate", FUNCTION_RATE, 0},
+    {"irate", FUNCTION_IRATE, 0},
+    {"avg_over_time", FUNCTION_KEEPS, 0},
+    {"last_over_time", FUNCTION_KEEPS, 0},
+    {"clamp", FUNCTION_KEEPS, 0},
+    {"clamp_max", FUNCTION_KEEPS, 0},
+    {"clamp_min", FUNCTION_KEEPS, 0},
+    {"label_join", FUNCTION_KEEPS, 0},
+    {"label_replace", FUNCTION_KEEPS, 0},
+    {"round", FUNCTION_KEEPS, 0},
+    {"avg", FUNCTION_AGGREGATES, AGG_AVG},
+    {"sum", FUNCTION_AGGREGATES, AGG_SUM},
+    {"max", FUNCTION_AGGREGATES, AGG_MAX},
+    {"min", FUNCTION_AGGREGATES, AGG_MIN},
+};
+
+const PromqlFunction *promql_function(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(functions); i++)
+        if (str_is(name, functions[i].name))
+            return &functions[i];
+    return NULL;
+}
+
+/* What a matcher of a label may be, so that no node and no pod is left out. */
+typedef enum LabelRule {
+    LABEL_FREE,     /* anything: it says who scraped */
+    LABEL_NO_PARTS, /* what is not a container of its own may be left out */
+    LABEL_PRESENT,  /* !="" and the like */
+} LabelRule;
+
+typedef struct LabelName {
+    const char *name;
+    LabelRule rule;
+    const char *equal; /* may be this very value, too */
+} LabelName;
+
+static const LabelName label_names[] = {
+    {"job", LABEL_FREE, NULL},
+    {"cluster", LABEL_FREE, NULL},
+    {"endpoint", LABEL_FREE, NULL},
+    {"metrics_path", LABEL_FREE, NULL},
+    {"service", LABEL_FREE, NULL},
+    {"container", LABEL_NO_PARTS, NULL},
+    {"container_name", LABEL_NO_PARTS, NULL},
+    {"image", LABEL_NO_PARTS, NULL},
+    {"name", LABEL_NO_PARTS, NULL},
+    {"cpu", LABEL_PRESENT, "total"},
+    {"id", LABEL_PRESENT, "/"},
+    {"instance", LABEL_PRESENT, NULL},
+    {"namespace", LABEL_PRESENT, NULL},
+    {"node", LABEL_PRESENT, NULL},
+    {"pod", LABEL_PRESENT, NULL},
+    {"pod_name", LABEL_PRESENT, NULL},
+};
+
+static bool matches_all(const PromqlMatcher *matcher) {
+    return (str_is(matcher->op, "!=") && str_is_empty(matcher->value)) ||
+           (str_is(matcher->op, "=~") &&
+               (str_is(matcher->value, ".+") || str_is(matcher->value, ".*")));
+}
+
+bool promql_keeps_all(const PromqlMatcher *matcher) {
+    for (size_t i = 0; i < ELEMENTS_OF(label_names); i++) {
+        const LabelName *label = &label_names[i];
+
+        if (!str_is(matcher->label, label->name))
+            continue;
+        return label->rule == LABEL_FREE || matches_all(matcher) ||
+               (label->rule == LABEL_NO_PARTS && matcher->op.ptr[0] == '!') ||
+               (label->equal && str_is(matcher->op, "=") && str_is(matcher->value, label->equal));
+    }
+    return false;
+}

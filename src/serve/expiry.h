@@ -1,0 +1,37 @@
+#pragma once
+
+/*
+ * Expiry: says once that a metric is absent on every node, and once that it is back.
+ *
+ * Values grow too old one after the other; a person wants to hear of it when the last one has gone,
+ * for then every rule that reads the metric falls to its onMissing.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "extender/view.h"
+
+typedef struct Expiry Expiry;
+
+Expiry *expiry_new(void);            /* NULL when out of memory */
+Expiry *expiry_free(Expiry *expiry); /* takes NULL */
+DEFINE_CLEANUP(Expiry *, expiry_free)
+
+/* What became of one gauge since the last look. */
+typedef enum ExpiryChange {
+    EXPIRY_SAME,
+    EXPIRY_GONE, /* the last value has grown too old, or is no more */
+    EXPIRY_BACK,
+} ExpiryChange;
+
+/* Whoever wants to hear of it. */
+typedef void (*ExpiryTold)(void *context, const View *view, size_t gauge, ExpiryChange change);
+
+/* Looks at @view, the one in force. What a reload leaves as it is stays known. */
+void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context);
+
+/* For expiry_look(): a line in the log. */
+void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange change);

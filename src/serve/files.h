@@ -1,0 +1,43 @@
+#pragma once
+
+/*
+ * Files: configuration on disk, read at the start and again whenever it has changed.
+ *
+ * Policies, a cluster, sources of metrics, certificates. A file that cannot be used leaves the last
+ * good one in force, and says so in the log, in /metrics and in /readyz?verbose.
+ *
+ * Threads: the daemon's own; reloads and tls are read from any.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/snapshot.h"
+#include "policy/program.h"
+#include "serve/current.h"
+#include "serve/daemon.h"
+#include "serve/measuring.h"
+#include "serve/reload.h"
+#include "serve/tls.h"
+
+typedef struct Files {
+    const DaemonOptions *options; /* borrowed, like the two that follow */
+    Current *current;             /* where what was read comes into force */
+    Measuring *measuring;         /* who reads the sources; NULL: nobody yet */
+    TlsStore *tls;                /* the certificates; NULL: plain HTTP */
+    Reloads reloads;
+    uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
+} Files;
+
+/* Reads policies, cluster (NULL: there is none) and certificates for the first time; references go
+ * to the caller. 0; or a negative errno with a message for a person in @error
+ * (DAEMON_ERROR_MAX). */
+int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error)
+    MUST_CHECK;
+void files_done(Files *files);
+
+/* The sources have been read for the first time. */
+void files_note_sources(Files *files, uint64_t fingerprint);
+
+/* Reads again what has changed on disk, or everything when @force. */
+void files_reload(Files *files, bool force);

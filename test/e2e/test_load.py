@@ -1,0 +1,181 @@
+"""Nodes are chosen by what they really do: measured load, with a kube-scheduler that goes by it."""
+
+import collections
+import contextlib
+
+import client
+import pytest
+from client import metrics
+from metricsapi import MetricsApi
+from nodemode import Live
+from objects import AVOID, make_extender
+from prometheus import Exporter, Prometheus, Scripted, by_node, find_metric, find_program
+from waiting import wait_for
+
+RETRY_AT = "berth.dev/retry-at"
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """(exporter, Prometheus that scrapes it)"""
+    missing = find_program()
+    assert not missing, f"Prometheus cannot be had: {missing}"
+    exporter = Exporter()
+    prometheus = Prometheus(tmp_path / "prometheus", [exporter])
+    yield exporter, prometheus
+    prometheus.stop()
+    exporter.stop()
+
+
+@pytest.fixture
+def scripted():
+    server = Scripted()
+    yield server
+    server.stop()
+
+
+def is_parked(scheduler):
+    return scheduler.count_waiting("unschedulable") == 1
+
+
+def wait_scores(berth, **scores):
+    """Until nodes are scored so."""
+
+    def look():
+        body = {"Pod": {"metadata": {"name": "probe"}}, "NodeNames": list(scores)}
+        told = client.post(berth, "prioritize", body).json()
+        return {each["Host"]: each["Score"] for each in told}
+
+    wait_for(f"the scores {scores}", look, lambda seen: seen == scores)
+
+
+def marked(cluster):
+    """The nodes that berth has marked, so that kube-scheduler tries parked pods again."""
+    every = [node["metadata"] for node in cluster.api.get("/api/v1/nodes")["items"]]
+    return [each["name"] for each in every if RETRY_AT in each.get("annotations", {})]
+
+
+HOT = """
+metrics:
+  - name: load
+    prometheus: {query: node_load, nodeLabel: node}
+    interval: 1s
+    maxAge: 1m
+    placements: none
+filters:
+  - {name: cool, expression: metrics.load < 0.8, reason: node is hot}
+scores:
+  - {name: idle, expression: 100.0 - 100.0 * metrics.load}
+"""
+
+
+def test_a_hot_node_is_avoided_until_it_cools(cluster, measured):
+    exporter, prometheus = measured
+    exporter.set("node_load", 0.90, node="one")
+    exporter.set("node_load", 0.20, node="two")
+    cluster.add_node("one")
+    cluster.add_node("two", taints=[AVOID])  # without berth nothing would go there
+    flags = ["--policy", cluster.write_policy(HOT), "--prometheus", prometheus.url, "--wake-up"]
+    berth = cluster.start_berth(*Live().flags(cluster), *flags)
+    scheduler = cluster.start_scheduler(make_extender(berth.url))
+    wait_scores(berth, one=1, two=8)
+    cluster.add_pod("first")
+    assert cluster.wait_bound("first") == "two"
+
+    # Both are hot: a pod waits, and kube-scheduler does not try it again by itself.
+    exporter.set("node_load", 0.90, node="two")
+    wait_scores(berth, one=1, two=1)
+    cluster.add_pod("second")
+    cluster.wait_pending("second", "2 node is hot")
+    wait_for("the pod to be parked", lambda: is_parked(scheduler), steady=1.5)
+    assert "one" not in marked(cluster)
+
+    # It has cooled: the mark is all that happens in the cluster, and the pod goes there.
+    exporter.set("node_load", 0.30, node="one")
+    assert cluster.wait_bound("second") == "one"
+    assert "one" in marked(cluster)
+    assert metrics(berth)["berth_wake_ups_total"] >= 1
+    cluster.add_pod("third")
+    assert cluster.wait_bound("third") == "one"
+
+
+# --- the herd ---
+
+HERD = 20
+LOADS = {"calm": 0.10, "mild": 0.15, "warm": 0.20, "busy": 0.25}
+
+
+def by_load(placements):
+    return f"""
+metrics:
+  - name: load
+    prometheus: {{query: node_load, nodeLabel: node}}
+    interval: 1s
+    maxAge: 5m
+    placements: {placements}
+scores:
+  - {{name: calm, expression: 1.0 - metrics.load, normalize: minMax}}
+"""
+
+
+def place_herd(cluster, scripted, placements):
+    """{node: pods} after many pods came at once. No measurement ever shows any of them."""
+    scripted.set("node_load", by_node(**LOADS))
+    for name in LOADS:
+        cluster.add_node(name, cpu="64", memory="256Gi")
+    policy = cluster.write_policy(by_load(placements))
+    berth = cluster.start_binder("--policy", policy, "--bind", "--prometheus", scripted.url)
+    wait_for(
+        "all loads to be known",
+        lambda: find_metric(berth, "load")["nodes"]["covered"],
+        lambda n: n == len(LOADS),
+    )
+    for i in range(HERD):
+        cluster.add_pod(f"herd-{i}", cpu="1")
+    places = cluster.wait_places(HERD)
+    assert metrics(berth)["berth_bind_refusals_total"] == 0
+    return collections.Counter(places.values())
+
+
+def test_a_herd_goes_to_the_calmest_node(cluster, scripted):
+    assert place_herd(cluster, scripted, "none") == {"calm": HERD}
+
+
+def test_a_herd_spreads_when_placements_count(cluster, scripted):
+    """Each pod is a core of 64. If all loads became even, 10 of 20 would be on the calmest."""
+    placed = place_herd(cluster, scripted, "{resource: cpu, unit: fraction, settle: 5m}")
+    assert placed["calm"] > placed["busy"]
+    assert placed["calm"] <= HERD * 3 // 4 and len(placed) >= 3, placed
+
+
+# --- metrics.k8s.io ---
+
+USED = """
+metrics:
+  - {name: used, resourceMetrics: cpu, interval: 1s, maxAge: 1m, placements: none}
+filters:
+  - name: idle
+    expression: metrics.used < 0.5 * node.allocatable.cpu
+    reason: node is busy
+scores:
+  - {name: idlest, expression: 100.0 - 100.0 * metrics.used / node.allocatable.cpu}
+"""
+
+
+def test_what_kubectl_top_shows(cluster):
+    """Behind the API server, as metrics-server is."""
+    cluster.add_node("one")
+    cluster.add_node("two", taints=[AVOID])
+    with contextlib.closing(MetricsApi(cluster.plane)) as server:
+        server.set_nodes(one=("6400m", "1Gi"), two=("800m", "1Gi"))
+        server.register("berth")
+        assert "6400m" in cluster.plane.kubectl("top", "nodes", "--no-headers")
+        berth = cluster.start(Live(), "--policy", cluster.write_policy(USED))
+        wait_scores(berth, one=2, two=9)
+        cluster.add_pod("first")
+        assert cluster.wait_bound("first") == "two"
+
+        server.set_nodes(one=("800m", "1Gi"), two=("6400m", "1Gi"))
+        wait_scores(berth, one=9, two=2)
+        cluster.add_pod("second")
+        assert cluster.wait_bound("second") == "one"

@@ -1,0 +1,146 @@
+"""A server on loopback whose every answer a test decides: what it listens to, and the faults that
+wait for requests. What it says when nothing is wrong is for its subclass: _answer_well(exchange).
+
+It runs in the test's process, a thread for each connection.
+"""
+
+import contextlib
+import random
+import socket
+import threading
+import time
+
+from exchange import CHUNK, LOOK_SECONDS, Connection
+
+
+class Script:
+    """A fault that waits for its requests."""
+
+    def __init__(self, action, what, times, skip, when):
+        self.action, self.what, self.times, self.skip, self.when = action, what, times, skip, when
+        self.n_hits = 0
+
+    def takes(self, request):
+        if self.times == 0 or self.what not in (None, request.what):
+            return False
+        if self.when and not self.when(request):
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.n_hits += 1
+        if self.times:
+            self.times -= 1
+        return True
+
+    def cancel(self):
+        self.times = 0
+
+
+class ScriptedServer:
+    """@tls: an ssl.SSLContext. Listening when made."""
+
+    def __init__(self, tls=None, lock=None):
+        self.tls = tls
+        self.lock = lock or threading.Condition(threading.RLock())
+        self.requests, self.scripts, self.connections = [], [], set()
+        self.chunk_bytes = CHUNK
+        self.is_stopping = False
+        self.thawed = threading.Event()
+        self.thawed.set()
+        self.listener = None
+        self.port = self._find_port()
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+
+    def stop(self):
+        self.is_stopping = True
+        self.refuse()
+        self.kill()
+        self.thawed.set()
+
+    # --- what tests do to it ---
+
+    def listen(self):
+        if self.listener:
+            return
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
+        self.listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def refuse(self):
+        listener, self.listener = self.listener, None
+        if listener:
+            # Wakes the thread in accept(), which close() alone does not.
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def kill(self, how="close"):
+        """Ends every connection; how: close, or reset."""
+        with self.lock:
+            for connection in list(self.connections):
+                connection.kill(how)
+            self.lock.notify_all()
+
+    def freeze(self):
+        self.thawed.clear()
+
+    def thaw(self):
+        self.thawed.set()
+
+    def script(self, action, what=None, times=1, skip=0, when=None):
+        """The next @times requests that are @what ("list nodes") are answered by @action (see
+        faults.py), after @skip that are not. @times None: all of them, until cancel()."""
+        script = Script(action, what, times, skip, when)
+        with self.lock:
+            self.scripts.append(script)
+        return script
+
+    # --- what tests look at ---
+
+    def asked(self, what):
+        """The requests that were @what, oldest first."""
+        return [request for request in list(self.requests) if request.what == what]
+
+    # --- its own affairs ---
+
+    def pause(self, seconds, connection):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            connection.check()
+            time.sleep(min(left, LOOK_SECONDS))
+
+    def forget(self, connection):
+        with self.lock:
+            self.connections.discard(connection)
+
+    def _find_port(self):
+        """Listens on a port of 127.0.0.1 below those the system gives to outgoing connections: one
+        of these could take it while nobody listens."""
+        while True:
+            self.port = random.randrange(20000, 32000)
+            with contextlib.suppress(OSError):
+                self.listen()
+                return self.port
+
+    def _accept(self, listener):
+        while listener is self.listener:
+            # A connection that is gone already is no reason to take no more.
+            with contextlib.suppress(OSError):
+                sock, _ = listener.accept()
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection = Connection(self, sock)
+                with self.lock:
+                    self.connections.add(connection)
+                    if listener is not self.listener:
+                        connection.kill()  # it came while refuse() ran
+                connection.start()
+
+    def answer(self, exchange):
+        request = exchange.request
+        with self.lock:
+            self.requests.append(request)
+            script = next((s for s in self.scripts if s.takes(request)), None)
+        if script:
+            script.action(exchange, lambda: self._answer_well(exchange))
+        else:
+            self._answer_well(exchange)

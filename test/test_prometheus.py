@@ -1,0 +1,339 @@
+"""Placement by what a real Prometheus has measured, as a user would set it up.
+
+Three nodes, each with an exporter of its own on an address of its own (loopback has many), and one
+more exporter that speaks of all nodes and pods by name. The test decides what they say.
+"""
+
+import http.client
+import json
+import os
+import re
+from urllib.parse import urlencode
+
+import pytest
+import yaml
+
+from client import get, metrics, post, wait_until, write_cluster
+from prometheus import (
+    Exporter,
+    Prometheus,
+    Scripted,
+    by_node,
+    find_metric,
+    find_program,
+    write_sources,
+)
+
+NAMES = ["n1", "n2", "n3"]
+ADDRESSES = {"n1": "127.0.1.1", "n2": "127.0.1.2", "n3": "127.0.1.3"}
+
+
+class World:
+    """The exporters and the Prometheus that scrapes them."""
+
+    def __init__(self, folder):
+        self.cluster = Exporter()
+        port = self.cluster.server.server_address[1]  # the same on every node, as usual
+        self.nodes = {name: Exporter(host, port) for name, host in ADDRESSES.items()}
+        self.exporters = [self.cluster, *self.nodes.values()]
+        self.prometheus = Prometheus(folder, self.exporters)
+
+    def set_loads(self, **values):
+        for name, value in values.items():
+            self.cluster.set("node_load", value, node=name)
+
+    def set_heats(self, **values):
+        for name, value in values.items():
+            self.nodes[name].set("heat", value)
+
+    def set_pods(self, **values):
+        for name, value in values.items():
+            self.cluster.set("pod_cpu", value, namespace="default", pod=name.replace("_", "-"))
+
+    def stop(self):
+        self.prometheus.stop()
+        for exporter in self.exporters:
+            exporter.stop()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    if missing := find_program():
+        (pytest.fail if os.environ.get("BERTH_CI") else pytest.skip)(missing)
+    world = World(tmp_path_factory.mktemp("prometheus"))
+    yield world
+    world.stop()
+
+
+# --- what berth is given ---
+
+LOAD = {"query": "node_load", "nodeLabel": "node"}
+MAX_AGE = "4s"
+
+
+def metric(name, query, **fields):
+    common = {"interval": "1s", "maxAge": MAX_AGE, "placements": "none"}
+    return {"name": name, "prometheus": query, **common, **fields}
+
+
+def make_policy(gauges, name="load", **spec):
+    return yaml.safe_dump(
+        {
+            "apiVersion": "berth.dev/v1alpha1",
+            "kind": "PlacementPolicy",
+            "metadata": {"name": name},
+            "spec": {"metrics": gauges, **spec},
+        }
+    )
+
+
+def below(limit, name="load", **fields):
+    """A filter."""
+    rule = {"name": f"{name}-limit", "expression": f"metrics.{name} < {limit}"}
+    return {**rule, "reason": "node is hot", **fields}
+
+
+def make_node(name):
+    address = {"type": "InternalIP", "address": ADDRESSES[name]}
+    amounts = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    return {
+        "metadata": {"name": name},
+        "status": {"addresses": [address], "allocatable": amounts, "capacity": amounts},
+    }
+
+
+def make_pod(name, node, owner):
+    reference = {"kind": "StatefulSet", "apiVersion": "apps/v1", "name": owner, "uid": owner}
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "ownerReferences": [{**reference, "controller": True}],
+        },
+        "spec": {"nodeName": node, "containers": [{"name": "main"}]},
+        "status": {"phase": "Running"},
+    }
+
+
+PODS = [
+    make_pod("heavy-0", "n1", "heavy"),
+    make_pod("heavy-1", "n2", "heavy"),
+    make_pod("light-0", "n1", "light"),
+]
+
+
+@pytest.fixture
+def start(start_logged, world, tmp_path):
+    """start(policy text) -> Berth that asks the real Prometheus."""
+
+    def run(policy, *flags):
+        path = tmp_path / "policy.yaml"
+        path.write_text(policy)
+        cluster = write_cluster(tmp_path / "cluster.json", map(make_node, NAMES), PODS)
+        flags = flags or ["--prometheus", world.prometheus.url]
+        berth = start_logged("--policy", path, "--cluster", cluster, *flags)
+        berth.policy = path
+        return berth
+
+    return run
+
+
+def ask(berth, verb="filter", pod=None):
+    reply = post(berth, verb, {"Pod": pod or {}, "NodeNames": NAMES})
+    assert reply.status == 200
+    return reply.json()
+
+
+def passed(berth, pod=None):
+    reply = ask(berth, pod=pod)
+    assert reply["Error"] == ""
+    return reply["NodeNames"]
+
+
+def wait_passed(berth, names, pod=None):
+    wait_until(lambda: passed(berth, pod) == names, f"only {names} to pass")
+
+
+def scores(berth):
+    """All of them; who is not named has 0."""
+    told = {each["Host"]: each["Score"] for each in ask(berth, "prioritize")}
+    return [told.get(name, 0) for name in NAMES]
+
+
+def log_lines(berth, words):
+    return [line for line in berth.log.read_text().splitlines() if re.search(words, line)]
+
+
+# --- the tests ---
+
+
+def test_values_decide(world, start):
+    world.set_loads(n1=0.9, n2=0.5, n3=0.1)
+    free = {"name": "free", "expression": "100.0 * (1.0 - metrics.load)"}
+    policy = make_policy([metric("load", LOAD)], filters=[below(0.8)], scores=[free])
+    berth = start(policy)
+    wait_passed(berth, ["n2", "n3"])
+    assert scores(berth) == [1, 5, 9]
+
+    # Hot only while it is hot.
+    world.set_loads(n1=0.3, n2=0.9)
+    wait_passed(berth, ["n1", "n3"])
+    assert scores(berth) == [7, 1, 9]
+
+
+def test_nodes_are_found_by_address(world, start):
+    """Nothing says how series belong to nodes: instance is ADDRESS:PORT, that is enough."""
+    world.set_heats(n1=20, n2=90, n3=40)
+    berth = start(make_policy([metric("heat", {"query": "heat"})], filters=[below(80.0, "heat")]))
+    wait_passed(berth, ["n1", "n3"])
+    told = find_metric(berth, "heat")
+    assert told["state"] == "ok" and "instance" in told["join"], told
+    world.set_heats(n1=99, n2=10)
+    wait_passed(berth, ["n2", "n3"])
+
+
+def test_pods_and_their_workloads(world, start):
+    world.set_pods(heavy_0=3.0, heavy_1=2.0, light_0=0.5)
+    world.set_loads(n1=0.6, n2=0.2, n3=0.6)
+    cpu = metric("podCpu", {"query": "pod_cpu"}, pods={"aggregate": "sum", "workload": "avg"})
+    kept_off = (
+        "metrics.load < 0.5 || !has(workload.metrics.podCpu) || workload.metrics.podCpu < 2.0"
+    )
+    rules = [
+        below(3.2, "podCpu", onMissing="allow"),
+        {"name": "heavy", "expression": kept_off, "reason": "pod is heavy, node is not idle"},
+    ]
+    berth = start(make_policy([metric("load", LOAD), cpu], filters=rules))
+    # n1 has 3.5 cores in use, n3 no pod at all.
+    wait_passed(berth, ["n2", "n3"], make_new("light"))
+    wait_passed(berth, ["n2"], make_new("heavy"))  # 2.5 on average
+    world.set_pods(heavy_0=1.0)
+    wait_passed(berth, NAMES, make_new("heavy"))  # 1.5
+
+
+def make_new(owner):
+    pod = make_pod(f"{owner}-9", None, owner)
+    del pod["spec"]["nodeName"], pod["status"]
+    return pod
+
+
+def test_pages_tell_the_truth(world, start):
+    world.set_loads(n1=0.9, n2=0.5, n3=0.1, stranger=0.7)
+    gauges = [metric("load", LOAD), metric("typo", {"query": "no_such_series"})]
+    berth = start(make_policy(gauges, filters=[below(0.8), below(1.0, "typo", onMissing="allow")]))
+    wait_passed(berth, ["n2", "n3"])
+    told = find_metric(berth, "load")
+    assert told["state"] == "ok" and told["query"] == "node_load" and told["error"] == ""
+    assert (told["series"], told["nodes"]) == (4, {"covered": 3, "of": 3})
+    assert told["dropped"]["no_node"] == 1 and "stranger" in str(told["unmatched"])
+    told = find_metric(berth, "typo")
+    assert (told["series"], told["nodes"]["covered"]) == (0, 0)
+    world.cluster.set("node_load", None, node="stranger")
+
+
+def test_a_new_policy_keeps_what_is_known(world, start):
+    world.set_loads(n1=0.9, n2=0.5, n3=0.1)
+    gauge = metric("load", LOAD, maxAge="1m")
+    berth = start(make_policy([gauge], filters=[below(0.8)]))
+    wait_passed(berth, ["n2", "n3"])
+    with world.prometheus.process.halted():  # nothing can be asked meanwhile
+        berth.policy.write_text(make_policy([gauge], filters=[below(0.3)]))
+        wait_passed(berth, ["n3"])
+        # Under another name, in another policy, and not twice.
+        other = metric("measured", LOAD, maxAge="1m")
+        berth.policy.write_text(make_policy([other], filters=[below(0.6, "measured")]))
+        wait_passed(berth, ["n2", "n3"])
+    assert get(berth, "/readyz").status == 200
+
+
+def test_sources_are_read_again(world, start, tmp_path):
+    world.set_loads(n1=0.9, n2=0.5, n3=0.1)
+    scripted = Scripted()
+    scripted.set("node_load", by_node(n1=0.1, n2=0.2, n3=0.9))
+    path = write_sources(tmp_path / "sources.yaml", cellar=scripted.url)
+    query = {**LOAD, "source": "cellar"}
+    berth = start(make_policy([metric("load", query)], filters=[below(0.8)]), "--sources", path)
+    wait_passed(berth, ["n1", "n2"])
+    write_sources(path, cellar=world.prometheus.url)
+    wait_passed(berth, ["n2", "n3"])
+
+    # A mistake: those of before stay in force, and somebody is told.
+    path.write_text("sources: [{nam: cellar}]")
+    refused = 'berth_config_last_reload_success{config="sources"}'
+    wait_until(lambda: metrics(berth)[refused] == 0, "the sources to be refused")
+    world.set_loads(n1=0.2)
+    wait_passed(berth, NAMES)
+    write_sources(path, attic=world.prometheus.url)
+    wait_until(lambda: find_metric(berth, "load")["state"] == "no_source", "the source to be gone")
+    scripted.stop()
+
+
+def query_real(prometheus, query):
+    connection = http.client.HTTPConnection("127.0.0.1", prometheus.port)
+    try:
+        connection.request("GET", "/api/v1/query?" + urlencode({"query": query}))
+        response = connection.getresponse()
+        return response.status, response.headers, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def shape(value):
+    """What it looks like, whatever the values."""
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [shape(each) for each in value]
+    return type(value) if not isinstance(value, (int, float)) else float
+
+
+def test_the_scripted_one_is_honest(world):
+    """It answers as the real one does."""
+    scripted = Scripted()
+    world.cluster.set("odd", "NaN", node="n1")
+    world.cluster.set("odd", "-Inf", node="n2")
+    world.cluster.set("odd", "0.25", node="n3")
+    query = "sum by (node) (odd)"
+    wait_until(lambda: len(query_real(world.prometheus, query)[2]["data"]["result"]) == 3, query)
+    scripted.set(query, by_node(n1=float("nan"), n2=float("-inf"), n3=0.25))
+    status, headers, real = query_real(world.prometheus, query)
+    also_status, also_headers, said = query_real(scripted, query)
+    assert status == also_status and shape(real) == shape(said)
+    assert headers.get_content_type() == also_headers.get_content_type()
+    assert headers["Date"][-3:] == also_headers["Date"][-3:] == "GMT"
+
+    def values(answer):
+        return sorted((each["metric"]["node"], each["value"][1]) for each in answer["data"]["result"])
+
+    assert values(real) == values(said)
+    assert query_real(world.prometheus, "nobody_knows")[2] == query_real(scripted, "nobody_knows")[2]
+    scripted.stop()
+
+
+def test_stopped_and_started(world, start):
+    world.set_loads(n1=0.9, n2=0.5, n3=0.1)
+    gauges = [metric("load", LOAD, maxAge="2s")]
+    strict = make_policy(gauges, filters=[below(0.8, onMissing="reject")])
+    lenient = make_policy(
+        gauges,
+        "lenient",
+        mode="Observe",
+        filters=[below(0.8, onMissing="allow")],
+        scores=[{"name": "free", "expression": "100.0 - metrics.load", "onMissing": 30}],
+    )
+    berth = start(strict + "---\n" + lenient)
+    wait_passed(berth, ["n2", "n3"])
+
+    world.prometheus.stop()
+    wait_passed(berth, [])
+    told = find_metric(berth, "load")
+    assert told["state"] == "failing" and "refused" in told["error"], told
+    assert get(berth, "/readyz").status == 200
+    failing = log_lines(berth, "level=(warn|error).*load")
+    assert len(failing) == 1, failing
+
+    # It still knows what it scraped a moment ago, and so do we again.
+    world.prometheus.start()
+    wait_passed(berth, ["n2", "n3"])
+    assert find_metric(berth, "load")["state"] == "ok"
+    assert len(log_lines(berth, "level=(warn|error).*load")) == 1

@@ -1,0 +1,515 @@
+"""Bad days of a Prometheus: decisions go on, values grow old and are gone, what a rule declares for
+that counts, and all is well again by itself.
+
+All cases run side by side in one berth. Each has a metric of its own, with a query that is its
+name, and a policy for pods that carry this name.
+"""
+
+import concurrent.futures
+import contextlib
+import math
+import re
+import threading
+import time
+
+import pytest
+import yaml
+
+from authority import PAST, Authority
+from client import IS_SANITIZED, PATIENCE, metrics, post, wait_until, write_cluster
+from prometheus import (
+    Scripted,
+    asks,
+    by_node,
+    find_metric,
+    flood,
+    make_context,
+    refuse_query,
+    sample,
+    write_sources,
+)
+
+import faults  # of test/faults, which prometheus.py has made known
+
+COOL = [f"n{i}" for i in range(5)]
+HOT = [f"n{i}" for i in range(5, 10)]
+ALL = COOL + HOT
+NONE = []
+GOOD = {**dict.fromkeys(COOL, 0.2), **dict.fromkeys(HOT, 0.9)}
+MEMORY_KIB = 48 * 1024  # what an answer of half a gigabyte may cost
+
+CASES = {}
+
+
+class Case:
+    """What a case's function is given."""
+
+    def __init__(self, stage, name, function, source, label, on_missing, max_age):
+        self.berth, self.name, self.function = stage.berth, name, function
+        self.server, self.stage = stage.servers[source], stage
+        self.source, self.label = source, label
+        self.on_missing, self.max_age = on_missing, max_age
+        self.expected = None
+
+    def set(self, samples):
+        self.server.set(self.name, samples)
+
+    def passed(self):
+        """The nodes that get through. Whatever happens, there is an answer."""
+        pod = {"metadata": {"name": "p", "labels": {"case": self.name}}, "spec": {}}
+        reply = post(self.berth, "filter", {"Pod": pod, "NodeNames": ALL})
+        assert (reply.status, reply.json()["Error"]) == (200, ""), reply.text
+        return reply.json()["NodeNames"]
+
+    def becomes(self, names):
+        """Until just these pass. Until then it must be those of before: nothing in between."""
+        before, deadline = self.expected, time.monotonic() + 2 * PATIENCE
+        while (seen := self.passed()) != names:
+            assert before is None or seen == before, f"{self.name}: {seen} between"
+            assert time.monotonic() < deadline, f"{self.name}: {seen}, not {names}: {self.told()}"
+            time.sleep(0.2)
+        self.expected = names
+
+    def stays(self, n_times=2):
+        """The same after @n_times more answers."""
+        names = self.expected
+        self.server.wait_asked(self.name, n_times + 1)
+        assert self.passed() == names
+
+    @contextlib.contextmanager
+    def broken(self, action):
+        script = self.server.script(action, times=None, when=asks(self.name))
+        try:
+            yield script
+        finally:
+            script.cancel()
+
+    def told(self):
+        return find_metric(self.berth, self.name)
+
+    def fails(self, action, words):
+        """All nodes are without a value while @action answers; people are told why."""
+        self.set(by_node(**GOOD))
+        self.becomes(COOL)
+        with self.broken(action):
+            self.becomes(NONE)
+            self.is_counted()
+            told = self.told()
+            assert told["state"] == "failing" and re.search(words, told["error"]), told
+        self.becomes(COOL)
+        wait_until(lambda: self.told()["state"] == "ok", f"{self.name} to be well")
+
+    def is_counted(self):
+        """That the rule fell back to its onMissing, for each node and request."""
+        policy = self.name.replace("_", "-")
+        figure = f'berth_rule_missing_total{{policy="{policy}",rule="cool"}}'
+        before = metrics(self.berth)[figure]
+        self.passed()
+        wait_until(lambda: metrics(self.berth)[figure] >= before + len(ALL), figure)
+
+    def drops(self, samples, names, **causes):
+        """With these series, only @names have a value below the limit."""
+        self.set(by_node(**GOOD))
+        self.becomes(COOL)
+        self.set(samples)
+        self.becomes(names)
+        told = self.told()
+        assert {cause: n for cause, n in told["dropped"].items() if n} == causes, told["error"]
+        self.set(by_node(**GOOD))
+        self.becomes(COOL)
+
+
+def case(source="shared", label="node", on_missing="reject", max_age="4s"):
+    def register(function):
+        name = function.__name__
+        CASES[name] = lambda stage: Case(
+            stage, name, function, source, label, on_missing, max_age
+        )
+        return function
+
+    return register
+
+
+# --- no answer, or none that is one ---
+
+
+@case("slow")
+def slow(it):
+    it.fails(faults.at_rate(20), "not answered to the end within 1 s")
+
+
+@case("silent")
+def silent(it):
+    it.fails(faults.never, "not answered to the end within 1 s")
+
+
+@case("bad")
+def hangs_up(it):
+    it.fails(faults.hang_up, ".")
+
+
+@case("bad")
+def cut_short(it):
+    it.fails(faults.cut_after(300), ".")
+
+
+@case("bad")
+def unavailable(it):
+    it.fails(faults.fail(503), "503")
+
+
+@case("bad")
+def broken_inside(it):
+    it.fails(refuse_query(500, "internal", "disk is full"), "500.*disk is full")
+
+
+@case("bad")
+def bad_query(it):
+    it.fails(refuse_query(400, "bad_data", "parse error: unexpected end"), "parse error")
+
+
+@case("bad")
+def html(it):
+    page = b"<!DOCTYPE html><html><body>Please log in</body></html>"
+    it.fails(faults.say(page, "text/html"), "(?i)html|JSON")
+
+
+@case("bad")
+def other_json(it):
+    it.fails(faults.say(b'{"kind":"Status","code":200}'), ".")
+
+
+@case("bad")
+def matrix(it):
+    body = b'{"status":"success","data":{"resultType":"matrix","result":[]}}'
+    it.fails(faults.say(body), "matrix")
+
+
+@case("bad")
+def not_http(it):
+    it.fails(faults.raw(b"\x00\x01\x02 nothing you know\r\n\r\n"), ".")
+
+
+@case("bad")
+def redirected_away(it):
+    """Nobody but the server that the operator has named gets a request."""
+    other = it.stage.bystander
+    it.fails(faults.redirect(f"{other.url}/api/v1/query?query={it.name}"), "redirect")
+    assert not other.requests
+
+
+@case("bad")
+def redirected_in_circles(it):
+    it.fails(faults.redirect(f"{it.server.url}/api/v1/query?query={it.name}"), "redirect")
+
+
+@case()
+def redirected_to_itself(it):
+    """As a proxy adds a path."""
+
+    def act(exchange, proceed):
+        if exchange.request.path.startswith("/elsewhere"):
+            proceed()
+        else:
+            faults.redirect(f"/elsewhere{exchange.request.target}")(exchange, proceed)
+
+    it.set(by_node(**GOOD))
+    with it.broken(act):
+        it.becomes(COOL)
+        it.set(by_node(**dict.fromkeys(ALL, 0.1)))
+        it.becomes(ALL)
+
+
+@case("flooded", max_age="2s")
+def flooded(it):
+    """Half a gigabyte, told beforehand and not; and a text that never ends."""
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    before = it.berth.rss_kib()
+    for action in (flood(), flood(has_length=False), faults.endless()):
+        with it.broken(action), watching_memory(it.berth) as seen:
+            it.becomes(NONE)
+            assert "larger than" in it.told()["error"]
+        it.becomes(COOL)
+        if not IS_SANITIZED:  # what was freed is kept for a while, to be watched
+            assert seen.most_kib < before + MEMORY_KIB
+    if not IS_SANITIZED:
+        assert it.berth.rss_kib() < before + MEMORY_KIB
+
+
+@contextlib.contextmanager
+def watching_memory(berth):
+    """.most_kib: the most memory that was seen."""
+
+    class Seen:
+        most_kib = 0
+
+    seen, is_over = Seen(), threading.Event()
+
+    def look():
+        while not is_over.wait(0.02):
+            seen.most_kib = max(seen.most_kib, berth.rss_kib())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+
+
+# --- answers that say less than they should ---
+
+
+@case()
+def half_missing(it):
+    some = {name: GOOD[name] for name in [*COOL[:2], *HOT[:3]]}
+    it.drops(by_node(**some), COOL[:2])
+
+
+@case(on_missing="allow")
+def half_missing_allowed(it):
+    some = {name: GOOD[name] for name in [*COOL[:2], *HOT[:3]]}
+    it.drops(by_node(**some), [*COOL, *HOT[3:]])
+
+
+@case()
+def nothing_at_all(it):
+    it.drops([], NONE)
+
+
+@case()
+def not_a_number(it):
+    odd = {"n0": math.nan, "n1": math.inf, "n2": -math.inf}
+    it.drops(by_node(**{**GOOD, **odd}), COOL[3:], nan=1, infinite=2)
+
+
+@case()
+def duplicates(it):
+    """Which of two would be right is not guessed."""
+    twice = [sample(0.1, node="n0", job="a"), sample(0.7, node="n0", job="b")]
+    it.drops([*by_node(**GOOD)[1:], *twice], COOL[1:], duplicate=2)
+
+
+@case()
+def strangers(it):
+    it.drops(by_node(**GOOD, n77=0.1, n78=0.1)[1:], COOL[1:], no_node=2)
+
+
+@case()
+def renamed_label(it):
+    """The query's author has renamed a label: nothing fits any more."""
+    renamed = [sample(value, kubernetes_node=name) for name, value in GOOD.items()]
+    it.drops(renamed, NONE, no_label=10)
+
+
+@case(label=None)
+def renamed_label_found(it):
+    """Without nodeLabel the new one is found."""
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.set([sample(0.1 if name == "n9" else 0.9, exported=name) for name in ALL])
+    it.becomes(["n9"])
+
+
+@case()
+def old_series(it):
+    """By the server's own clock."""
+    late = [sample(0.2, at=-3600, node="n0"), sample(0.2, at=3600, node="n1")]
+    it.drops([*late, *by_node(**GOOD)[2:]], COOL[1:], too_old=1)
+
+
+# --- servers with a trouble of their own ---
+
+
+@case("down")
+def down(it):
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.server.refuse()
+    it.server.kill()
+    it.becomes(NONE)
+    it.is_counted()
+    told = it.told()
+    assert told["state"] == "failing" and "refused" in told["error"], told
+    it.server.listen()
+    it.becomes(COOL)
+
+
+@case("down-allow", on_missing="allow")
+def down_allowed(it):
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.server.refuse()
+    it.server.kill()
+    it.becomes(ALL)
+    it.is_counted()
+    it.server.listen()
+    it.becomes(COOL)
+
+
+@case("frozen")
+def frozen(it):
+    """It takes connections, and says nothing."""
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.server.freeze()
+    it.becomes(NONE)
+    it.server.thaw()
+    it.becomes(COOL)
+
+
+@case("restarted")
+def restarted(it):
+    """Again and again, but never for long: nobody notices."""
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    for _ in range(3):
+        it.server.restart()
+        it.stays(1)
+
+
+@case("expired")
+def certificate_expired(it):
+    it.set(by_node(**GOOD))
+    it.becomes(NONE)
+    wait_until(lambda: re.search("(?i)expired|certificate", it.told()["error"]), "the reason")
+    it.server.tls = it.stage.good_tls
+    it.becomes(COOL)
+    it.server.tls = it.stage.bad_tls
+    it.server.kill()
+    it.becomes(NONE)
+    it.server.tls = it.stage.good_tls
+    it.becomes(COOL)
+
+
+@case("token")
+def token_changes(it):
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.server.token = "second"
+    it.becomes(NONE)
+    assert "401" in it.told()["error"]
+    it.stage.token_file.write_text("second\n")
+    it.becomes(COOL)
+
+
+@case("ahead")
+def clock_ahead(it):
+    """An hour, and it says so itself: what was measured now is of now."""
+    it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
+    it.becomes(COOL[1:])
+    it.stays()
+
+
+@case("behind")
+def clock_behind(it):
+    """An hour, without a Date: the newest series tells what time it is there."""
+    it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
+    it.becomes(COOL[1:])
+    it.stays()
+
+
+@case("manners")
+def other_manners(it):
+    """gzip, chunks, and a connection that ends after each answer."""
+    it.set(by_node(**GOOD))
+    it.becomes(COOL)
+    it.stays()
+    it.set(by_node(**dict.fromkeys(ALL, 0.1)))
+    it.becomes(ALL)
+    assert it.told()["requests"]["failed"] == 0
+
+
+# --- the berth they are all in ---
+
+
+# A server that fails is asked less, so those that fail in their own way, or slowly, are apart.
+PLAIN = [
+    "shared", "bad", "slow", "silent", "flooded", "down", "down-allow", "frozen",
+    "restarted", "token", "ahead", "behind", "manners",
+]  # fmt: skip
+
+
+class Stage:
+    def __init__(self, folder):
+        self.folder = folder
+        self.servers = {name: Scripted() for name in PLAIN}
+        self.bystander = Scripted()
+        authority = Authority(folder / "ca", "test")
+        self.ca = authority.certificate
+        self.good_tls = make_context(*authority.issue_server())
+        self.bad_tls = make_context(
+            *authority.issue("old", "serverAuth", "DNS:localhost,IP:127.0.0.1", **PAST)
+        )
+        self.servers["expired"] = Scripted(self.bad_tls)
+        self.token_file = folder / "token"
+        self.token_file.write_text("first\n")
+        self.servers["token"].token = "first"
+        self.servers["ahead"].clock = 3600
+        self.servers["behind"].clock, self.servers["behind"].has_date = -3600, False
+        manners = self.servers["manners"]
+        manners.is_zipped = manners.is_chunked = manners.is_closing = True
+
+    def write_sources(self):
+        more = {
+            "expired": {"tls": {"caFile": str(self.ca)}},
+            "token": {"bearerTokenFile": str(self.token_file)},
+        }
+        return write_sources(
+            self.folder / "sources.yaml",
+            *(
+                {"name": name, "url": server.url, **more.get(name, {})}
+                for name, server in self.servers.items()
+            ),
+        )
+
+    def stop(self):
+        for server in [*self.servers.values(), self.bystander]:
+            server.stop()
+
+
+def make_policy(it):
+    query = {"query": it.name, "source": it.source}
+    if it.label:
+        query["nodeLabel"] = it.label
+    metric = {"name": it.name, "prometheus": query, "interval": "1s", "maxAge": it.max_age}
+    rule = {"name": "cool", "expression": f"metrics.{it.name} < 0.8", "reason": "hot"}
+    spec = {
+        "match": {"podSelector": {"matchLabels": {"case": it.name}}},
+        "metrics": [{**metric, "placements": "none"}],
+        "filters": [{**rule, "onMissing": it.on_missing}],
+    }
+    return {
+        "apiVersion": "berth.dev/v1alpha1",
+        "kind": "PlacementPolicy",
+        "metadata": {"name": it.name.replace("_", "-")},
+        "spec": spec,
+    }
+
+
+@pytest.fixture(scope="module")
+def running(start_shared, tmp_path_factory):
+    """{case: future}: all of them have begun."""
+    stage = Stage(tmp_path_factory.mktemp("stage"))
+    stage.berth = None
+    cases = [make(stage) for make in CASES.values()]
+    policy = stage.folder / "policy.yaml"
+    policy.write_text(yaml.safe_dump_all(map(make_policy, cases)))
+    cluster = write_cluster(
+        stage.folder / "cluster.json", [{"metadata": {"name": name}} for name in ALL]
+    )
+    stage.berth = start_shared(
+        "--policy", policy, "--cluster", cluster, "--sources", stage.write_sources()
+    )
+    for it in cases:
+        it.berth = stage.berth
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+        yield {it.name: pool.submit(it.function, it) for it in cases}
+    stage.stop()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(running, name):
+    running[name].result()
