@@ -55,10 +55,12 @@ static int64_t until_of(const LoadChunk *chunk, size_t n_gauges, size_t gauge) {
     return read_time(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge]);
 }
 
-void load_chunk_set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until) {
-    memcpy(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge], &until, sizeof(until));
-    if (until < chunk->until_nsec)
-        chunk->until_nsec = until;
+void load_chunk_set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until_nsec) {
+    memcpy(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge],
+        &until_nsec,
+        sizeof(until_nsec));
+    if (until_nsec < chunk->until_nsec)
+        chunk->until_nsec = until_nsec;
 }
 
 /* Whoever may read a chunk may share it: counting is not a change. */
@@ -87,25 +89,23 @@ LoadChunk *load_chunk_new(Arena *arena, size_t n_gauges, bool is_counted) {
     return chunk;
 }
 
-/* --- age ----------------------------------------------------------------------------------------
- */
+/* --- age --------------------------------------------------------------------------------- */
 
-int64_t load_end(int64_t since, int64_t max_age) {
-    return num_add_sat(num_add_sat(since, max_age), 1);
+int64_t load_end(int64_t since_nsec, int64_t max_age_nsec) {
+    return num_add_sat(num_add_sat(since_nsec, max_age_nsec), 1);
 }
 
 static const Sampling *sampling_of(const Measurements *measurements, size_t gauge) {
     return measurements && gauge < measurements->n ? measurements->items[gauge] : NULL;
 }
 
-size_t load_by_gauge(const LoadsInput *input, size_t gauge) {
-    const GaugePlacements *how = &input->gauges[gauge].placements;
+size_t load_by_gauge(const LoadsInput *input, size_t i) {
+    const GaugePlacements *how = &input->gauges[i].placements;
 
     return str_is_empty(how->by) || how->by_gauge >= input->n_gauges ? SIZE_MAX : how->by_gauge;
 }
 
-/* --- what was measured -------------------------------------------------------------------------
- */
+/* --- what was measured ------------------------------------------------------------------- */
 
 /* Which row of @sampling each row of the chunk is. Samplings mostly have the names of the one
  * before, and those the names of the table. */
@@ -154,23 +154,27 @@ static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
     return until;
 }
 
-/* Of the same node as before, while that holds: it is not read again. */
-static bool find_before(const Work *work, size_t i, size_t slot, double *ret, int64_t *ret_at) {
+/* Of the same node as before, while that holds: it is not read again. @until becomes earlier: it
+ * may have been ahead of its time. */
+static bool find_before(
+    const Work *work, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
     const LoadsInput *input = work->build->input;
     const LoadChunk *before = work->before;
     size_t place = LOAD_COLUMN(i, LOAD_MEASURED) + slot;
+    int64_t end;
 
-    if (!before || input->uptime_nsec >= until_of(before, input->n_gauges, i) ||
-        work->nodes_before->nodes[slot] != work->nodes->nodes[slot] ||
+    if (!before || work->nodes_before->nodes[slot] != work->nodes->nodes[slot] ||
         isnan(before->columns[place]))
+        return false;
+    end = until_of(before, input->n_gauges, i);
+    if (input->uptime_nsec >= end)
         return false;
     *ret = before->columns[place];
     *ret_at = load_chunk_time(before, i, slot);
+    *until = earlier(*until, end);
     return true;
 }
 
-/* @until becomes earlier if what it says holds only so long: what was not read again may have been
- * ahead of its time. */
 static bool find_annotation(
     const Work *work, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
     const LoadsInput *input = work->build->input;
@@ -180,10 +184,8 @@ static bool find_annotation(
 
     if (!node)
         return false;
-    if (find_before(work, i, slot, ret, ret_at)) {
-        *until = earlier(*until, until_of(work->before, input->n_gauges, i));
+    if (find_before(work, i, slot, ret, ret_at, until))
         return true;
-    }
     text = labels_find(&node->annotations, gauge->annotation);
     return text && annotation_read(*text, gauge->zone, input->zones, ret, ret_at);
 }
@@ -239,8 +241,7 @@ static int64_t read_measured(Work *work, size_t i) {
     return sampling ? read_sampling(work, i, sampling) : read_nothing(work, i);
 }
 
-/* --- a gauge of a chunk ------------------------------------------------------------------------
- */
+/* --- a gauge of a chunk ------------------------------------------------------------------ */
 
 /* Until when it holds: what a pod's workload uses may grow too old too. */
 static int64_t add_placements(Work *work, size_t i) {

@@ -136,8 +136,7 @@ void loads_release(Loads *loads) {
     *loads = (Loads){0};
 }
 
-/* --- for a request's own nodes ------------------------------------------------------------------
- */
+/* --- for a request's own nodes ----------------------------------------------------------- */
 
 /* Row @known of @from, all gauges; its n_rows is the row of nobody, which has nothing. */
 static void adopt_row(
@@ -194,8 +193,7 @@ int loads_adopt(const NodeTable *table, const NodeTable *from, Arena *arena, Loa
     return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ----------------------------------------------------------------------------- */
 
 int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row) {
     if (!loads || gauge >= loads->n_gauges)

@@ -1,7 +1,6 @@
 #include "cluster/placements.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "base/num.h"
 #include "model/workload.h"

@@ -5,6 +5,7 @@
  * yet (model/gauge.h).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

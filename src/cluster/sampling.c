@@ -68,7 +68,7 @@ int sampling_set(Sampling *sampling, uint32_t row, double value, int64_t lag_nse
     return 0;
 }
 
-/* --- workloads ------------------------------------------------------------------------------- */
+/* --- workloads --------------------------------------------------------------------------- */
 
 int sampling_reserve_workloads(Sampling *sampling, size_t n) {
     double *values = ARENA_ARRAY(sampling->arena, double, sampling->n_workloads + n);
@@ -110,7 +110,7 @@ uint32_t sampling_row(const Sampling *sampling, const NodeNames *now, uint32_t r
     return names_find(names, name);
 }
 
-/* --- measurements ---------------------------------------------------------------------------- */
+/* --- measurements ------------------------------------------------------------------------ */
 
 Measurements *measurements_new(uint64_t owner, size_t n) {
     Measurements *measurements = calloc(1, sizeof(*measurements) + n * sizeof(Sampling *));

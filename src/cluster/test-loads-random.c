@@ -34,7 +34,7 @@ static Str name_of(char *out, unsigned i) {
     return str_of(out, (size_t)snprintf(out, 16, "n%u", i));
 }
 
-/* --- what happens ---------------------------------------------------------------------------- */
+/* --- what happens ------------------------------------------------------------------------ */
 
 static void open_random(Random *random, uint64_t seed) {
     *random = (Random){.seed = seed};
@@ -139,8 +139,7 @@ static void happen(Random *random) {
     lab_pass(&random->lab, (int64_t)roll(random, 4) * SEC / 2 + roll(random, 2));
 }
 
-/* --- what must be ------------------------------------------------------------------------------
- */
+/* --- what must be ------------------------------------------------------------------------ */
 
 typedef struct Want {
     double value, measured;

@@ -6,7 +6,7 @@
 #include "cluster/annotation.h"
 #include "cluster/test-measured.h"
 
-/* --- what was asked for ---------------------------------------------------------------------- */
+/* --- what was asked for ------------------------------------------------------------------ */
 
 static void test_values(void **state) {
     Lab lab;
@@ -139,8 +139,7 @@ static void test_extreme_ages(void **state) {
     lab_close(&lab);
 }
 
-/* --- annotations -------------------------------------------------------------------------------
- */
+/* --- annotations ------------------------------------------------------------------------- */
 
 /* Paris, as it is in winter. */
 static bool to_utc(const LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec) {
@@ -283,8 +282,7 @@ static void test_annotations_with_a_zone(void **state) {
     lab_close(&lab);
 }
 
-/* --- placements ---------------------------------------------------------------------------------
- */
+/* --- placements -------------------------------------------------------------------------- */
 
 /* @resources may be NULL: it asks for nothing. */
 static void place(Lab *lab, const char *name, int64_t at_sec, const Resource *request) {
@@ -538,8 +536,7 @@ static void test_old_pods_are_not_looked_at(void **state) {
     lab_close(&lab);
 }
 
-/* --- sharing ------------------------------------------------------------------------------------
- */
+/* --- sharing ----------------------------------------------------------------------------- */
 
 /* Four chunks, of which the last has only the row that nobody knows. */
 static void open_many(Lab *lab) {
@@ -702,8 +699,7 @@ static void test_other_gauges(void **state) {
     lab_close(&lab);
 }
 
-/* --- others' tables, figures, memory ------------------------------------------------------------
- */
+/* --- others' tables, figures, memory ----------------------------------------------------- */
 
 static void test_adopt(void **state) {
     Node sent[] = {

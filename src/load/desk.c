@@ -1,3 +1,11 @@
+/*
+ * A turn looks at everything once: the list of now, one answer, what is due, what is to be told.
+ * There are few questions, and each look is short; so nothing is kept sorted, and nothing that
+ * was told the desk between two turns can be missed.
+ *
+ * Who is asked first when there are more questions than requests: those of servers that answer.
+ */
+
 #include "load/desk.h"
 
 #include <errno.h>

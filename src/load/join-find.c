@@ -122,7 +122,7 @@ static Candidate *best_of(Find *find) {
 /* 1: they lead some series to different nodes; 0; -ENOMEM. */
 static int contradict(const Find *find, Candidate *a, Candidate *b) {
     for (size_t i = 0; i < find->join->vector->n; i += find->step) {
-        uint32_t row_a, row_b;
+        uint32_t row_a = JOIN_ROW_NONE, row_b = JOIN_ROW_NONE;
         int r = try_series(find, a, i, &row_a);
 
         if (r == 0)

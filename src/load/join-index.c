@@ -1,6 +1,7 @@
 #include "load/join-index.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -169,7 +170,10 @@ static int make(JoinIndex *index) {
 static uint32_t find_key(const JoinKeys *keys, Str key) {
     uint32_t place = map_find(&keys->map, key);
 
-    return place == MAP_NONE ? JOIN_ROW_NONE : keys->rows.items[place];
+    if (place == MAP_NONE)
+        return JOIN_ROW_NONE;
+    assert(keys->rows.items); /* there is one for each key */
+    return keys->rows.items[place];
 }
 
 static uint32_t find_name(const JoinIndex *index, Str name) {

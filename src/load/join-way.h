@@ -41,5 +41,5 @@ Str join_label(const Series *series, Str name, size_t *hint);
 /* "label instance, without the port, is the node's IP address" */
 void join_way_describe(const JoinWay *way, Phrase *phrase);
 
-/* "its name": what a node's identity is called. */
+/* "IP address" */
 const char *join_identity_name(GaugeIdentity identity);

@@ -65,6 +65,23 @@ static void test_random_values(void **state) {
     }
 }
 
+/* Digits that no double was printed as: some lie next to the middle between two. */
+static void test_random_digits(void **state) {
+    char text[32];
+
+    (void)state;
+    srand(7);
+    for (int i = 0; i < 100000; i++) {
+        size_t n = 16 + (size_t)(rand() % 4), point = (size_t)rand() % n;
+
+        for (size_t k = 0; k < n; k++)
+            text[k] = (char)('0' + rand() % 10);
+        text[point] = '.';
+        text[n] = '\0';
+        check(text);
+    }
+}
+
 static void test_words(void **state) {
     static const char *const none[] = {
         "", "-", ".", "+", "nan", "inf", "--1", "1..2", "1.2.3", "0x1p3", "1e", " 1", "1 ", "1,5"};
@@ -115,6 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_random_values),
+        cmocka_unit_test(test_random_digits),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_times),
     };

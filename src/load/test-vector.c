@@ -66,14 +66,18 @@ static void test_series(void **state) {
     check_read("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":null}}", "");
 }
 
+#define NEXT ","
+
 /* What looks like the series before but for one thing. */
 static void test_shapes(void **state) {
+    static const char labels[] = ANSWER(SERIES("\"n\":\"a\"", "1") NEXT SERIES("\"n\":\"b\"", "2")
+            NEXT SERIES("\"n\":\"c\\n\"", "3") NEXT SERIES("\"n\":\"d\"", "4")
+                NEXT SERIES("\"m\":\"e\"", "5") NEXT SERIES("\"m\":\"\"", "6")
+                    NEXT SERIES("\"m\":\"f\",\"n\":\"g\"", "7") NEXT
+        " " SERIES("\"m\":\"h\",\"n\":\"i\"", "8"));
+
     (void)state;
-    check_read(ANSWER(SERIES("\"n\":\"a\"", "1") "," SERIES("\"n\":\"b\"", "2") "," SERIES(
-                   "\"n\":\"c\\n\"", "3") "," SERIES("\"n\":\"d\"", "4") "," SERIES("\"m\":\"e\"",
-                   "5") "," SERIES("\"m\":\"\"", "6") "," SERIES("\"m\":\"f\",\"n\":\"g\"",
-                   "7") ","
-                        " " SERIES("\"m\":\"h\",\"n\":\"i\"", "8")),
+    check_read(labels,
         "{n=a} 1 @1700000000123;{n=b} 2 @1700000000123;{n=c\n} 3 @1700000000123;"
         "{n=d} 4 @1700000000123;{m=e} 5 @1700000000123;{m=} 6 @1700000000123;"
         "{m=f,n=g} 7 @1700000000123;{m=h,n=i} 8 @1700000000123;");
@@ -88,16 +92,17 @@ static void test_shapes(void **state) {
 /* The same series written tightly and loosely must be the same: the one is read by comparing,
  * the other never. */
 static void write_random(Buf *out, const char *space, unsigned seed) {
+    static const char *const values[] = {"", "a", "abc", "node-17.example", "ab\\t", "\\u00e9x"};
+
     srand(seed);
     buf_append(
         out, STR("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["));
     for (int i = 0; i < 300; i++) {
         int n = rand() % 8 == 0 ? rand() % 20 : 2;
 
-        buf_printf(out, "%s{%s\"metric\":{", i > 0 ? "," : "", space);
+        buf_printf(out, "%s%s{\"metric\":{", i > 0 ? "," : "", space);
         for (int k = 0; k < n; k++)
-            buf_printf(
-                out, "%s\"l%d\":\"%.*s\"", k > 0 ? "," : "", k, rand() % 8, "abc\\tde\\u00e9");
+            buf_printf(out, "%s\"l%d\":\"%s\"", k > 0 ? "," : "", k, values[rand() % 6]);
         buf_printf(out,
             "},\"value\":[%d,\"%.*f\"]}",
             rand() % 6 == 0 ? 1700000001 : 1700000000,
@@ -107,36 +112,28 @@ static void write_random(Buf *out, const char *space, unsigned seed) {
     buf_append(out, STR("]}}"));
 }
 
-static int read_random(const char *space, unsigned seed, Buf *text, char *error) {
+static void read_random(const char *space, unsigned seed, Buf *text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)16 * 1024 * 1024);
+    char error[VECTOR_ERROR_MAX];
     Vector vector;
-    int r;
 
     write_random(&body, space, seed);
-    r = vector_read_prometheus(buf_str(&body), arena, &vector, error);
-    if (r == 0)
-        print_vector(&vector, text);
-    return r;
+    assert_int_equal(vector_read_prometheus(buf_str(&body), arena, &vector, error), 0);
+    assert_int_equal(vector.n, 300);
+    print_vector(&vector, text);
 }
 
 static void test_random_series(void **state) {
-    size_t n_read = 0;
-
     (void)state;
     for (unsigned seed = 0; seed < 60; seed++) {
         _cleanup_(buf_done) Buf tight = BUF_INIT((size_t)16 * 1024 * 1024);
         _cleanup_(buf_done) Buf loose = BUF_INIT((size_t)16 * 1024 * 1024);
-        char error[VECTOR_ERROR_MAX];
-        int r = read_random("", seed, &tight, error);
 
-        assert_int_equal(read_random(" ", seed, &loose, error), r);
-        if (r == 0) {
-            n_read++;
-            assert_true(str_eq(buf_str(&tight), buf_str(&loose)));
-        }
+        read_random("", seed, &tight);
+        read_random(" ", seed, &loose);
+        assert_true(str_eq(buf_str(&tight), buf_str(&loose)));
     }
-    assert_true(n_read < 60); /* half an escape is not JSON: both say so */
 }
 
 static void test_extras(void **state) {

@@ -32,9 +32,9 @@ typedef struct SeriesShape {
 void shape_learn(
     SeriesShape *shape, const JsonReader *json, size_t from, const Series *series, Str number);
 
-/* Whether a series of this shape follows, with no label's value over @value_max; then it has been
- * read: @ret, whose labels are in @labels (as many as the shape has), but for its value, of which
- * @ret_number is the text. Nothing is consumed before shape_take(). */
+/* Whether a series of this shape follows, with no label's value over @value_max bytes. If so, its
+ * labels are in @labels (as many as the shape has; otherwise some may have been written over),
+ * @ret_number is the text of its number, and it ends at @ret_end. Nothing is consumed. */
 bool shape_match(const SeriesShape *shape, JsonReader *json, size_t value_max, SeriesLabel *labels,
     Str *ret_number, size_t *ret_end);
 

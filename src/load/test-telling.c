@@ -1,0 +1,117 @@
+#include "load/telling.h"
+
+#include "load/test-prometheus.h"
+
+/* A desk with one reading, whose state a test sets. */
+typedef struct Stage {
+    Listener listener;
+    Board board;
+    Desk desk;
+    Reading *reading;
+} Stage;
+
+static void stage_init(Stage *stage) {
+    const Gauge gauge = gauge_of("x", HOUR);
+    PollerCallbacks callbacks;
+
+    *stage = (Stage){.board.lock = PTHREAD_MUTEX_INITIALIZER};
+    listener_init(&stage->listener);
+    callbacks = callbacks_of(&stage->listener);
+    assert_int_equal(readings_new(&gauge, 1, 5, NULL, &stage->board.readings), 0);
+    assert_int_equal(desk_init(&stage->desk, &stage->board, NULL, &callbacks, 1), 0);
+    stage->desk.readings = readings_ref(stage->board.readings);
+    stage->reading = stage->board.readings->items[0];
+}
+
+static void stage_done(Stage *stage) {
+    desk_done(&stage->desk);
+    readings_unref(stage->board.readings);
+    listener_done(&stage->listener);
+}
+
+/* The time in which nothing is told is over. */
+static void let_time_pass(Stage *stage) {
+    stage->reading->told_nsec -= READING_NOTICE_SEC * NSEC_PER_SEC;
+}
+
+static void test_notices(void **state) {
+    Stage stage;
+    PollState *is;
+
+    (void)state;
+    stage_init(&stage);
+    is = &stage.reading->status.state;
+    assert_true(telling_notices(&stage.desk) == INT64_MAX); /* waiting is nothing to tell */
+
+    *is = POLL_OK;
+    (void)telling_notices(&stage.desk);
+    assert_int_equal(stage.listener.n_told, 1);
+    assert_int_equal(stage.listener.told[0].was, POLL_WAITING);
+    assert_int_equal(stage.listener.told[0].is, POLL_OK);
+    assert_string_equal(stage.listener.told[0].gauge, "x");
+    assert_string_equal(stage.listener.told[0].source, "default");
+
+    for (int i = 0; i < 10; i++) { /* it flaps */
+        *is = i % 2 ? POLL_OK : POLL_FAILING;
+        assert_true((telling_notices(&stage.desk) < INT64_MAX) == (*is == POLL_FAILING));
+    }
+    let_time_pass(&stage);
+    assert_true(telling_notices(&stage.desk) == INT64_MAX); /* as it was told before */
+    assert_int_equal(stage.listener.n_told, 1);
+
+    *is = POLL_FAILING;
+    (void)telling_notices(&stage.desk);
+    assert_int_equal(stage.listener.n_told, 2);
+    *is = POLL_UNJOINED;
+    (void)telling_notices(&stage.desk);
+    *is = POLL_OK;
+    stage.reading->outage_nsec = 42;
+    (void)telling_notices(&stage.desk);
+    assert_int_equal(stage.listener.n_told, 2);
+    let_time_pass(&stage);
+    (void)telling_notices(&stage.desk);
+    assert_int_equal(stage.listener.n_told, 3);
+    assert_int_equal(stage.listener.told[2].was, POLL_FAILING);
+    assert_int_equal(stage.listener.told[2].is, POLL_OK);
+    assert_true(stage.listener.told[2].down_nsec == 42);
+    stage_done(&stage);
+}
+
+/* Answers that come together are published together, and whoever needs long for it gets a
+ * rest. */
+static void test_publish(void **state) {
+    Stage stage;
+    int64_t now = clock_monotonic_nsec();
+
+    (void)state;
+    stage_init(&stage);
+    assert_true(telling_publish(&stage.desk) == INT64_MAX);
+    stage.desk.is_news = true;
+    stage.desk.news_nsec = now + 3600 * NSEC_PER_SEC;
+    assert_true(
+        telling_publish(&stage.desk) == stage.desk.news_nsec + POLLER_TURN_MSEC * NSEC_PER_MSEC);
+    assert_int_equal(stage.listener.n_published, 0);
+
+    stage.listener.publish_msec = 20;
+    stage.desk.news_nsec = now - NSEC_PER_SEC;
+    assert_true(telling_publish(&stage.desk) == INT64_MAX);
+    assert_int_equal(stage.listener.n_published, 1);
+    assert_true(stage.listener.last->owner == 5);
+    assert_true(stage.desk.publish_from_nsec >= now + 200 * NSEC_PER_MSEC);
+    assert_false(stage.desk.is_news);
+
+    stage.desk.is_news = true;
+    stage.desk.publish_from_nsec = now + 3600 * NSEC_PER_SEC;
+    assert_true(telling_publish(&stage.desk) == stage.desk.publish_from_nsec);
+    assert_int_equal(stage.listener.n_published, 1);
+    stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_publish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
