@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -33,6 +32,7 @@
 #include "input/objects.h"
 #include "input/policies.h"
 #include "judge/judge.h"
+#include "samples.h"
 #include "json/write.h"
 
 #define BUDGET ((size_t)1024 * 1024 * 1024)
@@ -46,11 +46,6 @@ typedef struct Options {
     size_t n_rounds, n_subset;
     bool is_cold;
 } Options;
-
-typedef struct Samples {
-    double *values;
-    size_t n;
-} Samples;
 
 typedef struct Bench {
     Options options;
@@ -69,46 +64,7 @@ typedef struct Bench {
     Samples compile, kept, filter, score, score_all;
 } Bench;
 
-static _Noreturn void fail(const char *what, const char *why) {
-    (void)fprintf(stderr, "rules: %s: %s\n", what, why);
-    exit(EXIT_FAILURE);
-}
-
-static void *need(void *memory) {
-    if (!memory)
-        fail("rules", "out of memory");
-    return memory;
-}
-
 /* --- measuring ------------------------------------------------------------------------ */
-
-static double cpu_nsec(void) {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void note(Samples *samples, double start) {
-    samples->values[samples->n++] = cpu_nsec() - start;
-}
-
-static void print_samples(const char *name, Samples *samples) {
-    qsort(samples->values, samples->n, sizeof(double), compare_doubles);
-    (void)printf(", \"%s_ns\": %.0f, \"%s_p50_ns\": %.0f, \"%s_p99_ns\": %.0f",
-        name,
-        samples->values[0],
-        name,
-        samples->values[samples->n / 2],
-        name,
-        samples->values[(samples->n * 99) / 100]);
-}
 
 static uint64_t next_random(Bench *bench) {
     bench->random = bench->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -174,7 +130,7 @@ static void compile(Bench *bench) {
         bench->program = program_unref(bench->program);
         if (policies_load(&bench->options.policy, 1, &diags, &bench->program) != 0)
             fail(bench->options.policy, "has mistakes; berth check tells which");
-        note(&bench->compile, start);
+        samples_note(&bench->compile, start);
         arena_reset(bench->known);
     }
 }
@@ -186,7 +142,7 @@ static void keep(Bench *bench) {
         if (facts_build(
                 bench->program, bench->table, &(FactsOptions){0}, bench->known, &bench->facts) < 0)
             fail("facts", "out of memory");
-        note(&bench->kept, start);
+        samples_note(&bench->kept, start);
         if (i + 1 < n_slow_rounds(bench))
             arena_reset(bench->known); /* the last stay */
     }
@@ -247,7 +203,7 @@ static void run_round(Bench *bench, uint32_t *passed, size_t *ret_n_passed) {
         evict(bench);
     start = cpu_nsec();
     filter(bench, arena);
-    note(&bench->filter, start);
+    samples_note(&bench->filter, start);
     for (size_t i = 0; i < bench->n_asked; i++)
         if (bench->verdicts[i] == VERDICT_PASS)
             passed[n++] = bench->asked[i];
@@ -255,12 +211,12 @@ static void run_round(Bench *bench, uint32_t *passed, size_t *ret_n_passed) {
         evict(bench);
     start = cpu_nsec();
     score(bench, passed, n, arena);
-    note(&bench->score, start);
+    samples_note(&bench->score, start);
     if (bench->options.is_cold)
         evict(bench);
     start = cpu_nsec();
     score(bench, bench->asked, bench->n_asked, arena);
-    note(&bench->score_all, start);
+    samples_note(&bench->score_all, start);
     *ret_n_passed = n;
 }
 
@@ -380,11 +336,11 @@ static void print_figures(Bench *bench, size_t n_passed) {
         n_passed,
         bench->program->n_filters,
         bench->program->n_scores);
-    print_samples("compile", &bench->compile);
-    print_samples("kept", &bench->kept);
-    print_samples("filter", &bench->filter);
-    print_samples("score", &bench->score);
-    print_samples("score_all", &bench->score_all);
+    samples_print("compile", &bench->compile);
+    samples_print("kept", &bench->kept);
+    samples_print("filter", &bench->filter);
+    samples_print("score", &bench->score);
+    samples_print("score_all", &bench->score_all);
     (void)printf("}\n");
 }
 

@@ -8,12 +8,13 @@ import http.client
 import json
 import os
 import re
+import subprocess
 from urllib.parse import urlencode
 
 import pytest
 import yaml
 
-from client import get, metrics, post, wait_until, write_cluster
+from client import PATIENCE, get, metrics, post, wait_until, write_cluster
 from prometheus import (
     Exporter,
     Prometheus,
@@ -227,7 +228,25 @@ def test_pages_tell_the_truth(world, start):
     assert (told["series"], told["nodes"]) == (4, {"covered": 3, "of": 3})
     assert told["dropped"]["no_node"] == 1 and "stranger" in str(told["unmatched"])
     told = find_metric(berth, "typo")
-    assert (told["series"], told["nodes"]["covered"]) == (0, 0)
+    assert (told["state"], told["series"]) == ("unjoined", 0)
+    assert told["nodes"] == {"covered": 0, "of": 3} and "no series" in told["error"]
+    figures = metrics(berth)
+
+    def figure(name, metric, more=""):
+        labels = f'policy="load",metric="{metric}",source="default"{more}'
+        return figures[f"berth_source_{name}{{{labels}}}"]
+
+    for name, values in {
+        "up": (1, 0),
+        "nodes_covered": (3, 0),
+        "nodes": (3, 3),
+        "series": (4, 0),
+    }.items():
+        assert (figure(name, "load"), figure(name, "typo")) == values, name
+    assert 0 <= figure("age_seconds", "load") < 60
+    assert figure("dropped_series_total", "load", ',cause="no_node"') >= 1
+    assert figure("requests_total", "load", ',result="ok"') >= 1
+    assert figure("requests_total", "load", ',result="failed"') == 0
     world.cluster.set("node_load", None, node="stranger")
 
 
@@ -266,6 +285,26 @@ def test_sources_are_read_again(world, start, tmp_path):
     write_sources(path, attic=world.prometheus.url)
     wait_until(lambda: find_metric(berth, "load")["state"] == "no_source", "the source to be gone")
     scripted.stop()
+
+
+def test_checked_live(world, start, berth_path, tmp_path):
+    """What somebody sees who writes a policy: which series are whose, and which are nobody's."""
+    world.set_heats(n1=20, n2=90, n3=40)
+    good = metric("heat", {"query": "heat"})
+    berth = start(make_policy([good], filters=[below(80.0, "heat")]))
+    wait_passed(berth, ["n1", "n3"])  # so it has been scraped
+
+    def check():
+        command = [berth_path, "check", "--live", "--cluster", tmp_path / "cluster.json"]
+        command += ["--prometheus", world.prometheus.url, berth.policy]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+
+    done = check()
+    assert done.returncode == 0 and "instance" in done.stdout, done
+    bad = metric("typo", {"query": "no_such_series"})
+    berth.policy.write_text(make_policy([good, bad], filters=[below(80.0, "heat")]))
+    done = check()
+    assert done.returncode == 1 and "typo" in done.stdout and "no series" in done.stdout, done
 
 
 def query_real(prometheus, query):

@@ -46,7 +46,7 @@ class Case:
 
     def __init__(self, stage, name, function, source, label, on_missing, max_age):
         self.berth, self.name, self.function = stage.berth, name, function
-        self.server, self.stage = stage.servers[source], stage
+        self.server, self.stage = stage.servers.get(source), stage
         self.source, self.label = source, label
         self.on_missing, self.max_age = on_missing, max_age
         self.expected = None
@@ -422,6 +422,13 @@ def other_manners(it):
     assert it.told()["requests"]["failed"] == 0
 
 
+@case("metadata")
+def link_local(it):
+    """Where clouds keep credentials: nobody is asked there unless the operator says so."""
+    it.becomes(NONE)
+    wait_until(lambda: "allowLinkLocal" in it.told()["error"], "the reason")
+
+
 # --- the berth they are all in ---
 
 
@@ -459,6 +466,7 @@ class Stage:
         }
         return write_sources(
             self.folder / "sources.yaml",
+            {"name": "metadata", "url": "http://169.254.169.254"},
             *(
                 {"name": name, "url": server.url, **more.get(name, {})}
                 for name, server in self.servers.items()

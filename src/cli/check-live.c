@@ -105,6 +105,7 @@ static bool print_metrics(Buf *out, const View *view, const PollStatus *statuses
         LoadsFigures figures;
 
         loads_figures(&view->loads, view->table, i, &figures);
+        buf_append_char(out, '\n');
         print_metric(out, &program->gauges[i], &statuses[i], &figures);
         is_fine &= figures.n_present > 0;
     }

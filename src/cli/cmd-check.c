@@ -212,6 +212,8 @@ static const char *check_settings(const Settings *settings) {
     const MetricsSource *metrics = &settings->metrics;
     const char *wrong;
 
+    if (settings->is_live && settings->show == SHOW_JSON)
+        return "--live prints text; a running berth has the same as JSON at /api/v1/sources";
     if (settings->is_live) {
         wrong = cluster_source_check(cluster);
         return wrong ? wrong : metrics_source_check(metrics, cluster);

@@ -108,6 +108,48 @@ static void test_ranks_and_parts(void **state) {
     fixture_done(&f);
 }
 
+/* --- metrics that are missing ------------------------------------------------------------- */
+
+static void test_missing(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f,
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: load}}, {name: heat, prometheus: {query: "
+        "t}}]\n"
+        "  filters:\n"
+        "    - {name: lax, expression: 'metrics.load < 0.8', onMissing: allow}\n"
+        "    - {name: strict, expression: 'metrics.load + metrics.heat < 0.8', onMissing: reject}\n"
+        "  scores: [{name: s, expression: '100.0 * metrics.load', onMissing: 40}]\n"
+        "nodes: {a: {}, b: {}}\n"
+        "pod: {name: p}\n");
+    assert_int_equal(f.told.nodes[0].n_failed, 1);
+    assert_true(f.told.nodes[0].failed[0].is_missing);
+    assert_false(f.told.nodes[0].failed[0].is_error);
+    assert_text("detail", f.told.nodes[0].failed[0].detail, "metrics load, heat are missing");
+    assert_int_equal(f.told.n_errors, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(f.told.errors[i].is_missing);
+        assert_int_equal(f.told.errors[i].n, 2);
+        assert_text("node", f.told.errors[i].node, "a");
+    }
+    assert_text("lax", f.told.errors[0].filter->name, "lax");
+    assert_text("lax", f.told.errors[0].text, "metric load is missing");
+    fixture_done(&f);
+
+    fixture_init(&f,
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: load}}]\n"
+        "  scores: [{name: s, expression: '100.0 * metrics.load', onMissing: 40}]\n"
+        "nodes: {a: {}}\n"
+        "pod: {name: p}\n");
+    assert_true(f.told.nodes[0].parts[0].is_missing && f.told.nodes[0].parts[0].value == 40);
+    assert_int_equal(f.told.n_errors, 1);
+    assert_text("score", f.told.errors[0].text, "metric load is missing");
+    fixture_done(&f);
+}
+
 /* --- values and remedies ------------------------------------------------------------------ */
 
 typedef struct Case {
@@ -246,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_policies_apply),
         cmocka_unit_test(test_ranks_and_parts),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_values_and_remedies),
     };
 

@@ -26,8 +26,8 @@ static int bind_variables(Judge *judge) {
         const SchemaMetrics *metrics = &question->program->policies[i].scope->metrics;
 
         if (metrics->workload_type.n_fields > 0)
-            judge->variables[metrics->workload_slot] = schema_workload(
-                metrics, question->table->loads, question->pod, question->arena);
+            judge->variables[metrics->workload_slot] =
+                schema_workload(metrics, question->table->loads, question->pod, question->arena);
     }
     return 0;
 }

@@ -333,6 +333,77 @@ static void test_errors(void **state) {
     court_done(&court);
 }
 
+/* What fails for want of a metric is counted apart, whether it is known of the node or needs the
+ * pod; and by the rows that are asked for, however many. */
+static void test_missing(void **state) {
+    static const char text[] =
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: load}}, {name: other, prometheus: {query: "
+        "x}}]\n"
+        "  filters:\n"
+        "    - {name: a, expression: \"metrics.load < int(node.metadata.labels['n'])\","
+        "       onMissing: allow}\n"
+        "    - {name: b, expression: \"metrics.load < pod.requests.cpu + "
+        "       double(node.metadata.labels['n'])\", onMissing: allow, onError: allow}\n"
+        "    - {name: c, expression: node.ready}\n"
+        "  scores: [{name: s, expression: \"metrics.load * metrics.other\", onMissing: 7}]\n"
+        "nodes:\n"
+        "  good: {labels: {n: '1'}}\n"
+        "  wrong: {labels: {n: x}}\n"
+        "  silent: {labels: {n: '1'}}\n"
+        "  both: {}\n"
+        "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
+        "pod: {requests: {cpu: 1}}\n";
+    static const char *const names[] = {"good", "wrong", "silent", "both"};
+    static const uint16_t want[] = {VERDICT_PASS, 0, VERDICT_PASS, VERDICT_PASS};
+    _cleanup_(buf_done) Buf absent = BUF_INIT(256);
+    uint32_t rows[5];
+    uint16_t verdicts[5];
+    double scores[5];
+    Court court;
+    Judge *judge;
+    JudgeNotes notes;
+
+    (void)state;
+    court_set(&court, text);
+    for (unsigned i = 0; i < 4; i++)
+        rows[i] = table_find(court.table, str_from_c(names[i]));
+    rows[4] = (uint32_t)court.table->n_rows; /* the node nobody knows */
+    judge = court_open(&court, rows, 5);
+    assert_int_equal(judge_filters(judge, verdicts), 0);
+    assert_int_equal(judge_scores(judge, scores), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(verdicts[i], want[i]);
+        assert_true(scores[i] == (i == 0 ? 1 : 7));
+    }
+    notes = judge_notes(judge);
+    assert_int_equal(notes.filter_errors[0], 1);
+    assert_int_equal(notes.filter_missing[0], 2);
+    assert_int_equal(notes.filter_errors[1], 1);
+    assert_int_equal(notes.filter_missing[1], 2);
+    assert_int_equal(notes.filter_missing[2], 0);
+    assert_null(notes.score_errors);
+    assert_int_equal(notes.score_missing[0], 3);
+    assert_int_equal(
+        judge_absent(judge, &court.scene.program->scores[0]->value, rows[2], &absent), 2);
+    assert_text("absent", buf_str(&absent), "load, other");
+
+    judge = court_open(&court, &rows[2], 1); /* one of them, as few as make no order */
+    assert_int_equal(judge_filters(judge, verdicts), 0);
+    notes = judge_notes(judge);
+    assert_null(notes.filter_errors);
+    assert_int_equal(notes.filter_missing[0], 1);
+    assert_int_equal(notes.filter_missing[1], 1);
+
+    judge = court_open(&court, &rows[0], 1);
+    assert_int_equal(judge_filters(judge, verdicts), 0);
+    assert_int_equal(judge_scores(judge, scores), 0);
+    notes = judge_notes(judge);
+    assert_true(!notes.filter_errors && !notes.filter_missing);
+    assert_true(!notes.score_errors && !notes.score_missing);
+    court_done(&court);
+}
+
 /* A policy whose match.expression fails is for no pod, and says so. */
 static void test_match(void **state) {
     static const char policies[] =
@@ -496,6 +567,7 @@ int main(void) {
         cmocka_unit_test(test_late_rows),
         cmocka_unit_test(test_time_is_up_for_match),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_match),
         cmocka_unit_test(test_little_scratch),
         cmocka_unit_test(test_narrow),

@@ -221,8 +221,7 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
 }
 
 /* The rule's own question whether a metric is absent; UINT32_MAX: it reads none. */
-static int lower_missing(
-    Program *program, Expression *missing, Roots *roots, uint32_t *ret_root) {
+static int lower_missing(Program *program, Expression *missing, Roots *roots, uint32_t *ret_root) {
     int r = 0;
 
     if (!expression_is_given(missing))

@@ -138,7 +138,10 @@ static int start_measuring(Daemon *daemon, char *error) {
         .prometheus_url = options->prometheus_url,
         .sources_path = options->sources_path,
         .live = &options->live,
-        .has_cluster = options->cluster_path || live_is_wanted(&options->live),
+        .resource_metrics_url = options->resource_metrics_url,
+        .poll_nsec_max = options->poll_nsec_max,
+        .has_cluster =
+            options->cluster_path || options->is_published || live_is_wanted(&options->live),
     };
     const MeasuringCallbacks callbacks = {
         .context = daemon, .view = view_of, .publish = publish_measured};

@@ -39,9 +39,12 @@ typedef struct DaemonOptions {
     const char
         *prometheus_url;      /* who answers PromQL unless a metric says otherwise; NULL: nobody */
     const char *sources_path; /* others who do, and how to reach them; NULL: none */
-    const char *dump_path;    /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
-    TlsFiles tls;             /* tls.certificate NULL: plain HTTP */
-    bool insecure_http;       /* plain HTTP on an address that is not loopback */
+    const char *resource_metrics_url; /* who serves metrics.k8s.io; NULL: the API server of live */
+    int64_t poll_nsec_max; /* sources are asked at least so often; 0: as the policies say */
+    bool is_published;     /* the cluster will come by daemon_publish() */
+    const char *dump_path; /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
+    TlsFiles tls;          /* tls.certificate NULL: plain HTTP */
+    bool insecure_http;    /* plain HTTP on an address that is not loopback */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds. Borrowed */
     bool quiet;                /* no log of requests */
     int64_t deadline_nsec;     /* how long policies may be evaluated for one request; 0: as

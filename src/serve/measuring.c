@@ -21,6 +21,7 @@
 #include "kube/access.h"
 
 #define SOURCES_BUDGET ((size_t)4 * 1024 * 1024)
+#define HASTENED_BUDGET ((size_t)16 * 1024 * 1024) /* of a list of gauges, for a moment */
 #define URL_SHOWN_MAX 512u
 #define QUERY_SHOWN_MAX 160u /* bytes of a query in a log line */
 
@@ -202,14 +203,17 @@ static void take_notice(void *context, const PollerNotice *notice) {
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 /* NULL in @ret when there is no API server to ask. */
-static int find_access(const LiveOptions *live, Access **ret, char *error, size_t size) {
+static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
+    const LiveOptions *live = options->live;
+    const Source instead = {.name = STR("metrics.k8s.io"), .url = options->resource_metrics_url};
     char text[ACCESS_ERROR_MAX] = "";
     int r;
 
     *ret = NULL;
-    if (!live_is_wanted(live))
+    if (!instead.url && !live_is_wanted(live))
         return 0;
-    r = access_find(live->kubeconfig, live->context, ret, text);
+    r = instead.url ? source_access(&instead, ret, text)
+                    : access_find(live->kubeconfig, live->context, ret, text);
     if (r < 0)
         (void)snprintf(error, size, "%s", text);
     return error_trace(r);
@@ -229,7 +233,7 @@ static int start_poller(Measuring *measuring, char *error, size_t size) {
     PollerOptions options = {.sources = &measuring->configured.sources, .seed = make_seed()};
     char text[POLLER_ERROR_MAX] = "out of memory", server[URL_SHOWN_MAX] = "";
     Poller *poller = NULL;
-    int r = find_access(measuring->options.live, &options.access, error, size);
+    int r = find_access(&measuring->options, &options.access, error, size);
 
     if (r < 0)
         return error_trace(r);
@@ -290,6 +294,33 @@ static void warn_without_cluster(Measuring *measuring) {
              "own (--kubeconfig, --in-cluster or --cluster)");
 }
 
+/* The program's, each asked for often enough. NULL: out of memory. */
+static const Gauge *hasten(const Program *program, int64_t most_nsec, Arena *arena) {
+    Gauge *gauges = ARENA_ARRAY(arena, Gauge, program->n_gauges);
+
+    for (size_t i = 0; gauges && i < program->n_gauges; i++) {
+        gauges[i] = program->gauges[i];
+        if (gauges[i].interval_nsec > most_nsec)
+            gauges[i].interval_nsec = most_nsec;
+    }
+    return gauges;
+}
+
+static int follow(
+    Measuring *measuring, const Program *program, uint64_t owner, Measurements **ret) {
+    _cleanup_(arena_freep) Arena *arena = NULL;
+    const Gauge *gauges = program->gauges;
+    int64_t most_nsec = measuring->options.poll_nsec_max;
+
+    if (most_nsec > 0) {
+        arena = arena_new(HASTENED_BUDGET);
+        gauges = arena ? hasten(program, most_nsec, arena) : NULL;
+        if (!gauges)
+            return error_origin(-ENOMEM);
+    }
+    return error_trace(poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret));
+}
+
 /* It is there from the first gauge, or source, on. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) {
@@ -304,8 +335,7 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     if (r < 0)
         return error_trace(r);
     (void)snprintf(error, size, "out of memory");
-    return error_trace(
-        poller_follow(measuring->poller, program->gauges, program->n_gauges, owner, ret));
+    return error_trace(follow(measuring, program, owner, ret));
 }
 
 /* --- for pages ----------------------------------------------------------------------------------

@@ -35,7 +35,9 @@ typedef struct MeasuringOptions {
     const char *prometheus_url; /* the default source; NULL: none */
     const char *sources_path;   /* a file of sources; NULL: none */
     const LiveOptions *live;    /* for metrics.k8s.io: how the API server is reached, if it is */
-    bool has_cluster;           /* there will be nodes to join series to */
+    const char *resource_metrics_url; /* who serves metrics.k8s.io instead; NULL: nobody */
+    int64_t poll_nsec_max;            /* no gauge is asked for less often; 0: as gauges say */
+    bool has_cluster;                 /* there will be nodes to join series to */
 } MeasuringOptions;
 
 typedef struct MeasuringCallbacks {

@@ -84,6 +84,7 @@ static void assert_line(RuleFigures *figures, const Program *program, const char
 #define REJECTED "berth_nodes_rejected_total"
 #define OBSERVED "berth_nodes_observed_total"
 #define ERRORS "berth_rule_errors_total"
+#define MISSING "berth_rule_missing_total"
 
 static void test_before_anything(void **state) {
     static const char *const there[] = {
@@ -143,6 +144,36 @@ static void test_counts(void **state) {
     rule_figures_free(figures);
 }
 
+/* What fails for want of a metric is no error. */
+static void test_missing(void **state) {
+    static const char *const lines[] = {
+        REJECTED "{policy=\"policy\",rule=\"strict\"} 3",
+        REJECTED "{policy=\"policy\",rule=\"lax\"} 0",
+        ERRORS "{policy=\"policy\",rule=\"strict\"} 0",
+        MISSING "{policy=\"policy\",rule=\"strict\"} 3",
+        MISSING "{policy=\"policy\",rule=\"lax\"} 3",
+        MISSING "{policy=\"policy\",rule=\"idle\"} 3",
+        ERRORS "{policy=\"policy\",rule=\"idle\"} 0",
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage,
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: load}}]\n"
+        "  filters:\n"
+        "    - {name: strict, expression: 'metrics.load < 0.8'}\n"
+        "    - {name: lax, expression: 'metrics.load < 0.7', onMissing: allow}\n"
+        "  scores: [{name: idle, expression: '100.0 - metrics.load', onMissing: 50}]\n");
+    ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_PRIORITIZE);
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        assert_line(figures, stage.scene.program, lines[i], true);
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
 /* More names than there is room for, over many reloads. */
 static void test_ceiling(void **state) {
     RuleFigures *figures = rule_figures_new();
@@ -169,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_before_anything),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_ceiling),
     };
 

@@ -25,12 +25,12 @@ kind: PlacementPolicy
 metadata: {name: usage}
 spec:
   metrics:
-    - {name: used, resourceMetrics: cpu, interval: 1s, maxAge: 4s, placements: none}
+    - {name: used, resourceMetrics: cpu, interval: 1s, maxAge: 2s, placements: none}
     - name: memory
       resourceMetrics: memory
       pods: {aggregate: max, workload: max}
       interval: 1s
-      maxAge: 4s
+      maxAge: 2s
   filters:
     - name: idle
       expression: metrics.used < 4.0

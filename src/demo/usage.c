@@ -1,0 +1,272 @@
+/*
+ * Everything comes from two numbers of a name's hash: a share, and where in its wave it is. So
+ * nothing is kept, and two who ask at the same time hear the same.
+ */
+
+#include "demo/usage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "demo/dice.h"
+#include "policy/metric-guess.h"
+
+/* Of what a workload asks for. */
+typedef struct ShareRange {
+    double least, most;
+    double drift; /* of one pod, up and down */
+} ShareRange;
+
+static const ShareRange share_ranges[] = {
+    [TABLE_CPU] = {.least = 0.35, .most = 1.3, .drift = 0.3},
+    [TABLE_MEMORY] = {.least = 0.5, .most = 0.95, .drift = 0.04},
+};
+
+/* What runs on a node besides pods, of what it can allocate. */
+static const ShareRange system_range = {.least = 0.01, .most = 0.06, .drift = 0.2};
+
+#define BUSY_MOST 0.4 /* so much more than usual does a node do in its busiest minute */
+#define FULL 0.985    /* of what it has: more cannot be used */
+#define SCRAPE_SEC 15 /* metrics-server's window */
+
+#define DEVIATION_CALM 0.01
+#define DEVIATION_BUSY 0.12
+#define TEMPERATURE_IDLE 38.0
+#define TEMPERATURE_FULL 50.0 /* more than that when idle */
+
+#define POD_PERIOD_MIN_SEC 20
+#define POD_PERIOD_MAX_SEC 90
+#define NODE_PERIOD_MIN_SEC 90
+#define NODE_PERIOD_MAX_SEC 300
+
+/* --- numbers of names ---------------------------------------------------------------------------
+ */
+
+/* FNV-1a: the same on every machine, unlike base/hash.h. */
+static Dice dice_of(Str name, Str more) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < name.len + more.len; i++) {
+        char c = i < name.len ? name.ptr[i] : more.ptr[i - name.len];
+
+        hash = (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+    }
+    return (Dice){.state = hash};
+}
+
+static double dice_share(Dice *dice) {
+    return (double)dice_pick(dice, 1000001) / 1e6;
+}
+
+static double range_pick(const ShareRange *range, Dice *dice) {
+    return range->least + (range->most - range->least) * dice_share(dice);
+}
+
+/* -1 to 1, up and down as time goes. */
+static double wave(Dice *dice, size_t least_sec, size_t most_sec, int64_t now_nsec) {
+    double period = (double)dice_between(dice, least_sec, most_sec);
+    double turns = (double)now_nsec / NSEC_PER_SEC / period + dice_share(dice);
+
+    return sin(2 * M_PI * (turns - floor(turns)));
+}
+
+/* --- what a query is of -------------------------------------------------------------------------
+ */
+
+static bool contains(Str text, const char *word) {
+    size_t len = strlen(word);
+
+    for (size_t i = 0; i + len <= text.len; i++)
+        if (str_eq_nocase(str_of(text.ptr + i, len), str_from_c(word)))
+            return true;
+    return false;
+}
+
+static GaugeUnit guess_unit(Str query) {
+    if (contains(query, "100"))
+        return GAUGE_PERCENT;
+    return contains(query, "/") || contains(query, "ratio") || contains(query, "idle")
+               ? GAUGE_FRACTION
+               : GAUGE_AMOUNT;
+}
+
+/* The first word that occurs decides. */
+static Usage read_words(Str query) {
+    static const struct {
+        const char *word;
+        UsageKind kind;
+        size_t resource;
+    } words[] = {
+        {"temp", USAGE_TEMPERATURE, TABLE_CPU},
+        {"stddev", USAGE_DEVIATION, TABLE_CPU},
+        {"stdvar", USAGE_DEVIATION, TABLE_CPU},
+        {"node_load", USAGE_QUEUE, TABLE_CPU},
+        {"MemAvailable", USAGE_FREE, TABLE_MEMORY},
+        {"MemFree", USAGE_FREE, TABLE_MEMORY},
+        {"mem", USAGE_USED, TABLE_MEMORY},
+        {"cpu", USAGE_USED, TABLE_CPU},
+    };
+    Usage usage = {.kind = USAGE_OTHER, .unit = guess_unit(query)};
+
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++) {
+        if (!contains(query, words[i].word))
+            continue;
+        usage.kind = words[i].kind;
+        usage.resource = words[i].resource;
+        break;
+    }
+    if (usage.kind == USAGE_DEVIATION && contains(query, "mem"))
+        usage.resource = TABLE_MEMORY;
+    if (usage.kind == USAGE_FREE && contains(query, "1 -"))
+        usage.kind = USAGE_USED;
+    return usage;
+}
+
+static size_t resource_of(Str name) {
+    return str_is(name, "memory") ? TABLE_MEMORY : TABLE_CPU;
+}
+
+Usage usage_of_query(Str query) {
+    MetricGuess guess = metric_guess(query);
+    Usage usage = read_words(query);
+
+    if (guess.is_load)
+        usage = (Usage){.resource = resource_of(guess.resource), .unit = guess.unit};
+    usage.range_nsec = metric_range(query);
+    return usage;
+}
+
+/* cpu_usage_avg_5m: its end says over how long. */
+static Usage usage_of_annotation(Str key) {
+    Str end = str_skip(key, str_find_last(key, '_') + 1);
+    char range[32] = "";
+    Usage usage = read_words(key);
+
+    if (end.len > 0 && end.len + 2 < sizeof(range)) {
+        range[0] = '[';
+        memcpy(range + 1, end.ptr, end.len);
+        range[end.len + 1] = ']';
+    }
+    usage.unit = GAUGE_FRACTION;
+    usage.range_nsec = metric_range(str_from_c(range));
+    return usage;
+}
+
+Usage usage_of_gauge(const Gauge *gauge) {
+    const GaugePlacements *placements = &gauge->placements;
+    Usage usage;
+
+    if (gauge->source == GAUGE_RESOURCES)
+        return (Usage){
+            .resource = resource_of(gauge->resource), .range_nsec = SCRAPE_SEC * NSEC_PER_SEC};
+    if (gauge->source == GAUGE_ANNOTATION)
+        return usage_of_annotation(gauge->annotation);
+    usage = usage_of_query(gauge->query);
+    if (placements->is_counted) {
+        usage.kind = USAGE_USED;
+        usage.resource = resource_of(placements->resource);
+        usage.unit = placements->unit;
+    }
+    return usage;
+}
+
+/* --- pods ----------------------------------------------------------------------------------------
+ */
+
+static double requested(const Pod *pod, size_t resource) {
+    if (resource == TABLE_CPU)
+        return (double)resources_get(&pod->requests, STR("cpu")) / 1000;
+    return (double)resources_get(&pod->requests, STR("memory"));
+}
+
+/* How much of the pod an average over @range_nsec shows. */
+static double shown(const Pod *pod, int64_t range_nsec, int64_t now_nsec) {
+    int64_t there_nsec = now_nsec - pod_placed_at(pod) * NSEC_PER_SEC;
+
+    if (there_nsec >= range_nsec)
+        return 1;
+    return there_nsec > 0 ? (double)there_nsec / (double)range_nsec : 0;
+}
+
+double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec) {
+    const ShareRange *range = &share_ranges[usage->resource];
+    Dice of_workload = dice_of(str_is_empty(pod->owner_name) ? pod->name : pod->owner_name,
+        usage->resource == TABLE_CPU ? STR("/cpu") : STR("/memory"));
+    Dice of_pod = dice_of(pod->name, pod->namespace);
+    double drift = wave(&of_pod, POD_PERIOD_MIN_SEC, POD_PERIOD_MAX_SEC, now_nsec);
+
+    return requested(pod, usage->resource) * range_pick(range, &of_workload) *
+           (1 + range->drift * drift) * shown(pod, usage->range_nsec, now_nsec);
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------
+ */
+
+static double allocatable(const NodeTable *cluster, uint32_t row, size_t resource) {
+    double amount = (double)table_amount(cluster, row, resource, AMOUNT_ALLOCATABLE);
+
+    return resource == TABLE_CPU ? amount / 1000 : amount;
+}
+
+static double sum_pods(
+    const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec) {
+    const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
+    double sum = 0;
+
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        sum += usage_measure_pod(usage, pods->items[i], now_nsec);
+    return sum;
+}
+
+/* 0 to FULL. @busy: how busy its minute is, -1 to 1. */
+static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t row,
+    int64_t now_nsec, double *ret_busy) {
+    Dice dice = dice_of(cluster->names->names[row], STR_NULL);
+    double all = allocatable(cluster, row, usage->resource);
+    double busy = wave(&dice, NODE_PERIOD_MIN_SEC, NODE_PERIOD_MAX_SEC, now_nsec);
+    double share = range_pick(&system_range, &dice);
+
+    *ret_busy = busy;
+    if (all <= 0)
+        return 0;
+    share += sum_pods(usage, cluster, row, now_nsec) / all;
+    if (usage->resource == TABLE_CPU) /* memory is not given back in calm minutes */
+        share *= 1 + BUSY_MOST * busy;
+    return share < FULL ? share : FULL;
+}
+
+static double in_unit(double share, double all, GaugeUnit unit) {
+    switch (unit) {
+    case GAUGE_FRACTION:
+        return share;
+    case GAUGE_PERCENT:
+        return share * 100;
+    default:
+        return share * all;
+    }
+}
+
+double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec) {
+    const Node *node = table_node(cluster, row);
+    double busy, share, all;
+
+    if (!node || !node->is_ready)
+        return NAN;
+    share = share_used(usage, cluster, row, now_nsec, &busy);
+    all = allocatable(cluster, row, usage->resource);
+    switch (usage->kind) {
+    case USAGE_USED:
+        return in_unit(share, all, usage->unit);
+    case USAGE_FREE:
+        return in_unit(1 - share, all, usage->unit);
+    case USAGE_DEVIATION:
+        return DEVIATION_CALM + (DEVIATION_BUSY - DEVIATION_CALM) * share * (1 + busy) / 2;
+    case USAGE_QUEUE:
+        return share * (share + 1.4);
+    case USAGE_TEMPERATURE:
+        return TEMPERATURE_IDLE + TEMPERATURE_FULL * share;
+    default:
+        return share;
+    }
+}
