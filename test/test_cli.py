@@ -333,7 +333,8 @@ def test_check_print_cel_is_what_a_person_could_write(run, files):
         head, text = part.split("\n")
         rules = "filters" if ": filter " in head else "scores"
         policy = ("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\n"
-                  f"spec:\n  {rules}:\n    - name: r\n      expression: |-\n        {text}\n")
+                  "spec:\n  metrics: [{name: load, prometheus: {query: q}}]\n"
+                  f"  {rules}:\n    - name: r\n      expression: |-\n        {text}\n")
         result = run("check", "--print-cel", "-", stdin=policy)
         assert result.returncode == FINE, result.stderr
         assert result.stdout.splitlines()[1] == text
