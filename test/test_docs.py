@@ -20,7 +20,7 @@ def console_commands(page):
             yield command, output
 
 
-PAGES = ["README.md", "docs/cel.md", "docs/policy.md"]
+PAGES = ["README.md", "docs/cel.md", "docs/metrics.md", "docs/policy.md"]
 
 
 @pytest.mark.parametrize("command,output", [example for page in PAGES for example in console_commands(page)])

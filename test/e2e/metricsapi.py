@@ -74,7 +74,10 @@ def make_discovery():
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": VERSION,
-        "resources": [resource("nodes", "NodeMetrics", False), resource("pods", "PodMetrics", True)],
+        "resources": [
+            resource("nodes", "NodeMetrics", False),
+            resource("pods", "PodMetrics", True),
+        ],
     }
 
 
