@@ -57,10 +57,11 @@ fuzz: setup-fuzz ## search for new input with libFuzzer, FUZZ_SECONDS for each t
 
 bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for a short run)
 	@tools/configure $(BUILD)
-	@tools/build $(BUILD) berth bench/floor bench/client bench/expression bench/rules
+	@tools/build $(BUILD) berth bench/floor bench/client bench/expression bench/rules bench/poll
 	@$(PYTHON) bench/run $(BENCH)
 	@$(PYTHON) bench/expressions $(filter --quick --smoke,$(BENCH))
 	@$(PYTHON) bench/policies $(filter --quick --smoke,$(BENCH))
+	@$(PYTHON) bench/metrics $(filter --quick --smoke,$(BENCH))
 
 bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENCH=--quick)
 	@tools/configure $(BUILD)

@@ -289,6 +289,19 @@ def test_check_cost(run, files, flag):
     assert summary == "ok: 2 policies, 3 filters, 2 scores"
 
 
+def test_check_cost_of_long_names(run):
+    """The columns are as wide as the longest name."""
+    policy = (
+        "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: %s}\n"
+        "spec: {filters: [{name: %s, %s}]}\n"
+    )
+    text = policy % ("a" * 20, "b" * 40, "maxPods: 3") + "---\n" + policy % ("c", "d", "nodeReady: true")
+    head, long, short, _ = run("check", "--cost", "-", stdin=text).stdout.splitlines()
+    assert long.startswith("a" * 20 + "/" + "b" * 40 + " maxPods ")
+    assert head.index("KIND") == long.index("maxPods") == short.index("nodeReady")
+    assert len(head) == len(long) == len(short)
+
+
 TIMES = """\
 apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy

@@ -171,6 +171,47 @@ def test_own_policy(environment, tmp_path):
     assert f"--policy {policy}" in result.stdout
 
 
+# --- what is measured ------------------------------------------------------------------
+
+
+def test_placement_by_load(environment):
+    policy = str(ROOT / "policies" / "cool-nodes.yaml")
+    result = run("--pods", "40", "--policy", policy, env=environment)
+
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert re.search(r"^measuring .*cpu.*: from http://127\.0\.0\.1:\d+, which plays Prometheus$", result.stdout, re.M)
+    assert re.search(r"^POD +NODE +USED ASKED +PASSED ", result.stdout, re.M)
+    used = [int(m) for m in re.findall(r"^\S+/\S+ +\S+ +(\d+) % +\d+ % +\d+/\d+ ", result.stdout, re.M)]
+    assert len(used) >= 30
+    assert max(used) <= 80  # hotter ones are refused
+    assert "node is hot" in result.stdout
+    lowest, median, highest, chosen, n_measured, n_nodes = map(float, re.search(
+        r"^  cpu +(\S+) +(\S+) +(\S+) +(\S+) +(\d+) of (\d+) nodes$", result.stdout, re.M).groups())
+    assert lowest <= median <= highest
+    assert chosen < median / 2
+    assert 180 <= n_measured < n_nodes == 200  # nodes that are down are measured by nobody
+
+
+def test_explained_with_what_was_measured(environment):
+    policy = str(ROOT / "policies" / "cool-nodes.yaml")
+    result = run("--pods", "20", "--policy", policy, env=environment)
+    explain = commands(result.stdout)[0]
+    done = paste(explain, environment)
+
+    assert shlex.split(explain)[-2] == "--metrics"
+    assert done.returncode == 0, done.stderr
+    assert "node is hot" in done.stdout
+    missing = re.search(r"cool-nodes/idle on (\d+) node", done.stdout)
+    assert int(missing[1]) < 20
+
+
+def test_usual_demo_is_without_them(environment):
+    result = run("--pods", "10", env=environment)
+
+    assert not re.search(r"measur|\bUSED\b|metrics", result.stdout)
+
+
 # --- what goes wrong -------------------------------------------------------------------
 
 
@@ -325,6 +366,22 @@ def test_live_policy_is_edited(environment):
     terminal.read_until(r"policy reloaded: 5 policies")
     terminal.read_until(r"wrong pool, sorry")
     assert terminal.interrupt() == 0
+
+
+def test_live_metrics(environment):
+    policy = str(ROOT / "policies" / "cool-nodes.yaml")
+    terminal = Terminal(dict(environment, NO_COLOR="1"), "--pace", "50", "--policy", policy, columns=80)
+    terminal.read_until(r"30 placed")
+    lines = terminal.text.replace("\r\n", "\n").splitlines()
+    shown = [line for line in lines if re.match(r"(.*\033\[K)?\S+/\S+ +\S+ +\d+ % +\d+/\d+ ", line)]
+    url = re.search(r"curl -s '(\S+/api/v1/sources)'", terminal.text)[1]
+    sources = json.loads(paste(f"curl -s '{url}'", environment).stdout)
+
+    assert len(shown) >= 20
+    assert all(len(line.split("\033[K")[-1]) <= 80 for line in shown)
+    assert {metric["state"] for metric in sources["metrics"]} == {"ok"}
+    assert terminal.interrupt() == 0
+    assert "error" not in terminal.text
 
 
 def test_live_ends_after_pods(environment):

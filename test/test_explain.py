@@ -381,6 +381,19 @@ def test_node_that_is_not_there(explain):
     assert 'no node "n9"' in result.stderr
 
 
+def test_files_of_metrics_that_cannot_be_used(explain, tmp_path):
+    missing = tmp_path / "missing.yaml"
+    result = explain("--metrics", missing)
+    assert result.returncode == UNREACHABLE and result.stdout == ""
+    assert f"error: {missing}: No such file" in result.stderr
+    assert result.stderr.count(str(missing)) == 1
+    two = tmp_path / "two.yaml"
+    two.write_text("metrics: {}\n---\nmetrics: {}\n")
+    result = explain("--metrics", two)
+    assert result.returncode != FINE and result.stdout == ""
+    assert f"{two}:3:1: error: a file of measurements has one document" in result.stderr
+
+
 # --- JSON ---
 
 

@@ -74,6 +74,23 @@ def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path
     assert [reason for reason in reasons if reason not in done.stdout] == []
 
 
+@pytest.mark.parametrize("name,metric,least,most", [
+    ("cool-nodes.yaml", "cpu", 0, 0.5),
+    ("telemetry-aware.yaml", "cpu", 0, 0.7),
+    ("target-load-packing.yaml", "cpu", 0.3, 1.5),
+    ("load-variation-risk-balancing.yaml", "cpuAvg", 0, 0.5),
+    ("crane-dynamic.yaml", "cpu5m", 0, 0.5),
+    ("koordinator-load-aware.yaml", "cpu", 0, 0.6),
+])
+def test_demo_places_by_load(berth_path, name, metric, least, most, tmp_path):
+    """What the chosen nodes use is another part of what nodes use than half of it, as the preset wants it."""
+    done = run(berth_path, f"build/berth demo --policy policies/{name} --pods 60", env={"TMPDIR": str(tmp_path)})
+    used = re.search(rf"^  {metric} +\S+ +(\S+) +\S+ +(\S+)   ", done.stdout, re.M)
+    assert used, done.stdout
+    median, chosen = map(float, used.groups())
+    assert least <= chosen / median <= most
+
+
 def test_folder_as_a_whole_is_good(berth_path):
     done = run(berth_path, "build/berth check policies")
     assert (done.returncode, re.sub(r"\d+", "N", done.stdout)) == (0, "ok: N policies, N filters, N scores\n")

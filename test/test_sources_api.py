@@ -164,9 +164,10 @@ def test_without_metrics(start_logged, cluster):
 
 
 def test_down_and_up(start_logged, server, cluster, policy):
-    policy.write_text(policy_text(metric_text(max_age="3s")))
+    policy.write_text(policy_text(metric_text(max_age="2s")))
     berth = start_logged("--policy", policy, "--cluster", cluster, "--prometheus", server.url)
     wait_passed(berth, ["n1", "n3"])
+    wait_logged(berth, "metrics source answers")
     server.refuse()
     server.kill()
     found = wait_state(berth, "failing")
@@ -177,17 +178,42 @@ def test_down_and_up(start_logged, server, cluster, policy):
     assert reply.status == 200
     assert "[+]sources ok: 0 of 1 metrics answered; load: " in reply.text
     wait_logged(berth, "metric has grown too old")
-    wait_logged(berth, "metrics source fails")
     server.listen()
     wait_passed(berth, ["n1", "n3"])
+    found = metric(berth)
+    assert (found["state"], found["error"], found["failingSince"]) == ("ok", "", None)
     wait_logged(berth, "metric has values again")
-    wait_logged(berth, "metrics source answers", 2)
-    # Changes are told, not polls.
+    # Changes are told, not polls; and of a source that was away for a moment, little.
     server.wait_asked(QUERY, 2)
-    assert len(log_lines(berth, "metrics source answers")) == 2
+    answers = log_lines(berth, "metrics source answers")
+    assert len(answers) <= 2 and "down_ms" not in answers[0]
+    assert len(log_lines(berth, "metrics source fails")) <= 1
+    (gone,) = log_lines(berth, "metric has grown too old")
+    (back,) = log_lines(berth, "metric has values again")
+    for line in (gone, back):
+        assert "policy=cool metric=load source=default" in line
+
+
+def test_down_from_the_start(start_logged, server, cluster, policy):
+    server.refuse()
+    berth = start_logged("--policy", policy, "--cluster", cluster, "--prometheus", server.url)
+    wait_logged(berth, "metrics source fails")
+    assert "query=node_load" in log_lines(berth, "metrics source fails")[0]
+    wait_until(lambda: metric(berth)["requests"]["failed"] >= 2, "another try")
     assert len(log_lines(berth, "metrics source fails")) == 1
-    assert len(log_lines(berth, "metric has grown too old")) == 1
-    assert len(log_lines(berth, "metric has values again")) == 1
+    assert not log_lines(berth, "grown too old")  # there was nothing
+
+
+def test_an_answer_without_series(berth, server):
+    """What is absent has not grown old: that the source has nothing is told of the source."""
+    wait_covered(berth, 2)
+    server.set(QUERY, [])
+    wait_covered(berth, 0)
+    assert metric(berth)["state"] == "unjoined"
+    server.wait_asked(QUERY)
+    server.set(QUERY, by_node(n1=0.2, n2=0.9))
+    wait_covered(berth, 2)
+    assert not log_lines(berth, "grown too old") and not log_lines(berth, "values again")
 
 
 def test_figures(berth, server):

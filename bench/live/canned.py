@@ -1,5 +1,5 @@
-"""A server that answers PromQL from memory, and answers for it: the text is what counts, no query
-is understood.
+"""A server that answers PromQL from memory, and what it answers. No query is understood: each text
+has its answers.
 
 Answers look as Prometheus writes them, in the three forms that policies ask for most:
 

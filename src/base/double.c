@@ -11,6 +11,11 @@
 #define DIGITS_DECIDE 800    /* more than any double has: later digits only break ties */
 #define EXPONENT_MAX 1000000 /* an exponent beyond it is as good as this one */
 
+#define DIGITS_SHORT 19 /* as many fit 64 bits */
+#define EXACT_MAX (UINT64_C(1) << 53)
+#define DOUBLE_BIAS 1023
+#define DOUBLE_FRACTION_BITS 52
+
 /* Printing. */
 
 static void drop_zeros(DoubleDigits *d) {
@@ -175,8 +180,95 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]) {
     return sign + print_plain(&digits, out + sign);
 }
 
-/* Reading. The digits that decide are copied without their point, which moves into the exponent:
- * so the length is bounded and libc's point, which is the locale's, plays no part. */
+/* Reading a short one, as most are: without an exponent, and up to 19 digits, which are a whole
+ * number below 2^64; the point says by which power of ten it is to be divided. Where both are
+ * small enough to be doubles without loss, one division of doubles rounds once, and so rightly.
+ * Where they are not (17 digits are usual for what was computed), the division is one of 128 by 64
+ * bits: more bits of the quotient than a double has, and one more that says whether there is a
+ * rest. */
+
+static const uint64_t powers[DIGITS_SHORT + 1] = {
+    UINT64_C(1),
+    UINT64_C(10),
+    UINT64_C(100),
+    UINT64_C(1000),
+    UINT64_C(10000),
+    UINT64_C(100000),
+    UINT64_C(1000000),
+    UINT64_C(10000000),
+    UINT64_C(100000000),
+    UINT64_C(1000000000),
+    UINT64_C(10000000000),
+    UINT64_C(100000000000),
+    UINT64_C(1000000000000),
+    UINT64_C(10000000000000),
+    UINT64_C(100000000000000),
+    UINT64_C(1000000000000000),
+    UINT64_C(10000000000000000),
+    UINT64_C(100000000000000000),
+    UINT64_C(1000000000000000000),
+    UINT64_C(10000000000000000000),
+};
+
+/* Digits with a point at most: digits / 10^n_fraction. */
+typedef struct Decimal {
+    uint64_t digits;
+    unsigned n_fraction;
+} Decimal;
+
+/* False: it is longer than DIGITS_SHORT, or something else. */
+static bool decimal_read(Str text, Decimal *ret) {
+    size_t point = SIZE_MAX, n = 0;
+    uint64_t digits = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (unsigned char)text.ptr[i] - (unsigned)'0';
+
+        if (digit > 9) {
+            if (text.ptr[i] != '.' || point != SIZE_MAX)
+                return false;
+            point = i;
+            continue;
+        }
+        n += (digits | digit) != 0; /* zeros in front take no room */
+        if (n > DIGITS_SHORT)
+            return false;
+        digits = digits * 10 + digit;
+    }
+    *ret = (Decimal){digits, point == SIZE_MAX ? 0 : (unsigned)(text.len - point - 1)};
+    return ret->n_fraction <= DIGITS_SHORT && text.len > (point != SIZE_MAX);
+}
+
+/* 2^@exponent, which is a normal double. */
+static double power_of_two(int exponent) {
+    uint64_t bits = (uint64_t)(DOUBLE_BIAS + exponent) << DOUBLE_FRACTION_BITS;
+    double ret;
+
+    memcpy(&ret, &bits, sizeof(ret));
+    return ret;
+}
+
+/* @dividend, not 0, by @divisor. Both are shifted up to their highest bit, the dividend to one bit
+ * less: then the quotient has 62 to 64 bits. */
+static double divide(uint64_t dividend, uint64_t divisor) {
+    int up = __builtin_clzll(dividend), up_divisor = __builtin_clzll(divisor);
+    unsigned __int128 shifted = (unsigned __int128)(dividend << up) << 63;
+    uint64_t quotient = (uint64_t)(shifted / (divisor << up_divisor));
+    uint64_t rest = (uint64_t)(shifted - (unsigned __int128)quotient * (divisor << up_divisor));
+
+    return (double)(quotient | (rest != 0)) * power_of_two(up_divisor - up - 63);
+}
+
+static double decimal_value(Decimal decimal) {
+    uint64_t divisor = powers[decimal.n_fraction];
+
+    if (decimal.digits <= EXACT_MAX && divisor <= EXACT_MAX)
+        return (double)decimal.digits / (double)divisor;
+    return decimal.digits == 0 ? 0 : divide(decimal.digits, divisor);
+}
+
+/* Reading any other. The digits that decide are copied without their point, which moves into the
+ * exponent: so the length is bounded and libc's point, which is the locale's, plays no part. */
 
 typedef struct Reader {
     const char *at, *end;
@@ -260,16 +352,12 @@ static double convert(const Reader *in, bool is_hex, int64_t exponent) {
     return strtod(text, NULL);
 }
 
-bool double_parse(Str text, double *ret, bool *ret_overflow) {
+/* Without a sign. May be infinite. */
+static bool read_long(Str text, double *ret) {
     Reader in = {.at = text.ptr, .end = text.ptr + text.len};
-    bool is_negative = false, is_hex = false;
+    bool is_hex = false;
     int64_t exponent = 0;
-    double value;
 
-    if (ret_overflow)
-        *ret_overflow = false;
-    if (in.at < in.end && (*in.at == '+' || *in.at == '-'))
-        is_negative = *in.at++ == '-';
     if (in.end - in.at > 2 && in.at[0] == '0' && (in.at[1] == 'x' || in.at[1] == 'X')) {
         is_hex = true;
         in.at += 2;
@@ -283,7 +371,23 @@ bool double_parse(Str text, double *ret, bool *ret_overflow) {
     } else if ((*in.at | 0x20) != (is_hex ? 'p' : 'e') || !read_exponent(&in, &exponent)) {
         return false;
     }
-    value = convert(&in, is_hex, exponent);
+    *ret = convert(&in, is_hex, exponent);
+    return true;
+}
+
+bool double_parse(Str text, double *ret, bool *ret_overflow) {
+    bool has_sign = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
+    bool is_negative = has_sign && text.ptr[0] == '-';
+    Str rest = str_skip(text, has_sign);
+    Decimal decimal;
+    double value;
+
+    if (ret_overflow)
+        *ret_overflow = false;
+    if (decimal_read(rest, &decimal))
+        value = decimal_value(decimal);
+    else if (!read_long(rest, &value))
+        return false;
     if (isinf(value)) {
         if (ret_overflow)
             *ret_overflow = true;

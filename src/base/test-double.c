@@ -1,6 +1,8 @@
 #include "base/double.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
@@ -119,6 +121,82 @@ static void test_parse(void **state) {
     }
 }
 
+/* strtod() of the C locale is the oracle. */
+static void check_against_libc(const char *text) {
+    double got = -1, want = strtod(text, NULL);
+
+    assert_case(text, double_parse(str_from_c(text), &got, NULL));
+    assert_case(text, memcmp(&got, &want, sizeof(got)) == 0);
+}
+
+static void test_nearest(void **state) {
+    static const char *const texts[] = {
+        "0",
+        "-0",
+        "0.0",
+        "1",
+        "0.42",
+        ".5",
+        "5.",
+        "-12.75",
+        "0.1",
+        "0.30000000000000004",
+        "0.08333333333333333",
+        "9007199254740993",
+        "9007199254740992.5",
+        "18446744073709551615",
+        "9999999999999999999",
+        "0.9999999999999999999",
+        "1.7976931348623157e308",
+        "5e-324",
+        "2.2250738585072011e-308",
+        "1e3",
+        "+1.5",
+        "123456789012345678901234567890",
+        "0.000000000000000000000000000123",
+        "000000000000000000000000000001.5",
+        "4503599627370497.5", /* halfway: to even */
+        "4503599627370496.5",
+        "0.500000000000000055511151231257827", /* halfway between two */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
+        check_against_libc(texts[i]);
+}
+
+static void test_random_values(void **state) {
+    char text[64];
+
+    (void)state;
+    srand(6);
+    for (int i = 0; i < 20000; i++) {
+        double d = (double)rand() / ((double)rand() + 1) * pow(10, rand() % 12 - 6);
+
+        (void)snprintf(text, sizeof(text), "%.*f", rand() % 22, d);
+        check_against_libc(text);
+        (void)snprintf(text, sizeof(text), "%.*g", 1 + rand() % 19, d);
+        check_against_libc(text);
+    }
+}
+
+/* Digits that no double was printed as: some lie next to the middle between two. */
+static void test_random_digits(void **state) {
+    char text[32];
+
+    (void)state;
+    srand(7);
+    for (int i = 0; i < 100000; i++) {
+        size_t n = 16 + (size_t)(rand() % 4), point = (size_t)rand() % n;
+
+        for (size_t k = 0; k < n; k++)
+            text[k] = (char)('0' + rand() % 10);
+        text[point] = '.';
+        text[n] = '\0';
+        check_against_libc(text);
+    }
+}
+
 static void test_overflow(void **state) {
     static const char *const cases[] = {
         "1.7976931348623159e308", "-1e309", "1e99999999999999999999", "0x1p1024"};
@@ -177,6 +255,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_random_values),
+        cmocka_unit_test(test_random_digits),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_very_long),
         cmocka_unit_test(test_round_trip),

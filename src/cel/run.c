@@ -45,14 +45,18 @@ void *cel_alloc(CelRun *run, size_t size) {
     return arena_alloc(run->arena, size);
 }
 
-/* @text outlives the run or lies in its arena. */
-static CelValue fail(CelRun *run, Str text, Str hint) {
+/* Its texts outlive the run or lie in its arena. */
+static CelValue fail_with(CelRun *run, CelError what) {
     CelError *error = cel_alloc(run, sizeof(*error));
 
     if (!error)
         return cel_no_memory(run);
-    *error = (CelError){.text = text, .hint = hint};
+    *error = what;
     return error_value(error);
+}
+
+static CelValue fail(CelRun *run, Str text, Str hint) {
+    return fail_with(run, (CelError){.text = text, .hint = hint});
 }
 
 /* Most texts have nothing to fill in and are used as they are: an absorbed error should be
@@ -99,34 +103,51 @@ CelValue cel_no_overload(CelRun *run) {
     return fail(run, STR("no such overload"), STR_NULL);
 }
 
-/* An error about a value, which is printed after @what as long as it is short. */
-static CelValue fail_value(CelRun *run, Str what, CelValue v, Str hint) {
+/* Something that is not there. @text lies in the run's arena; NULL: out of memory. */
+static CelValue fail_absent(CelRun *run, Str text) {
+    static const Str hint =
+        STR("if it may be absent: a[?key].orValue(…), a.?field.orValue(…), or has(a.field) first");
+
+    if (!text.ptr)
+        return cel_no_memory(run);
+    return fail_with(run, (CelError){.text = text, .hint = hint, .is_absence = true});
+}
+
+/* @what, and the front of a key. A NULL pointer: out of memory. */
+static Str print_key(CelRun *run, Str what, CelValue key) {
     _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
-    Str text;
 
     buf_append(&out, what);
-    cel_value_print(v, run, ERROR_VALUE_MAX, &out);
-    text = arena_copy(run->arena, buf_str(&out));
-    return text.ptr ? fail(run, text, hint) : cel_no_memory(run);
+    cel_value_print(key, run, ERROR_VALUE_MAX, &out);
+    return arena_copy(run->arena, buf_str(&out));
 }
 
 /* An absent key is the most usual error of all, and mostly absorbed: no printf. */
 CelValue cel_no_such_key(CelRun *run, CelValue key) {
     static const char what[] = "no such key: ";
     const size_t n_what = sizeof(what) - 1;
-    Str hint =
-        STR("if it may be absent: a[?key].orValue(…), a.?field.orValue(…), or has(a.field) first");
     char *text;
 
     if (key.kind != CEL_STRING || key.len > ERROR_VALUE_MAX)
-        return fail_value(run, STR("no such key: "), key, hint);
+        return fail_absent(run, print_key(run, STR("no such key: "), key));
     text = cel_alloc(run, n_what + key.len);
     if (!text)
         return cel_no_memory(run);
     memcpy(text, what, n_what);
     if (key.len > 0)
         memcpy(text + n_what, key.text, key.len);
-    return fail(run, str_of(text, n_what + key.len), hint);
+    return fail_absent(run, str_of(text, n_what + key.len));
+}
+
+static CelValue fail_repeated(CelRun *run, CelValue key) {
+    Str text = print_key(run, STR("repeated key: "), key);
+
+    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
+}
+
+CelValue cel_no_such_thing(CelRun *run, const char *what, Str name) {
+    return fail_absent(
+        run, arena_printf(run->arena, "%s %.*s is absent", what, STR_FMT(cel_excerpt(name))));
 }
 
 /* Text. */
@@ -271,6 +292,6 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     if (r.kind == CEL_ERROR)
         return r;
     if (repeated < n)
-        return fail_value(run, STR("repeated key: "), entries[repeated].key, STR_NULL);
+        return fail_repeated(run, entries[repeated].key);
     return cel_map(map);
 }

@@ -76,6 +76,9 @@ CelValue cel_no_overload(CelRun *run);
 /* "no such key: zone", with the hint on has() and optional access. */
 CelValue cel_no_such_key(CelRun *run, CelValue key);
 
+/* "metric load is absent": the same of something that has a name and a kind of its own. */
+CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
+
 /* The errors nothing absorbs; they end the run. */
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);

@@ -65,7 +65,11 @@ static CelValue field_part(CelRun *run, CelValue v, uint32_t field) {
 }
 
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field) {
-    return cel_no_such_key(run, cel_string(record->type->fields[field].name));
+    const CelRecordType *type = record->type;
+    Str name = type->fields[field].name;
+
+    return type->noun ? cel_no_such_thing(run, type->noun, name)
+                      : cel_no_such_key(run, cel_string(name));
 }
 
 CelValue cel_field_odd(CelRun *run, CelValue v, uint32_t field) {

@@ -48,6 +48,12 @@ static void test_errors(void **state) {
     assert_value(&run, "key", cel_no_such_key(&run, S("")), "error: no such key: ");
     assert_value(&run, "key", cel_no_such_key(&run, cel_uint(5)), "error: no such key: 5u");
     assert_true(cel_no_such_key(&run, S("zone")).error->hint.len > 0);
+    v = cel_no_such_thing(&run, "metric", STR("load"));
+    assert_value(&run, "thing", v, "error: metric load is absent");
+    assert_true(v.error->is_absence && v.error->hint.len > 0);
+    assert_true(cel_no_such_key(&run, S("zone")).error->is_absence);
+    assert_true(cel_no_such_key(&run, cel_uint(5)).error->is_absence);
+    assert_false(cel_no_overload(&run).error->is_absence);
 }
 
 /* A text of any length becomes an error of a bounded one. */

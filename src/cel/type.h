@@ -80,6 +80,8 @@ struct CelRecordType {
     uint32_t n_fields;
     /* CEL_ABSENT: the field is not set. May allocate from @run. Pure. */
     CelValue (*get)(const CelRecord *record, uint32_t field, CelRun *run);
+    const char *noun; /* what a field is to people, in the error where it is not set: "metric";
+                         NULL: a key */
 };
 
 /* UINT32_MAX: there is none. */

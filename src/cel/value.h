@@ -112,11 +112,12 @@ struct CelRecord {
 };
 
 struct CelError {
-    Str text;       /* "no such key: 'zone'" */
-    Str hint;       /* how to mend it; may be empty */
-    uint32_t at;    /* offset in the source; set by the machine */
-    bool is_limit;  /* out of fuel or memory: nothing absorbs it */
-    bool is_placed; /* @at is set: a machine that is given it as a value tells it as it is */
+    Str text;        /* "no such key: 'zone'" */
+    Str hint;        /* how to mend it; may be empty */
+    uint32_t at;     /* offset in the source; set by the machine */
+    bool is_limit;   /* out of fuel or memory: nothing absorbs it */
+    bool is_placed;  /* @at is set: a machine that is given it as a value tells it as it is */
+    bool is_absence; /* something was asked for that is not there: a key, a field */
 };
 
 static inline CelValue cel_absent(void) {

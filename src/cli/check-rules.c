@@ -1,11 +1,10 @@
 #include "cli/check-rules.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/visible.h"
 
-#define NAME_COLUMNS 32u
+#define NAME_COLUMNS 32u /* or more, if a name is longer */
 #define KIND_COLUMNS 20u
 #define TIME_COLUMNS 20u
 
@@ -28,21 +27,41 @@ bool check_is_slow(const Program *program, uint32_t root) {
 
 /* --- costs ------------------------------------------------------------------------ */
 
-static void print_column(Buf *out, Str text, size_t columns) {
-    size_t width = visible_width(text);
+/* The table while it is printed. */
+typedef struct Costs {
+    const Program *program;
+    size_t columns; /* of the names */
+    Buf *out;
+} Costs;
 
-    (void)visible_append(out, text);
-    buf_append_repeat(out, ' ', width < columns ? columns - width : 1);
+static size_t wider(size_t columns, const Policy *policy, Str rule) {
+    size_t width = visible_width(policy->name) + visible_width(rule) + 2; /* '/', and a space */
+
+    return width > columns ? width : columns;
 }
 
-static void print_cost(const Program *program, const Policy *policy, Str rule, Str kind,
-    uint32_t root, const Expression *expression, Buf *out) {
-    char name[2 * 64 + 2];
+static size_t name_columns(const Program *program) {
+    size_t columns = NAME_COLUMNS;
 
-    (void)snprintf(name, sizeof(name), "%.*s/%.*s", STR_FMT(policy->name), STR_FMT(rule));
-    print_column(out, str_from_c(name), NAME_COLUMNS);
-    print_column(out, kind, KIND_COLUMNS);
-    print_column(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);
+    for (size_t i = 0; i < program->n_policies; i++)
+        columns = wider(columns, &program->policies[i], STR("(match)"));
+    for (size_t i = 0; i < program->n_filters; i++)
+        columns = wider(columns, program->filters[i]->policy, program->filters[i]->name);
+    for (size_t i = 0; i < program->n_scores; i++)
+        columns = wider(columns, program->scores[i]->policy, program->scores[i]->name);
+    return columns;
+}
+
+static void print_cost(const Costs *costs, const Policy *policy, Str rule, Str kind, uint32_t root,
+    const Expression *expression) {
+    const Program *program = costs->program;
+    Buf *out = costs->out;
+
+    (void)visible_append(out, policy->name);
+    buf_append_char(out, '/');
+    visible_append_padded(out, rule, costs->columns - visible_width(policy->name) - 1);
+    visible_append_padded(out, kind, KIND_COLUMNS);
+    visible_append_padded(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);
     buf_printf(out, "%10" PRIu64, expression->cost.max);
     if (check_is_slow(program, root))
         buf_append(out, STR("  in part one node at a time"));
@@ -54,9 +73,11 @@ static Str kind_of(const RuleKind *kind) {
 }
 
 void check_print_costs(const Program *program, Buf *out) {
-    print_column(out, STR("RULE"), NAME_COLUMNS);
-    print_column(out, STR("KIND"), KIND_COLUMNS);
-    print_column(out, STR("COMPUTED"), TIME_COLUMNS);
+    const Costs costs = {.program = program, .columns = name_columns(program), .out = out};
+
+    visible_append_padded(out, STR("RULE"), costs.columns);
+    visible_append_padded(out, STR("KIND"), KIND_COLUMNS);
+    visible_append_padded(out, STR("COMPUTED"), TIME_COLUMNS);
     buf_append(out, STR("      COST\n"));
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
@@ -64,28 +85,18 @@ void check_print_costs(const Program *program, Buf *out) {
 
         if (expression_is_given(match))
             print_cost(
-                program, policy, STR("(match)"), STR("expression"), policy->match.root, match, out);
+                &costs, policy, STR("(match)"), STR("expression"), policy->match.root, match);
         for (size_t j = 0; j < policy->n_filters; j++) {
             const Filter *filter = &policy->filters[j];
 
-            print_cost(program,
-                policy,
-                filter->name,
-                kind_of(filter->kind),
-                filter->root,
-                &filter->test,
-                out);
+            print_cost(
+                &costs, policy, filter->name, kind_of(filter->kind), filter->root, &filter->test);
         }
         for (size_t j = 0; j < policy->n_scores; j++) {
             const Score *score = &policy->scores[j];
 
-            print_cost(program,
-                policy,
-                score->name,
-                kind_of(score->kind),
-                score->root,
-                &score->value,
-                out);
+            print_cost(
+                &costs, policy, score->name, kind_of(score->kind), score->root, &score->value);
         }
     }
 }

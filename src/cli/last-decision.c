@@ -16,6 +16,8 @@ static bool decode_rule_field(JsonReader *reader, Arena *arena, Str key, LastRul
         json_int64(reader, &rule->observed);
     else if (json_key_is(reader, key, STR("failed")))
         json_int64(reader, &rule->failed);
+    else if (json_key_is(reader, key, STR("missing")))
+        json_int64(reader, &rule->missing);
     else
         return false;
     return true;

@@ -19,7 +19,7 @@
 typedef struct LastRule {
     Str policy, name, reason;
     bool is_unresolvable;
-    int64_t rejected, observed, failed;
+    int64_t rejected, observed, failed, missing;
 } LastRule;
 
 typedef struct LastNode {

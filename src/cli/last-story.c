@@ -94,20 +94,25 @@ static void print_rules(const LastDecision *filter, bool observed, Buf *out) {
     }
 }
 
+static void print_failure(const LastRule *rule, int64_t n, const char *how, Buf *out) {
+    if (n == 0)
+        return;
+    buf_append(out, STR("  "));
+    print_number(out, n, 7);
+    buf_append(out, STR("  "));
+    (void)visible_append(out, rule->policy);
+    buf_append_char(out, '/');
+    (void)visible_append(out, rule->name);
+    buf_printf(out, " %s\n", how);
+}
+
 /* Rules that could not be evaluated on some nodes. */
 static void print_failures(const LastDecision *filter, Buf *out) {
     for (size_t i = 0; i < filter->rules.n; i++) {
         const LastRule *rule = &filter->rules.items[i];
 
-        if (rule->failed == 0)
-            continue;
-        buf_append(out, STR("  "));
-        print_number(out, rule->failed, 7);
-        buf_append(out, STR("  "));
-        (void)visible_append(out, rule->policy);
-        buf_append_char(out, '/');
-        (void)visible_append(out, rule->name);
-        buf_append(out, STR(" failed with an error, and its onError decided\n"));
+        print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
+        print_failure(rule, rule->missing, "had no metric to read, and its onMissing decided", out);
     }
 }
 

@@ -129,7 +129,7 @@ static void add_requests(
 }
 
 static void note_placed(NodeChunk *chunk, size_t slot, const Pod *pod) {
-    int64_t at = pod_placed_at(pod);
+    int64_t at = pod_placement_time(pod);
 
     if (at > chunk->placed_at[slot])
         chunk->placed_at[slot] = at;

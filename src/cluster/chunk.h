@@ -43,7 +43,7 @@ typedef struct NodeChunk {
     uint8_t is_unschedulable[CHUNK_ROWS]; /* cordoned */
     uint32_t taint_set[CHUNK_ROWS];       /* number of a list of taints; 0 is the empty one */
     uint32_t n_pods[CHUNK_ROWS];
-    int64_t placed_at[CHUNK_ROWS];   /* the largest pod_placed_at() of its pods; 0: none */
+    int64_t placed_at[CHUNK_ROWS];   /* the largest pod_placement_time() of its pods; 0: none */
     const Node *nodes[CHUNK_ROWS];   /* NULL: no node in this row */
     const PodList *pods[CHUNK_ROWS]; /* NULL: none */
     int64_t amounts[];               /* by resource, then AmountKind, then row */
@@ -75,8 +75,8 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
 void chunk_set_allocatable(
     NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
 
-/* Sets the number of pods, when the last was placed, requested and free of @slot from its list of pods. Sums are made
- * anew each time: one that has stopped at its limit cannot be counted down. */
+/* Sets the number of pods, when the last was placed, requested and free of @slot from its list of
+ * pods. Sums are made anew each time: one that has stopped at its limit cannot be counted down. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
 const PodList *pod_list_ref(const PodList *list);

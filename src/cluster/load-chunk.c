@@ -95,10 +95,6 @@ int64_t load_end(int64_t since_nsec, int64_t max_age_nsec) {
     return num_add_sat(num_add_sat(since_nsec, max_age_nsec), 1);
 }
 
-static const Sampling *sampling_of(const Measurements *measurements, size_t gauge) {
-    return measurements && gauge < measurements->n ? measurements->items[gauge] : NULL;
-}
-
 size_t load_by_gauge(const LoadsInput *input, size_t i) {
     const GaugePlacements *how = &input->gauges[i].placements;
 
@@ -124,10 +120,6 @@ static const uint32_t *rows_in(Work *work, const Sampling *sampling) {
     return work->rows;
 }
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Until when it holds. */
 static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
     const LoadsInput *input = work->build->input;
@@ -149,7 +141,7 @@ static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
             continue;
         measured[slot] = sampling->values[row];
         times[slot] = num_sub_sat(sampling->at_nsec, lag);
-        until = earlier(until, end);
+        until = load_earlier(until, end);
     }
     return until;
 }
@@ -171,7 +163,7 @@ static bool find_before(
         return false;
     *ret = before->columns[place];
     *ret_at = load_chunk_time(before, i, slot);
-    *until = earlier(*until, end);
+    *until = load_earlier(*until, end);
     return true;
 }
 
@@ -206,11 +198,11 @@ static int64_t read_annotations(Work *work, size_t i) {
             continue;
         ahead = num_sub_sat(at, input->now_nsec);
         if (ahead > AHEAD_NSEC_MAX) {
-            until = earlier(until, num_add_sat(input->uptime_nsec, ahead - AHEAD_NSEC_MAX));
+            until = load_earlier(until, num_add_sat(input->uptime_nsec, ahead - AHEAD_NSEC_MAX));
             continue;
         }
         if (ahead > 0) {
-            until = earlier(until, num_add_sat(input->uptime_nsec, ahead));
+            until = load_earlier(until, num_add_sat(input->uptime_nsec, ahead));
             at = input->now_nsec;
         }
         left = num_sub_sat(load_end(at, input->gauges[i].max_age_nsec), input->now_nsec);
@@ -218,7 +210,7 @@ static int64_t read_annotations(Work *work, size_t i) {
             continue;
         measured[slot] = number;
         times[slot] = at;
-        until = earlier(until, num_add_sat(input->uptime_nsec, left));
+        until = load_earlier(until, num_add_sat(input->uptime_nsec, left));
     }
     return until;
 }
@@ -234,7 +226,7 @@ static int64_t read_nothing(Work *work, size_t i) {
 
 static int64_t read_measured(Work *work, size_t i) {
     const LoadsInput *input = work->build->input;
-    const Sampling *sampling = sampling_of(input->measurements, i);
+    const Sampling *sampling = measurements_at(input->measurements, i);
 
     if (input->gauges[i].source == GAUGE_ANNOTATION)
         return read_annotations(work, i);
@@ -269,8 +261,8 @@ static int64_t add_placements(Work *work, size_t i) {
 }
 
 static bool has_same_sampling(const LoadBuild *build, size_t gauge) {
-    return gauge == SIZE_MAX || sampling_of(build->known->loads->measurements, gauge) ==
-                                    sampling_of(build->input->measurements, gauge);
+    return gauge == SIZE_MAX || measurements_at(build->known->loads->measurements, gauge) ==
+                                    measurements_at(build->input->measurements, gauge);
 }
 
 /* Whether gauge @i of the chunk is what it was before. */
@@ -297,7 +289,7 @@ static void make_gauge(Work *work, size_t i) {
     until = read_measured(work, i);
     memcpy(values, column_of(work->into, i, LOAD_MEASURED), CHUNK_ROWS * sizeof(*values));
     if (work->build->input->gauges[i].placements.is_counted)
-        until = earlier(until, add_placements(work, i));
+        until = load_earlier(until, add_placements(work, i));
     load_chunk_set_until(work->into, n_gauges, i, until);
 }
 

@@ -35,6 +35,10 @@ void load_chunk_set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64
 /* When it was measured; 0: absent. */
 int64_t load_chunk_time(const LoadChunk *chunk, size_t gauge, size_t slot);
 
+static inline int64_t load_earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* When something that was true at @since is too old: just after it has reached @max_age. */
 int64_t load_end(int64_t since_nsec, int64_t max_age_nsec);
 

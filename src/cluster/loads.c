@@ -11,14 +11,9 @@
 #include "base/error.h"
 #include "cluster/load-chunk.h"
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* What is known of workloads by gauge @i; NULL: nothing, or it is too old. */
 static const Sampling *workloads_of(const LoadsInput *input, size_t i) {
-    const Measurements *measurements = input->measurements;
-    const Sampling *sampling = measurements && i < measurements->n ? measurements->items[i] : NULL;
+    const Sampling *sampling = measurements_at(input->measurements, i);
 
     if (!sampling || sampling->n_workloads == 0 ||
         input->uptime_nsec >= load_end(sampling->uptime_nsec, input->gauges[i].max_age_nsec))
@@ -82,7 +77,7 @@ static int find_workloads(const LoadsInput *input, Arena *arena, Loads *ret) {
     for (size_t i = 0; i < input->n_gauges; i++) {
         ret->workloads[i] = workloads_of(input, i);
         if (ret->workloads[i])
-            ret->until_nsec = earlier(ret->until_nsec,
+            ret->until_nsec = load_earlier(ret->until_nsec,
                 load_end(ret->workloads[i]->uptime_nsec, input->gauges[i].max_age_nsec));
     }
     return 0;
@@ -96,7 +91,7 @@ static int build_chunks(LoadBuild *build, Arena *arena, Loads *ret) {
     for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
         r = make_chunk(build, i, arena, ret);
         if (r == 0)
-            ret->until_nsec = earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
+            ret->until_nsec = load_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
     }
     return error_trace(r);
 }
@@ -134,63 +129,6 @@ void loads_release(Loads *loads) {
         measurements_unref(loads->measurements);
     }
     *loads = (Loads){0};
-}
-
-/* --- for a request's own nodes ----------------------------------------------------------- */
-
-/* Row @known of @from, all gauges; its n_rows is the row of nobody, which has nothing. */
-static void adopt_row(
-    LoadChunk *into, size_t slot, const NodeTable *from, uint32_t known, size_t n_gauges) {
-    const LoadChunk *chunk = from->loads->chunks[known / CHUNK_ROWS];
-
-    for (size_t i = 0; i < n_gauges; i++)
-        for (LoadKind kind = 0; kind < _LOAD_KINDS; kind++)
-            memcpy(&into->columns[LOAD_COLUMN(i, kind) + slot],
-                &chunk->columns[LOAD_COLUMN(i, kind) + table_slot(known)],
-                sizeof(double));
-}
-
-static const LoadChunk *adopt_chunk(
-    const NodeTable *table, const NodeTable *from, size_t index, Arena *arena) {
-    size_t n_gauges = from->loads->n_gauges;
-    LoadChunk *chunk = load_chunk_new(arena, n_gauges, /* is_counted= */ false);
-
-    if (!chunk)
-        return NULL;
-    for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
-        const Node *node = table->chunks[index]->nodes[slot];
-
-        adopt_row(chunk,
-            slot,
-            from,
-            node ? table_find(from, node->name) : (uint32_t)from->n_rows,
-            n_gauges);
-    }
-    for (size_t i = 0; i < n_gauges; i++)
-        load_chunk_set_until(chunk, n_gauges, i, from->loads->until_nsec);
-    return chunk;
-}
-
-int loads_adopt(const NodeTable *table, const NodeTable *from, Arena *arena, Loads *ret) {
-    const Loads *known = from->loads;
-
-    *ret = (Loads){.until_nsec = INT64_MAX};
-    if (!known || known->n_gauges == 0)
-        return 0;
-    ret->until_nsec = known->until_nsec;
-    ret->measurements = known->measurements;
-    ret->workloads = known->workloads;
-    ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
-    if (!ret->chunks)
-        return error_origin(-ENOMEM);
-    for (size_t i = 0; i < table->n_chunks; i++) {
-        ret->chunks[i] = adopt_chunk(table, from, i, arena);
-        if (!ret->chunks[i])
-            return error_origin(-ENOMEM);
-        ret->n_chunks++;
-    }
-    ret->n_gauges = known->n_gauges;
-    return 0;
 }
 
 /* --- reading ----------------------------------------------------------------------------- */

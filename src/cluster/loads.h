@@ -72,8 +72,9 @@ typedef struct KnownLoads {
     const Loads *loads;
 } KnownLoads;
 
-/* For @table. Chunks outlive the arena by references: for a view. loads_release() ends it, also
- * after a failure. @known may be NULL. 0 or -ENOMEM. */
+/* For @table, whose nodes the samplings know by name. Chunks outlive the arena by references: for a
+ * view. loads_release() ends it, also after a failure. @known, and its loads, may be NULL. 0 or
+ * -ENOMEM. */
 int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 
@@ -81,10 +82,6 @@ int loads_build_counted(const LoadsInput *input, const NodeTable *table, const K
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 void loads_release(Loads *loads);
-
-/* For @table, a request's own, from those of @from: by name; a node that @from does not know has
- * none. All in @arena; time is that of @from. 0 or -ENOMEM. */
-int loads_adopt(const NodeTable *table, const NodeTable *from, Arena *arena, Loads *ret) MUST_CHECK;
 
 /* A number of a row; NaN: absent. @loads may be NULL. */
 static inline double loads_value(const Loads *loads, size_t gauge, LoadKind kind, uint32_t row) {

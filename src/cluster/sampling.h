@@ -65,6 +65,11 @@ typedef struct Measurements {
     Sampling *items[]; /* references; NULL: none yet */
 } Measurements;
 
+/* The last sampling of gauge @i; NULL: none. @measurements may be NULL. */
+static inline const Sampling *measurements_at(const Measurements *measurements, size_t i) {
+    return measurements && i < measurements->n ? measurements->items[i] : NULL;
+}
+
 /* All NULL. NULL when out of memory. */
 Measurements *measurements_new(uint64_t owner, size_t n) MUST_CHECK;
 Measurements *measurements_ref(Measurements *measurements);

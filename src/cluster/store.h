@@ -78,7 +78,8 @@ int store_list_pod(Store *store, const Pod *pod);
 int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
 
 /* Counts @pod on @node, whatever the pod itself says, until @until_nsec; its scheduled_at says
- * since when. Replaces an entry of the same UID. Nothing to do when the watch shows it there already. */
+ * since when. Replaces an entry of the same UID. Nothing to do when the watch shows it there
+ * already. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 int store_forget(Store *store, Str uid); /* unknown UIDs are passed over */
 

@@ -106,7 +106,7 @@ int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret)
 
 /* What runs on @from's nodes is taken over for those of @into, a table of table_build(),
  * that have the same name: a scheduler that sends whole Node objects does not send
- * their pods. Their loads are adopted by loads_adopt(). 0, or -ENOMEM. */
+ * their pods. 0, or -ENOMEM. */
 int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
 
 /* One difference: @add is on the row too, or the pod @remove is not. */

@@ -661,7 +661,8 @@ static void test_lives(void **state) {
 
 /* A table as it would be: only the chunk that differs is made again. */
 static void test_changed_tables(void **state) {
-    Pod pod = {.uid = STR("u"), .scheduled_at = NOW_SEC};
+    Pod pod = {.uid = STR("u"), .node_name = STR("n64"), .scheduled_at = NOW_SEC};
+    Pod promised = {.uid = STR("v"), .created_at = NOW_SEC - 3600}; /* waits since an hour ago */
     _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
     NodeTable table, changed;
     Loads loads;
@@ -682,6 +683,12 @@ static void test_changed_tables(void **state) {
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 64), 2.1);
     assert_number(loads_value(&loads, 0, LOAD_MEASURED, 64), 2);
     assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 64), 2);
+
+    assert_int_equal(
+        table_change(&table, &(PodChange){.row = 64, .add = &promised}, 1, arena, &changed), 0);
+    assert_int_equal(
+        loads_build(&lab.input, &changed, &(KnownLoads){&table, &lab.loads}, arena, &loads), 0);
+    assert_number(loads_value(&loads, 0, LOAD_VALUE, 64), 2.1);
     lab_close(&lab);
 }
 
@@ -701,22 +708,19 @@ static void test_other_gauges(void **state) {
 
 /* --- others' tables, figures, memory ----------------------------------------------------- */
 
-static void test_adopt(void **state) {
+/* A request's own nodes, some of them twice, some of them nobody's. */
+static void test_own_tables(void **state) {
     Node sent[] = {
         {.name = STR("n64")}, {.name = STR("new")}, {.name = STR("n0")}, {.name = STR("n64")}};
     _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
-    NodeTable from, own;
+    NodeTable own;
     Loads loads;
     Lab lab;
 
     (void)state;
     open_many(&lab);
-    from = *lab_table(&lab);
     assert_int_equal(table_build(sent, ELEMENTS_OF(sent), arena, &own), 0);
-    assert_int_equal(loads_adopt(&own, &from, arena, &loads), 0); /* there are none */
-    assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), NAN);
-    from.loads = &lab.loads;
-    assert_int_equal(loads_adopt(&own, &from, arena, &loads), 0);
+    assert_int_equal(loads_build(&lab.input, &own, /* known= */ NULL, arena, &loads), 0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 2);
     assert_number(loads_value(&loads, 0, LOAD_MEASURED, 0), 2);
     assert_int_equal(loads_time(&loads, 0, 0), NOW - 20 * SEC);
@@ -725,26 +729,7 @@ static void test_adopt(void **state) {
     assert_number(loads_value(&loads, 1, LOAD_VALUE, 2), 3);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 3), 2);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 4), NAN); /* the row of nobody */
-    assert_int_equal(loads.until_nsec, lab.loads.until_nsec);
     loads_release(&loads);
-    lab_close(&lab);
-}
-
-static void test_adopt_workloads(void **state) {
-    Node sent = {.name = STR("a")};
-    _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
-    NodeTable from, own;
-    Loads loads;
-    Lab lab;
-
-    (void)state;
-    build_by_use(&lab);
-    from = *lab_table(&lab);
-    from.loads = &lab.loads;
-    assert_int_equal(table_build(&sent, 1, arena, &own), 0);
-    assert_int_equal(loads_adopt(&own, &from, arena, &loads), 0);
-    assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 2.5);
-    assert_number(loads_workload(&loads, 3, STR("shop/StatefulSet/web")), 1.5);
     lab_close(&lab);
 }
 
@@ -771,36 +756,25 @@ static void test_figures(void **state) {
 
 /* With any budget: all, or -ENOMEM, and nothing is left behind. */
 static void test_budgets(void **state) {
-    Node sent = {.name = STR("n64")};
-    size_t n_built = 0, n_adopted = 0, n = 0;
-    NodeTable from;
+    size_t n_built = 0, n = 0;
     Lab lab;
 
     (void)state;
     open_many(&lab);
-    from = *lab_table(&lab);
-    from.loads = &lab.loads;
     for (size_t budget = 0; budget < 65536; budget += 64, n++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(budget), *own_arena = arena_new(LAB_BUDGET);
-        NodeTable own;
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         Loads loads;
         int r = loads_build(&lab.input, lab_table(&lab), NULL, arena, &loads);
 
         assert_true(r == 0 || r == -ENOMEM);
         n_built += r == 0;
         loads_release(&loads);
-        assert_int_equal(table_build(&sent, 1, own_arena, &own), 0);
-        arena_reset(arena);
-        r = loads_adopt(&own, &from, arena, &loads);
-        assert_true(r == 0 || r == -ENOMEM);
-        n_adopted += r == 0;
         arena_reset(arena);
         r = loads_build_counted(&lab.input, lab_table(&lab), NULL, arena, &loads);
         assert_true(r == 0 || r == -ENOMEM);
         loads_release(&loads);
     }
     assert_in_range(n_built, 1, n - 1);
-    assert_in_range(n_adopted, 1, n - 1);
     lab_close(&lab);
 }
 
@@ -826,8 +800,7 @@ int main(void) {
         cmocka_unit_test(test_lives),
         cmocka_unit_test(test_changed_tables),
         cmocka_unit_test(test_other_gauges),
-        cmocka_unit_test(test_adopt),
-        cmocka_unit_test(test_adopt_workloads),
+        cmocka_unit_test(test_own_tables),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_budgets),
     };

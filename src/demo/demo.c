@@ -1,6 +1,9 @@
 /*
  * Two threads: the main one runs the daemon's loop, signals included, as `berth
  * serve` does; the second one drives. The one that ends first ends the other.
+ *
+ * What policies measure comes from the meter, by way of the daemon's poller, as it would from a
+ * Prometheus; but more often, for a demo is short.
  */
 
 #include "demo/demo.h"
@@ -17,8 +20,11 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/error.h"
+#include "demo/annotator.h"
 #include "demo/driver.h"
-#include "demo/folder.h"
+#include "demo/handouts.h"
+#include "demo/meter.h"
+#include "demo/panel.h"
 #include "demo/show.h"
 #include "demo/tally.h"
 #include "demo/world.h"
@@ -26,16 +32,21 @@
 #include "input/policies.h"
 #include "serve/decisions.h"
 
-/* How old the files of the suggested commands may be. */
-#define FILES_NSEC (5 * NSEC_PER_SEC)
-
 /* A call that got no reply may be one that met the end of the daemon: who is asked
  * to stop hears of it within this time. */
 #define CUT_OFF_MSEC 6000
 
+/* Sources are asked about once a second; in large clusters, whose answers take longer to make, less
+ * often. */
+#define POLL_NSEC NSEC_PER_SEC
+#define POLL_NODE_NSEC NSEC_PER_MSEC
+
+/* How long the first pod waits for the first numbers, and how often annotations are written. */
+#define MEASURED_MSEC 5000u
+#define MEASURED_LOOK_MSEC 10u
+#define ANNOTATE_NSEC (10 * NSEC_PER_SEC)
+
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
-#define POD_MAX ((size_t)64 * 1024)
-#define FILE_PATH_MAX (FOLDER_PATH_MAX + 32u)
 
 static const char built_in_policy[] =
 #include "demo-policy.inc"
@@ -44,6 +55,9 @@ static const char built_in_policy[] =
 typedef struct Demo {
     const DemoOptions *options;
     World *world;
+    Meter *meter;
+    Panel panel;
+    int64_t annotated_at_nsec;
     BindHook bind_hook;
     const char *policy_paths[1];
     DaemonOptions daemon_options;
@@ -52,12 +66,7 @@ typedef struct Demo {
     Show show;
     Tally tally;
 
-    Folder folder;
-    char policy_path[FILE_PATH_MAX], cluster_path[FILE_PATH_MAX], pod_path[FILE_PATH_MAX];
-    Buf pod;      /* what is, or will be, in pod_path */
-    char uid[40]; /* of the pending pod it is; empty: it is a sample */
-    int64_t files_at_nsec;
-
+    Handouts handouts;
     Program *rules;              /* in force when last looked */
     uint64_t policy_fingerprint; /* of the file when last looked */
     int64_t cpu_nsec;
@@ -69,74 +78,23 @@ typedef struct Demo {
     char *error;
 } Demo;
 
-/* --- files --------------------------------------------------------------------------- */
-
-static void keep_pod(Demo *demo, const WorldPod *pod, const char *uid) {
-    JsonWriter writer = JSON_WRITER(&demo->pod);
-
-    buf_reset(&demo->pod);
-    world_write_pod(pod, /* is_typed= */ true, &writer);
-    buf_append_char(&demo->pod, '\n');
-    (void)snprintf(demo->uid, sizeof(demo->uid), "%s", uid);
-}
-
-static int keep_sample(Demo *demo) {
-    const WorldPod *pod = world_sample_pod(demo->world, "ws");
-
-    if (!pod)
-        return error_origin(-ENOMEM);
-    keep_pod(demo, pod, "");
-    return 0;
-}
-
-/* Cluster and pod together, so that the one fits the other. */
-static int write_files(Demo *demo) {
-    _cleanup_(buf_done) Buf cluster = BUF_INIT(WORLD_DUMP_MAX);
-    int r;
-
-    world_write(demo->world, &cluster);
-    if (buf_error(&cluster) < 0 || buf_error(&demo->pod) < 0)
-        return error_origin(-ENOMEM);
-    r = folder_write(&demo->folder, "cluster.json", buf_str(&cluster), demo->error);
-    if (r == 0)
-        r = folder_write(&demo->folder, "pod.json", buf_str(&demo->pod), demo->error);
-    demo->files_at_nsec = clock_monotonic_nsec();
-    return error_trace(r);
-}
-
-static int prepare_files(Demo *demo) {
-    const char *path = demo->folder.path;
-    int r = folder_open(&demo->folder, demo->error);
-
-    if (r < 0)
-        return error_trace(r);
-    (void)snprintf(demo->cluster_path, FILE_PATH_MAX, "%s/cluster.json", path);
-    (void)snprintf(demo->pod_path, FILE_PATH_MAX, "%s/pod.json", path);
-    (void)snprintf(demo->policy_path, FILE_PATH_MAX, "%s/policy.yaml", path);
-    demo->policy_paths[0] = demo->options->policy ? demo->options->policy : demo->policy_path;
-    if (!demo->options->policy) {
-        r = folder_write(&demo->folder, "policy.yaml", STR(built_in_policy), demo->error);
-        if (r < 0)
-            return error_trace(r);
-    }
-    r = keep_sample(demo);
-    if (r == 0)
-        r = write_files(demo);
-    return error_trace(r);
-}
-
-/* The suggested command explains the last pod that found no node. */
-static int refresh_files(Demo *demo, const Placement *placement) {
-    if (!str_is_empty(placement->node)) /* if it is that pod: it found one after all */
-        return strcmp(demo->uid, placement->pod->uid) == 0 ? error_trace(keep_sample(demo)) : 0;
-    keep_pod(demo, placement->pod, placement->pod->uid);
-    if (clock_monotonic_nsec() - demo->files_at_nsec < FILES_NSEC)
-        return 0;
-    return error_trace(write_files(demo));
-}
-
 static int64_t now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
+}
+
+/* The policy is the built-in one, or the person's. */
+static int prepare_files(Demo *demo) {
+    const char *own = demo->options->policy;
+
+    demo->policy_paths[0] = own ? own : demo->handouts.policy_path;
+    return error_trace(
+        handouts_open(&demo->handouts, demo->world, own ? NULL : built_in_policy, demo->error));
+}
+
+static int write_files(Demo *demo) {
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->daemon);
+
+    return error_trace(handouts_write(&demo->handouts, demo->world, view, demo->error));
 }
 
 /* --- driving --------------------------------------------------------------------------- */
@@ -169,8 +127,10 @@ static void fill_scene(Demo *demo, Scene *ret) {
         .program = demo->options->program,
         .url = daemon_url(demo->daemon),
         .policy_path = demo->policy_paths[0],
-        .cluster_path = demo->cluster_path,
-        .pod_path = demo->pod_path,
+        .cluster_path = demo->handouts.cluster_path,
+        .pod_path = demo->handouts.pod_path,
+        .metrics_path = handouts_have_metrics(demo->rules) ? demo->handouts.metrics_path : NULL,
+        .meter_url = meter_url(demo->meter),
         .rules = demo->rules,
     };
     world_figures(demo->world, &ret->figures);
@@ -185,6 +145,9 @@ static void look_at_rules(Demo *demo) {
         return;
     program_unref(demo->rules);
     demo->rules = program_ref(view->program);
+    meter_follow(demo->meter, demo->rules);
+    panel_follow(&demo->panel, demo->rules);
+    demo->annotated_at_nsec = 0;
     if (!is_first)
         show_reload(&demo->show, demo->rules);
 }
@@ -206,9 +169,42 @@ static void look_at_policy(Demo *demo) {
         show_refusal(&demo->show, &diags);
 }
 
+/* The world as it is, for all who look at it. */
+static int publish(Demo *demo, Snapshot **ret) {
+    int r = world_snapshot(demo->world, ret);
+
+    if (r < 0)
+        return error_trace(r);
+    meter_show(demo->meter, *ret);
+    return error_trace(daemon_publish(demo->daemon, *ret));
+}
+
+/* Now and then, and if anybody reads them. */
+static int annotate(Demo *demo) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    int64_t now = clock_monotonic_nsec();
+
+    if (!annotator_is_needed(demo->rules) ||
+        (demo->annotated_at_nsec > 0 && now - demo->annotated_at_nsec < ANNOTATE_NSEC))
+        return 0;
+    demo->annotated_at_nsec = now;
+    view = daemon_view(demo->daemon);
+    return error_trace(annotator_write(demo->world, view, clock_wall_nsec()));
+}
+
+static void show_and_note(Demo *demo, const Placement *placement, const View *view) {
+    PanelReading reading;
+    bool has_reading = panel_read(&demo->panel, view, placement->node, &reading);
+
+    tally_add(&demo->tally, placement);
+    panel_note(&demo->panel, view, placement->node);
+    show_placement(&demo->show, placement, has_reading ? &reading : NULL);
+}
+
 /* One pod. */
 static int drive_one(Demo *demo, bool *ret_is_over) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(view_unrefp) View *view = NULL;
     const WorldPod *pod;
     Placement placement;
     Scene scene;
@@ -216,14 +212,15 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
 
     r = world_next_pod(demo->world, now_sec(), &pod);
     if (r == 0)
-        r = world_snapshot(demo->world, &snapshot);
+        r = annotate(demo);
     if (r == 0)
-        r = daemon_publish(demo->daemon, snapshot);
+        r = publish(demo, &snapshot);
     if (r < 0)
         return error_trace(r);
     look_at_rules(demo);
     if (demo->options->is_live)
         look_at_policy(demo);
+    view = daemon_view(demo->daemon);
     r = driver_place(demo->driver, pod, snapshot_table(snapshot), &placement);
     if (r < 0)
         return error_trace(r);
@@ -231,12 +228,12 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
         *ret_is_over = true;
         return 0;
     }
-    tally_add(&demo->tally, &placement);
-    show_placement(&demo->show, &placement);
+    show_and_note(demo, &placement, view);
     fill_scene(demo, &scene);
     show_status(&demo->show, &scene, &demo->tally);
     *ret_is_over = demo->show.has_failed;
-    return error_trace(refresh_files(demo, &placement));
+    return error_trace(
+        handouts_refresh(&demo->handouts, demo->world, view, &placement, demo->error));
 }
 
 static int64_t cpu_nsec(clockid_t clock) {
@@ -246,15 +243,16 @@ static int64_t cpu_nsec(clockid_t clock) {
     return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* What all other threads of the process have used: the daemon's. */
-static int64_t daemon_cpu_nsec(void) {
-    return cpu_nsec(CLOCK_PROCESS_CPUTIME_ID) - cpu_nsec(CLOCK_THREAD_CPUTIME_ID);
+/* What all other threads of the process have used: the daemon's, and the meter's. */
+static int64_t daemon_cpu_nsec(const Demo *demo) {
+    return cpu_nsec(CLOCK_PROCESS_CPUTIME_ID) - cpu_nsec(CLOCK_THREAD_CPUTIME_ID) -
+           meter_cpu_nsec(demo->meter);
 }
 
 static void *drive(void *context) {
     Demo *demo = context;
     const DemoOptions *options = demo->options;
-    int64_t start = daemon_cpu_nsec();
+    int64_t start = daemon_cpu_nsec(demo);
     bool is_over = false;
 
     while (demo->result == 0 && !is_over &&
@@ -262,7 +260,7 @@ static void *drive(void *context) {
         demo->result = drive_one(demo, &is_over);
         is_over |= wait_stopped(demo, options->pace_msec);
     }
-    demo->cpu_nsec = daemon_cpu_nsec() - start;
+    demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
     demo->driver = driver_free(demo->driver); /* its connection would be waited for */
     daemon_stop(demo->daemon);
     return NULL;
@@ -274,11 +272,47 @@ static void bind_in_world(void *context, const BindArgs *args, char *error, size
     world_bind(context, args, error, size);
 }
 
+/* The meter is its Prometheus, and its metrics-server. */
+static void use_meter(Demo *demo) {
+    DaemonOptions *options = &demo->daemon_options;
+    int64_t nsec = (int64_t)demo->options->n_nodes * POLL_NODE_NSEC;
+
+    options->prometheus_url = meter_url(demo->meter);
+    options->resource_metrics_url = meter_url(demo->meter);
+    options->poll_nsec_max = nsec > POLL_NSEC ? nsec : POLL_NSEC;
+    options->is_published = true;
+}
+
+static bool is_measured(Demo *demo) {
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->daemon);
+    const Program *rules = view->program;
+
+    for (size_t i = 0; i < rules->n_gauges; i++)
+        if (rules->gauges[i].source != GAUGE_ANNOTATION &&
+            (!view->measurements || !view->measurements->items[i]))
+            return false;
+    return true;
+}
+
+/* So that already the first decision has numbers to go by. */
+static int begin_measuring(Demo *demo) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    int r = annotate(demo);
+
+    if (r == 0)
+        r = publish(demo, &snapshot);
+    for (unsigned msec = 0; r == 0 && msec < MEASURED_MSEC && !is_measured(demo);
+         msec += MEASURED_LOOK_MSEC)
+        (void)wait_stopped(demo, MEASURED_LOOK_MSEC);
+    return r < 0 ? error_trace(r) : error_trace(write_files(demo));
+}
+
 static int start_daemon(Demo *demo) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     DaemonOptions *options = &demo->daemon_options;
     int r;
 
+    use_meter(demo);
     demo->bind_hook = (BindHook){.context = demo->world, .bind = bind_in_world};
     options->server = server_default_options();
     options->server.address = demo->options->address;
@@ -290,16 +324,16 @@ static int start_daemon(Demo *demo) {
     options->n_decisions = DECISIONS_DEFAULT;
     options->decisions_bytes = DECISIONS_BYTES_DEFAULT;
     demo->policy_fingerprint = file_fingerprint(demo->policy_paths[0]);
-    r = world_snapshot(demo->world, &snapshot);
+    r = daemon_new(options, &demo->daemon, demo->error);
     if (r == 0)
-        r = daemon_new(options, &demo->daemon, demo->error);
-    if (r == 0)
-        r = daemon_publish(demo->daemon, snapshot);
+        r = publish(demo, &snapshot);
     if (r < 0)
         return error_trace(r);
     look_at_rules(demo);
     demo->driver = driver_new(daemon_url(demo->daemon), demo->options->seed);
-    return demo->driver ? 0 : error_origin(-ENOMEM);
+    if (!demo->driver)
+        return error_origin(-ENOMEM);
+    return demo->rules->n_gauges > 0 ? error_trace(begin_measuring(demo)) : 0;
 }
 
 static int prepare(Demo *demo) {
@@ -312,12 +346,15 @@ static int prepare(Demo *demo) {
         r = prepare_files(demo);
     if (r == 0) {
         daemon_block_signals();
-        r = start_daemon(demo);
+        r = meter_new(&demo->meter);
+        if (r == 0)
+            r = start_daemon(demo);
     }
     return error_trace(r);
 }
 
 static int finish(Demo *demo) {
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->daemon);
     uint64_t n_calls = 0;
     Scene scene;
     int r = demo->result;
@@ -329,6 +366,7 @@ static int finish(Demo *demo) {
     if (r < 0)
         return error_trace(r);
     fill_scene(demo, &scene);
+    scene.view = view;
     scene.cpu_nsec_per_call = n_calls > 0 ? demo->cpu_nsec / (int64_t)n_calls : 0;
     show_end(&demo->show, &scene, &demo->tally);
     if (demo->tally.n_errors == 0)
@@ -360,9 +398,8 @@ static void demo_init(Demo *demo, const DemoOptions *options, char *error) {
 
     demo->options = options;
     demo->error = error;
-    demo->folder = FOLDER_NONE;
-    demo->pod = BUF_INIT(POD_MAX);
-    demo->show = SHOW_INIT(options->is_live, options->has_colour);
+    demo->handouts = HANDOUTS_NONE;
+    demo->show = SHOW_INIT(options->is_live, options->has_colour, &demo->panel);
     (void)pthread_mutex_init(&demo->lock, NULL);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -375,10 +412,10 @@ static Demo *demo_free(Demo *demo) {
         return NULL;
     driver_free(demo->driver);
     daemon_free(demo->daemon); /* before the world: its workers bind there */
+    meter_free(demo->meter);
     world_free(demo->world);
     program_unref(demo->rules);
-    folder_done(&demo->folder);
-    buf_done(&demo->pod);
+    handouts_done(&demo->handouts);
     show_done(&demo->show);
     (void)pthread_cond_destroy(&demo->stopped);
     (void)pthread_mutex_destroy(&demo->lock);

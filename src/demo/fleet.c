@@ -28,6 +28,8 @@
 #define GENERATION_MIN 3
 #define GENERATION_MAX 5
 
+#define HOSTS_OF_NET 250
+
 typedef struct MachineType {
     const char *name;
     int cpu;        /* cores */
@@ -83,7 +85,7 @@ typedef struct Machine {
     Pool pool;
     const MachineType *type;
     const char *zone;
-    char name[64];
+    char name[64], address[16];
     int64_t created_at;
     size_t generation;
     bool is_ready, is_cordoned;
@@ -131,6 +133,11 @@ static void roll_machine(size_t index, int64_t now_sec, Dice *dice, Machine *ret
         roll_general(ret, dice);
     (void)snprintf(
         ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_kinds[pool].name, ret->zone, index);
+    (void)snprintf(ret->address,
+        sizeof(ret->address),
+        "10.20.%u.%u",
+        (unsigned)(index / HOSTS_OF_NET % 256),
+        (unsigned)(index % HOSTS_OF_NET + 1));
 }
 
 static void write_pair(JsonWriter *writer, const char *key, const char *value) {
@@ -172,10 +179,10 @@ static void write_labels(const Machine *machine, JsonWriter *writer) {
     json_write_end_object(writer);
 }
 
-static void write_annotations(const Machine *machine, JsonWriter *writer) {
+static void write_annotations(const Machine *machine, NodeMarks marks, JsonWriter *writer) {
     char bytes[24];
 
-    if (!machine->has_volumes && !machine->stays)
+    if (!machine->has_volumes && !machine->stays && marks.n == 0)
         return;
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, machine->volume_bytes);
     json_write_key(writer, STR("annotations"));
@@ -184,6 +191,10 @@ static void write_annotations(const Machine *machine, JsonWriter *writer) {
         write_pair(writer, FLEET_VOLUMES, machine->is_broken ? "unknown" : bytes);
     if (machine->stays)
         write_pair(writer, "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true");
+    for (size_t i = 0; i < marks.n; i++) {
+        json_write_key(writer, marks.items[i].key);
+        json_write_string(writer, marks.items[i].value);
+    }
     json_write_end_object(writer);
 }
 
@@ -195,13 +206,13 @@ void fleet_write_created(int64_t sec, JsonWriter *writer) {
     json_write_string(writer, buf_str(&text));
 }
 
-static void write_metadata(const Machine *machine, JsonWriter *writer) {
+static void write_metadata(const Machine *machine, NodeMarks marks, JsonWriter *writer) {
     json_write_key(writer, STR("metadata"));
     json_write_object(writer);
     write_pair(writer, "name", machine->name);
     fleet_write_created(machine->created_at, writer);
     write_labels(machine, writer);
-    write_annotations(machine, writer);
+    write_annotations(machine, marks, writer);
     json_write_end_object(writer);
 }
 
@@ -285,6 +296,21 @@ static void write_images(JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
+static void write_address(const char *type, const char *address, JsonWriter *writer) {
+    json_write_object(writer);
+    write_pair(writer, "type", type);
+    write_pair(writer, "address", address);
+    json_write_end_object(writer);
+}
+
+static void write_addresses(const Machine *machine, JsonWriter *writer) {
+    json_write_key(writer, STR("addresses"));
+    json_write_array(writer);
+    write_address("InternalIP", machine->address, writer);
+    write_address("Hostname", machine->name, writer);
+    json_write_end_array(writer);
+}
+
 static void write_status(const Machine *machine, JsonWriter *writer) {
     const MachineType *type = machine->type;
     int cpu_milli = type->cpu * 1000, memory_mi = type->memory_gib * 1024;
@@ -298,19 +324,21 @@ static void write_status(const Machine *machine, JsonWriter *writer) {
         type->gpus,
         writer);
     write_conditions(machine->is_ready, writer);
+    write_addresses(machine, writer);
     if (machine->has_image)
         write_images(writer);
     json_write_end_object(writer);
 }
 
-void fleet_write_node(size_t index, int64_t now_sec, Dice *dice, JsonWriter *writer) {
+void fleet_write_node(
+    size_t index, int64_t now_sec, NodeMarks marks, Dice *dice, JsonWriter *writer) {
     Machine machine;
 
     roll_machine(index, now_sec, dice, &machine);
     json_write_object(writer);
     write_pair(writer, "apiVersion", "v1");
     write_pair(writer, "kind", "Node");
-    write_metadata(&machine, writer);
+    write_metadata(&machine, marks, writer);
     write_spec(&machine, writer);
     write_status(&machine, writer);
     json_write_end_object(writer);

@@ -8,7 +8,8 @@
  * demo is read back from that, so there is one description of a node only.
  *
  * Nodes carry what the policies of the folder policies look at: labels and taints of workspaces,
- * free space of volume groups, marks of the autoscaler, images, an age.
+ * free space of volume groups, marks of the autoscaler, images, an age; and addresses, by which
+ * exporters of metrics know them.
  */
 
 #include <stddef.h>
@@ -36,8 +37,20 @@ typedef enum Pool {
  * in kube-scheduler's list. */
 Pool fleet_pool(size_t index);
 
-/* Writes node number @index as it is at @now_sec. Rolls the dice for all that is left open. */
-void fleet_write_node(size_t index, int64_t now_sec, Dice *dice, JsonWriter *writer);
+/* An annotation that others have put on a node. */
+typedef struct NodeMark {
+    Str key, value;
+} NodeMark;
+
+typedef struct NodeMarks {
+    const NodeMark *items;
+    size_t n;
+} NodeMarks;
+
+/* Writes node number @index as it is at @now_sec. Rolls the dice for all that is left open: with
+ * the same ones it is the same node. */
+void fleet_write_node(
+    size_t index, int64_t now_sec, NodeMarks marks, Dice *dice, JsonWriter *writer);
 
 /* The field creationTimestamp of nodes and pods. */
 void fleet_write_created(int64_t sec, JsonWriter *writer);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "demo/panel-print.h"
 
 /* Columns of a placement, and where its reasons begin. */
 #define COLUMN_POD 25
@@ -141,12 +142,13 @@ static void print_explain(Buf *out, const Scene *scene) {
         {"--cluster", scene->cluster_path},
         {"--policy", scene->policy_path},
         {"--pod", scene->pod_path},
+        {"--metrics", scene->metrics_path},
     };
 
     buf_append(out, STR("  "));
     print_word(out, scene->program);
     buf_append(out, STR(" explain"));
-    for (size_t i = 0; i < ELEMENTS_OF(files); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(files) && files[i].path; i++) {
         buf_printf(out, " %s ", files[i].option);
         print_word(out, files[i].path);
     }
@@ -165,21 +167,34 @@ static void print_commands_for_later(Buf *out, const Scene *scene) {
 
 /* --- start ------------------------------------------------------------------------ */
 
+/* On a terminal of 80 columns there is room for one narrow column more. */
+static PanelWidth panel_width(const Show *show) {
+    bool is_narrow = show->is_live && terminal_width() < COLUMNS + PANEL_COLUMNS_WIDE;
+
+    return is_narrow ? PANEL_NARROW : PANEL_WIDE;
+}
+
+static size_t width_of_columns(const Show *show) {
+    return COLUMNS + panel_columns(show->panel, panel_width(show));
+}
+
 static void print_columns(Show *show) {
+    show->n_columns = width_of_columns(show);
+    show->n_shown = 0;
     paint(show, STYLE_BOLD);
+    buf_printf(&show->text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
+    panel_print_columns(show->panel, panel_width(show), &show->text);
     buf_printf(&show->text,
-        "%-*s %-*s %*s %*s %*s%s",
-        COLUMN_POD,
-        "POD",
-        COLUMN_NODE,
-        "NODE",
+        " %*s %*s %*s%s",
         COLUMN_PASSED,
         "PASSED",
         COLUMN_SCORE,
         "SCORE",
         COLUMN_TIME,
         "TIME",
-        !show->is_live || terminal_width() >= COLUMNS + REASONS_MIN ? "  REFUSED NODES" : "");
+        !show->is_live || terminal_width() >= width_of_columns(show) + REASONS_MIN
+            ? "  REFUSED NODES"
+            : "");
     paint_off(show);
     buf_append_char(&show->text, '\n');
 }
@@ -198,6 +213,7 @@ static void print_legend(Show *show, const Program *rules) {
         "PASSED  nodes berth let pass, of those offered    SCORE  berth's points, 0 to %u\n"
         "TIME    filter and prioritize, there and back",
         most_points(rules));
+    panel_print_legend(show->panel, panel_width(show), &show->text);
     paint_off(show);
     buf_append(&show->text, STR("\n\n"));
 }
@@ -218,10 +234,14 @@ void show_start(Show *show, const Scene *scene) {
         scene->rules->n_scores);
     buf_append(out, STR("serving "));
     painted(show, STYLE_BOLD, 0, str_from_c(scene->url));
-    buf_append(out, STR(" to a driver that plays kube-scheduler with the real protocol\n\n"));
+    buf_append(out, STR(" to a driver that plays kube-scheduler with the real protocol\n"));
+    panel_print_sources(scene->rules, scene->meter_url, out);
+    buf_append_char(out, '\n');
     if (show->is_live) {
         heading(show, "Try in another terminal");
         buf_printf(out, "  curl -s '%s/readyz?verbose'\n", scene->url);
+        if (scene->rules->n_gauges > 0)
+            buf_printf(out, "  curl -s '%s/api/v1/sources'\n", scene->url);
         print_explain(out, scene);
         buf_printf(out,
             "or edit %s\nand save it: the next decisions follow it. Ctrl-C ends.\n\n",
@@ -238,7 +258,7 @@ void show_start(Show *show, const Scene *scene) {
 
 /* --- placements --------------------------------------------------------------------- */
 
-static void print_facts(Show *show, const Placement *placement) {
+static void print_facts(Show *show, const Placement *placement, const PanelReading *reading) {
     Buf *out = &show->text;
     char pod[96], passed[32], score[24] = "-";
     int64_t nsec = placement->nsec[VERB_FILTER] + placement->nsec[VERB_PRIORITIZE];
@@ -253,6 +273,8 @@ static void print_facts(Show *show, const Placement *placement) {
         painted(show, STYLE_GOOD, COLUMN_NODE, placement->node);
     else
         painted(show, STYLE_BAD, COLUMN_NODE, STR("pending"));
+    if (reading)
+        panel_print_reading(show->panel, reading, panel_width(show), out);
     buf_printf(out, " %*s %*s ", COLUMN_PASSED, passed, COLUMN_SCORE, score);
     print_duration(out, nsec, COLUMN_TIME);
 }
@@ -269,20 +291,20 @@ static void print_why(const Placement *placement, size_t width, Buf *out) {
         placement_print_reasons(placement, width, out);
 }
 
-void show_placement(Show *show, const Placement *placement) {
+void show_placement(Show *show, const Placement *placement, const PanelReading *reading) {
     _cleanup_(buf_done) Buf why = BUF_INIT(SHOW_TEXT_MAX);
     size_t width = show->is_live ? terminal_width() : SIZE_MAX;
-    bool is_wide = width >= COLUMNS + REASONS_MIN;
-    size_t room = is_wide ? width - COLUMNS : width - REASONS_INDENT;
+    size_t columns = width_of_columns(show);
+    bool is_wide = width >= columns + REASONS_MIN;
+    size_t room = is_wide ? width - columns : width - REASONS_INDENT;
 
     clear_status(show);
-    if (show->is_live && show->n_shown == HEADING_EVERY) {
+    if ((show->is_live && show->n_shown == HEADING_EVERY) || columns != show->n_columns) {
         buf_append_char(&show->text, '\n');
         print_columns(show);
-        show->n_shown = 0;
     }
     show->n_shown++;
-    print_facts(show, placement);
+    print_facts(show, placement, reading);
     print_why(placement, show->is_live ? room : REASONS_PLAIN, &why);
     if (why.len > 0) {
         if (is_wide)
@@ -365,6 +387,14 @@ static void print_reasons(Show *show, const Tally *tally) {
             tally->reasons[i].text);
 }
 
+static void print_measured(Show *show, const Scene *scene) {
+    if (show->panel->n == 0 || !scene->view)
+        return;
+    buf_append_char(&show->text, '\n');
+    heading(show, PANEL_SUMMARY_HEADING);
+    panel_print_summaries(show->panel, scene->view, &show->text);
+}
+
 static void print_calls(Show *show, const Scene *scene, const Tally *tally) {
     static const unsigned permilles[] = {500, 990, 1000};
     Buf *out = &show->text;
@@ -421,6 +451,7 @@ void show_end(Show *show, const Scene *scene, Tally *tally) {
     print_outcome(show, scene, tally);
     print_pending(show, tally);
     print_reasons(show, tally);
+    print_measured(show, scene);
     print_calls(show, scene, tally);
     buf_printf(out, "\nIt served %s, which is closed now.\n", scene->url);
     heading(show, "Try next");

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "demo/driver.h"
+#include "demo/panel.h"
 #include "demo/tally.h"
 #include "demo/world.h"
 #include "policy/program.h"
@@ -24,14 +25,19 @@
 typedef struct Show {
     bool is_live; /* a terminal: it has a width, and lines can be replaced */
     bool has_colour;
-    Buf text;        /* not yet written */
-    size_t n_shown;  /* placements since the last heading */
-    bool has_status; /* the last line is the one with the figures */
-    bool has_failed; /* nobody reads any more */
+    const Panel *panel; /* of the metrics in force; borrowed */
+    Buf text;           /* not yet written */
+    size_t n_shown;     /* placements since the last heading */
+    size_t n_columns;   /* of it: another policy may measure something else */
+    bool has_status;    /* the last line is the one with the figures */
+    bool has_failed;    /* nobody reads any more */
 } Show;
 
-#define SHOW_INIT(live, colour)                                                                    \
-    ((Show){.is_live = (live), .has_colour = (colour), .text = BUF_INIT(SHOW_TEXT_MAX)})
+#define SHOW_INIT(live, colour, metrics)                                                           \
+    ((Show){.is_live = (live),                                                                     \
+        .has_colour = (colour),                                                                    \
+        .panel = (metrics),                                                                        \
+        .text = BUF_INIT(SHOW_TEXT_MAX)})
 
 void show_done(Show *show);
 
@@ -40,13 +46,17 @@ typedef struct Scene {
     const char *program; /* how the person called berth */
     const char *url;
     const char *policy_path, *cluster_path, *pod_path;
+    const char *metrics_path; /* NULL: nothing is measured that is not in the cluster's file */
+    const char *meter_url;
     const Program *rules; /* NULL at the end */
     WorldFigures figures;
     int64_t cpu_nsec_per_call; /* at the end: what berth itself used; 0: not known */
+    const View *view;          /* at the end: the last one */
 } Scene;
 
 void show_start(Show *show, const Scene *scene);
-void show_placement(Show *show, const Placement *placement);
+/* @reading: what the leading metric says of the node; NULL: there is none. */
+void show_placement(Show *show, const Placement *placement, const PanelReading *reading);
 
 /* The line of figures at the bottom; nothing where lines cannot be replaced. */
 void show_status(Show *show, const Scene *scene, const Tally *tally);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "demo/dice.h"
 #include "policy/metric-guess.h"
+#include "policy/promql-text.h"
 
 /* Of what a workload asks for. */
 typedef struct ShareRange {
@@ -24,7 +25,11 @@ static const ShareRange share_ranges[] = {
 };
 
 /* What runs on a node besides pods, of what it can allocate. */
-static const ShareRange system_range = {.least = 0.01, .most = 0.06, .drift = 0.2};
+static const ShareRange system_range = {.least = 0.01, .most = 0.06};
+
+/* On some nodes somebody works whom no scheduler knows: backups, builds, a neighbour. */
+static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
+#define STRANGER_PERCENT 18
 
 #define BUSY_MOST 0.4 /* so much more than usual does a node do in its busiest minute */
 #define FULL 0.985    /* of what it has: more cannot be used */
@@ -86,7 +91,7 @@ static bool contains(Str text, const char *word) {
 static GaugeUnit guess_unit(Str query) {
     if (contains(query, "100"))
         return GAUGE_PERCENT;
-    return contains(query, "/") || contains(query, "ratio") || contains(query, "idle")
+    return contains(query, "/") || contains(query, "ratio") || contains(query, "1 -")
                ? GAUGE_FRACTION
                : GAUGE_AMOUNT;
 }
@@ -133,23 +138,17 @@ Usage usage_of_query(Str query) {
 
     if (guess.is_load)
         usage = (Usage){.resource = resource_of(guess.resource), .unit = guess.unit};
-    usage.range_nsec = metric_range(query);
+    usage.range_nsec = promql_longest_range(query);
     return usage;
 }
 
 /* cpu_usage_avg_5m: its end says over how long. */
 static Usage usage_of_annotation(Str key) {
     Str end = str_skip(key, str_find_last(key, '_') + 1);
-    char range[32] = "";
     Usage usage = read_words(key);
 
-    if (end.len > 0 && end.len + 2 < sizeof(range)) {
-        range[0] = '[';
-        memcpy(range + 1, end.ptr, end.len);
-        range[end.len + 1] = ']';
-    }
     usage.unit = GAUGE_FRACTION;
-    usage.range_nsec = metric_range(str_from_c(range));
+    usage.range_nsec = promql_cut_duration(&end);
     return usage;
 }
 
@@ -227,6 +226,8 @@ static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t 
     double busy = wave(&dice, NODE_PERIOD_MIN_SEC, NODE_PERIOD_MAX_SEC, now_nsec);
     double share = range_pick(&system_range, &dice);
 
+    if (dice_percent(&dice, STRANGER_PERCENT) && usage->resource == TABLE_CPU)
+        share += range_pick(&stranger_range, &dice);
     *ret_busy = busy;
     if (all <= 0)
         return 0;

@@ -2,7 +2,9 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "model/time.h"
 
 const Workload workloads[] = {
     {
@@ -21,7 +23,9 @@ const Workload workloads[] = {
         .name = "api",
         .namespace = "shop",
         .owner_kind = "ReplicaSet",
-        .labels = {{"app.kubernetes.io/component", "api"}, {"tier", "service"}},
+        .labels = {{"app.kubernetes.io/component", "api"},
+            {"telemetry-policy", "telemetry-aware"},
+            {"tier", "service"}},
         .cpu = "1",
         .memory = "3Gi",
         .home = POOL_GENERAL,
@@ -46,7 +50,9 @@ const Workload workloads[] = {
         .name = "report",
         .namespace = "batch",
         .owner_kind = "Job",
-        .labels = {{FLEET_DEDICATED, "batch"}, {"tier", "batch"}},
+        .labels = {{FLEET_DEDICATED, "batch"},
+            {"telemetry-policy", "telemetry-aware"},
+            {"tier", "batch"}},
         .annotations = {{"example.com/expected-hours", "2"}},
         .cpu = "3",
         .memory = "6Gi",
@@ -233,6 +239,32 @@ static void write_spec(const Workload *workload, const PodIdentity *identity, Js
     json_write_end_object(writer);
 }
 
+static void write_placed(int64_t sec, JsonWriter *writer) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    time_print(sec, &text);
+    json_write_key(writer, STR("conditions"));
+    json_write_array(writer);
+    json_write_object(writer);
+    write_pair(writer, "type", "PodScheduled");
+    write_pair(writer, "status", "True");
+    json_write_key(writer, STR("lastTransitionTime"));
+    json_write_string(writer, buf_str(&text));
+    json_write_end_object(writer);
+    json_write_end_array(writer);
+}
+
+static void write_status(const PodIdentity *identity, JsonWriter *writer) {
+    bool is_placed = !str_is_empty(identity->node);
+
+    json_write_key(writer, STR("status"));
+    json_write_object(writer);
+    write_pair(writer, "phase", is_placed ? "Running" : "Pending");
+    if (is_placed)
+        write_placed(identity->placed_at, writer);
+    json_write_end_object(writer);
+}
+
 void workload_write_pod(
     const Workload *workload, const PodIdentity *identity, bool is_typed, JsonWriter *writer) {
     json_write_object(writer);
@@ -242,9 +274,6 @@ void workload_write_pod(
     }
     write_metadata(workload, identity, writer);
     write_spec(workload, identity, writer);
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
-    write_pair(writer, "phase", str_is_empty(identity->node) ? "Pending" : "Running");
-    json_write_end_object(writer);
+    write_status(identity, writer);
     json_write_end_object(writer);
 }

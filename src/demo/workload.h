@@ -50,6 +50,7 @@ typedef struct PodIdentity {
     Str name, uid;
     Str node;           /* where it runs; empty while pending */
     int64_t created_at; /* seconds since 1970 */
+    int64_t placed_at;  /* the same: when it got its node */
     unsigned person;    /* below WORKLOAD_PEOPLE */
 } PodIdentity;
 

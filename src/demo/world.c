@@ -31,6 +31,9 @@
 #define RETRY_TICKS 8
 
 typedef struct WorldNode {
+    Str name;
+    Dice dice;    /* as they were when it was made */
+    Arena *arena; /* of what follows, once it was marked; NULL: the world's */
     Str json;
     Node model;
 } WorldNode;
@@ -44,7 +47,7 @@ struct World {
     Store *store;   /* nodes, and the pods that have one: what a scheduler sees */
     Map index;      /* node name to number */
     Pod *templates; /* by workload and person: its pods, but for names and times */
-    int64_t now_sec;
+    int64_t now_sec, begun_sec;
     const Workload *deck[WORKLOAD_DECK];
     size_t n_deck;
 
@@ -147,6 +150,7 @@ static PodIdentity identity_of(const WorldPod *pod) {
         .name = pod->model.name,
         .uid = pod->model.uid,
         .created_at = pod->model.created_at,
+        .placed_at = pod->model.scheduled_at,
         .person = pod->person,
     };
 }
@@ -160,21 +164,32 @@ void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer) {
 /* --- the beginning ----------------------------------------------------------- */
 
 /* Writes a node and reads it back: what is served and what is dumped are the same. */
-static int make_node(World *world, size_t number, Buf *text) {
-    WorldNode *node = &world->nodes[number];
+static int write_node(const World *world, size_t number, NodeMarks marks, Dice *dice, Buf *text,
+    Arena *arena, WorldNode *node) {
     JsonWriter writer = JSON_WRITER(text);
     JsonReader reader;
 
     buf_reset(text);
-    fleet_write_node(number, world->now_sec, &world->dice, &writer);
-    node->json = arena_copy(world->arena, buf_str(text));
+    fleet_write_node(number, world->begun_sec, marks, dice, &writer);
+    node->json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !node->json.ptr)
         return error_origin(-ENOMEM);
     json_reader_init(&reader, node->json);
-    node_decode(&reader, world->arena, &node->model);
-    if (json_error(&reader) != JSON_OK)
-        return error_origin(-ENOMEM); /* what we write can be read */
-    return error_trace(map_add(&world->index, node->model.name, (uint32_t)number));
+    node_decode(&reader, arena, &node->model);
+    return json_error(&reader) == JSON_OK ? 0
+                                          : error_origin(-ENOMEM); /* what we write can be read */
+}
+
+static int make_node(World *world, size_t number, Buf *text) {
+    WorldNode *node = &world->nodes[number];
+    int r;
+
+    node->dice = world->dice;
+    r = write_node(world, number, (NodeMarks){0}, &world->dice, text, world->arena, node);
+    if (r < 0)
+        return error_trace(r);
+    node->name = node->model.name;
+    return error_trace(map_add(&world->index, node->name, (uint32_t)number));
 }
 
 static int make_template(World *world, size_t number, Buf *text) {
@@ -215,8 +230,9 @@ static int load_node_with(
         pod = add_pod(world, workload);
         if (!pod)
             return error_origin(-ENOMEM);
-        pod->model.node_name = node->model.name;
+        pod->model.node_name = node->name;
         pod->model.created_at -= (int64_t)dice_between(&world->dice, AGE_MIN_SEC, AGE_MAX_SEC);
+        pod->model.scheduled_at = pod->model.created_at;
     }
     return 0;
 }
@@ -286,7 +302,7 @@ int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
         return error_origin(-ENOMEM);
     (void)pthread_mutex_init(&world->lock, NULL);
     world->dice = (Dice){.state = seed};
-    world->now_sec = now_sec;
+    world->now_sec = world->begun_sec = now_sec;
     world->index = MAP_INIT;
     world->store = store_new();
     world->arena = arena_new(WORLD_BUDGET);
@@ -310,6 +326,8 @@ World *world_free(World *world) {
     for (size_t i = 0; i < world->n_pods; i++)
         free(world->pods[i]);
     free(world->pods);
+    for (size_t i = 0; world->nodes && i < world->n_nodes; i++)
+        arena_free(world->nodes[i].arena);
     map_done(&world->index);
     store_free(world->store);
     arena_free(world->arena);
@@ -420,10 +438,12 @@ static WorldPod *find_pod(World *world, Str namespace, Str name) {
 
 static void place_pod(
     World *world, WorldPod *pod, const WorldNode *node, char *error, size_t size) {
-    pod->model.node_name = node->model.name;
+    pod->model.node_name = node->name;
+    pod->model.scheduled_at = world->now_sec;
     if (show_pod(world, pod) == 0)
         return;
     pod->model.node_name = STR_NULL;
+    pod->model.scheduled_at = 0;
     (void)snprintf(error, size, "out of memory");
 }
 
@@ -452,6 +472,40 @@ void world_bind(World *world, const BindArgs *args, char *error, size_t size) {
     (void)pthread_mutex_lock(&world->lock);
     bind_locked(world, args, error, size);
     (void)pthread_mutex_unlock(&world->lock);
+}
+
+/* --- marks ------------------------------------------------------------------ */
+
+static int mark_locked(World *world, size_t number, NodeMarks marks) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_MAX * 4);
+    WorldNode *node = &world->nodes[number], marked = *node;
+    Dice dice = node->dice;
+    int r;
+
+    if (!arena)
+        return error_origin(-ENOMEM);
+    r = write_node(world, number, marks, &dice, &text, arena, &marked);
+    if (r == 0)
+        r = error_fold(store_apply_node(world->store, &marked.model));
+    if (r < 0)
+        return error_trace(r);
+    marked.arena = TAKE_PTR(arena);
+    arena = node->arena; /* goes */
+    *node = marked;
+    return 0;
+}
+
+int world_mark_node(World *world, Str name, NodeMarks marks) {
+    uint32_t number = map_find(&world->index, name);
+    int r = 0;
+
+    if (number == MAP_NONE)
+        return 0;
+    (void)pthread_mutex_lock(&world->lock);
+    r = mark_locked(world, number, marks);
+    (void)pthread_mutex_unlock(&world->lock);
+    return error_trace(r);
 }
 
 /* --- views ------------------------------------------------------------------ */

@@ -71,6 +71,10 @@ const WorldPod *world_sample_pod(World *world, const char *name);
  * kube-scheduler into @error, or leaves it empty. Any thread. */
 void world_bind(World *world, const BindArgs *args, char *error, size_t size);
 
+/* Puts annotations on the node, besides its own, in the place of those that were put there before.
+ * 0, or -ENOMEM: as it was. */
+int world_mark_node(World *world, Str node, NodeMarks marks);
+
 /* The cluster as it is now. 0, or -ENOMEM. */
 int world_snapshot(World *world, Snapshot **ret);
 

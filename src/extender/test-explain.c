@@ -16,10 +16,13 @@ static void fixture_init(Fixture *f, const char *text) {
     scene_init_text(&f->scene, text);
     f->arena = arena_new((size_t)256 << 20);
     assert_non_null(f->arena);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = f->scene.snapshot, .program = f->scene.program},
-            /* before= */ NULL,
-            &f->view),
+    assert_int_equal(view_new(&(ViewParts){.snapshot = f->scene.snapshot,
+                                  .program = f->scene.program,
+                                  .measurements = f->scene.measurements,
+                                  .now_nsec = f->scene.now,
+                                  .uptime_nsec = SCENE_UPTIME},
+                         /* before= */ NULL,
+                         &f->view),
         0);
     assert_int_equal(
         extender_explain(
@@ -209,6 +212,23 @@ static const Case cases[] = {
         "pod.requests.cpu = 2, node.metadata.labels['pool'] = \"b\"",
         "label pool=a on the node"},
     {"expression: \"node.metadata.name.startsWith('x')\"", "node.metadata.name = \"n\"", ""},
+    {"metricLimit: {metric: load, max: 0.8}", NULL, "metrics.load <= 0.8"},
+    {"metricLimit: {metric: load, min: 0.95, max: 1}", NULL, "metrics.load >= 0.95"},
+    {"expression: \"metrics.load < 0.8 && node.metadata.labels[?'pool'].orValue('') == 'a'\"",
+        "metrics.load = 0.9",
+        "metrics.load < 0.8; label pool=a on the node"},
+    {"expression: \"!has(metrics.load) || metrics.load < params.hot\"",
+        "has(metrics.load) = true, metrics.load = 0.9, params.hot = 0.8",
+        "metrics.load < 0.8"},
+    {"expression: \"metrics.silent < 0.8\"", "metrics.silent = absent", "metrics.silent < 0.8"},
+    {"expression: \"has(metrics.silent) && metrics.silent < 0.8\"",
+        "has(metrics.silent) = false",
+        "metrics.silent < 0.8"},
+    {"expression: \"has(metrics.silent)\"", "has(metrics.silent) = false", ""},
+    {"expression: \"metrics.load.measured < 0.8\"", "metrics.load.measured = 0.9", ""},
+    {"expression: \"metrics.silent.age < duration('1s')\"", "metrics.silent.age = absent", ""},
+    {"expression: \"workload.metrics.podCpu < 1.0\"", "workload.metrics.podCpu = absent", ""},
+    {"expression: \"cel.bind(m, metrics, m.load < 0.8 && m == m)\"", NULL, ""},
     {"expression: \"node.free.cpu > node.requested.cpu\"",
         "node.free.cpu = 1500m, node.requested.cpu = 2500m",
         ""},
@@ -225,7 +245,11 @@ static const Case cases[] = {
 
 static const char scene_text[] =
     "policy:\n"
-    "  params: {pool: a}\n"
+    "  params: {pool: a, hot: 0.8}\n"
+    "  metrics:\n"
+    "    - {name: load, prometheus: {query: load}}\n"
+    "    - {name: silent, prometheus: {query: silent}}\n"
+    "    - {name: podCpu, resourceMetrics: cpu, pods: {}}\n"
     "  variables:\n"
     "    - {name: left, expression: node.free.cpu - pod.requests.cpu}\n"
     "    - {name: pool, expression: \"node.metadata.labels[?'pool'].orValue('')\"}\n"
@@ -241,6 +265,7 @@ static const char scene_text[] =
     "pods:\n"
     "  - {on: n, requests: {cpu: 1, memory: 4Gi}, labels: {app: web}}\n"
     "  - {on: n, requests: {cpu: 1500m, memory: 1Gi}, labels: {app: db}}\n"
+    "measured: {load: {n: 0.9}}\n"
     "pod: {name: p, labels: {app: web}, requests: {cpu: 2, memory: 4Gi}}\n";
 
 static void print_details(const FailureDetails *details, Buf *values, Buf *remedies) {

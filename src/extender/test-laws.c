@@ -12,7 +12,8 @@
  * that narrows, and then others are as good; its reason is that of the first filter, by
  * number, that fails when each is asked by itself; and an explanation says of each node
  * what filter and prioritize say. When time runs out they hold as well, and nothing is
- * left out.
+ * left out. All of it with metrics, too, some of which are absent, and with pods that were
+ * placed a moment ago.
  */
 
 #include <limits.h>
@@ -69,7 +70,24 @@ static const char *const filters[] = {
     "maxPods: {limit: 1, podSelector: {matchLabels: {app: web}}}",
     "expression: \"node.metadata.name.replace('n', 'pod') != pod.metadata.name\"",
     "expression: \"node.metadata.labels[?'gpu'].hasValue() || pod.metadata.namespace == 'x'\"",
+    "metricLimit: {metric: load, max: 0.8}",
+    "metricLimit: {metric: written, min: 10, max: 80}",
+    "expression: \"metrics.used + pod.requests.cpu < node.allocatable.cpu\"",
+    "expression: \"metrics.load.measured < 0.7 || has(metrics.written)\"",
+    "expression: \"metrics.?podCpu.orValue(0.5) < 1.0\"",
+    "expression: \"workload.metrics.podCpu < node.free.cpu\"",
+    "expression: \"cel.bind(m, metrics, m.load + m.used < 2.0)\"",
 };
+
+/* The same in every policy, but for a name: measured once, and read by both. */
+static const char metrics[] = "metrics: ["
+                              "{name: load, prometheus: {query: q},"
+                              " placements: {resource: cpu, unit: fraction, settle: 60s}}, "
+                              "{name: used, resourceMetrics: cpu, placements: {by: podCpu}}, "
+                              "{name: podCpu, resourceMetrics: cpu, pods: {}}, "
+                              "{name: written, annotation: {key: written}, maxAge: 30s,"
+                              " placements: {resource: memory, unit: percent, settle: 20s}}, "
+                              "{name: other%u, resourceMetrics: cpu, placements: {by: podCpu}}], ";
 
 static const char *const scores[] = {
     "binPack: {cpu: 2, memory: 1}",
@@ -77,6 +95,8 @@ static const char *const scores[] = {
     "spread: {memory: 3, example.com/dev: 1}",
     "balance: [cpu, memory]",
     "nodeLabelPreference: {key: pool, values: {a: 100, b: 35}, otherwise: 5}",
+    "metricScore: {metric: load, low: 0, high: 1.5, prefer: low}",
+    "expression: \"100.0 - metrics.used * 10.0 - metrics.written\"",
 };
 
 static const char *const matches[] = {
@@ -87,6 +107,13 @@ static const char *const matches[] = {
      "Exists}]}}, "),
 };
 
+static void draw_metrics(unsigned number, Buf *out) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    buf_printf(out, metrics, number);
+#pragma GCC diagnostic pop
+}
+
 static void draw_policy(unsigned number, Buf *out) {
     unsigned n_filters = below(5), n_scores = below(4);
 
@@ -95,20 +122,27 @@ static void draw_policy(unsigned number, Buf *out) {
     if (below(4) == 0)
         buf_printf(out, "narrow: {to: %u}, ", 1 + below(4));
     buf_printf(out, "onTimeout: %s, ", below(2) ? "allow" : "reject");
+    draw_metrics(number, out);
     buf_append(out, STR("filters: ["));
     for (unsigned i = 0; i < n_filters; i++)
         buf_printf(out,
-            "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s}",
+            "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s, onMissing: %s}",
             i ? ", " : "",
             i,
             ONE_OF(filters),
             number,
             i,
-            below(3) ? "false" : "true");
+            below(3) ? "false" : "true",
+            below(2) ? "allow" : "reject");
     buf_append(out, STR("], scores: ["));
     for (unsigned i = 0; i < n_scores; i++)
-        buf_printf(
-            out, "%s{name: s%u, %s, weight: %u}", i ? ", " : "", i, ONE_OF(scores), 1 + below(9));
+        buf_printf(out,
+            "%s{name: s%u, %s, weight: %u, onMissing: %u}",
+            i ? ", " : "",
+            i,
+            ONE_OF(scores),
+            1 + below(9),
+            below(101));
     buf_append(out, STR("]}\n"));
 }
 
@@ -128,6 +162,12 @@ static void draw_node(unsigned number, Buf *out) {
         ONE_OF(taints),
         below(6) ? "true" : "false",
         below(6) ? "false" : "true");
+    if (below(3))
+        buf_printf(out,
+            ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}",
+            below(100),
+            3 + below(2),
+            below(20));
     buf_printf(out,
         ", allocatable: {cpu: %u, memory: %uGi%s}}\n",
         below(9),
@@ -150,9 +190,36 @@ static void draw_pod(unsigned number, unsigned node, Buf *out) {
         below(3000),
         below(3000),
         below(4) ? "" : ", example.com/dev: 1");
+    if (below(3))
+        buf_printf(out, ", owner: w%u", below(3));
     if (node != NOWHERE)
-        buf_printf(out, ", on: n%u, phase: %s", node, ONE_OF(phases));
+        buf_printf(out,
+            ", on: n%u, phase: %s, scheduled: 2026-01-02T03:0%u:%02uZ",
+            node,
+            ONE_OF(phases),
+            3 + below(2),
+            below(60));
     buf_append(out, STR("}"));
+}
+
+/* Of some nodes, and of some workloads: numbers, and such that are none. */
+static void draw_measured(unsigned n_nodes, Buf *out) {
+    static const char *const measured[] = {"load", "used", "podCpu"};
+    static const char *const numbers[] = {
+        "0.0", "-0.0", "1.0e-310", "0.4", "0.75", "0.9", "1.5", "-2.0", "1.0e+300", ".nan"};
+
+    buf_append(out, STR("measuredAge: 5s\nmeasured:\n"));
+    for (size_t i = 0; i < ELEMENTS_OF(measured); i++) {
+        buf_printf(out, "  %s: {", measured[i]);
+        for (unsigned node = 0; node < n_nodes; node++)
+            if (below(4))
+                buf_printf(out, "n%u: %s, ", node, ONE_OF(numbers));
+        buf_append(out, STR("}\n"));
+    }
+    buf_append(out, STR("workloads: {podCpu: {"));
+    for (unsigned i = 0; i < 2; i++)
+        buf_printf(out, "x/ReplicaSet/w%u: %s, ", i, ONE_OF(numbers));
+    buf_append(out, STR("}}\n"));
 }
 
 static Str draw_scene(Arena *arena, unsigned *ret_n_nodes) {
@@ -167,6 +234,8 @@ static Str draw_scene(Arena *arena, unsigned *ret_n_nodes) {
     buf_append(&text, STR("nodes:\n"));
     for (unsigned i = 0; i < *ret_n_nodes; i++)
         draw_node(i, &text);
+    if (n_policies > 0)
+        draw_measured(*ret_n_nodes, &text);
     buf_append(&text, n_pods ? STR("pods:\n") : STR_NULL);
     for (unsigned i = 0; i < n_pods; i++) {
         homes[i] = below(*ret_n_nodes + 1); /* one of them is not there */
@@ -205,6 +274,20 @@ static void draw_order(Round *round, unsigned n_nodes) {
     round->with_stranger = below(3) == 0;
 }
 
+static View *new_view(const Round *round) {
+    View *view = NULL;
+
+    assert_int_equal(view_new(&(ViewParts){.snapshot = round->scene.snapshot,
+                                  .program = round->scene.program,
+                                  .measurements = round->scene.measurements,
+                                  .now_nsec = round->scene.now,
+                                  .uptime_nsec = SCENE_UPTIME},
+                         /* before= */ NULL,
+                         &view),
+        0);
+    return view;
+}
+
 static void round_init(Round *round) {
     unsigned n_nodes;
 
@@ -214,11 +297,7 @@ static void round_init(Round *round) {
         scene_parse("scene", round->text, round->arena).documents[0],
         /* extra= */ NULL,
         0);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = round->scene.snapshot, .program = round->scene.program},
-            /* before= */ NULL,
-            &round->view),
-        0);
+    round->view = new_view(round);
     draw_order(round, n_nodes);
 }
 
@@ -275,11 +354,12 @@ static Str victim_of(const Round *round, uint32_t row, unsigned k) {
  * itself. */
 static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     const Pod *pod = &round->scene.pod;
-    const NodeTable *all = snapshot_table(round->scene.snapshot);
+    const NodeTable *all = &round->scene.table;
     PodChange changes[4] = {{.row = table_find(all, pod->node_name), .remove = pod->uid}};
     size_t n_changes = !str_is_empty(pod->node_name);
     NodeTable *table = ARENA_NEW(round->arena, NodeTable);
     Facts *facts = ARENA_NEW(round->arena, Facts);
+    Loads *loads = ARENA_NEW(round->arena, Loads);
     uint32_t *rows = ARENA_NEW(round->arena, uint32_t);
     Question question = {.program = round->scene.program,
         .table = table,
@@ -290,15 +370,28 @@ static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
         .arena = round->arena};
     Judge *judge;
 
-    assert_true(table && facts && rows && n_gone < ELEMENTS_OF(changes));
+    assert_true(table && facts && loads && rows && n_gone < ELEMENTS_OF(changes));
     *rows = row;
     for (unsigned k = 0; k < n_gone; k++)
         changes[n_changes++] = (PodChange){.row = row, .remove = victim_of(round, row, k)};
     assert_int_equal(table_change(all, changes, n_changes, round->arena, table), 0);
+    assert_int_equal(loads_build(&round->scene.input, table, NULL, round->arena, loads), 0);
+    table->loads = loads;
     assert_int_equal(
         facts_build(round->scene.program, table, &(FactsOptions){0}, round->arena, facts), 0);
     assert_int_equal(judge_open(&question, &judge), 0);
     return judge;
+}
+
+static bool passes(const Round *round, Judge *judge, const Filter *filter, uint32_t row) {
+    CelValue value = judge_value(judge, &filter->test, row, round->arena),
+             missing = cel_bool(false);
+
+    if (value.kind == CEL_ERROR && expression_is_given(&filter->missing))
+        missing = judge_value(judge, &filter->missing, row, round->arena);
+    if (value.kind == CEL_ERROR)
+        return (cel_is_true(missing) ? filter->on_missing : filter->on_error) == FALLBACK_ALLOW;
+    return cel_is_true(value);
 }
 
 /* The first filter, one by one, that node @row fails once its first @n_gone victims, and the
@@ -310,7 +403,7 @@ static const Filter *first_failing_without(const Round *round, uint32_t row, uns
         const Filter *filter = round->scene.program->filters[i];
 
         if (!filter->policy->is_observed && judge_applies(judge, filter->policy) &&
-            !cel_is_true(judge_value(judge, &filter->test, row, round->arena)))
+            !passes(round, judge, filter, row))
             return filter;
     }
     return NULL;
@@ -460,14 +553,9 @@ static Str ask(const Round *round, const View *view, Verb verb, Str body) {
 static bool is_repeatable(const Round *round, Verb verb, Str body) {
     Str first = ask(round, round->view, verb, body);
     Str second = ask(round, round->view, verb, body);
-    View *anew;
+    View *anew = new_view(round);
     Str third;
 
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = round->scene.snapshot, .program = round->scene.program},
-            /* before= */ NULL,
-            &anew),
-        0);
     third = ask(round, anew, verb, body);
     view_unref(anew);
     return str_eq(first, second) && str_eq(first, third);

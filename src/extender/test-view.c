@@ -162,12 +162,51 @@ static void test_awaits_cluster(void **state) {
     scene_done(&scene);
 }
 
+/* Without a cluster there are still the nodes of requests, and what is written on them; how old
+ * that is, the request's time says: no new view is made for it. */
+static void test_annotations_without_cluster(void **state) {
+    static const char body[] =
+        "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
+        "{\"load\":\"0.5,2026-01-02T03:04:00Z\"}}}]}}";
+    static const struct {
+        int64_t now_sec;
+        size_t n_out;
+    } cases[] = {
+        {INT64_C(1767323040), 1}, /* of this moment */
+        {INT64_C(1767323100), 1},
+        {INT64_C(1767323101), 0}, /* too old, by a second */
+        {INT64_C(1767322000), 0}, /* of what will be: nobody's time */
+    };
+    _cleanup_(view_unrefp) View *view = NULL;
+    Scene scene;
+
+    (void)state;
+    scene_init_text(&scene,
+        "policy:\n"
+        "  metrics: [{name: load, annotation: {key: load}, maxAge: 60s}]\n"
+        "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n");
+    assert_int_equal(
+        view_new(&(ViewParts){.program = scene.program, .now_nsec = 1}, /* before= */ NULL, &view),
+        0);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+        Moment moment = {.now_nsec = cases[i].now_sec * 1000000000};
+        Answer answer;
+
+        extender_filter(view, &moment, STR(body), arena, &answer);
+        assert_int_equal(answer.status, 200);
+        assert_int_equal(answer.decision.n_out, cases[i].n_out);
+    }
+    scene_done(&scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_are_shared),
         cmocka_unit_test(test_adjust_is_local),
         cmocka_unit_test(test_may_bind),
         cmocka_unit_test(test_awaits_cluster),
+        cmocka_unit_test(test_annotations_without_cluster),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,21 +198,22 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, 
     return n;
 }
 
-/* @changed counts other pods than @table, and so may its numbers. What a request's own nodes have
- * measured stays as it was adopted: their pods are the cluster's. */
-static int find_changed_loads(
-    const View *view, const NodeTable *table, NodeTable *changed, Arena *arena) {
-    KnownLoads known = {.table = table, .loads = table->loads};
+int view_measure(const View *view, const Moment *moment, const NodeTable *before, Arena *arena,
+    NodeTable *table) {
+    KnownLoads known = {.table = before, .loads = before ? before->loads : NULL};
+    LoadsInput input = view->measured;
     Loads *loads;
     int r;
 
-    if (!table->loads || table->names != view->table->names)
+    if (view->measured.n_gauges == 0)
         return 0;
     loads = ARENA_NEW(arena, Loads);
     if (!loads)
         return error_origin(-ENOMEM);
-    r = loads_build(&view->measured, changed, &known, arena, loads);
-    changed->loads = loads;
+    if (moment && !view->snapshot) /* nobody makes a new view when annotations grow old */
+        input.now_nsec = moment->now_nsec;
+    r = loads_build(&input, table, &known, arena, loads);
+    table->loads = loads;
     return error_trace(r);
 }
 
@@ -242,7 +243,7 @@ int view_adjust(const View *view, const Moment *moment, const Pod *pod, const Po
         return 0;
     r = table_change(sight->table, changes, n + n_gone, arena, table);
     if (r == 0)
-        r = find_changed_loads(view, sight->table, table, arena);
+        r = view_measure(view, moment, /* before= */ sight->table, arena, table);
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     if (r < 0)

@@ -91,9 +91,14 @@ typedef struct Moment {
 int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, Sight *sight);
 
-/* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */
-/* The same moment for facts. */
+/* Gives @table, a request's own or one that was changed, what was measured of its nodes, as the
+ * view knows it. Chunks that @before has, too (NULL: none), share theirs. 0, or -ENOMEM. */
+int view_measure(const View *view, const Moment *moment, const NodeTable *before, Arena *arena,
+    NodeTable *table) MUST_CHECK;
+
+/* What facts are made with, at that moment. */
 FactsOptions view_facts_options(const View *view, const Moment *moment, const KnownFacts *known);
 
+/* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */
 Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
     const uint32_t *rows, size_t n, Arena *arena);

@@ -110,21 +110,6 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
     }
 }
 
-/* What was measured of the nodes that the view knows by these names. */
-static int adopt_loads(NodeTable *table, const NodeTable *from, Arena *arena) {
-    Loads *loads;
-    int r;
-
-    if (!from->loads)
-        return 0;
-    loads = ARENA_NEW(arena, Loads);
-    if (!loads)
-        return error_origin(-ENOMEM);
-    r = loads_adopt(table, from, arena, loads);
-    table->loads = loads;
-    return error_trace(r);
-}
-
 /* The request's own nodes as a table, with the pods that the view knows on them. */
 static int build_own_table(
     const View *view, const Moment *moment, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
@@ -139,7 +124,7 @@ static int build_own_table(
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = adopt_loads(table, view->table, arena);
+        r = view_measure(view, moment, /* before= */ NULL, arena, table);
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     ret->sight = (Sight){.table = table, .facts = facts};

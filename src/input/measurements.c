@@ -13,15 +13,11 @@
 
 static int read_text(const char *path, DiagList *diags, Buf *text) {
     char error[FILE_ERROR_MAX];
+    int r = file_read(path, text, error);
 
-    if (file_read(path, text, error) == 0)
-        return 0;
-    diag_add(diags,
-        DIAG_ERROR,
-        (Place){.file = str_from_c(path)},
-        STR_NULL,
-        str_from_c(error),
-        STR_NULL);
+    if (r == 0 || r == -ENOMEM)
+        return error_trace(r);
+    diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
     return MEASUREMENTS_E_UNREADABLE;
 }
 
@@ -33,6 +29,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     PolicyReader reader = {.arena = arena, .diags = diags};
     YamlStream stream = {0};
     Measured measured = {0};
+    size_t n_errors = diags->n_errors;
     int r = arena ? read_text(path, diags, &text) : error_origin(-ENOMEM);
 
     if (r != 0)
@@ -45,6 +42,8 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
         return error_trace(r);
     if (stream.n_documents > 0)
         measured_open(&reader, stream.documents[0], &measured);
+    if (stream.n_documents > 1)
+        reader_error(&reader, stream.documents[1], "a file of measurements has one document");
     r = measured_read(&reader,
         &measured,
         program,
@@ -54,7 +53,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
         &measurements);
     if (r < 0)
         return error_trace(r);
-    if (diags->n_errors > 0)
+    if (diags->n_errors > n_errors)
         return MEASUREMENTS_E_INVALID;
     *ret = TAKE_PTR(measurements);
     return 0;

@@ -136,11 +136,10 @@ static bool print_amount(const CelLeaf *leaf, Buf *out) {
     return false;
 }
 
-/* An entry of a map that is asked for without a question mark. */
+/* Also what is asked for without a question mark: an entry of a map, a metric. */
 bool probe_leaf_is_absent(const CelLeaf *leaf) {
     return leaf->value.kind == CEL_ABSENT ||
-           (leaf->value.kind == CEL_ERROR &&
-               str_has_prefix(leaf->value.error->text, STR("no such key")));
+           (leaf->value.kind == CEL_ERROR && leaf->value.error->is_absence);
 }
 
 void probe_leaf_print(const CelLeaf *leaf, Buf *out) {

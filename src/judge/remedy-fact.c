@@ -37,7 +37,7 @@ void remedies_walk(Remedies *remedies, uint32_t root,
 /* --- recognising -------------------------------------------------------------------------- */
 
 typedef struct FactPath {
-    const char *path[3]; /* the variable first; NULL behind the last. "": any field */
+    const char *path[3]; /* the variable, or the call, first; NULL behind the last. "": any field */
     FactKind kind;
     bool is_map;
 } FactPath;
@@ -51,7 +51,7 @@ static const FactPath fact_paths[] = {
     {{"node", "free"}, FACT_FREE, true},
     {{"node", "requested"}, FACT_REQUESTED, true},
     {{"node", "allocatable"}, FACT_ALLOCATABLE, true},
-    {{"metrics", ""}, FACT_METRIC, false},
+    {{"@metrics", ""}, FACT_METRIC, false}, /* what `metrics` stands for (schema/metrics.c) */
     {{"now"}, FACT_NOW, false},
     {{"pod", "metadata", "labels"}, FACT_POD_LABEL, true},
     {{"pod", "metadata", "annotations"}, FACT_POD_ANNOTATION, true},
@@ -65,6 +65,16 @@ static const CelGraphNode *node_at(const Remedies *remedies, uint32_t number) {
 
 static bool is_variable(const CelGraphNode *node, const char *name) {
     return node->op == OP_VARIABLE && str_is(cel_str(node->constant), name);
+}
+
+static bool is_call(const CelGraphNode *node, const char *name) {
+    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
+           str_is(node->overloads[0]->name, name);
+}
+
+/* What was measured of a node is no part of what it is. */
+static bool is_measured(const CelGraphNode *node) {
+    return is_call(node, "@metrics") || is_call(node, "@measured") || is_call(node, "@measured-at");
 }
 
 static bool is_field_op(uint16_t op) {
@@ -86,7 +96,7 @@ static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath
         if (path->path[i][0] != 0 && !str_is(cel_str(node->constant), path->path[i]))
             return false;
     }
-    return is_variable(node, path->path[0]);
+    return is_variable(node, path->path[0]) || is_call(node, path->path[0]);
 }
 
 static ReadHow how_of(uint16_t op) {
@@ -112,11 +122,6 @@ static bool is_entry(
     }
     *ret_key = key.kind == CEL_STRING ? cel_str(key) : STR_NULL;
     return key.kind == CEL_STRING;
-}
-
-static bool is_call(const CelGraphNode *node, const char *name) {
-    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
-           str_is(node->overloads[0]->name, name);
 }
 
 /* node.pods.size(), of all or of some; or those of the node's domain. */
@@ -265,7 +270,7 @@ static void find_other_users(Remedies *remedies, uint32_t number, void *context)
             !is_field_op(node->op) && !(fact->kind == FACT_PODS && number == fact->counted))
             fact->is_fixed = true;
         if (is_record && fact->kind != FACT_PODS && fact->kind != FACT_NOW &&
-            fact->kind != FACT_METRIC && !is_field_op(node->op) &&
+            fact->kind != FACT_METRIC && !is_field_op(node->op) && !is_measured(node) &&
             (arg->groups & SCHEMA_BIT(is_pod ? SCHEMA_POD : SCHEMA_NODE)))
             fact->is_fixed = true;
     }

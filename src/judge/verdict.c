@@ -185,22 +185,31 @@ static int add_count(const Judge *judge, uint32_t **counts, size_t rule, uint32_
     return 0;
 }
 
-static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
-    const Facts *facts = judge->question.facts;
-    uint32_t errors = 0, missing = 0;
-    int r;
+typedef struct FailedCounts {
+    uint32_t errors, missing;
+} FailedCounts;
+
+/* While nothing is measured this is all that a request costs more: processors can count bits. */
+VECTOR static FailedCounts count_bits(const Facts *facts, const uint64_t *asked, size_t filter) {
+    FailedCounts counts = {0};
 
     for (size_t i = 0; i < facts->n_chunks; i++) {
         const FailedRows *failed = facts->chunks[i]->failed;
 
-        if (!failed || !asked[i])
+        if (!failed)
             continue;
-        errors += (uint32_t)__builtin_popcountll(failed[filter].errors & asked[i]);
-        missing += (uint32_t)__builtin_popcountll(failed[filter].missing & asked[i]);
+        counts.errors += (uint32_t)__builtin_popcountll(failed[filter].errors & asked[i]);
+        counts.missing += (uint32_t)__builtin_popcountll(failed[filter].missing & asked[i]);
     }
-    r = add_count(judge, &judge->filter_errors, filter, errors);
+    return counts;
+}
+
+static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
+    FailedCounts counts = count_bits(judge->question.facts, asked, filter);
+    int r = add_count(judge, &judge->filter_errors, filter, counts.errors);
+
     return r < 0 ? error_trace(r)
-                 : error_trace(add_count(judge, &judge->filter_missing, filter, missing));
+                 : error_trace(add_count(judge, &judge->filter_missing, filter, counts.missing));
 }
 
 /* Rules that are known beforehand may have failed, too; mostly none has. */

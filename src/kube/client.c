@@ -302,7 +302,12 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context) {
 
     call->heard_at = clock_monotonic_nsec();
     call->n_bytes += part.len;
-    if (call->is_cancelled)
+    if (!call->has_head) /* after a 101, libcurl hands on whatever comes */
+        call_stop(call,
+            CALL_BROKEN,
+            "%s: it switches to another protocol (101), which was not asked for",
+            access_server(call->client->access));
+    if (call->is_cancelled || call->is_stopped)
         return CURL_WRITEFUNC_ERROR;
     if (call->status == 401)
         return call->n_bytes > REFUSAL_MAX ? CURL_WRITEFUNC_ERROR : part.len;
@@ -624,6 +629,11 @@ static void explain(Call *call, CURLcode code) {
         break;
     case CURLE_OPERATION_TIMEDOUT:
         call_stop(call, CALL_TIMEOUT, "%s: no connection within %d s", server, CLIENT_CONNECT_SEC);
+        break;
+    case CURLE_OUT_OF_MEMORY:
+        if (call->n_sent > 0 && !call->has_head) /* so libcurl calls a line over 100 KiB, too */
+            words = "the headers of the answer are too long, or out of memory";
+        call_stop(call, CALL_BROKEN, "%s: %s", server, words);
         break;
     case CURLE_OK: /* so libcurl calls a head that ends in the middle */
         call_stop(call, CALL_BROKEN, "%s: the answer ended in its headers", server);

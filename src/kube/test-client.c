@@ -107,6 +107,9 @@ static const struct {
         "HTTP/1.1 100 Continue\r\nRetry-After: 3\r\n\r\n"
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         KEEP},
+    {"/switch",
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello",
+        CLOSE},
     {"/moved",
         "HTTP/1.1 302 Found\r\nLocation: /echo\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n",
         KEEP},
@@ -145,6 +148,10 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
             1000,
             "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n");
+        return false;
+    }
+    if (str_is(path, "/long-header")) {
+        send_many(peer, "HTTP/1.1 200 OK\r\nX-Long: ", 30000, "0123456789");
         return false;
     }
     if (str_is(path, "/large")) {
@@ -394,6 +401,8 @@ static void test_outcomes(void **state) {
         {"/te", CALL_BROKEN, 0, "", "encoded (gzip, chunked), which was not asked for", 0},
         {"/identity", CALL_DONE, 200, "ok", NULL, 0},
         {"/headers", CALL_BROKEN, 0, "", "headers of the answer are larger than 64 KiB", 0},
+        {"/long-header", CALL_BROKEN, 0, "", "the headers of the answer are too long", 0},
+        {"/switch", CALL_BROKEN, 0, "", "switches to another protocol", 0},
         {"/busy", CALL_DONE, 429, "busy", NULL, 0},
         {"/interim", CALL_DONE, 200, "ok", NULL, 0},
         {"/moved", CALL_DONE, 302, "", NULL, 0},

@@ -65,7 +65,7 @@ Server *desk_server(Desk *desk, const Question *question) {
 
 static void name_sources(const Desk *desk, Phrase *phrase) {
     for (size_t i = 0; i < desk->servers->n; i++) {
-        phrase_add(phrase, i > 0 ? ", " : "");
+        phrase_add(phrase, "%s", i > 0 ? ", " : "");
         phrase_quote(phrase, str_from_c(desk->servers->items[i].name));
     }
 }
@@ -77,13 +77,13 @@ static void explain_no_source(const Desk *desk, const Gauge *gauge, char *error)
         phrase_add(&phrase, "no API server is known that could be asked for metrics.k8s.io");
         return;
     }
-    phrase_add(&phrase, "there is no source ");
+    phrase_add(&phrase, "there is no source named ");
     phrase_quote(&phrase, str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME) : gauge->from);
     if (!desk->servers || desk->servers->n == 0) {
-        phrase_add(&phrase, ", nor any other: --prometheus or --sources names some");
+        phrase_add(&phrase, ", nor any other: give berth --prometheus or --sources");
         return;
     }
-    phrase_add(&phrase, "; there is ");
+    phrase_add(&phrase, "; configured: ");
     name_sources(desk, &phrase);
 }
 

@@ -85,19 +85,7 @@ static bool is_joined(const JoinReport *report) {
 static void explain_unjoined(const Intake *intake, const JoinReport *report, char *error) {
     Phrase phrase = phrase_begin(error, POLLER_ERROR_MAX);
 
-    phrase_add(&phrase, "%s: ", access_server(intake->request->server->access));
-    if (report->error[0] != '\0')
-        phrase_add(&phrase, "%s", report->error);
-    else if (report->n_series > 0)
-        phrase_add(&phrase, "none of the %zu series of the answer can be used", report->n_series);
-    else if (intake->vector.n_histograms > 0)
-        phrase_add(&phrase,
-            "the answer is of histograms, which are no numbers: ask for one of "
-            "them, as with histogram_quantile()");
-    else
-        phrase_add(&phrase,
-            "the answer has no series: nothing is measured yet, or the query names "
-            "something else than what is");
+    phrase_add(&phrase, "%s: %s", access_server(intake->request->server->access), report->error);
 }
 
 static void show_warning(PollStatus *status, Str warning) {
@@ -138,13 +126,13 @@ static void read_vector(Intake *intake, const Gauge *gauge) {
     Str body = buf_str(&intake->request->body);
     Arena *arena = intake->desk->vectors;
     char why[VECTOR_ERROR_MAX] = "";
-    Phrase phrase = phrase_begin(intake->error, sizeof(intake->error));
+    Phrase phrase;
 
     if (intake->has_vector &&
         (gauge->source == GAUGE_PROMETHEUS || str_eq(intake->resource, gauge->resource)))
         return;
     arena_reset(arena);
-    intake->vector = (Vector){0};
+    phrase = phrase_begin(intake->error, sizeof(intake->error));
     intake->has_vector = true;
     intake->resource = gauge->resource;
     intake->r = gauge->source == GAUGE_PROMETHEUS
@@ -177,7 +165,8 @@ static void measure(Intake *intake, Reading *reading) {
             scratch,
             &report,
             &sampling) < 0)
-        fail_reading(intake->desk, reading, intake->request, "out of memory to join the answer");
+        fail_reading(
+            intake->desk, reading, intake->request, "out of memory for joining its answer");
     else
         take_sampling(intake, reading, &report, sampling);
 }
@@ -233,17 +222,23 @@ static void take_answer(Desk *desk, Request *request, Snapshot *snapshot) {
     note_news(desk);
 }
 
+/* A server that has answered something else meanwhile works: it is this question that is too much
+ * for it. */
+static void note_failure(const Request *request) {
+    if (request->server->answered_nsec < request->uptime_nsec)
+        request->server->is_failing = true;
+}
+
 /* A server that works again is asked at once what it has not answered. */
-static void note_health(Desk *desk, const Request *request, bool is_failing) {
+static void note_success(Desk *desk, const Request *request) {
     Server *server = request->server;
     bool was_failing = server->is_failing;
 
-    server->is_failing = is_failing;
-    if (is_failing || !was_failing)
-        return;
-    for (Question *question = desk->questions; question; question = question->next)
-        if (question->schedule.n_failures > 0 && desk_server(desk, question) == server)
-            schedule_restart(&question->schedule);
+    server->is_failing = false;
+    server->answered_nsec = request->ended_nsec;
+    for (Question *question = desk->questions; question && was_failing; question = question->next)
+        if (!question->is_under_way && desk_server(desk, question) == server)
+            schedule_retry(&question->schedule);
 }
 
 void intake_request(Desk *desk, Request *request) {
@@ -253,7 +248,10 @@ void intake_request(Desk *desk, Request *request) {
 
     arena_reset(desk->scratch);
     has_failed = request_complaint(request, desk->scratch, error);
-    note_health(desk, request, has_failed && request_blames_server(request));
+    if (has_failed && request_blames_server(request))
+        note_failure(request);
+    else
+        note_success(desk, request);
     if (has_failed) {
         take_failure(desk, request, error);
         return;

@@ -66,12 +66,16 @@ void join_explain_unmatched(Join *join, Str label) {
 
     if (explain_basics(join, series, &phrase))
         return;
+    if (!str_is_empty(label) && str_is_empty(series_label(series, label))) {
+        join_explain_no_label(join, label);
+        return;
+    }
     if (str_is_empty(label)) {
-        phrase_add(&phrase, "no label that all series have names nodes: ");
+        phrase_add(&phrase, "no label that all series have is a node's name or address: ");
         show_labels(&phrase, series);
     } else {
         phrase_add(&phrase,
-            "no %s is called as label ",
+            "no %s is called what label ",
             join->gauge->is_of_pods ? "pod on a node" : "node");
         phrase_quote(&phrase, label);
         phrase_add(&phrase, " says: \"");
@@ -90,7 +94,7 @@ void join_explain_no_label(Join *join, Str label) {
         return;
     phrase_add(&phrase, "no series has the label ");
     phrase_quote(&phrase, label);
-    phrase_add(&phrase, ": there is ");
+    phrase_add(&phrase, "; the first has ");
     show_labels(&phrase, series);
 }
 
@@ -123,14 +127,20 @@ static JoinDrop main_cause(const JoinReport *report) {
 void join_explain_unused(Join *join, Str by) {
     static const char *const texts[_JOIN_DROPS] = {
         [JOIN_NO_LABEL] = "most series have no label that says whose they are",
-        [JOIN_NO_NODE] = "most series are of nodes or pods that are not there",
-        [JOIN_NAN] = "the values are NaN: a division by zero, or nothing to calculate with",
+        [JOIN_NO_NODE] = "most series are of nodes or pods that the cluster does not have",
+        [JOIN_NAN] = "the values are NaN: zero divided by zero, or nothing to calculate with",
         [JOIN_INFINITE] = "the values are infinite: a division by zero",
-        [JOIN_TOO_OLD] = "the series are older than maxAge",
+        [JOIN_TOO_OLD] = "the series are older than maxAge, by the server's own clock",
     };
     Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
     JoinDrop cause = main_cause(join->report);
 
+    if (join->report->n_dropped[cause] == 0) {
+        phrase_add(&phrase,
+            "none of the pods that have series is one that counts: see the metric's namespaces and "
+            "selector");
+        return;
+    }
     if (cause != JOIN_DUPLICATE) {
         phrase_add(&phrase, "%s", texts[cause]);
         return;

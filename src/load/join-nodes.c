@@ -11,8 +11,9 @@
 
 /* The same for all series of one join. */
 typedef struct Rows {
-    uint32_t *items; /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
-    size_t n_matched, n_labelled;
+    uint32_t *items;  /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
+    uint32_t *counts; /* by row: series that lead there */
+    size_t n_labelled, n_matched, n_nodes; /* series with the label, with a row; their rows */
     uint64_t key;
 } Rows;
 
@@ -37,6 +38,11 @@ static bool way_is_given(const JoinWay *way) {
     return !str_is_empty(way->label) && way->identity != GAUGE_BY_ANY;
 }
 
+static void count_row(Rows *rows, uint32_t row) {
+    rows->n_matched++;
+    rows->n_nodes += rows->counts[row]++ == 0;
+}
+
 /* Where every series leads. What was remembered is not asked for again. */
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
@@ -44,7 +50,8 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
     size_t n_asked = 0, hint = 0;
     int r = 0;
 
-    rows->n_matched = rows->n_labelled = 0;
+    rows->n_labelled = rows->n_matched = rows->n_nodes = 0;
+    memset(rows->counts, 0, join->table->names->n_rows * sizeof(*rows->counts));
     for (size_t i = 0; i < vector->n && r == 0; i++) {
         Str value = join_label(&vector->items[i], way->label, &hint);
         uint32_t row = JOIN_ROW_NO_LABEL;
@@ -58,16 +65,17 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
             r = join_way_find(way, value, &row);
         }
         rows->items[i] = row;
-        rows->n_matched += is_row(row);
+        if (is_row(row))
+            count_row(rows, row);
     }
     if (r == 0 && (n_asked > 0 || join->memory->n != vector->n))
         join_memory_learn(join->memory, rows->key, way, vector, rows->items);
     return error_trace(r);
 }
 
-/* The way of last time stays while it leads half of the series somewhere. */
+/* The way of last time stays while it leads to a node for every two series. */
 static bool still_does(const Rows *rows, size_t n_series) {
-    return rows->n_matched > 0 && rows->n_matched >= n_series / 2;
+    return rows->n_nodes > 0 && 2 * rows->n_nodes >= n_series;
 }
 
 static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
@@ -92,16 +100,6 @@ static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
 
 /* --- values ---------------------------------------------------------------- */
 
-/* Series of each row. */
-static uint32_t *count_rows(const Join *join, const Rows *rows) {
-    uint32_t *counts = ARENA_ARRAY(join->scratch, uint32_t, join->table->names->n_rows + 1);
-
-    for (size_t i = 0; counts && i < join->vector->n; i++)
-        if (is_row(rows->items[i]))
-            counts[rows->items[i]]++;
-    return counts;
-}
-
 static void count_lost(Join *join, JoinWay *way, const Series *series, uint32_t row) {
     Str text = STR_NULL;
 
@@ -115,11 +113,8 @@ static void count_lost(Join *join, JoinWay *way, const Series *series, uint32_t 
 }
 
 static int set_values(Join *join, JoinWay *way, const Rows *rows) {
-    const uint32_t *counts = count_rows(join, rows);
     int r = 0;
 
-    if (!counts)
-        return error_origin(-ENOMEM);
     for (size_t i = 0; i < join->vector->n && r == 0; i++) {
         const Series *series = &join->vector->items[i];
         uint32_t row = rows->items[i];
@@ -127,7 +122,7 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
 
         if (!is_row(row))
             count_lost(join, way, series, row);
-        else if (counts[row] > 1)
+        else if (rows->counts[row] > 1)
             join->report->n_dropped[JOIN_DUPLICATE]++;
         else if (join_admit(join, series, &lag))
             r = join_set(join, row, series->value, lag);
@@ -160,12 +155,23 @@ static void explain_pattern(Join *join) {
 }
 
 /* Nothing is joined: every series is one that no node is found for. */
-static int give_up(Join *join, int r) {
+static int give_up(Join *join, JoinWay *way, int r) {
+    size_t hint = 0;
+
     if (r == -EINVAL)
         explain_pattern(join);
     else if (r < 0)
         return error_trace(r);
-    join->report->n_dropped[JOIN_NO_NODE] = join->vector->n;
+    if (str_is_empty(way->label)) {
+        join->report->n_dropped[JOIN_NO_NODE] = join->vector->n;
+        return 0;
+    }
+    for (size_t i = 0; i < join->vector->n; i++) {
+        const Series *series = &join->vector->items[i];
+        bool has_label = join_label(series, way->label, &hint).ptr;
+
+        count_lost(join, way, series, has_label ? JOIN_ROW_NONE : JOIN_ROW_NO_LABEL);
+    }
     return 0;
 }
 
@@ -173,16 +179,17 @@ int join_nodes(Join *join) {
     JoinWay way = gauge_way(join);
     Rows rows = {
         .items = ARENA_RAW(join->scratch, uint32_t, join->vector->n),
+        .counts = ARENA_RAW(join->scratch, uint32_t, join->table->names->n_rows + 1),
         .key = join_memory_key(join->gauge),
     };
     int r;
 
-    if (!rows.items)
+    if (!rows.items || !rows.counts)
         return error_origin(-ENOMEM);
     join_index_follow(&join->memory->index, join->table);
     r = follow_some_way(join, &way, &rows);
     if (r != 0)
-        return error_trace(give_up(join, r));
+        return error_trace(give_up(join, &way, r));
     r = set_values(join, &way, &rows);
     if (r < 0)
         return error_trace(r);

@@ -9,12 +9,33 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "load/join-part.h"
 #include "load/join-pod-index.h"
-#include "load/join-total.h"
 #include "load/phrase.h"
+#include "model/workload.h"
 
-#define AHEAD 16u /* series whose slots are asked for before they are read */
+#define KEY_MAX 512u /* an API server lets names be 253 bytes long, kinds and namespaces 63 */
+#define AHEAD 16u    /* series whose slots are asked for before they are read */
+
+/* The values of several pods as one, for a node or for a workload. */
+typedef struct Total {
+    double sum, max;
+    uint32_t n;       /* 0: nothing was added */
+    int64_t lag_nsec; /* of the oldest */
+} Total;
+
+typedef struct WorkloadTotal {
+    Str key; /* as a sampling has it */
+    Total total;
+} WorkloadTotal;
+
+typedef struct WorkloadTotals {
+    VEC(WorkloadTotal) items;
+    Map map; /* of keys to places in them */
+    Arena *arena;
+} WorkloadTotals;
 
 typedef struct PodJoin {
     Join *join;
@@ -24,6 +45,79 @@ typedef struct PodJoin {
     WorkloadTotals workloads;
     size_t n_labelled, n_matched;
 } PodJoin;
+
+/* --- totals ---------------------------------------------------------------- */
+
+static void total_add(Total *total, double value, int64_t lag_nsec) {
+    total->sum += value;
+    if (total->n == 0 || value > total->max)
+        total->max = value;
+    if (lag_nsec > total->lag_nsec)
+        total->lag_nsec = lag_nsec;
+    total->n++;
+}
+
+/* Of a total to which something was added. May be infinite. */
+static double total_value(const Total *total, GaugeAggregate aggregate) {
+    switch (aggregate) {
+    case GAUGE_SUM:
+        return total->sum;
+    case GAUGE_MAX:
+        return total->max;
+    case GAUGE_AVG:
+        return total->sum / total->n;
+    }
+    return total->sum;
+}
+
+/* A new one, which has its text from now on. NULL: out of memory. */
+static WorkloadTotal *add_key(WorkloadTotals *totals, Str key) {
+    WorkloadTotal *item = VEC_PUSH(&totals->items, totals->arena);
+
+    if (!item)
+        return NULL;
+    item->key = arena_copy(totals->arena, key);
+    if (!item->key.ptr || map_add(&totals->map, item->key, (uint32_t)totals->items.n - 1) < 0)
+        return NULL;
+    return item;
+}
+
+/* Of the workload of @pod, if it has one. */
+static int workload_totals_add(
+    WorkloadTotals *totals, const Pod *pod, double value, int64_t lag_nsec) {
+    char text[KEY_MAX];
+    WorkloadTotal *item;
+    WorkloadName workload;
+    uint32_t place;
+    size_t len;
+
+    if (!workload_find(pod, &workload))
+        return 0;
+    len = workload_print(&workload, text, sizeof(text));
+    if (len > sizeof(text))
+        return 0;
+    place = map_find(&totals->map, str_of(text, len));
+    item = place == MAP_NONE ? add_key(totals, str_of(text, len)) : &totals->items.items[place];
+    if (!item)
+        return error_origin(-ENOMEM);
+    total_add(&item->total, value, lag_nsec);
+    return 0;
+}
+
+/* Into @sampling, each once. */
+static int workload_totals_store(
+    const WorkloadTotals *totals, GaugeAggregate aggregate, Sampling *sampling) {
+    int r = sampling_reserve_workloads(sampling, totals->items.n);
+
+    for (size_t i = 0; i < totals->items.n && r == 0; i++) {
+        const WorkloadTotal *item = &totals->items.items[i];
+
+        r = sampling_set_workload(sampling, item->key, total_value(&item->total, aggregate));
+    }
+    return error_trace(r);
+}
+
+/* --- beginning -------------------------------------------------------------- */
 
 static int prepare(Join *join, PodJoin *ret) {
     const Gauge *gauge = join->gauge;
@@ -36,7 +130,7 @@ static int prepare(Join *join, PodJoin *ret) {
                                ? gauge->namespace_label
                                : STR("namespace"),
         .pod_label = is_given && !str_is_empty(gauge->pod_label) ? gauge->pod_label : STR("pod"),
-        .workloads = workload_totals_in(join->scratch),
+        .workloads = {.map = MAP_INIT_IN(join->scratch), .arena = join->scratch},
     };
     r = pod_index_build(join->table, join->scratch, &ret->index);
     if (r < 0)

@@ -122,15 +122,19 @@ static void tell_uncovered(Join *join) {
 static void explain_empty(Join *join) {
     Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
 
-    if (join->vector->n_histograms > 0)
+    if (join->gauge->source == GAUGE_RESOURCES)
         phrase_add(&phrase,
-            "the answer has no numbers (%zu series without): of histograms ask for one, as "
-            "histogram_quantile() gives it",
+            "the answer has no usage of any %s: metrics-server may have just started",
+            join->gauge->is_of_pods ? "pod" : "node");
+    else if (join->vector->n_histograms > 0)
+        phrase_add(&phrase,
+            "the answer has histograms (%zu series), not numbers: take one number of each, as with "
+            "histogram_quantile()",
             join->vector->n_histograms);
     else
         phrase_add(&phrase,
-            "the answer has no series: nothing is measured, or the query is of another name or "
-            "label than what is");
+            "the answer has no series: nothing was measured yet, or no metric has the name and the "
+            "labels that the query asks for");
 }
 
 static int join_all(Join *join) {

@@ -61,7 +61,7 @@ typedef struct JoinReport {
 typedef struct JoinTime {
     int64_t asked_nsec;  /* since 1970, by our clock */
     int64_t uptime_nsec; /* the same, monotonic */
-    int64_t server_sec;  /* the answer's Date; 0: not given, the newest series stands for it */
+    int64_t server_sec;  /* by the server's clock; 0: not known, the newest series stands for it */
 } JoinTime;
 
 /* What was learned from the last answer to the same question: an order of series, and how labels

@@ -11,7 +11,7 @@
  * intervals; those of metrics.k8s.io share one for all resources of nodes, one for those of pods.
  * A question has at most one request under way; the first follows at once, the others at intervals
  * with a tenth of jitter. After a failure it is tried again after a time that grows up to
- * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or when its server answers
+ * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or, once, when its server answers
  * something else again. A few requests are under way in all, and a source that hangs has but a
  * share of them (load/server.h).
  *

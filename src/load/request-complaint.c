@@ -109,11 +109,13 @@ static void complain_status(const Request *request, Arena *scratch, Phrase *phra
 }
 
 static void complain_redirect(const Request *request, Phrase *phrase) {
+    if (request->location.len == 0) {
+        phrase_add(
+            phrase, "%s: redirects without a Location that could be followed", server_url(request));
+        return;
+    }
     phrase_add(phrase, "%s: redirects to ", server_url(request));
-    if (request->location.len == 0)
-        phrase_add(phrase, "nowhere");
-    else
-        phrase_show(phrase, buf_str(&request->location), QUOTE_MAX);
+    phrase_show(phrase, buf_str(&request->location), QUOTE_MAX);
     if (request->n_redirects == POLLER_REDIRECTS_MAX)
         phrase_add(phrase, ", after %u redirects: none is followed any more", POLLER_REDIRECTS_MAX);
     else
@@ -145,10 +147,10 @@ static const char *outcome_advice(const Request *request) {
 static void complain_outcome(const Request *request, Phrase *phrase) {
     if (request->outcome == CALL_TOO_LARGE || buf_error(&request->body) == -EFBIG)
         phrase_add(phrase,
-            "%s: the answer is larger than %zu MiB; aggregate in the query, as in sum by (node) "
-            "(…)",
+            "%s: the answer is larger than %zu MiB%s",
             server_url(request),
-            VECTOR_BYTES_MAX >> 20);
+            VECTOR_BYTES_MAX >> 20,
+            is_api(request) ? "" : "; aggregate in the query, as in sum by (node) (…)");
     else if (buf_error(&request->body) != 0)
         phrase_add(phrase, "%s: out of memory for its answer", server_url(request));
     else

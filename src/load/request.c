@@ -32,7 +32,9 @@ static void on_head(void *context, const CallHead *head) {
     Request *request = context;
 
     request->status = head->status;
-    request->date_sec = head->date_sec;
+    if (head->date_sec > 0)
+        request->date_sec =
+            head->date_sec - (clock_monotonic_nsec() - request->uptime_nsec) / NSEC_PER_SEC;
     request->is_html = str_eq_nocase(head->content_type, STR("text/html"));
     buf_append(&request->location, head->location);
 }

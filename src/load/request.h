@@ -42,7 +42,7 @@ typedef struct Request {
     CallOutcome outcome;
     unsigned status; /* 0: none */
     int retry_after_sec;
-    int64_t date_sec; /* the server's; 0: not given */
+    int64_t date_sec; /* the server's, when it was asked: less the time it took; 0: not given */
     bool is_html;
     bool is_led_astray; /* to another server, or too often */
     Buf location, body;

@@ -29,6 +29,7 @@ void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec)
     int64_t soonest = num_add_sat(now_nsec, schedule->interval_nsec / 10);
 
     schedule->n_failures = 0;
+    schedule->was_retried = false;
     schedule->due_nsec = num_add_sat(asked_nsec, jittered(schedule));
     if (schedule->due_nsec < soonest)
         schedule->due_nsec = soonest;
@@ -63,8 +64,16 @@ void schedule_hasten(Schedule *schedule) {
         schedule->due_nsec = INT64_MIN;
 }
 
+void schedule_retry(Schedule *schedule) {
+    if (schedule->n_failures == 0 || schedule->was_retried)
+        return;
+    schedule->was_retried = true;
+    schedule->due_nsec = INT64_MIN;
+}
+
 void schedule_restart(Schedule *schedule) {
     schedule->n_failures = 0;
+    schedule->was_retried = false;
     schedule->due_nsec = INT64_MIN;
 }
 

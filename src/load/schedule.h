@@ -25,6 +25,7 @@ typedef struct Schedule {
     int64_t interval_nsec;
     int64_t due_nsec;    /* INT64_MIN: at once; INT64_MAX: never */
     unsigned n_failures; /* in a row */
+    bool was_retried;    /* among them, by schedule_retry() */
     Backoff random;
 } Schedule;
 
@@ -38,6 +39,10 @@ void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
 
 /* At once, unless it is failing: then it is tried again when it would have been. */
 void schedule_hasten(Schedule *schedule);
+
+/* At once, if it is failing: its server answers something else again. Once in a row of failures, or
+ * a question that always fails would be asked whenever another is answered. */
+void schedule_retry(Schedule *schedule);
 
 /* At once, and what failed before is forgotten: it is another server now. */
 void schedule_restart(Schedule *schedule);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -27,9 +28,11 @@ typedef struct Server {
     bool owns_access;
     Client *client; /* NULL: not made yet */
 
-    bool wants_get;      /* it does not take POST */
-    bool is_failing;     /* the last request to it was not answered, or with a 5xx */
-    unsigned n_requests; /* under way */
+    bool wants_get; /* it does not take POST */
+    bool
+        is_failing; /* a request was not answered, or with a 5xx, and none was since it was asked */
+    int64_t answered_nsec; /* monotonic: the last that was; 0: none */
+    unsigned n_requests;   /* under way */
 } Server;
 
 void server_done(Server *server);

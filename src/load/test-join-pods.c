@@ -108,6 +108,12 @@ static void test_which_pods(void **state) {
     assert_value(scene, "node-a", 1);
     assert_absent(scene, "node-b");
     assert_int_equal(scene->report.n_workloads, 1);
+
+    scene->gauge.namespaces = &STR("elsewhere");
+    scene->gauge.n_namespaces = 1;
+    SCENE_JOIN(scene, ALL);
+    assert_int_equal(scene->report.n_covered, 0);
+    assert_says(scene->report.error, "none of the pods that have series is one that counts");
 }
 
 static void test_lost(void **state) {
@@ -152,8 +158,8 @@ static void test_labels(void **state) {
     SCENE_JOIN(scene, "namespace=m,pod=ksm 1");
     assert_says(scene->report.error, "no series has the label \"exported_pod\"");
     SCENE_JOIN(scene, "exported_namespace=s,exported_pod=ksm 1");
-    assert_says(
-        scene->report.error, "no pod on a node is called as label \"exported_pod\" says: \"ksm\"");
+    assert_says(scene->report.error,
+        "no pod on a node is called what label \"exported_pod\" says: \"ksm\"");
     SCENE_JOIN(scene, " 1");
     assert_says(scene->report.error, "add by (namespace, pod)");
     scene->gauge.source = GAUGE_RESOURCES;

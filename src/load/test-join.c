@@ -83,10 +83,19 @@ static void test_given_label(void **state) {
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 1);
     assert_string_equal(scene->report.unmatched[0], "10.0.0.9");
 
-    scene->gauge.identity = GAUGE_BY_NAME;
-    SCENE_JOIN(scene, "a=node-a,c=1 1");
-    assert_says(
-        scene->report.error, "no series has the label \"b\": there is a=\"node-a\", c=\"1\"");
+    for (unsigned i = 0; i < 2; i++) {
+        scene->gauge.identity = i == 0 ? GAUGE_BY_NAME : GAUGE_BY_ANY;
+        SCENE_JOIN(scene, "a=node-a,c=1 1", "a=node-b 2");
+        assert_says(scene->report.error,
+            "no series has the label \"b\"; the first has a=\"node-a\", c=\"1\"");
+        assert_int_equal(scene->report.n_dropped[JOIN_NO_LABEL], 2);
+        assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 0);
+    }
+    SCENE_JOIN(scene, "a=node-a,c=1 1", "b=else 2");
+    assert_says(scene->report.error, "no node is called what label \"b\" says: \"else\"");
+    assert_int_equal(scene->report.n_dropped[JOIN_NO_LABEL], 1);
+    assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 1);
+    assert_string_equal(scene->report.unmatched[0], "else");
 }
 
 static void test_given_identity(void **state) {
@@ -99,7 +108,7 @@ static void test_given_identity(void **state) {
     scene->gauge.node_label = STR("a");
     SCENE_JOIN(scene, "a=node-a,b=b.example 1");
     assert_int_equal(scene->report.n_covered, 0);
-    assert_says(scene->report.error, "no node is called as label \"a\" says: \"node-a\"");
+    assert_says(scene->report.error, "no node is called what label \"a\" says: \"node-a\"");
 }
 
 static void test_pattern(void **state) {
@@ -121,6 +130,25 @@ static void test_pattern(void **state) {
     scene->gauge.node_pattern = STR("(");
     SCENE_JOIN(scene, "i=x-node-a.y 1");
     assert_says(scene->report.error, "nodePattern is no regular expression: \"(\"");
+}
+
+/* Whoever answers cannot keep us busy with values that a pattern takes long for. */
+static void test_long_pattern(void **state) {
+    static char text[8 + 8000];
+    static const char *texts[100];
+    Scene *scene = *state;
+
+    (void)snprintf(text, sizeof(text), "i=%08000d 1", 0);
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
+        texts[i] = text;
+    scene->gauge.node_pattern = STR("0{0,500}x");
+    scene_answer(scene, texts, ELEMENTS_OF(texts));
+    scene_join(scene);
+    assert_says(scene->report.error, "nodePattern takes too long");
+    assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 100);
+    /* The next answer is another matter. */
+    SCENE_JOIN(scene, "i=0x 1", "i=node-a0x 2");
+    assert_says(scene->report.error, "no label that all series have");
 }
 
 static void test_mapping(void **state) {
@@ -170,7 +198,8 @@ static void test_unmatched(void **state) {
 
     SCENE_JOIN(scene, "instance=10.7.0.1:9100,job=node 1", "instance=10.7.0.2:9100,job=node 2");
     assert_string_equal(scene->report.error,
-        "no label that all series have names nodes: instance=\"10.7.0.1:9100\", job=\"node\"; a "
+        "no label that all series have is a node's name or address: instance=\"10.7.0.1:9100\", "
+        "job=\"node\"; a "
         "node is called \"node-a\"");
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 2);
     SCENE_JOIN(scene, " 1");
@@ -322,6 +351,15 @@ static void test_memory_of_ways(void **state) {
     /* Renamed. */
     SCENE_JOIN(scene, "exported_node=node-a 5", "exported_node=node-b 6");
     assert_value(scene, "node-a", 5);
+    /* A way that leads all of them to one node (where their exporter runs) is none. */
+    SCENE_JOIN(scene, "exported_node=node-c,instance=10.0.0.3 3");
+    SCENE_JOIN(scene,
+        "exported_node=node-c,instance=10.0.0.1 1",
+        "exported_node=node-c,instance=10.0.0.2 2",
+        "exported_node=node-c,instance=10.0.0.3 3");
+    assert_value(scene, "node-a", 1);
+    assert_value(scene, "node-c", 3);
+    assert_says(scene->report.how, "label instance is the node's IP address");
     /* Another gauge's ways are not this one's. */
     scene->gauge.node_label = STR("node");
     scene->gauge.identity = GAUGE_BY_HOSTNAME;
@@ -342,6 +380,7 @@ int main(void) {
         TEST(test_given_label),
         TEST(test_given_identity),
         TEST(test_pattern),
+        TEST(test_long_pattern),
         TEST(test_mapping),
         TEST(test_resources),
         TEST(test_ambiguous),

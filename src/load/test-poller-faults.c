@@ -26,6 +26,7 @@ static void test_bad_answers(void **state) {
             POLL_FAILING,
             {"404 Not Found", "404 page not found", "is the path before /api/v1 right?"}},
         {MOOD_IN_CIRCLES, POLL_FAILING, {"redirects to /again", "after 3 redirects"}},
+        {MOOD_NOWHERE, POLL_FAILING, {"redirects without a Location"}},
         {MOOD_EMPTY, POLL_UNJOINED, {"no series"}},
         {MOOD_STRANGERS, POLL_UNJOINED, {""}},
         {MOOD_NO_NUMBERS, POLL_UNJOINED, {""}},
@@ -204,6 +205,114 @@ static void test_recovery_of_all(void **state) {
     scene_done(&scene);
 }
 
+/* An answer that took long is of when it was asked for: no older for that. */
+static void test_laborious(void **state) {
+    const Gauge gauge = gauge_of("x", HOUR);
+    const Sampling *sampling;
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_LABORIOUS);
+    scene_follow(&scene, &gauge, 1, 1);
+    await(count_published(&scene.listener) > 0);
+    sampling = scene.listener.last->items[0];
+    assert_non_null(sampling->lags_nsec);
+    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("a"))] == 0);
+    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("b"))] >= 58 * NSEC_PER_SEC);
+    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("b"))] <= 62 * NSEC_PER_SEC);
+    scene_done(&scene);
+}
+
+/* --- one of several questions --- */
+
+/* The longest that @gauge had no new answer, within @msec. */
+static int64_t longest_pause(Scene *scene, size_t gauge, int msec) {
+    int64_t begin = clock_monotonic_nsec(), last = begin, now = begin, longest = 0;
+    uint64_t n_ok = scene_status(scene, gauge).n_ok;
+
+    for (; now < begin + msec * NSEC_PER_MSEC; now = clock_monotonic_nsec()) {
+        uint64_t n = scene_status(scene, gauge).n_ok;
+
+        if (now - last > longest)
+            longest = now - last;
+        if (n != n_ok)
+            last = now;
+        n_ok = n;
+        pause_msec(10);
+    }
+    return longest;
+}
+
+/* A question that is never answered keeps none waiting that the same server answers. */
+static void test_slow_question(void **state) {
+    const Gauge gauges[2] = {gauge_of("x", 1800 * NSEC_PER_MSEC), gauge_of("y", 2 * NSEC_PER_SEC)};
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_Y_HANGS);
+    scene_follow(&scene, gauges, 2, 1);
+    await(state_is(&scene, 0, POLL_OK));
+    assert_true(longest_pause(&scene, 0, 5500) < 2400 * NSEC_PER_MSEC);
+    assert_int_equal(scene_status(&scene, 1).state, POLL_FAILING);
+    scene_done(&scene);
+}
+
+/* That the others are answered is no reason to ask it each time. */
+static void test_broken_question(void **state) {
+    const Gauge gauges[2] = {gauge_of("x", 100 * NSEC_PER_MSEC), gauge_of("y", NSEC_PER_SEC)};
+    Scene scene;
+
+    (void)state;
+    scene_init(&scene);
+    atomic_store(&scene.world.mood, MOOD_Y_BROKEN);
+    scene_follow(&scene, gauges, 2, 1);
+    await(scene_status(&scene, 0).n_ok >= 20);
+    assert_true(atomic_load(&scene.world.n_y) >= 2);
+    assert_true(atomic_load(&scene.world.n_y) <= 5);
+    atomic_store(&scene.world.mood, MOOD_OK);
+    await(state_is(&scene, 1, POLL_OK));
+    scene_done(&scene);
+}
+
+/* A resource that cannot be read fails, in words, for each gauge of it, and for no other. */
+static void test_bad_resource(void **state) {
+    static const Str resources[] = {STR("cpu"), STR("memory"), STR("memory")};
+    PollerCallbacks callbacks;
+    char error[ACCESS_ERROR_MAX], text[POLLER_ERROR_MAX];
+    Access *access = NULL;
+    Gauge gauges[3];
+    Scene scene;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        gauges[i] = (Gauge){.name = STR("g"),
+            .source = GAUGE_RESOURCES,
+            .resource = resources[i],
+            .interval_nsec = HOUR,
+            .max_age_nsec = HOUR * (int64_t)(i + 1)};
+    scene_init(&scene);
+    poller_free(scene.poller);
+    atomic_store(&scene.world.mood, MOOD_BAD_MEMORY);
+    callbacks = callbacks_of(&scene.listener);
+    assert_int_equal(
+        access_for_server(&(AccessServer){.name = "api", .url = scene.url}, &access, error), 0);
+    assert_int_equal(poller_new(&(PollerOptions){.sources = &(Sources){0}, .access = access},
+                         &callbacks,
+                         &scene.poller,
+                         text),
+        0);
+    scene_follow(&scene, gauges, 3, 1);
+    for (size_t i = 0; i < 3; i++) {
+        await(!state_is(&scene, i, POLL_WAITING));
+        assert_int_equal(scene_status(&scene, i).state, i == 0 ? POLL_OK : POLL_FAILING);
+    }
+    assert_non_null(strstr(scene_status(&scene, 1).error, "expected a quantity"));
+    assert_string_equal(scene_status(&scene, 2).error, scene_status(&scene, 1).error);
+    scene_done(&scene);
+}
+
 /* --- sent elsewhere --- */
 
 static void test_moved(void **state) {
@@ -352,6 +461,10 @@ int main(void) {
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_recovery_of_all),
+        cmocka_unit_test(test_laborious),
+        cmocka_unit_test(test_slow_question),
+        cmocka_unit_test(test_broken_question),
+        cmocka_unit_test(test_bad_resource),
         cmocka_unit_test(test_moved),
         cmocka_unit_test(test_moved_far),
         cmocka_unit_test(test_get_only),

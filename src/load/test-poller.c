@@ -332,7 +332,8 @@ static void test_no_source(void **state) {
     scene_follow(&scene, gauges, 2, 1);
     await(state_is(&scene, 0, POLL_NO_SOURCE) && state_is(&scene, 1, POLL_NO_SOURCE));
     status = scene_status(&scene, 0);
-    assert_string_equal(status.error, "there is no source \"other\"; there is \"default\"");
+    assert_string_equal(
+        status.error, "there is no source named \"other\"; configured: \"default\"");
     assert_true(status.failing_since_nsec > 0);
     assert_non_null(strstr(scene_status(&scene, 1).error, "no API server is known"));
     await(count_told(&scene.listener) == 2);
@@ -347,7 +348,7 @@ static void test_no_source(void **state) {
     assert_int_equal(poller_configure(scene.poller, &(Sources){0}, error), 0);
     await(state_is(&scene, 0, POLL_NO_SOURCE));
     assert_string_equal(scene_status(&scene, 0).error,
-        "there is no source \"other\", nor any other: --prometheus or --sources names some");
+        "there is no source named \"other\", nor any other: give berth --prometheus or --sources");
     scene_done(&scene);
 }
 

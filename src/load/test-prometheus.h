@@ -48,12 +48,18 @@ typedef enum Mood {
     MOOD_STRANGERS, /* series of nodes that there are not */
     MOOD_NO_NUMBERS,
     MOOD_WARNING,
+    MOOD_LABORIOUS,  /* of the moment in which it was asked, and with a Date seconds later */
+    MOOD_NOWHERE,    /* a redirect without a Location */
+    MOOD_Y_HANGS,    /* all others are answered */
+    MOOD_Y_BROKEN,   /* 503 */
+    MOOD_BAD_MEMORY, /* of metrics.k8s.io: what memory says is no quantity */
 } Mood;
 
 typedef struct World {
     TestServer *server;
     atomic_int mood;
     atomic_uint n_requests, n_under_way, n_under_way_most, n_posts, n_gone;
+    atomic_uint n_y;             /* requests for y */
     atomic_uint n_nodes, n_pods; /* requests to metrics.k8s.io */
     pthread_mutex_t lock;
     char last[TEXT_SIZE]; /* head and body of the last request */
@@ -98,7 +104,10 @@ static inline void send_resources(World *world, TestPeer *peer, Str path) {
     test_answer(peer,
         "200 OK",
         "Content-Type: application/json\r\n",
-        is_of_pods
+        atomic_load(&world->mood) == MOOD_BAD_MEMORY
+            ? STR("{\"kind\":\"NodeMetricsList\",\"items\":[{\"metadata\":{\"name\":\"a\"},"
+                  "\"usage\":{\"cpu\":\"1\",\"memory\":\"much\"}}]}")
+        : is_of_pods
             ? STR("{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\","
                   "\"items\":[{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"timestamp\":"
                   "\"2026-01-02T03:04:05Z\",\"window\":\"15s\",\"containers\":[{\"name\":\"c\","
@@ -127,6 +136,25 @@ static inline bool send_moved(World *world, TestPeer *peer, const TestRequest *r
     return true;
 }
 
+static inline void send_laboriously(TestPeer *peer) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(65536);
+    time_t asked = time(NULL), now;
+    char head[128];
+    struct tm parts;
+
+    pause_msec(4500);
+    now = time(NULL);
+    (void)strftime(
+        head, sizeof(head), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", gmtime_r(&now, &parts));
+    buf_printf(&out,
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+        "{\"metric\":{\"node\":\"a\"},\"value\":[%lld,\"1\"]},"
+        "{\"metric\":{\"node\":\"b\"},\"value\":[%lld,\"1\"]}]}}",
+        (long long)asked,
+        (long long)asked - 60);
+    test_answer(peer, "200 OK", head, buf_str(&out));
+}
+
 /* Texts that need no thought. */
 static const struct {
     Mood mood;
@@ -143,6 +171,7 @@ static const struct {
         "",
         "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"unexpected end of input\"}"},
     {MOOD_UNAUTHORIZED, "401 Unauthorized", "", "no"},
+    {MOOD_NOWHERE, "307 Temporary Redirect", "", ""},
     {MOOD_FORBIDDEN, "403 Forbidden", "", ""},
     {MOOD_NOT_FOUND, "404 Not Found", "", "404 page not found\n"},
 };
@@ -160,16 +189,22 @@ static inline bool answer_plain(TestPeer *peer, int mood) {
     return false;
 }
 
+static inline bool asks_for_y(const TestRequest *request) {
+    return str_has_prefix(request->body, STR("query=y&"));
+}
+
 /* Whether the connection stays. */
 static inline bool answer_by_mood(World *world, TestPeer *peer, const TestRequest *request) {
     int mood = atomic_load(&world->mood);
 
+    if (mood == MOOD_Y_HANGS && asks_for_y(request))
+        mood = MOOD_HANG;
+    if (mood == MOOD_Y_BROKEN && asks_for_y(request))
+        return answer_plain(peer, MOOD_BROKEN);
     switch (mood) {
     case MOOD_SLOW:
         pause_msec(100);
-        send_vector(peer,
-            str_has_prefix(request->body, STR("query=y&")) ? SERIES("a", "2.5") : TWO_SERIES,
-            "");
+        send_vector(peer, asks_for_y(request) ? SERIES("a", "2.5") : TWO_SERIES, "");
         return true;
     case MOOD_HANG:
         test_linger(peer);
@@ -201,6 +236,9 @@ static inline bool answer_by_mood(World *world, TestPeer *peer, const TestReques
     case MOOD_NO_NUMBERS:
         send_vector(peer, SERIES("a", "NaN") "," SERIES("b", "+Inf"), "");
         return true;
+    case MOOD_LABORIOUS:
+        send_laboriously(peer);
+        return true;
     case MOOD_WARNING:
         send_vector(peer, TWO_SERIES, ",\"warnings\":[\"a store is \\u001b[31mdown\"]");
         return true;
@@ -219,6 +257,8 @@ static inline void note_request(World *world, const TestRequest *request) {
     atomic_fetch_add(&world->n_requests, 1);
     if (str_is(request->method, "POST"))
         atomic_fetch_add(&world->n_posts, 1);
+    if (asks_for_y(request))
+        atomic_fetch_add(&world->n_y, 1);
     pthread_mutex_lock(&world->lock);
     (void)snprintf(world->last,
         sizeof(world->last),

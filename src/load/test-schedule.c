@@ -105,6 +105,29 @@ static void test_hasten(void **state) {
     assert_true(schedule.due_nsec == INT64_MIN);
 }
 
+/* What its server's recovery is worth: one attempt, until it was answered. */
+static void test_retry(void **state) {
+    Schedule schedule = schedule_new(600 * SEC, 3);
+    int64_t due;
+
+    (void)state;
+    schedule_answered(&schedule, NOW, NOW);
+    due = schedule.due_nsec;
+    schedule_retry(&schedule);
+    assert_true(schedule.due_nsec == due);
+    for (size_t i = 0; i < 2; i++) {
+        schedule_failed(&schedule, NOW, -1);
+        schedule_retry(&schedule);
+        assert_true(schedule.due_nsec == INT64_MIN);
+        schedule_failed(&schedule, NOW, -1);
+        due = schedule.due_nsec;
+        assert_true(due >= NOW + SEC); /* it is the second */
+        schedule_retry(&schedule);
+        assert_true(schedule.due_nsec == due);
+        schedule_answered(&schedule, NOW, NOW);
+    }
+}
+
 static void test_interval(void **state) {
     Schedule schedule = schedule_new(600 * SEC, 3);
     int64_t due;
@@ -140,6 +163,7 @@ int main(void) {
         cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_hasten),
+        cmocka_unit_test(test_retry),
         cmocka_unit_test(test_interval),
         cmocka_unit_test(test_extremes),
     };

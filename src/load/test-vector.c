@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/test-assert.h"
+#include "load/vector-part.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -45,6 +46,63 @@ static void check_read(const char *body, const char *want) {
     assert_string_equal(error, "");
     print_vector(&vector, &text);
     assert_text(body, buf_str(&text), want);
+}
+
+static void test_values(void **state) {
+    static const struct {
+        const char *text;
+        double value; /* 0: it is none */
+    } cases[] = {
+        {"0.42", 0.42},
+        {"-1.5e-3", -1.5e-3},
+        {"Inf", INFINITY},
+        {"1e999", INFINITY},
+        {"-1e999", -INFINITY},
+        {"nan", 0},
+        {"inf", 0},
+        {"", 0},
+        {"1 ", 0},
+        {"1,5", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        double value = 0;
+        bool is_number = vector_number(str_from_c(cases[i].text), &value);
+
+        assert_case(cases[i].text, is_number == (cases[i].value != 0));
+        assert_case(cases[i].text, value == cases[i].value);
+    }
+}
+
+static void test_times(void **state) {
+    static const struct {
+        const char *text;
+        int64_t msec; /* -1: none */
+    } cases[] = {
+        {"1700000000.123", 1700000000123},
+        {"1700000000", 1700000000000},
+        {"1700000000.1", 1700000000100},
+        {"1700000000.1239999", 1700000000124},
+        {"1.7e9", 1700000000000},
+        {"0", 0},
+        {"253402300799", 253402300799000},
+        {"253402300800", -1},
+        {"9999999999999999999", -1},
+        {"1e300", -1},
+        {"1e999", -1},
+        {"-1", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        VectorReader reader = {0};
+        int64_t msec = -1;
+        bool is_time = vector_reader_time(&reader, str_from_c(cases[i].text), &msec);
+
+        assert_case(cases[i].text, is_time == (cases[i].msec >= 0));
+        assert_case(cases[i].text, msec == cases[i].msec);
+    }
 }
 
 static void test_series(void **state) {
@@ -291,6 +349,8 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_times),
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_random_series),

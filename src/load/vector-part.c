@@ -1,13 +1,15 @@
 #include "load/vector-part.h"
 
 #include <errno.h>
+#include <math.h>
 
+#include "base/double.h"
 #include "base/error.h"
-#include "load/number.h"
 
 #define LABELS_FIRST 256u
 #define LABELS_BLOCK 4096u
 #define SERIES_FIRST 16u
+#define TIME_SEC_MAX 253402300799.0 /* the last second of the year 9999 */
 
 /* --- bodies that are something else ---------------------------------------- */
 
@@ -162,10 +164,33 @@ void vector_reader_add(VectorReader *reader, const Series *series) {
         vector->items[vector->n++] = *series;
 }
 
+/* --- numbers --------------------------------------------------------------- */
+
+bool vector_number(Str text, double *ret) {
+    bool overflow;
+
+    if (double_parse(text, ret, &overflow))
+        return true;
+    if (str_eq(text, STR("NaN")))
+        *ret = NAN;
+    else if (str_eq(text, STR("+Inf")) || str_eq(text, STR("Inf")))
+        *ret = INFINITY;
+    else if (str_eq(text, STR("-Inf")))
+        *ret = -INFINITY;
+    else if (overflow)
+        *ret = text.ptr[0] == '-' ? -INFINITY : INFINITY;
+    else
+        return false;
+    return true;
+}
+
 bool vector_reader_time(VectorReader *reader, Str text, int64_t *ret_msec) {
+    double sec;
+
     if (!str_eq(text, reader->time)) {
-        if (!number_parse_time(text, &reader->time_msec))
+        if (!double_parse(text, &sec, NULL) || sec < 0 || sec > TIME_SEC_MAX)
             return false;
+        reader->time_msec = llround(sec * 1000);
         reader->time = text;
     }
     *ret_msec = reader->time_msec;

@@ -56,7 +56,11 @@ static inline const Series *vector_reader_last(const VectorReader *reader) {
     return reader->vector->n > 0 ? &reader->vector->items[reader->vector->n - 1] : NULL;
 }
 
-/* False: it is no time. */
+/* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Too large is
+ * infinite. False: it is none of these. */
+bool vector_number(Str text, double *ret);
+
+/* Seconds since 1970, to the nearest millisecond. False: it is no time of the years up to 9999. */
 bool vector_reader_time(VectorReader *reader, Str text, int64_t *ret_msec);
 
 /* Stops: over a ceiling, which @static_text names. */

@@ -13,7 +13,6 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "load/number.h"
 #include "load/phrase.h"
 #include "load/vector-part.h"
 #include "json/read.h"
@@ -119,7 +118,7 @@ static void read_value(VectorReader *reader, Series *series) {
         json_fail(json, JSON_E_TYPE, "expected a time and a value");
     else if (!vector_reader_time(reader, time, &series->at_msec))
         json_fail(json, JSON_E_RANGE, "expected a time in seconds since 1970");
-    else if (escaped || !number_parse(text, &series->value))
+    else if (escaped || !vector_number(text, &series->value))
         json_fail(json, JSON_E_TYPE, "expected a number in a string");
 }
 
@@ -171,7 +170,7 @@ static bool repeat_series(VectorReader *reader) {
 
     if (reader->n_labels_left < VECTOR_LABELS_MAX ||
         !shape_match(shape, &reader->json, VECTOR_LABEL_MAX, labels, &number, &end) ||
-        !number_parse(number, &series.value))
+        !vector_number(number, &series.value))
         return false;
     series.labels = labels;
     series.n_labels = (uint32_t)shape->n_labels;

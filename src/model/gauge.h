@@ -60,10 +60,11 @@ typedef struct GaugePlacements {
     bool is_counted;
     Str resource; /* cpu, memory */
     GaugeUnit unit;
+    bool is_guessed; /* resource or unit: nobody said it, what is measured did; for people */
     int64_t settle_nsec;
-    Str by;           /* a gauge of pods, in cores or bytes, as the policy calls it: what the pod's
-                         workload uses counts, if that is known; empty, or not known: what the pod
-                         requests */
+    Str by;            /* a gauge of pods, in cores or bytes, as the policy calls it: what the pod's
+                          workload uses counts, if that is known; empty, or not known: what the pod
+                          requests */
     uint32_t by_gauge; /* its number among those of the program; GAUGE_NONE: there is none */
 } GaugePlacements;
 
@@ -108,7 +109,8 @@ typedef struct Gauge {
     GaugePlacements placements;
 } Gauge;
 
-/* The same but for the names (its own, and placements.by): one will do for both. */
+/* The same but for the names (its own, and placements.by) and what was guessed: one will do for
+ * both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
 
 /* With strings of its own, in @arena. False: out of memory. */

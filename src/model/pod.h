@@ -62,6 +62,12 @@ static inline int64_t pod_placed_at(const Pod *pod) {
     return pod->started_at != 0 ? pod->started_at : pod->created_at;
 }
 
+/* When @pod came to the node that it counts on. One that is only promised that node (nominated) has
+ * yet to come: no measurement can show it. */
+static inline int64_t pod_placement_time(const Pod *pod) {
+    return str_is_empty(pod->node_name) ? INT64_MAX : pod_placed_at(pod);
+}
+
 /* Reads a Pod object, with details. Errors are the reader's.
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "policy/kind.h"
+#include "policy/scope.h"
 
 #define METRIC_BOUND_MAX 1e18
 
@@ -26,22 +27,11 @@ typedef struct Config {
 
 /* --- reading ------------------------------------------------------------------ */
 
-/* What can stand behind `metrics.`; whether there is one is the expression's business. */
-static bool is_identifier(Str name) {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                (i > 0 && c >= '0' && c <= '9')))
-            return false;
-    }
-    return name.len > 0;
-}
-
+/* Whether there is one is the expression's business. */
 static void read_metric(PolicyReader *reader, const YamlNode *value, void *into) {
     Str *name = &((Config *)into)->metric;
 
-    if (reader_string(reader, value, "metric", name) && !is_identifier(*name))
+    if (reader_string(reader, value, "metric", name) && !scope_name_is_valid(*name))
         reader_error_hint(reader,
             value,
             STR("the name of one that the policy declares under metrics"),

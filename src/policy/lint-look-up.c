@@ -274,13 +274,52 @@ static void check_key(const LintExpression *x, uint32_t i) {
         warn_of_key(x, map, &look_up);
 }
 
-/* What is said of a metric that may be absent. */
-static void warn_of_metric(const LintExpression *x, uint32_t i) {
-    bool is_rule = x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE;
-    Str text = lint_text(x, i);
+/* --- metrics ------------------------------------------------------------------------------ */
 
-    if (x->care >= LINT_OF_MISSING)
+/* Whether node @i is a selection from `metrics` or `workload.metrics`, whatever they are called. */
+static bool is_of_metrics(const LintExpression *x, uint32_t i) {
+    const SchemaMetrics *metrics = &x->expression->scope->metrics;
+    const CelType *from = x->tree->nodes[i].kind == CEL_NODE_SELECT ? x->notes[i - 1].type : NULL;
+
+    return x->notes[i].field != UINT32_MAX && from && from->kind == CEL_T_RECORD &&
+           (from->record == &metrics->type || from->record == &metrics->workload_type);
+}
+
+/* The metric that node @i is an error without: it is its value, or its age and the like. False: it
+ * needs none. */
+static bool needs_metric(const LintExpression *x, uint32_t i, LookUp *ret) {
+    const SchemaMetrics *metrics = &x->expression->scope->metrics;
+    uint32_t metric = schema_metric_of(metrics, &x->notes[i]);
+
+    if (metric < metrics->type.n_fields)
+        *ret = (LookUp){.node = i, .from = STR("metrics"), .key = metrics->fields[metric].name};
+    else if (is_of_metrics(x, i))
+        *ret = (LookUp){.node = i, .from = lint_text(x, i - 1), .key = x->tree->nodes[i].name};
+    else
+        return false;
+    return true;
+}
+
+/* Whether it is needed before, in the text: once is enough to say it. */
+static bool is_said(const LintExpression *x, const LookUp *look_up) {
+    LookUp before;
+
+    for (uint32_t i = 0; i < look_up->node; i++)
+        if (needs_metric(x, i, &before) && str_eq(before.from, look_up->from) &&
+            str_eq(before.key, look_up->key))
+            return true;
+    return false;
+}
+
+static void check_metric(const LintExpression *x, uint32_t i) {
+    bool is_rule = x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE;
+    LookUp look_up;
+    Str text;
+
+    if (x->care >= LINT_OF_MISSING || !needs_metric(x, i, &look_up) || is_guarded(x, &look_up) ||
+        is_said(x, &look_up))
         return;
+    text = arena_printf(x->lint->scratch, "%.*s.%.*s", STR_FMT(look_up.from), STR_FMT(look_up.key));
     lint_warn(x,
         i,
         arena_printf(x->lint->scratch,
@@ -294,19 +333,7 @@ static void warn_of_metric(const LintExpression *x, uint32_t i) {
         consequence_of(x->role));
 }
 
-static bool is_metric(const LintExpression *x, const CelRecordType *record) {
-    const SchemaMetrics *metrics = &x->expression->scope->metrics;
-
-    return record == &metrics->type || record == &metrics->workload_type;
-}
-
-/* Whether the same was selected before, in the text: once is enough to say it. */
-static bool is_said(const LintExpression *x, uint32_t i) {
-    for (uint32_t j = 0; j < i; j++)
-        if (x->tree->nodes[j].kind == CEL_NODE_SELECT && str_eq(lint_text(x, j), lint_text(x, i)))
-            return true;
-    return false;
-}
+/* --- fields ------------------------------------------------------------------------------- */
 
 /* A field that may be absent. (The API server sets creationTimestamp, whoever leaves it out.) */
 static void check_field(const LintExpression *x, uint32_t i) {
@@ -315,15 +342,10 @@ static void check_field(const LintExpression *x, uint32_t i) {
 
     look_up.key = lint_field(x, i, &record);
     if (!look_up.key.ptr || record->fields[x->notes[i].field].always ||
-        str_is(look_up.key, "creationTimestamp"))
+        str_is(look_up.key, "creationTimestamp") || is_of_metrics(x, i))
         return;
     look_up.from = lint_text(x, i - 1);
-    if (is_guarded(x, &look_up))
-        return;
-    if (is_metric(x, record)) {
-        if (!is_said(x, i))
-            warn_of_metric(x, i);
-    } else {
+    if (!is_guarded(x, &look_up))
         lint_warn(x,
             i,
             arena_printf(x->lint->scratch,
@@ -333,7 +355,6 @@ static void check_field(const LintExpression *x, uint32_t i) {
             "where %.*s is not set this is an error, %s",
             STR_FMT(lint_text(x, i)),
             consequence_of(x->role));
-    }
 }
 
 void lint_look_ups(const LintExpression *x) {
@@ -341,6 +362,7 @@ void lint_look_ups(const LintExpression *x) {
         return;
     for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
         check_key(x, i);
+        check_metric(x, i);
         if (x->tree->nodes[i].kind == CEL_NODE_SELECT)
             check_field(x, i);
     }

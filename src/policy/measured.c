@@ -40,18 +40,67 @@ void measured_open(PolicyReader *reader, const YamlNode *value, Measured *ret) {
     reader_fields(reader, value, "a file of measured numbers", fields, ELEMENTS_OF(fields), ret);
 }
 
-/* Gauges that are called @name, whatever policy calls them so: the next from @i on. */
-static size_t next_gauge(const Reading *reading, Str name, size_t i) {
-    for (; i < reading->program->n_gauges; i++)
-        for (size_t p = 0; p < reading->program->n_policies; p++) {
-            const SchemaMetrics *metrics = &reading->program->policies[p].scope->metrics;
-            uint32_t field = cel_record_find(&metrics->type, name);
+/* --- which gauges ------------------------------------------------------------------------- */
 
-            if (field != UINT32_MAX && metrics->gauges[field] == i)
-                return i;
-        }
-    return i;
+/* Those of one name, in whatever policy. */
+typedef struct Gauges {
+    uint32_t items[SCOPE_GAUGES_MAX];
+    size_t n;
+} Gauges;
+
+static bool is_called(const Program *program, uint32_t gauge, Str name) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const SchemaMetrics *metrics = &program->policies[i].scope->metrics;
+        uint32_t field = cel_record_find(&metrics->type, name);
+
+        if (field != UINT32_MAX && metrics->gauges[field] == gauge)
+            return true;
+    }
+    return false;
 }
+
+/* Those that numbers can be written down of; of workloads only pods' have any. False, with an error
+ * reported: there is none. */
+static bool find_gauges(
+    const Reading *reading, const YamlNode *name, bool is_of_workloads, Gauges *ret) {
+    const Program *program = reading->program;
+    const Gauge *other = NULL;
+
+    ret->n = 0;
+    for (uint32_t i = 0; i < program->n_gauges; i++) {
+        const Gauge *gauge = &program->gauges[i];
+
+        if (!is_called(program, i, name->text))
+            continue;
+        if (gauge->source == GAUGE_ANNOTATION || (is_of_workloads && !gauge->is_of_pods))
+            other = gauge;
+        else
+            ret->items[ret->n++] = i;
+    }
+    if (ret->n > 0)
+        return true;
+    if (!other)
+        reader_error(reading->reader, name, "no policy has a metric \"%.*s\"", STR_FMT(name->text));
+    else if (other->source == GAUGE_ANNOTATION)
+        reader_error(reading->reader,
+            name,
+            "metric \"%.*s\" is an annotation of the nodes, and read there",
+            STR_FMT(name->text));
+    else
+        reader_error(reading->reader, name, "\"%.*s\" is no metric of pods", STR_FMT(name->text));
+    return false;
+}
+
+static Sampling *sampling_of(const Reading *reading, uint32_t gauge) {
+    Sampling **place = &reading->measurements->items[gauge];
+
+    if (!*place)
+        *place = sampling_new(
+            (NodeNames *)(uintptr_t)reading->table->names, reading->now_nsec, reading->uptime_nsec);
+    return *place;
+}
+
+/* --- numbers ------------------------------------------------------------------------------ */
 
 /* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
 static bool read_number(const Reading *reading, const YamlNode *value, double *ret) {
@@ -62,63 +111,73 @@ static bool read_number(const Reading *reading, const YamlNode *value, double *r
     return reader_number(reading->reader, value, "a measured number", -DBL_MAX, DBL_MAX, ret);
 }
 
-static Sampling *sampling_of(const Reading *reading, size_t gauge) {
-    Sampling **place = &reading->measurements->items[gauge];
-
-    if (!*place)
-        *place = sampling_new(
-            (NodeNames *)(uintptr_t)reading->table->names, reading->now_nsec, reading->uptime_nsec);
-    return *place;
-}
-
-static int set_nodes(const Reading *reading, Sampling *sampling, const YamlNode *values) {
+static int set_node(const Reading *reading, const Gauges *gauges, const YamlPair *pair) {
+    Str name = pair->key->text;
+    uint32_t row = table_find(reading->table, name);
+    double number;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < values->n; i++) {
-        const YamlNode *name = values->pairs[i].key;
-        uint32_t row = table_find(reading->table, name->text);
-        double number;
-
-        if (row == reading->table->n_rows)
-            reader_error(reading->reader, name, "there is no node \"%.*s\"", STR_FMT(name->text));
-        else if (read_number(reading, values->pairs[i].value, &number) && isfinite(number))
-            r = sampling_set(sampling, row, number, /* lag_nsec= */ 0);
+    if (row == reading->table->n_rows) {
+        reader_error(reading->reader, pair->key, "there is no node \"%.*s\"", STR_FMT(name));
+        return 0;
     }
+    if (!read_number(reading, pair->value, &number))
+        return 0;
+    for (size_t i = 0; r == 0 && i < gauges->n; i++)
+        r = sampling_set(reading->measurements->items[gauges->items[i]], row, number, 0);
     return error_trace(r);
 }
 
-static int set_workloads(const Reading *reading, Sampling *sampling, const YamlNode *values) {
-    int r = sampling_reserve_workloads(sampling, values->n);
+/* Three parts, none of them empty. */
+static bool is_workload(Str key) {
+    Str rest = key, part;
+    size_t n = 0;
 
-    for (size_t i = 0; r == 0 && i < values->n; i++) {
-        double number;
+    for (; str_split(&rest, '/', &part); n++)
+        if (str_is_empty(part))
+            return false;
+    return n == 3;
+}
 
-        if (read_number(reading, values->pairs[i].value, &number) && isfinite(number))
-            r = sampling_set_workload(sampling, values->pairs[i].key->text, number);
+static int set_workload(const Reading *reading, const Gauges *gauges, const YamlPair *pair) {
+    Str key = pair->key->text;
+    double number;
+    int r = 0;
+
+    if (!is_workload(key)) {
+        reader_error(reading->reader,
+            pair->key,
+            "a workload is NAMESPACE/KIND/NAME, not \"%.*s\"",
+            STR_FMT(key));
+        return 0;
     }
+    if (!read_number(reading, pair->value, &number))
+        return 0;
+    for (size_t i = 0; r == 0 && i < gauges->n; i++)
+        r = sampling_set_workload(reading->measurements->items[gauges->items[i]], key, number);
     return error_trace(r);
 }
 
 /* One metric of one of the two lists. */
 static int read_metric(const Reading *reading, const YamlPair *pair, bool is_of_workloads) {
-    Str name = pair->key->text;
-    size_t n = 0;
+    const YamlNode *values = pair->value;
+    Gauges gauges;
     int r = 0;
 
-    if (!reader_mapping(reading->reader, pair->value, "what was measured of a metric"))
+    if (!reader_mapping(reading->reader, values, "what was measured of a metric") ||
+        !find_gauges(reading, pair->key, is_of_workloads, &gauges))
         return 0;
-    for (size_t i = next_gauge(reading, name, 0); r == 0 && i < reading->program->n_gauges;
-         i = next_gauge(reading, name, i + 1)) {
-        Sampling *sampling = sampling_of(reading, i);
+    for (size_t i = 0; r == 0 && i < gauges.n; i++) {
+        Sampling *sampling = sampling_of(reading, gauges.items[i]);
 
         if (!sampling)
             return error_origin(-ENOMEM);
-        r = is_of_workloads ? set_workloads(reading, sampling, pair->value)
-                            : set_nodes(reading, sampling, pair->value);
-        n++;
+        if (is_of_workloads)
+            r = sampling_reserve_workloads(sampling, values->n);
     }
-    if (n == 0)
-        reader_error(reading->reader, pair->key, "no policy has a metric \"%.*s\"", STR_FMT(name));
+    for (size_t i = 0; r == 0 && i < values->n; i++)
+        r = is_of_workloads ? set_workload(reading, &gauges, &values->pairs[i])
+                            : set_node(reading, &gauges, &values->pairs[i]);
     return error_trace(r);
 }
 

@@ -11,7 +11,7 @@
  *     age: 10s                                  # how long ago that was
  *
  * A metric is meant by the name that policies have for it, in all of them. .nan is no number:
- * absent, as what is not written.
+ * absent, as what is not written. Metrics that are annotations are read on the nodes, never here.
  */
 
 #include "cluster/sampling.h"
@@ -27,7 +27,7 @@ typedef struct Measured {
 void measured_open(PolicyReader *reader, const YamlNode *value, Measured *ret);
 
 /* Measurements of @program's gauges for the nodes of @table, a snapshot's, at @now_nsec (since
- * 1970) and
- * @uptime_nsec (monotonic). Metrics and nodes that nobody knows are reported. 0 or -ENOMEM. */
+ * 1970) and @uptime_nsec (monotonic). Metrics and nodes that nobody knows are reported. 0 or
+ * -ENOMEM. */
 int measured_read(PolicyReader *reader, const Measured *measured, const Program *program,
     const NodeTable *table, int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) MUST_CHECK;

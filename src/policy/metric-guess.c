@@ -15,146 +15,15 @@
 
 #include "base/cleanup.h"
 #include "base/double.h"
+#include "policy/promql-text.h"
 #include "policy/promql.h"
-
-#define SECOND INT64_C(1000000000)
-#define MINUTE (60 * SECOND)
 
 #define TERMS_MAX 32u /* parentheses and operands that wait: more is nobody's query of a load */
 
 static const char *const grouping_words[] = {
     "by", "without", "on", "ignoring", "group_left", "group_right"};
 
-/* --- reading the text ---------------------------------------------------------------------------
- */
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Cuts what precedes byte @n off the front. */
-static Str cut(Str *text, size_t n) {
-    Str part = str_take(*text, n);
-
-    *text = str_skip(*text, n);
-    return part;
-}
-
-/* Comments run to the end of the line. */
-static void skip_space(Str *text) {
-    while (text->len > 0 && (is_space(text->ptr[0]) || text->ptr[0] == '#')) {
-        size_t end = text->ptr[0] == '#' ? str_find(*text, '\n') : 0;
-
-        (void)cut(text, end == SIZE_MAX ? text->len : end + 1);
-    }
-}
-
-static Str cut_word(Str *text) {
-    size_t n = 0;
-
-    while (n < text->len && (is_letter(text->ptr[n]) || (n > 0 && is_digit(text->ptr[n]))))
-        n++;
-    return cut(text, n);
-}
-
-/* A string literal, without its quotes. False: it does not end. */
-static bool cut_string(Str *text, Str *ret) {
-    char quote = text->ptr[0];
-    size_t n = 1;
-
-    while (n < text->len && text->ptr[n] != quote)
-        n += quote != '`' && text->ptr[n] == '\\' ? 2 : 1;
-    if (n >= text->len)
-        return false;
-    *ret = str_of(text->ptr + 1, n - 1);
-    (void)cut(text, n + 1);
-    return true;
-}
-
-static bool is_quote(char c) {
-    return c == '"' || c == '\'' || c == '`';
-}
-
-/* A list of labels in parentheses. */
-static bool skip_labels(Str *text) {
-    size_t end = str_find(*text, ')');
-
-    if (end == SIZE_MAX)
-        return false;
-    (void)cut(text, end + 1);
-    return true;
-}
-
-/* "1h30m", "7d"; what is not understood ends it. At most a day, which is more than anybody's. */
-static int64_t cut_duration(Str *text) {
-    static const struct {
-        Str unit;
-        int64_t nsec;
-    } units[] = {
-        {STR("ms"), SECOND / 1000},
-        {STR("s"), SECOND},
-        {STR("m"), MINUTE},
-        {STR("h"), 60 * MINUTE},
-        {STR("d"), 24 * 60 * MINUTE},
-        {STR("w"), 24 * 60 * MINUTE},
-        {STR("y"), 24 * 60 * MINUTE},
-    };
-    int64_t sum = 0, most = 24 * 60 * MINUTE;
-
-    while (text->len > 0 && is_digit(text->ptr[0])) {
-        int64_t number = 0, factor = 0;
-
-        while (text->len > 0 && is_digit(text->ptr[0])) {
-            number = number < most ? number * 10 + (text->ptr[0] - '0') : most;
-            (void)cut(text, 1);
-        }
-        for (size_t i = 0; i < ELEMENTS_OF(units) && factor == 0; i++) {
-            if (str_has_prefix(*text, units[i].unit)) {
-                factor = units[i].nsec;
-                (void)cut(text, units[i].unit.len);
-            }
-        }
-        if (factor == 0 || number > most / factor)
-            return factor == 0 ? sum : most;
-        sum += number * factor;
-        if (sum > most)
-            return most;
-    }
-    return sum;
-}
-
-int64_t metric_range(Str query) {
-    int64_t longest = 0;
-
-    while (query.len > 0) {
-        Str ignored;
-
-        if (query.ptr[0] == '#') {
-            skip_space(&query);
-        } else if (is_quote(query.ptr[0])) {
-            if (!cut_string(&query, &ignored))
-                return longest;
-        } else if (cut(&query, 1).ptr[0] == '[') {
-            int64_t range;
-
-            skip_space(&query);
-            range = cut_duration(&query);
-            longest = range > longest ? range : longest;
-        }
-    }
-    return longest;
-}
-
-/* --- working it out ------------------------------------------------------------------------------
- */
+/* --- working it out ------------------------------------------------------------------------- */
 
 typedef struct Term {
     double at[PROMQL_PROBES];
@@ -319,35 +188,20 @@ static bool open_parenthesis(Guess *guess) {
     return !guess->has_operand && push_waiting(guess, &waiting);
 }
 
-/* --- series ------------------------------------------------------------------------------------
- */
-
-static bool cut_matcher(Str *text, PromqlMatcher *ret) {
-    size_t n = 0;
-
-    ret->label = cut_word(text);
-    skip_space(text);
-    while (n < text->len && n < 2 &&
-           (text->ptr[n] == '=' || text->ptr[n] == '!' || text->ptr[n] == '~'))
-        n++;
-    ret->op = cut(text, n);
-    skip_space(text);
-    return !str_is_empty(ret->label) && n > 0 && text->len > 0 && is_quote(text->ptr[0]) &&
-           cut_string(text, &ret->value);
-}
+/* --- series ---------------------------------------------------------------------------------- */
 
 /* What stands in braces behind a name. @text is behind the first of them. */
 static bool read_matchers(Str *text, bool *ret_is_idle) {
     for (;;) {
         PromqlMatcher matcher;
 
-        skip_space(text);
+        promql_skip_space(text);
         if (text->len > 0 && (text->ptr[0] == '}' || text->ptr[0] == ',')) {
-            if (cut(text, 1).ptr[0] == '}')
+            if (promql_cut(text, 1).ptr[0] == '}')
                 return true;
             continue;
         }
-        if (!cut_matcher(text, &matcher))
+        if (!promql_cut_matcher(text, &matcher))
             return false;
         if (str_is(matcher.label, "mode") && str_is(matcher.op, "=") &&
             str_is(matcher.value, "idle"))
@@ -364,9 +218,9 @@ static bool add_series(Guess *guess, Str name) {
 
     if (!series)
         return false;
-    skip_space(&guess->text);
+    promql_skip_space(&guess->text);
     if (str_has_prefix(guess->text, STR("{"))) {
-        (void)cut(&guess->text, 1);
+        (void)promql_cut(&guess->text, 1);
         if (!read_matchers(&guess->text, &is_idle))
             return false;
     }
@@ -384,8 +238,7 @@ static bool add_series(Guess *guess, Str name) {
     return is_idle == series->is_idle && push_term(guess, &term);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole ------------------------------------------------------------------------------- */
 
 static bool is_grouping(Str word) {
     for (size_t i = 0; i < ELEMENTS_OF(grouping_words); i++)
@@ -396,12 +249,12 @@ static bool is_grouping(Str word) {
 
 /* group_left may stand alone. */
 static bool skip_grouping(Guess *guess) {
-    skip_space(&guess->text);
-    return !str_has_prefix(guess->text, STR("(")) || skip_labels(&guess->text);
+    promql_skip_space(&guess->text);
+    return !str_has_prefix(guess->text, STR("(")) || promql_skip_labels(&guess->text);
 }
 
 static bool add_word(Guess *guess) {
-    Str word = cut_word(&guess->text);
+    Str word = promql_cut_word(&guess->text);
     const PromqlFunction *function;
 
     if (is_grouping(word))
@@ -421,9 +274,10 @@ static bool add_number(Guess *guess) {
     size_t n = 0;
     double value;
 
-    while (n < guess->text.len && (is_digit(guess->text.ptr[n]) || guess->text.ptr[n] == '.'))
+    while (
+        n < guess->text.len && (promql_is_digit(guess->text.ptr[n]) || guess->text.ptr[n] == '.'))
         n++;
-    if (!double_parse(cut(&guess->text, n), &value, &is_over) || is_over)
+    if (!double_parse(promql_cut(&guess->text, n), &value, &is_over) || is_over)
         return false;
     for (size_t i = 0; i < PROMQL_PROBES; i++)
         term.at[i] = value;
@@ -438,12 +292,12 @@ static bool add_range(Guess *guess) {
     int64_t range;
     size_t end;
 
-    skip_space(&guess->text);
-    range = cut_duration(&guess->text);
+    promql_skip_space(&guess->text);
+    range = promql_cut_duration(&guess->text);
     if (!is_last && range > guess->range_nsec)
         guess->range_nsec = range;
     end = str_find(guess->text, ']');
-    (void)cut(&guess->text, end == SIZE_MAX ? guess->text.len : end + 1);
+    (void)promql_cut(&guess->text, end == SIZE_MAX ? guess->text.len : end + 1);
     return guess->has_operand && end != SIZE_MAX && range > 0;
 }
 
@@ -451,14 +305,14 @@ static bool add_token(Guess *guess) {
     char c = guess->text.ptr[0];
     Str ignored;
 
-    if (is_letter(c))
+    if (promql_is_letter(c))
         return add_word(guess);
-    if (is_digit(c))
+    if (promql_is_digit(c))
         return add_number(guess);
-    if (is_quote(c)) /* an argument: what follows a comma is checked there */
+    if (promql_is_quote(c)) /* an argument: what follows a comma is checked there */
         return guess->n_waiting > 0 && guess->waiting[guess->n_waiting - 1].has_more &&
-               cut_string(&guess->text, &ignored);
-    (void)cut(&guess->text, 1);
+               promql_cut_string(&guess->text, &ignored);
+    (void)promql_cut(&guess->text, 1);
     switch (c) {
     case '(':
         return open_parenthesis(guess);
@@ -506,11 +360,11 @@ MetricGuess metric_guess(Str query) {
     MetricGuess found = {.is_load = true};
     const Term *term = &guess.terms[0];
 
-    skip_space(&guess.text);
+    promql_skip_space(&guess.text);
     while (guess.text.len > 0) {
         if (!add_token(&guess))
             return none;
-        skip_space(&guess.text);
+        promql_skip_space(&guess.text);
     }
     if (!reduce(&guess, 1) || guess.n_waiting > 0 || guess.n_terms != 1 || guess.function ||
         !guess.has_operand)

@@ -22,6 +22,3 @@ typedef struct MetricGuess {
 } MetricGuess;
 
 MetricGuess metric_guess(Str query);
-
-/* The longest range of @query, in nanoseconds: "[5m]", "[1h:1m]". 0: there is none. */
-int64_t metric_range(Str query);

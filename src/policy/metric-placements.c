@@ -7,6 +7,8 @@
 
 #include "policy/metric-guess.h"
 #include "policy/metric-part.h"
+#include "policy/promql-text.h"
+#include "schema/metrics.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -91,7 +93,7 @@ static MetricGuess guess(const Gauge *gauge) {
 }
 
 static int64_t default_settle(const Gauge *gauge, const MetricGuess *known) {
-    int64_t range = known->is_load ? known->range_nsec : metric_range(gauge->query);
+    int64_t range = known->is_load ? known->range_nsec : promql_longest_range(gauge->query);
 
     if (range < METRIC_SETTLE_DEFAULT)
         return METRIC_SETTLE_DEFAULT;
@@ -145,6 +147,7 @@ static void complete_placements(
             "placements can be added to a sum only");
     check_resource(reader, reading);
     placements->is_counted = true;
+    placements->is_guessed = !reading->placed || !reading->unit;
     if (!reading->placed && !known->is_load)
         report_unknown(reader, reading->placements, "resource");
     else if (!reading->placed)
@@ -164,8 +167,8 @@ void metric_settle_placements(PolicyReader *reader, const MetricReading *reading
     if (reading->placements && reading->placements->kind == YAML_MAPPING)
         complete_placements(reader, reading, &known);
     else if (!reading->placements && can_count(reading->gauge, &known))
-        *placements =
-            (GaugePlacements){.is_counted = true, .resource = known.resource, .unit = known.unit};
+        *placements = (GaugePlacements){
+            .is_counted = true, .resource = known.resource, .unit = known.unit, .is_guessed = true};
     placements->by_gauge = GAUGE_NONE;
     if (placements->is_counted && !reading->settle)
         placements->settle_nsec = default_settle(reading->gauge, &known);
@@ -185,11 +188,11 @@ static const YamlNode *find_by(const YamlNode *metrics, Str name) {
 
 static void report_unknown_by(
     PolicyReader *reader, const YamlNode *at, const Gauge *gauges, size_t n) {
-    Str names[METRIC_LIST_MAX], meant;
+    Str names[SCHEMA_METRICS_MAX], meant;
     char hint[128] = "a metric with pods, of the same policy";
     size_t n_names = 0;
 
-    for (size_t i = 0; i < n && n_names < METRIC_LIST_MAX; i++)
+    for (size_t i = 0; i < n && n_names < SCHEMA_METRICS_MAX; i++)
         if (gauges[i].is_of_pods)
             names[n_names++] = gauges[i].name;
     meant = str_nearest(at->text, names, n_names);
@@ -263,11 +266,9 @@ static void describe_time(Buf *out, int64_t nsec) {
 void metric_describe_placements(const Gauge *gauge, Buf *out) {
     const GaugePlacements *placements = &gauge->placements;
     bool is_cpu = str_is(placements->resource, "cpu");
-    MetricGuess known;
 
     if (!placements->is_counted)
         return;
-    known = guess(gauge);
     buf_printf(out,
         "%.*s, %s",
         STR_FMT(placements->resource),
@@ -275,8 +276,7 @@ void metric_describe_placements(const Gauge *gauge, Buf *out) {
         : placements->unit == GAUGE_PERCENT ? "in percent of the node"
         : is_cpu                            ? "in cores"
                                             : "in bytes");
-    if (gauge->source == GAUGE_PROMETHEUS && known.is_load && known.unit == placements->unit &&
-        str_eq(known.resource, placements->resource))
+    if (gauge->source == GAUGE_PROMETHEUS && placements->is_guessed)
         buf_append(out, STR(" (by its query)"));
     if (!str_is_empty(placements->by))
         buf_printf(out, ", by %.*s of the pod's workload", STR_FMT(placements->by));

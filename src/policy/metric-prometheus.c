@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "policy/metric-part.h"
-#include "policy/rules.h"
+#include "policy/rule-fields.h"
 #include "regex/regex.h"
 
 #define PATTERN_SCRATCH ((size_t)4 * 1024 * 1024)

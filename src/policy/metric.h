@@ -49,4 +49,3 @@ void metric_describe_placements(const Gauge *gauge, Buf *out);
 #define METRIC_SETTLE_MAX (INT64_C(3600) * 1000 * 1000 * 1000)
 #define METRIC_QUERY_MAX 4096u /* bytes */
 #define METRIC_NODES_MAX 8192u /* entries of `nodes` */
-#define METRIC_LIST_MAX 64u    /* metrics of a policy: SCHEMA_METRICS_MAX */

@@ -203,7 +203,8 @@ static void read_wire(PolicyReader *reader, const YamlNode *value, void *into) {
 }
 
 static void read_on_timeout(PolicyReader *reader, const YamlNode *value, void *into) {
-    reader_fallback(reader, value, "onTimeout", &((Reading *)into)->policy->on_timeout);
+    reader_fallback(
+        reader, value, "onTimeout", FALLBACK_HINT, &((Reading *)into)->policy->on_timeout);
 }
 
 /* --- the document ---------------------------------------------------------- */

@@ -125,23 +125,28 @@ static size_t count_scores(const Policies *policies) {
     return n;
 }
 
-static void check_counts(Compiling *compiling, size_t n_filters, size_t n_scores) {
-    if (n_filters > PROGRAM_FILTERS_MAX)
+static void check_count(Compiling *compiling, const char *what, size_t n, size_t max) {
+    if (n > max)
         diag_addf(compiling->diags,
             DIAG_ERROR,
             (Place){0},
             STR_NULL,
-            "there are %zu filters, and the limit is %u",
-            n_filters,
-            PROGRAM_FILTERS_MAX);
-    if (n_scores > PROGRAM_SCORES_MAX)
+            "there are %zu %s, and the limit is %zu",
+            n,
+            what,
+            max);
+}
+
+static void check_counts(Compiling *compiling) {
+    check_count(compiling, "filters", count_filters(&compiling->policies), PROGRAM_FILTERS_MAX);
+    check_count(compiling, "scores", count_scores(&compiling->policies), PROGRAM_SCORES_MAX);
+    if (compiling->common.has_too_many)
         diag_addf(compiling->diags,
             DIAG_ERROR,
             (Place){0},
             STR_NULL,
-            "there are %zu scores, and the limit is %u",
-            n_scores,
-            PROGRAM_SCORES_MAX);
+            "there are more than %u different metrics in all policies",
+            SCOPE_GAUGES_MAX);
 }
 
 /* Gives every rule its number; unresolvable filters first (program.h says why). */
@@ -326,6 +331,16 @@ static bool narrows(const Program *program) {
     return false;
 }
 
+/* What numbers are made of that were measured of the node, or are written on it. */
+static void need_gauges(const Program *program, NodeParts *parts) {
+    for (size_t i = 0; i < program->n_gauges; i++) {
+        const GaugePlacements *placements = &program->gauges[i].placements;
+
+        parts->rest |= program->gauges[i].source == GAUGE_ANNOTATION;
+        parts->allocatable |= placements->is_counted && placements->unit != GAUGE_AMOUNT;
+    }
+}
+
 /* What has to be read of Node objects that a request carries. */
 static int collect_parts(Program *program) {
     Arena *arena = program->arena;
@@ -348,6 +363,8 @@ static int collect_parts(Program *program) {
     schema_need(program->schema, program->graph, scores.nodes, scores.n, &of_scores);
     program->filter_parts = of_filters.parts;
     program->score_parts = of_scores.parts;
+    need_gauges(program, &program->filter_parts);
+    need_gauges(program, &program->score_parts);
     return of_filters.has_failed || of_scores.has_failed ? error_origin(-ENOMEM) : 0;
 }
 
@@ -360,8 +377,7 @@ static int compile_sources(Compiling *compiling, const PolicySource *sources, si
         if (r < 0)
             return error_trace(r);
     }
-    check_counts(
-        compiling, count_filters(&compiling->policies), count_scores(&compiling->policies));
+    check_counts(compiling);
     return 0;
 }
 

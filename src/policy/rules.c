@@ -11,228 +11,8 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "base/utf8.h"
-
-#define NAME_MAX_BYTES 63u
-
-/* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
- * together. */
-#define REASON_MAX 200u
 
 #define KINDS_MAX 48u
-
-/* --- names ---------------------------------------------------------------- */
-
-static bool is_name(Str name) {
-    if (name.len == 0 || name.len > NAME_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '-' || c == '_' || c == '.'))
-            return false;
-    }
-    return true;
-}
-
-bool reader_name(PolicyReader *reader, const YamlNode *value, Str *ret) {
-    Str name;
-
-    if (!reader_string(reader, value, "name", &name))
-        return false;
-    if (is_name(name)) {
-        *ret = name;
-        return true;
-    }
-    reader_error_hint(reader,
-        value,
-        STR("letters, digits, '-', '_' and '.', at most 63 characters"),
-        "\"%.*s\" is not a name",
-        STR_FMT(name));
-    return false;
-}
-
-void reader_fallback(PolicyReader *reader, const YamlNode *value, const char *what, Fallback *ret) {
-    Str word;
-
-    if (!reader_string(reader, value, what, &word))
-        return;
-    if (str_is(word, "allow"))
-        *ret = FALLBACK_ALLOW;
-    else if (str_is(word, "reject"))
-        *ret = FALLBACK_REJECT;
-    else
-        reader_error_hint(reader,
-            value,
-            STR("reject (the default), or allow: as if the node had passed"),
-            "%s must be allow or reject, not \"%.*s\"",
-            what,
-            STR_FMT(word));
-}
-
-/* --- common fields ----------------------------------------------------------- */
-
-/* What a rule may say besides its kind; filters and scores use their part of it. */
-typedef struct RuleFields {
-    Str name;
-    Str reason;
-    bool is_unresolvable;
-    Fallback on_error, on_missing;
-    double weight, score_on_error, score_on_missing;
-    bool has_on_missing; /* else onError counts */
-    Normalize normalize;
-    const YamlNode *message;
-} RuleFields;
-
-static void read_rule_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_name(reader, value, &((RuleFields *)into)->name);
-}
-
-static bool is_plain_text(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
-            return false;
-    return utf8_valid_length(text) == text.len;
-}
-
-static void read_reason(PolicyReader *reader, const YamlNode *value, void *into) {
-    RuleFields *fields = into;
-
-    if (!reader_string(reader, value, "reason", &fields->reason))
-        return;
-    if (str_is_empty(fields->reason) || fields->reason.len > REASON_MAX ||
-        !is_plain_text(fields->reason))
-        reader_error_hint(reader,
-            value,
-            STR("kube-scheduler groups nodes by this text and shows it in events"),
-            "reason must be one line of 1 to %u bytes",
-            REASON_MAX);
-}
-
-static void read_unresolvable(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_bool(reader, value, "unresolvable", &((RuleFields *)into)->is_unresolvable);
-}
-
-static void read_message(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader;
-    ((RuleFields *)into)->message = value;
-}
-
-static void read_filter_on_error(PolicyReader *reader, const YamlNode *value, void *into) {
-    reader_fallback(reader, value, "onError", &((RuleFields *)into)->on_error);
-}
-
-static void read_score_on_error(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_number(reader, value, "onError", 0, 100, &((RuleFields *)into)->score_on_error);
-}
-
-static void read_filter_on_missing(PolicyReader *reader, const YamlNode *value, void *into) {
-    RuleFields *fields = into;
-
-    fields->has_on_missing = true;
-    reader_fallback(reader, value, "onMissing", &fields->on_missing);
-}
-
-static void read_score_on_missing(PolicyReader *reader, const YamlNode *value, void *into) {
-    RuleFields *fields = into;
-
-    fields->has_on_missing = true;
-    (void)reader_number(reader, value, "onMissing", 0, 100, &fields->score_on_missing);
-}
-
-static void read_weight(PolicyReader *reader, const YamlNode *value, void *into) {
-    double weight;
-
-    if (!reader_number(reader, value, "weight", 0, 1000000, &weight))
-        return;
-    if (weight == 0)
-        reader_error_hint(
-            reader, value, STR("leave the rule out instead"), "weight must be greater than 0");
-    else
-        ((RuleFields *)into)->weight = weight;
-}
-
-static const char *const normalize_words[] = {"none", "minMax", "rank", NULL};
-
-static void read_normalize(PolicyReader *reader, const YamlNode *value, void *into) {
-    RuleFields *fields = into;
-    Str word;
-
-    if (!reader_string(reader, value, "normalize", &word))
-        return;
-    for (unsigned i = 0; normalize_words[i]; i++) {
-        if (str_is(word, normalize_words[i])) {
-            fields->normalize = (Normalize)i;
-            return;
-        }
-    }
-    reader_error_hint(reader,
-        value,
-        STR("none (the default), minMax or rank: over the candidates of a request"),
-        "unknown normalize \"%.*s\"",
-        STR_FMT(word));
-}
-
-static const char *const fallback_words[] = {"reject", "allow", NULL};
-const Shape fallback_shape = {.kind = SHAPE_WORD, .words = fallback_words};
-static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
-static const Shape percent_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
-static const Shape weight_shape = {
-    .kind = SHAPE_NUMBER, .min = 0, .max = 1000000, .is_above = true};
-static const Shape normalize_shape = {.kind = SHAPE_WORD, .words = normalize_words};
-
-static const Field filter_fields[] = {
-    {.name = STR("name"),
-        .is_required = true,
-        .shape = &shape_name,
-        .about = "how metrics and explanations call it",
-        .read = read_rule_name},
-    {.name = STR("reason"),
-        .shape = &shape_string,
-        .about = "what kube-scheduler is told of a node that fails; fixed text",
-        .read = read_reason},
-    {.name = STR("messageExpression"),
-        .shape = &expression_shape,
-        .about = "a string for explain: which value met which limit",
-        .read = read_message},
-    {.name = STR("unresolvable"),
-        .shape = &shape_bool,
-        .about = "preemption cannot help",
-        .read = read_unresolvable},
-    {.name = STR("onError"),
-        .shape = &fallback_shape,
-        .about = "what counts for a node on which the expression fails",
-        .read = read_filter_on_error},
-    {.name = STR("onMissing"),
-        .shape = &fallback_shape,
-        .about = "the same where a metric that it reads is absent; as onError unless given",
-        .read = read_filter_on_missing},
-};
-
-static const Field score_fields[] = {
-    {.name = STR("name"),
-        .is_required = true,
-        .shape = &shape_name,
-        .about = "how metrics and explanations call it",
-        .read = read_rule_name},
-    {.name = STR("weight"),
-        .shape = &weight_shape,
-        .about = "its share among all scores that apply; 1 unless given",
-        .read = read_weight},
-    {.name = STR("onError"),
-        .shape = &percent_shape,
-        .about = "the score of a node on which the expression fails; 0 unless given",
-        .read = read_score_on_error},
-    {.name = STR("onMissing"),
-        .shape = &percent_shape,
-        .about = "the same where a metric that it reads is absent; as onError unless given",
-        .read = read_score_on_missing},
-    {.name = STR("normalize"),
-        .shape = &normalize_shape,
-        .about = "how values become 0 to 100 over the candidates",
-        .read = read_normalize},
-};
 
 /* --- one rule ------------------------------------------------------------------ */
 
@@ -424,8 +204,8 @@ static bool read_rule(
 
 static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *policy) {
     RuleList list = {.what = "a filter",
-        .fields = filter_fields,
-        .n_fields = ELEMENTS_OF(filter_fields),
+        .fields = rule_filter_fields,
+        .n_fields = RULE_FILTER_FIELDS,
         .kinds = filter_kinds,
         .n_kinds = n_filter_kinds,
         .type = EXPRESSION_BOOL};
@@ -455,8 +235,8 @@ static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *pol
 
 static void read_score(PolicyReader *reader, const YamlNode *value, Policy *policy) {
     RuleList list = {.what = "a score",
-        .fields = score_fields,
-        .n_fields = ELEMENTS_OF(score_fields),
+        .fields = rule_score_fields,
+        .n_fields = RULE_SCORE_FIELDS,
         .kinds = score_kinds,
         .n_kinds = n_score_kinds,
         .type = EXPRESSION_NUMBER};
@@ -495,14 +275,14 @@ void scores_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
 }
 
 static const Shape filter_shape = {.kind = SHAPE_OBJECT,
-    .fields = filter_fields,
-    .n_fields = ELEMENTS_OF(filter_fields),
+    .fields = rule_filter_fields,
+    .n_fields = RULE_FILTER_FIELDS,
     .kinds = filter_kinds,
     .n_kinds = &n_filter_kinds,
     .or_field = "expression"};
 static const Shape score_shape = {.kind = SHAPE_OBJECT,
-    .fields = score_fields,
-    .n_fields = ELEMENTS_OF(score_fields),
+    .fields = rule_score_fields,
+    .n_fields = RULE_SCORE_FIELDS,
     .kinds = score_kinds,
     .n_kinds = &n_score_kinds,
     .or_field = "expression"};
@@ -518,7 +298,7 @@ static int check_names(PolicyReader *reader, const YamlNode *rules, Map *names) 
         uint32_t line;
         char hint[64];
 
-        if (!name || !is_name(name->text))
+        if (!name || !rule_name_is_valid(name->text))
             continue;
         line = map_find(names, name->text);
         if (line == MAP_NONE) {

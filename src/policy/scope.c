@@ -25,8 +25,7 @@ static CelValue get_value(const CelRecord *record, uint32_t field, CelRun *run) 
 
 /* --- names ----------------------------------------------------------------------------- */
 
-/* Something that an expression can select: a letter or '_', then letters, digits and '_'. */
-static bool is_identifier(Str name) {
+bool scope_name_is_valid(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -38,7 +37,7 @@ static bool is_identifier(Str name) {
 }
 
 static bool check_name(PolicyReader *reader, const YamlNode *at, Str name) {
-    if (is_identifier(name))
+    if (scope_name_is_valid(name))
         return true;
     reader_error_hint(reader,
         at,
@@ -205,6 +204,10 @@ static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena)
     for (size_t i = 0; i < common->gauges.n; i++)
         if (gauge_equal(&common->gauges.items[i], gauge))
             return (uint32_t)i;
+    if (common->gauges.n == SCOPE_GAUGES_MAX) {
+        common->has_too_many = true;
+        return 0;
+    }
     added = VEC_PUSH(&common->gauges, arena);
     if (!added)
         return GAUGE_NONE;

@@ -28,6 +28,7 @@
 #define SCOPE_VARIABLES_MAX 64u /* a bit each (Expression.variables) */
 #define SCOPE_PARAMS_MAX 256u
 #define SCOPE_METRICS_MAX SCHEMA_METRICS_MAX
+#define SCOPE_GAUGES_MAX 256u /* of all policies together: metrics that differ */
 
 typedef struct Variable {
     Str name;
@@ -47,15 +48,19 @@ struct Scope {
 
 /* What the scopes of one program have in common. */
 typedef struct ScopeCommon {
-    uint32_t
-        next_slot;     /* of variables: scopes whose expressions share a graph must not share one */
-    VEC(Gauge) gauges; /* by number: all that is measured, each once */
+    uint32_t next_slot; /* of variables: scopes whose expressions share a graph share none */
+    VEC(Gauge) gauges;  /* by number: all that is measured, each once; SCOPE_GAUGES_MAX at most */
+    bool has_too_many;  /* there are more, which have somebody else's number: to be refused */
 } ScopeCommon;
 
 /* Reads the three sections, each of which may be NULL. What it declares is added to @common. Lies
  * in the reader's arena. NULL when out of memory; problems are reported. */
 Scope *scope_new(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
+
+/* Whether an expression can select it: a letter or '_', then letters, digits and '_', at most 63.
+ */
+bool scope_name_is_valid(Str name);
 
 /* Adds the variables to @graph. 0 or -ENOMEM. */
 int scope_lower(Scope *scope, CelGraph *graph) MUST_CHECK;

@@ -7,6 +7,7 @@
 #include "base/test-assert.h"
 #include "policy/metric-guess.h"
 #include "policy/metric.h"
+#include "policy/promql-text.h"
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 
@@ -196,7 +197,7 @@ static void test_cut_queries(void **state) {
             assert_non_null(own);
             memcpy(own, query.ptr, n);
             (void)metric_guess(str_of(own, n));
-            (void)metric_range(str_of(own, n));
+            (void)promql_longest_range(str_of(own, n));
             free(own);
         }
     }
@@ -224,7 +225,7 @@ static void test_ranges(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].query,
-            metric_range(str_from_c(cases[i].query)) / 1000000000 == cases[i].seconds);
+            promql_longest_range(str_from_c(cases[i].query)) / 1000000000 == cases[i].seconds);
 }
 
 /* --- entries -------------------------------------------------------------------------------------
@@ -310,7 +311,11 @@ static const EntryCase entries[] = {
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {settle: 2m}}",
         "15/45 cpu, as a fraction of the node (by its query), settled in 2m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {unit: percent}}",
-        "15/45 cpu, in percent of the node, settled in 5m"},
+        "15/45 cpu, in percent of the node (by its query), settled in 5m"},
+    {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {resource: cpu, unit: fraction}}",
+        "15/45 cpu, as a fraction of the node, settled in 5m"},
+    {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {resource: cpu}}",
+        "15/45 cpu, as a fraction of the node (by its query), settled in 5m"},
 };
 
 static void test_entries(void **state) {

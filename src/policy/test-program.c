@@ -154,6 +154,88 @@ static void test_limits(void **state) {
     }
 }
 
+/* As many metrics as all policies may have together, in some policies; those that are the same
+ * count once. */
+static void append_metrics(Buf *text, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        if (i % SCOPE_METRICS_MAX == 0)
+            buf_printf(text,
+                "%sapiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+                "metadata: {name: p%u}\nspec:\n  filters: [{name: a, maxPods: 1}]\n  metrics:\n",
+                i > 0 ? "---\n" : "",
+                i);
+        buf_printf(text, "    - {name: m%u, prometheus: {query: q%u}}\n", i, i);
+    }
+}
+
+static void test_gauges(void **state) {
+    static const struct {
+        unsigned n;
+        const char *messages;
+    } cases[] = {
+        {SCOPE_GAUGES_MAX, ""},
+        {SCOPE_GAUGES_MAX + 1,
+            "error: there are more than 256 different metrics in all policies\n1 error\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(program_unrefp) Program *program = NULL;
+        _cleanup_(buf_done) Buf messages = BUF_INIT(65536);
+        _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20);
+
+        append_metrics(&text, cases[i].n);
+        buf_append(&text,
+            STR("---\napiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+                "metadata: {name: last}\nspec:\n  filters: [{name: a, maxPods: 1}]\n"
+                "  metrics: [{name: again, prometheus: {query: q0}}]\n"));
+        assert_int_equal(compile(buf_str(&text), arena, &program, &messages),
+            cases[i].messages[0] ? PROGRAM_E_INVALID : 0);
+        assert_text("metrics", buf_str(&messages), cases[i].messages);
+        if (program)
+            assert_int_equal(program->n_gauges, cases[i].n);
+    }
+}
+
+/* What of a request's own nodes must be read for the sake of metrics: nothing but what makes their
+ * values. */
+static void test_parts(void **state) {
+    static const struct {
+        const char *metric;
+        bool allocatable, rest;
+    } cases[] = {
+        {"prometheus: {query: q}", false, false},
+        {"resourceMetrics: cpu", false, false},
+        {"prometheus: {query: q}, placements: {resource: cpu, unit: percent}", true, false},
+        {"annotation: {key: k}", false, true},
+        {"annotation: {key: k}, placements: {resource: cpu, unit: fraction}", true, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(program_unrefp) Program *program = NULL;
+        _cleanup_(buf_done) Buf messages = BUF_INIT(65536);
+        _cleanup_(buf_done) Buf text = BUF_INIT(65536);
+        const NodeParts *parts;
+
+        buf_append(&text, STR(HEAD("p")));
+        buf_printf(&text, "  metrics: [{name: m, %s}]\n", cases[i].metric);
+        buf_append(&text,
+            STR("  filters: [{name: a, expression: 'metrics.m < 1.0', onMissing: allow}]\n"
+                "  scores: [{name: b, expression: 'metrics.m.measured', onMissing: 0}]\n"));
+        assert_int_equal(compile(buf_str(&text), arena, &program, &messages), 0);
+        for (int k = 0; k < 2; k++) {
+            parts = k ? &program->score_parts : &program->filter_parts;
+            assert_case(cases[i].metric,
+                parts->allocatable == cases[i].allocatable && parts->rest == cases[i].rest &&
+                    !parts->all_labels && parts->n_labels == 0 && !parts->taints &&
+                    !parts->conditions);
+        }
+    }
+}
+
 /* Half a list of values would be another rule: too large is refused whole. */
 static void test_too_large(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
@@ -338,6 +420,8 @@ int main(void) {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_earlier_errors),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_gauges),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_costs),
         cmocka_unit_test(test_part_of_node),
         cmocka_unit_test(test_refused),

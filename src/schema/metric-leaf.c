@@ -2,6 +2,9 @@
 
 #include "schema/metric-leaf.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "cluster/loads.h"
 #include "schema/metrics.h"
 #include "schema/record.h"
@@ -100,39 +103,101 @@ bool metric_leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot,
 
 /* --- loading -------------------------------------------------------------------------------- */
 
-static void load_times(
-    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, CelColumn *ret) {
-    for (size_t i = 0; i < n; i++) {
-        ret->ints[i] = loads_time(table->loads, leaf->gauge, rows[i]);
-        ret->states[i] = ret->ints[i] != 0 ? CEL_STATE_FINE : CEL_STATE_ERROR;
+/* Some rows that follow each other in one chunk, and their numbers. */
+typedef struct Run {
+    const double *from; /* NULL: nothing is measured */
+    size_t at, n;       /* of the rows that are asked about */
+} Run;
+
+/* How many of @rows, at most @max, follow each other. Mostly all do: a loop without a way out is
+ * the quicker one. */
+static size_t count_following(const uint32_t *rows, size_t max) {
+    uint32_t differ = 0;
+    size_t n = 1;
+
+    for (uint32_t i = 0; i < max; i++)
+        differ |= rows[i] ^ (rows[0] + i);
+    if (!differ)
+        return max;
+    while (rows[n] == rows[0] + n)
+        n++;
+    return n;
+}
+
+/* The run that begins with row @at of @rows. */
+static Run find_run(
+    const Loads *loads, size_t gauge, LoadKind kind, const uint32_t *rows, size_t n, size_t at) {
+    size_t slot = table_slot(rows[at]), left = n - at;
+    Run run = {.at = at};
+
+    run.n = count_following(rows + at, left < CHUNK_ROWS - slot ? left : CHUNK_ROWS - slot);
+    if (loads && gauge < loads->n_gauges)
+        run.from = loads->chunks[rows[at] / CHUNK_ROWS]->columns + LOAD_COLUMN(gauge, kind) + slot;
+    return run;
+}
+
+static void load_absent(const Leaf *leaf, Run run, CelColumn *ret) {
+    uint8_t *states = ret->states + run.at;
+
+    if (leaf->ask == LEAF_IS_SET) {
+        memset(states, CEL_STATE_FALSE, run.n);
+        return;
+    }
+    memset(states, leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR, run.n);
+    for (size_t i = 0; i < run.n; i++)
+        ret->doubles[run.at + i] = leaf->ask == LEAF_ELSE ? leaf->otherwise.d : 0.0;
+}
+
+static void load_times(Run run, CelColumn *ret) {
+    int64_t *times = ret->ints + run.at;
+    uint8_t *states = ret->states + run.at;
+
+    memcpy(times, run.from, run.n * sizeof(*times));
+    for (size_t i = 0; i < run.n; i++)
+        states[i] = times[i] != 0 ? CEL_STATE_FINE : CEL_STATE_ERROR;
+}
+
+static void load_presence(Run run, CelColumn *ret) {
+    const double *restrict from = run.from;
+    uint8_t *restrict states = ret->states + run.at;
+
+    for (size_t i = 0; i < run.n; i++)
+        states[i] = isnan(from[i]) ? CEL_STATE_FALSE : CEL_STATE_TRUE;
+}
+
+static void load_values(const Leaf *leaf, Run run, CelColumn *ret) {
+    bool is_else = leaf->ask == LEAF_ELSE;
+    uint8_t absent = is_else ? CEL_STATE_FINE : CEL_STATE_ERROR;
+    double otherwise = is_else ? leaf->otherwise.d : 0.0;
+    const double *restrict from = run.from;
+    double *restrict values = ret->doubles + run.at;
+    uint8_t *restrict states = ret->states + run.at;
+
+    for (size_t i = 0; i < run.n; i++) {
+        values[i] = isnan(from[i]) ? otherwise : from[i];
+        states[i] = isnan(from[i]) ? absent : CEL_STATE_FINE;
     }
 }
 
-static void load_presence(
-    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, CelColumn *ret) {
-    for (size_t i = 0; i < n; i++)
-        ret->states[i] = isnan(loads_value(table->loads, leaf->gauge, LOAD_VALUE, rows[i]))
-                             ? CEL_STATE_FALSE
-                             : CEL_STATE_TRUE;
+static LoadKind kind_of(const Leaf *leaf) {
+    return leaf->source == LEAF_MEASURED_AT ? LOAD_TIME
+           : leaf->source == LEAF_MEASURED  ? LOAD_MEASURED
+                                            : LOAD_VALUE;
 }
 
 void metric_leaf_load(
     const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, CelColumn *ret) {
-    LoadKind kind = leaf->source == LEAF_MEASURED ? LOAD_MEASURED : LOAD_VALUE;
+    for (size_t at = 0; at < n;) {
+        Run run = find_run(table->loads, leaf->gauge, kind_of(leaf), rows, n, at);
 
-    if (leaf->source == LEAF_MEASURED_AT) {
-        load_times(leaf, table, rows, n, ret);
-        return;
-    }
-    if (leaf->ask == LEAF_IS_SET) {
-        load_presence(leaf, table, rows, n, ret);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        double value = loads_value(table->loads, leaf->gauge, kind, rows[i]);
-        bool is_set = !isnan(value);
-
-        ret->states[i] = is_set || leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR;
-        ret->doubles[i] = is_set ? value : leaf->ask == LEAF_ELSE ? leaf->otherwise.d : 0.0;
+        if (!run.from)
+            load_absent(leaf, run, ret);
+        else if (leaf->source == LEAF_MEASURED_AT)
+            load_times(run, ret);
+        else if (leaf->ask == LEAF_IS_SET)
+            load_presence(run, ret);
+        else
+            load_values(leaf, run, ret);
+        at += run.n;
     }
 }

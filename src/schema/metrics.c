@@ -23,6 +23,8 @@ typedef struct MetricsValue {
     const NodeValue *node;
 } MetricsValue;
 
+#define METRIC_NOUN "metric" /* in errors: "metric load is absent" */
+
 static CelValue number_or_absent(double number) {
     return isnan(number) ? cel_absent() : cel_double(number);
 }
@@ -48,13 +50,18 @@ CelValue schema_call_metrics(CelRun *run, const CelValue *args, const void *prep
     return cel_record(&value->head);
 }
 
+static CelValue fail_absent(CelRun *run, const SchemaMetric *metric) {
+    return cel_no_such_thing(
+        run, METRIC_NOUN, metric->metrics->fields[metric - metric->metrics->each].name);
+}
+
 CelValue schema_call_measured(CelRun *run, const CelValue *args, const void *prepared) {
     const SchemaMetric *metric = OBJECT_OF(args[1].record, SchemaMetric, constant);
     const NodeValue *node = node_value_of(args[0]);
     double number = loads_value(node->table->loads, metric->gauge, LOAD_MEASURED, node->row);
 
     (void)prepared;
-    return isnan(number) ? cel_fail(run, "the metric is absent") : cel_double(number);
+    return isnan(number) ? fail_absent(run, metric) : cel_double(number);
 }
 
 CelValue schema_call_measured_at(CelRun *run, const CelValue *args, const void *prepared) {
@@ -63,7 +70,7 @@ CelValue schema_call_measured_at(CelRun *run, const CelValue *args, const void *
     int64_t at = loads_time(node->table->loads, metric->gauge, node->row);
 
     (void)prepared;
-    return at == 0 ? cel_fail(run, "the metric is absent") : schema_now(at);
+    return at == 0 ? fail_absent(run, metric) : schema_now(at);
 }
 
 /* `workload.metrics`. */
@@ -208,9 +215,11 @@ static void set_types(SchemaMetrics *metrics) {
     metrics->type.name = STR("metrics");
     metrics->type.fields = metrics->fields;
     metrics->type.get = get_metric;
+    metrics->type.noun = METRIC_NOUN;
     metrics->workload_type.name = STR("workload.metrics");
     metrics->workload_type.fields = metrics->workload_fields;
     metrics->workload_type.get = get_workload_metric;
+    metrics->workload_type.noun = METRIC_NOUN;
     metrics->constant.type = &metrics->type;
 }
 
@@ -263,11 +272,9 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     return error_trace(r);
 }
 
-/* --- what is named ------------------------------------------------------------------------------
- */
+/* --- what is named --------------------------------------------------------------------------- */
 
-/* The metric that a dotted name is about; UINT32_MAX: none. */
-static uint32_t metric_of(const SchemaMetrics *metrics, const CelNote *note) {
+uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNote *note) {
     const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;
 
     for (size_t i = 0; variable && i < ELEMENTS_OF(aspects); i++)
@@ -276,22 +283,32 @@ static uint32_t metric_of(const SchemaMetrics *metrics, const CelNote *note) {
     return UINT32_MAX;
 }
 
+/* Those of @type that are named where its variable stands, at node @i: what is selected from it, or
+ * all of it. */
+static uint64_t named_at(const CelChecked *checked, uint32_t i, const CelRecordType *type) {
+    const CelTree *tree = checked->tree;
+    bool is_selected = i + 1 < tree->n_nodes && tree->nodes[i + 1].n_children == 1 &&
+                       checked->notes[i + 1].field < type->n_fields;
+
+    if (is_selected)
+        return UINT64_C(1) << checked->notes[i + 1].field;
+    return type->n_fields == 0 ? 0 : UINT64_MAX >> (SCHEMA_METRICS_MAX - type->n_fields);
+}
+
 void schema_metrics_named(const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret,
     uint64_t *ret_workload) {
     *ret = *ret_workload = 0;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNote *note = &checked->notes[i];
-        const CelNote *from = &checked->notes[i > 0 ? i - 1 : 0]; /* what a selection is from */
-        uint32_t metric = metric_of(metrics, note);
+        uint32_t metric = schema_metric_of(metrics, note);
 
+        if (note->ref != CEL_REF_VARIABLE)
+            continue;
         if (metric < metrics->type.n_fields)
             *ret |= UINT64_C(1) << metric;
-        if (note->field == UINT32_MAX || from->ref != CEL_REF_VARIABLE ||
-            checked->tree->nodes[i].n_children != 1)
-            continue;
-        if (from->variable->expand == expand_metrics)
-            *ret |= UINT64_C(1) << note->field;
-        else if (!from->variable->expand && from->variable->slot == metrics->workload_slot)
-            *ret_workload |= UINT64_C(1) << note->field;
+        else if (note->variable->expand == expand_metrics)
+            *ret |= named_at(checked, i, &metrics->type);
+        else if (!note->variable->expand && note->variable->slot == metrics->workload_slot)
+            *ret_workload |= named_at(checked, i, &metrics->workload_type);
     }
 }

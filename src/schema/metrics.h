@@ -61,7 +61,12 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) MUST_C
 CelValue schema_workload(
     const SchemaMetrics *metrics, const Loads *loads, const Pod *pod, Arena *arena);
 
+/* The metric, by number of its field, of whose age, time or measured value a name is; UINT32_MAX:
+ * it is no such name. */
+uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNote *note);
+
 /* Which metrics @checked names: bit i of @ret for field i of `metrics`, also by its age; of
- * @ret_workload for those of `workload.metrics`. */
+ * @ret_workload for those of `workload.metrics`. Where one of the two is taken as a whole and given
+ * another name (cel.bind(m, metrics, m.load)), any of it may be read: all are named. */
 void schema_metrics_named(
     const SchemaMetrics *metrics, const CelChecked *checked, uint64_t *ret, uint64_t *ret_workload);

@@ -10,6 +10,7 @@
 #include "schema/cluster.h"
 #include "schema/domain.h"
 #include "schema/functions.h"
+#include "schema/metrics.h"
 #include "schema/node.h"
 #include "schema/record.h"
 
@@ -144,10 +145,16 @@ static bool is_call(uint16_t op) {
     return op == OP_CALL || op == OP_CALL_CHECKED || op == OP_DISPATCH;
 }
 
+/* What was measured of a node is beside it, not of it: whoever knows the gauges knows the rest. */
+static bool is_measured(const CelGraphNode *node) {
+    return calls(node, schema_call_metrics) || calls(node, schema_call_measured) ||
+           calls(node, schema_call_measured_at);
+}
+
 /* Whether @node looks at what is inside of its argument, a node or what holds one, in a way that
  * only the machine sees: not by a field, not by passing it on. */
 static bool looks_inside(const CelGraphNode *node, uint32_t arg) {
-    if (is_field(node->op) || groups(node) || node->op == OP_OPT_HAS)
+    if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS)
         return false;
     if (is_call(node->op))
         return !str_is(node->overloads[0]->name, "size");

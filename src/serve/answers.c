@@ -146,6 +146,16 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     reply_with(reply, &answer);
 }
 
+/* It begins before the view is taken: who is rejected by a view that is no longer in force is
+ * known to wait when the next one comes. */
+static void answer_filter(Answers *answers, const HttpRequest *request, HttpReply *reply) {
+    if (answers->live)
+        live_begin_filter(answers->live);
+    answer_verb(answers, VERB_FILTER, request, reply);
+    if (answers->live)
+        live_end_filter(answers->live);
+}
+
 /* --- pages ---------------------------------------------------------------------- */
 
 /* A page of text, copied to where the reply may point. */
@@ -166,6 +176,15 @@ static void reply_error(const HttpRequest *request, HttpReply *reply, unsigned s
 
     answer_error(&answer, request->arena, status, text);
     reply_with(reply, &answer);
+}
+
+/* A page that was written; empty: nothing could be. Half of one would pass for a whole. */
+static void reply_page(const HttpRequest *request, HttpReply *reply, unsigned status,
+    const char *type, const Buf *page) {
+    if (buf_error(page) || page->len == 0)
+        reply_error(request, reply, 500, STR("berth: the page needs more memory than it may have"));
+    else
+        reply_text(request, reply, status, type, buf_str(page));
 }
 
 /* NULL when there is none. */
@@ -194,7 +213,6 @@ static void answer_health(
 
     (void)measuring_status(answers->measuring, view, request->arena, &measuring);
     status = health_page(probe, request->query, &state, &page);
-
     reply_text(request, reply, status, "text/plain; charset=utf-8", buf_str(&page));
 }
 
@@ -222,7 +240,7 @@ static void answer_metrics(Answers *answers, const HttpRequest *request, HttpRep
     if (answers->decisions)
         decisions_figures(answers->decisions, &decisions);
     metrics_page(answers->metrics, &state, &page);
-    reply_text(request, reply, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&page));
+    reply_page(request, reply, 200, "text/plain; version=0.0.4; charset=utf-8", &page);
 }
 
 static void answer_decisions(Answers *answers, const HttpRequest *request, HttpReply *reply) {
@@ -233,10 +251,7 @@ static void answer_decisions(Answers *answers, const HttpRequest *request, HttpR
             ? decisions_list_page(answers->decisions, request->query, request->arena, &page)
             : decisions_one_page(answers->decisions, id, request->query, request->arena, &page);
 
-    if (buf_error(&page))
-        reply_error(request, reply, 500, STR("berth: the page needs more memory than it may have"));
-    else
-        reply_text(request, reply, status, "application/json", buf_str(&page));
+    reply_page(request, reply, status, "application/json", &page);
 }
 
 static void answer_sources(Answers *answers, const HttpRequest *request, HttpReply *reply) {
@@ -252,10 +267,7 @@ static void answer_sources(Answers *answers, const HttpRequest *request, HttpRep
 
     if (measuring_status(answers->measuring, view, request->arena, &status))
         sources_page(&state, &page);
-    if (buf_error(&page) || page.len == 0)
-        reply_error(request, reply, 500, STR("berth: the page needs more memory than it may have"));
-    else
-        reply_text(request, reply, 200, "application/json", buf_str(&page));
+    reply_page(request, reply, 200, "application/json", &page);
 }
 
 static const char index_text[] =
@@ -283,6 +295,8 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
             answer_verb(answers, VERB_BIND, request, reply);
         break;
     case ROUTE_FILTER:
+        answer_filter(answers, request, reply);
+        break;
     case ROUTE_PRIORITIZE:
     case ROUTE_PREEMPT:
         answer_verb(answers, (Verb)route, request, reply);

@@ -100,14 +100,16 @@ int current_refresh(Current *current, int64_t now_nsec) {
 
 /* --- the program ----------------------------------------------------------------------------- */
 
-/* The gauges of the program in force, once more: those of another could not take their place. */
-static void follow_again(Current *current) {
+/* The gauges of the program in force, once more: those of another could not take their place. As
+ * somebody else's: what was measured for the other may still be on its way. */
+static void follow_again(Current *current, uint64_t owner) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     char error[POLLER_ERROR_MAX];
 
+    current->owner = owner;
     if (measuring_follow(current->measuring,
             current->view->program,
-            current->owner,
+            owner,
             &measurements,
             error,
             sizeof(error)) < 0)
@@ -126,7 +128,7 @@ static int set_program(Current *current, Program *program, char *error, size_t s
     r = change_view(current, &(ViewChange){.program = program, .measurements = measurements});
     if (r < 0) {
         (void)snprintf(error, size, "out of memory");
-        follow_again(current);
+        follow_again(current, owner + 1);
         return error_trace(r);
     }
     current->owner = owner;
@@ -157,7 +159,7 @@ int current_begin(Current *current, Snapshot *snapshot, Program *program, const 
 
     if (r < 0)
         return error_trace(r);
-    current->view->awaits_cluster = current->may_await_cluster;
+    current->view->awaits_cluster = !snapshot && current->may_await_cluster;
     current->view->generation = snapshot ? 1 : 0;
     return 0;
 }

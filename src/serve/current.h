@@ -7,7 +7,8 @@
  * gauges. Each comes from a thread of its own; one new view is made at a time, of the new part and
  * the rest as it was.
  *
- * Its fields are the daemon's; others use the functions. Threads: any.
+ * Its fields are the daemon's; others use the functions. Threads: any; current_set_program() only
+ * the one that calls measuring_reload().
  */
 
 #include <pthread.h>
@@ -47,8 +48,8 @@ View *current_view(Current *current);
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;
 
 /* Another program, or the same, now that there is somebody to measure: its gauges are followed
- * from now on. 0; or a negative
- * errno with a message for a person in @error (of @size bytes): as it was. */
+ * from now on. 0; or a negative errno with a message for a person in @error (of @size bytes): as it
+ * was. */
 int current_set_program(Current *current, Program *program, char *error, size_t size) MUST_CHECK;
 
 /* New numbers. Those of another program than the one in force are dropped: a reload came between.

@@ -98,6 +98,7 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
         write_count(writer, STR("rejected"), past->rules[i].rejected);
         write_count(writer, STR("observed"), past->rules[i].observed);
         write_count(writer, STR("failed"), past->rules[i].failed);
+        write_count(writer, STR("missing"), past->rules[i].missing);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);

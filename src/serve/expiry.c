@@ -1,20 +1,23 @@
 /*
- * A gauge that never had a value cannot lose it: what it has had since it is followed is kept, by
- * number, and taken along by gauge_equal() when a program takes the place of another.
+ * A gauge that has no value cannot lose it: what was seen at the last look is kept, by number, and
+ * taken along by gauge_equal() when a program takes the place of another.
  */
 
 #include "serve/expiry.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cluster/loads.h"
 #include "policy/program.h"
+#include "serve/gauge-state.h"
 
 typedef enum Presence {
-    PRESENCE_NEVER, /* no value yet */
+    PRESENCE_NONE, /* no value yet, or none any more for a reason that is told elsewhere */
     PRESENCE_HAS,
-    PRESENCE_GONE,
+    PRESENCE_GONE, /* as was told */
 } Presence;
 
 struct Expiry {
@@ -39,7 +42,7 @@ static Presence known(const Expiry *expiry, const Gauge *gauge) {
     for (size_t i = 0; expiry->program && i < expiry->program->n_gauges; i++)
         if (gauge_equal(&expiry->program->gauges[i], gauge))
             return expiry->items[i];
-    return PRESENCE_NEVER;
+    return PRESENCE_NONE;
 }
 
 /* False: out of memory; there is another look soon. */
@@ -60,29 +63,46 @@ static bool follow(Expiry *expiry, Program *program) {
     return true;
 }
 
-static ExpiryChange note(Presence *presence, const LoadsFigures *figures) {
-    Presence was = *presence;
+/* Why does no node have a value? The last answer has some, of nodes that are there: too old. */
+static bool has_aged(const View *view, size_t gauge) {
+    const Measurements *measurements = view->measurements;
+    const Sampling *sampling =
+        measurements && gauge < measurements->n ? measurements->items[gauge] : NULL;
 
-    if (figures->n_nodes == 0) /* nobody to have a value */
-        return EXPIRY_SAME;
-    if (figures->n_present > 0)
-        *presence = PRESENCE_HAS;
-    else if (was == PRESENCE_HAS)
-        *presence = PRESENCE_GONE;
-    if (was == PRESENCE_GONE && *presence == PRESENCE_HAS)
+    if (view->program->gauges[gauge].source == GAUGE_ANNOTATION)
+        return true;
+    for (size_t row = 0; sampling && row < sampling->names->n_rows; row++)
+        if (!isnan(sampling->values[row]) &&
+            table_find(view->table, sampling->names->names[row]) < view->table->n_rows)
+            return true;
+    return false;
+}
+
+static Presence look_at(const View *view, size_t gauge, Presence was) {
+    LoadsFigures figures;
+
+    loads_figures(view->table->loads, view->table, gauge, &figures);
+    if (figures.n_present > 0)
+        return PRESENCE_HAS;
+    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* nobody to have a value; as before */
+        return was;
+    return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
+}
+
+static ExpiryChange change_of(Presence was, Presence is) {
+    if (was == PRESENCE_GONE && is == PRESENCE_HAS)
         return EXPIRY_BACK;
-    return was == PRESENCE_HAS && *presence == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
+    return was == PRESENCE_HAS && is == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
 }
 
 void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context) {
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
-        LoadsFigures figures;
-        ExpiryChange change;
+        Presence is = look_at(view, i, expiry->items[i]);
+        ExpiryChange change = change_of(expiry->items[i], is);
 
-        loads_figures(view->table->loads, view->table, i, &figures);
-        change = note(&expiry->items[i], &figures);
+        expiry->items[i] = is;
         if (change != EXPIRY_SAME)
             told(context, view, i, change);
     }
@@ -90,12 +110,18 @@ void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *contex
 
 void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange change) {
     const Gauge *about = &view->program->gauges[gauge];
+    Str policy = gauge_policy(view->program, gauge);
 
     (void)context;
     if (change == EXPIRY_GONE)
         log_warn("metric has grown too old: absent from now on",
+            LOG_STR("policy", policy),
             LOG_STR("metric", about->name),
-            LOG_INT("max_age_ms", about->max_age_nsec / 1000000));
+            LOG_STR("source", gauge_source_name(about)),
+            LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
     else
-        log_info("metric has values again", LOG_STR("metric", about->name));
+        log_info("metric has values again",
+            LOG_STR("policy", policy),
+            LOG_STR("metric", about->name),
+            LOG_STR("source", gauge_source_name(about)));
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 /*
- * Expiry: says once that a metric is absent on every node, and once that it is back.
+ * Expiry: says once that a metric has grown too old on every node, and once that it is back.
  *
  * Values grow too old one after the other; a person wants to hear of it when the last one has gone,
- * for then every rule that reads the metric falls to its onMissing.
+ * for then every rule that reads the metric falls to its onMissing. What is absent for another
+ * reason is not told here: an answer without series is a state of the source, which the poller
+ * tells (load/poller.h), and a node that has left takes its value along.
  *
  * Threads: one at a time.
  */
@@ -23,7 +25,7 @@ DEFINE_CLEANUP(Expiry *, expiry_free)
 /* What became of one gauge since the last look. */
 typedef enum ExpiryChange {
     EXPIRY_SAME,
-    EXPIRY_GONE, /* the last value has grown too old, or is no more */
+    EXPIRY_GONE, /* the last value has grown too old; an annotation may also be no more */
     EXPIRY_BACK,
 } ExpiryChange;
 

@@ -24,6 +24,17 @@ Str gauge_source_name(const Gauge *gauge) {
     return STR_NULL;
 }
 
+Str gauge_policy(const Program *program, size_t number) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const SchemaMetrics *metrics = &program->policies[i].scope->metrics;
+
+        for (uint32_t field = 0; field < metrics->type.n_fields; field++)
+            if (metrics->gauges[field] == number)
+                return program->policies[i].name;
+    }
+    return STR_NULL;
+}
+
 /* Annotations are read with the nodes: there is no question that could fail. */
 static void look_at_annotation(GaugeState *ret, int64_t now_nsec) {
     ret->state = ret->figures.n_present > 0 ? "ok" : "absent";

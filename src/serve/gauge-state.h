@@ -13,6 +13,7 @@
 #include "cluster/loads.h"
 #include "extender/view.h"
 #include "model/gauge.h"
+#include "policy/program.h"
 #include "serve/measuring.h"
 
 #define GAUGE_RESOURCES_NAME STR("metrics.k8s.io")
@@ -39,3 +40,6 @@ const char *gauge_kind_name(GaugeSource kind);
 
 /* "default", "metrics.k8s.io"; empty for annotations. */
 Str gauge_source_name(const Gauge *gauge);
+
+/* The policy that names gauge @number first: another may mean something else by that name. */
+Str gauge_policy(const Program *program, size_t number);

@@ -13,6 +13,7 @@
 #include "kube/access.h"
 #include "serve/bypass.h"
 #include "serve/notices.h"
+#include "serve/parked.h"
 #include "serve/passes.h"
 #include "serve/verbreply.h"
 #include "serve/wakeup.h"
@@ -26,7 +27,8 @@ struct Live {
     Passes *passes; /* NULL: it may not bind */
     Bypass *bypass;
     _Atomic uint64_t n_bind_refused;
-    Wakeup *wakeup; /* NULL: it may not touch nodes */
+    Parked *parked; /* NULL, and ... */
+    Wakeup *wakeup; /* ... NULL: it may not touch nodes */
 };
 
 /* A bind under way: what was asked, by whom, and what the mirror needs for it. */
@@ -59,10 +61,12 @@ static bool publish(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* A pod got its node. Were we asked? */
+/* A pod got its node: it waits no more. Were we asked? */
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
+    if (live->parked)
+        parked_note_bound(live->parked, pod->uid);
     if (bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
         log_warn("a pod was bound without asking berth",
             LOG_STR("namespace", pod->namespace),
@@ -97,10 +101,25 @@ static void keep_pass(Live *live, const View *view, const Decision *decision) {
     passes_keep(live->passes, pass, clock_monotonic_nsec());
 }
 
+void live_begin_filter(Live *live) {
+    if (live->parked)
+        parked_begin_filter(live->parked);
+}
+
+void live_end_filter(Live *live) {
+    if (live->parked)
+        parked_end_filter(live->parked);
+}
+
 void live_note_filter(Live *live, const View *view, const Decision *decision) {
     if (!decision->args)
         return;
     bypass_note_asked(live->bypass, &decision->args->pod);
+    if (live->parked && decision->n_in > 0)
+        parked_note_filter(live->parked,
+            decision->args->pod.uid,
+            /* is_rejected= */ decision->n_out < decision->n_in,
+            clock_monotonic_nsec());
     if (live->passes)
         keep_pass(live, view, decision);
 }
@@ -304,7 +323,9 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
         live->passes = passes_new(
             PASSES_MAX, PASSES_BYTES_MAX, (int64_t)options->bind_window_sec * NSEC_PER_SEC);
     if (options->may_touch)
-        live->wakeup = wakeup_new();
+        live->parked = parked_new(clock_monotonic_nsec());
+    if (live->parked)
+        live->wakeup = wakeup_new(live->parked);
     if (!live->bypass || (options->may_bind && !live->passes) ||
         (options->may_touch && !live->wakeup))
         return error_origin(-ENOMEM);
@@ -336,6 +357,7 @@ Live *live_free(Live *live) {
     passes_free(live->passes);
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
+    parked_free(live->parked);
     free(live);
     return NULL;
 }

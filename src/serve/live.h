@@ -11,7 +11,7 @@
  *            judged once more with everything that was bound since; the connection waits
  *            without holding up a worker
  *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
- *            kube-scheduler tries again the pods it has parked
+ *            kube-scheduler tries again the pods it has parked because of us
  *   bypass   pods that a scheduler which lists us bound without asking are counted
  *
  * Threads: functions are for any thread unless they say otherwise.
@@ -66,7 +66,9 @@ DEFINE_CLEANUP(Live *, live_free)
 
 bool live_is_synced(Live *live);
 
-/* A filter has been answered. */
+/* A filter begins, and takes its view after that; what was decided is noted; it ends. */
+void live_begin_filter(Live *live);
+void live_end_filter(Live *live);
 void live_note_filter(Live *live, const View *view, const Decision *decision);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */

@@ -107,7 +107,7 @@ int measuring_reload(Measuring *measuring, char *error, size_t size) {
 
     if (r < 0)
         return error_trace(r);
-    if (measuring->poller) { /* it appears on the calling thread only */
+    if (measuring->poller) { /* it appears in measuring_follow() only, which is not running */
         r = poller_configure(measuring->poller, &configured.sources, text);
         if (r < 0) {
             (void)snprintf(error, size, "%s", text);
@@ -171,7 +171,9 @@ static void take_notice(void *context, const PollerNotice *notice) {
             LOG_INT("nodes_covered", n_covered),
             LOG_INT("nodes", n_nodes),
             LOG_CSTR("join", notice->report ? notice->report->how : ""),
-            LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC));
+            /* without a key it is none */
+            notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
+                                  : (LogField){0});
         break;
     case POLL_FAILING:
         log_warn("metrics source fails; values stay in force until they are too old",
@@ -329,7 +331,8 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     *ret = NULL;
     if (!measuring->poller && program->n_gauges == 0 && measuring->configured.sources.n == 0)
         return 0;
-    warn_without_cluster(measuring);
+    if (program->n_gauges > 0)
+        warn_without_cluster(measuring);
     if (!measuring->poller)
         r = start_poller(measuring, error, size);
     if (r < 0)

@@ -22,11 +22,12 @@ static RuleCount count_of(const Decision *decision, size_t i) {
         .rejected = count_at(decision->rejected, i),
         .observed = count_at(decision->observed, i),
         .failed = count_at(decision->notes.filter_errors, i),
+        .missing = count_at(decision->notes.filter_missing, i),
     };
 }
 
 static bool has_spoken(RuleCount count) {
-    return count.rejected > 0 || count.observed > 0 || count.failed > 0;
+    return count.rejected > 0 || count.observed > 0 || count.failed > 0 || count.missing > 0;
 }
 
 static size_t count_rules(const Decision *decision, size_t n_filters) {

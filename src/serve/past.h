@@ -33,6 +33,7 @@ typedef struct RuleCount {
     uint32_t rejected;
     uint32_t observed; /* mode Observe: would have rejected */
     uint32_t failed;   /* nodes on which it could not be evaluated, and onError decided */
+    uint32_t missing;  /* the same where a metric that it reads is absent, and onMissing decided */
 } RuleCount;
 
 typedef struct PastDecision {

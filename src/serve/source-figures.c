@@ -117,20 +117,10 @@ static void print_requests(const Shown *shown, size_t n, Buf *out) {
                 shown[i].state.poll->n_failed);
 }
 
-/* Of gauges that several policies share, the one of the first. */
-static void find_policies(const Program *program, Str *ret, size_t n) {
-    for (size_t i = program->n_policies; i > 0; i--) {
-        const Policy *policy = &program->policies[i - 1];
-        const SchemaMetrics *metrics = &policy->scope->metrics;
-
-        for (uint32_t field = 0; field < metrics->type.n_fields; field++)
-            if (metrics->gauges[field] < n)
-                ret[metrics->gauges[field]] = policy->name;
-    }
-}
-
 /* Names of policies and metrics have no characters that would need escapes; a source's might. */
-static Str make_labels(const Gauge *gauge, Str policy, Arena *arena) {
+static Str make_labels(const Program *program, size_t number, Arena *arena) {
+    const Gauge *gauge = &program->gauges[number];
+    Str policy = gauge_policy(program, number);
     _cleanup_(buf_done) Buf text = BUF_INIT(4096);
 
     buf_printf(
@@ -145,15 +135,13 @@ void source_figures_print(
     size_t n = view->program->n_gauges < MEASURING_SHOWN_MAX ? view->program->n_gauges
                                                              : MEASURING_SHOWN_MAX;
     Shown *shown = ARENA_ARRAY(arena, Shown, n);
-    Str *policies = ARENA_ARRAY(arena, Str, n);
 
-    if (n == 0 || !shown || !policies)
+    if (n == 0 || !shown)
         return;
-    find_policies(view->program, policies, n);
     for (size_t i = 0; i < n; i++)
         shown[i] = (Shown){
             .state = gauge_state(view, status, i, time),
-            .labels = make_labels(&view->program->gauges[i], policies[i], arena),
+            .labels = make_labels(view->program, i, arena),
         };
     if (arena_has_failed(arena))
         return;

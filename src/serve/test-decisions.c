@@ -194,7 +194,8 @@ static void test_narrowed_and_late(void **state) {
     static const uint16_t said[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
     static const double narrowed[] = {12.5, 12.4, -1, -1};
     static const uint8_t scores[] = {3, 9, 0, 0};
-    static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1}, errors[] = {2, 0};
+    static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1};
+    static const uint32_t errors[] = {2, 0}, missing[] = {0, 3};
     static const struct {
         const char *node, *want;
     } cases[] = {
@@ -211,7 +212,7 @@ static void test_narrowed_and_late(void **state) {
         .said = said,
         .scores = scores,
         .narrowed = narrowed,
-        .notes = {.filter_errors = errors, .n_late = 3},
+        .notes = {.filter_errors = errors, .filter_missing = missing, .n_late = 3},
         .rejected = rejected};
     FoundDecision found;
     char text[128];
@@ -229,7 +230,16 @@ static void test_narrowed_and_late(void **state) {
     assert_int_equal(found.past->n_unjudged, 3);
     assert_int_equal(found.past->n_rules, 2);
     assert_int_equal(found.past->rules[0].failed, 2);
+    assert_int_equal(found.past->rules[1].missing, 3);
     assert_int_equal(past_rejected(found.past), 1);
+    found_done(&found);
+
+    /* A rule that let nodes pass of which a metric is missing has spoken, too. */
+    decision = (Decision){.n_in = 4, .n_out = 4, .notes = {.filter_missing = missing}};
+    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    assert_true(decisions_find(decisions, 2, &found));
+    assert_int_equal(found.past->n_rules, 1);
+    assert_int_equal(found.past->rules[0].missing, 3);
     found_done(&found);
     stage_done(&stage);
 }
@@ -633,8 +643,9 @@ static void test_one(void **state) {
             "",
             200,
             "\"rules\":[{\"policy\":\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
-            "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0,\"failed\":0}],\"error\":"
-            "\"\","
+            "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0,\"failed\":0,\"missing\":"
+            "0}],"
+            "\"error\":\"\","
             "\"hasNodes\":true,\"nodes\":[{\"node\":\"n3\",\"outcome\":\"rejected\",\"policy\":"
             "\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
             "disk\",\"unresolvable\":false}],\"next\":null}\n"},

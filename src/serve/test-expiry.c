@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/test-assert.h"
 #include "policy/test-scene.h"
+#include "serve/gauge-state.h"
 
 #define METRIC(name, query, age)                                                                   \
     "        - {name: " name ", prometheus: {query: " query "}, maxAge: " age "}\n"
@@ -84,6 +85,93 @@ static void test_without_nodes(void **state) {
     scene_done(&scene);
 }
 
+/* An answer without series is the source's affair, and told there: nothing has grown too old. */
+static void test_empty_answer(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(measurements_unrefp) Measurements *empty = NULL;
+    const Sampling *full;
+    Scene scene;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    full = scene.measurements->items[0];
+    empty = measurements_new(1, 2);
+    assert_non_null(empty);
+    empty->items[0] =
+        sampling_new(full->names, full->at_nsec + NSEC_PER_SEC, full->uptime_nsec + NSEC_PER_SEC);
+    assert_non_null(empty->items[0]);
+
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &scene, empty, 1).n, 0);
+    assert_int_equal(look(expiry, &scene, empty, 100).n, 0); /* nor does nothing grow old */
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0); /* so nobody is told */
+    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(expiry, &scene, empty, 62).n, 0);
+    assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    scene_done(&scene);
+}
+
+static const char text_of_new_nodes[] =
+    "policies:\n"
+    "  warm:\n"
+    "    metrics:\n" METRIC("load", "a", "60s") METRIC("quiet", "b", "60s") "nodes: {n3: {}}\n";
+
+/* The nodes that had a value are gone, which is no age. */
+static void test_other_nodes(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    Scene scene, next;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    scene_init_text(&next, text_of_new_nodes);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &next, scene.measurements, 1).n, 0);
+    assert_int_equal(look(expiry, &next, scene.measurements, 61).n, 0);
+    scene_done(&scene);
+    scene_done(&next);
+}
+
+static const char text_of_annotation[] =
+    "policies:\n"
+    "  noted:\n"
+    "    metrics: [{name: load, annotation: {key: example.com/load}, maxAge: 60s}]\n"
+    "now: 2026-01-02T03:04:05Z\n"
+    "nodes: {n1: {annotations: {example.com/load: '0.5,2026-01-02T03:04:05Z'}}}\n";
+
+/* Nobody else tells of annotations. */
+static void test_annotation(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    Scene scene;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_annotation);
+    assert_int_equal(look(expiry, &scene, /* measurements= */ NULL, 0).n, 0);
+    assert_told(look(expiry, &scene, /* measurements= */ NULL, 61), 0, EXPIRY_GONE);
+    scene_done(&scene);
+}
+
+static const char text_of_namesakes[] =
+    "policies:\n"
+    "  one: {metrics: [{name: cpu, prometheus: {query: a}}]}\n"
+    "  two: {metrics: [{name: cpu, prometheus: {query: b}}, {name: x, prometheus: {query: a}}]}\n"
+    "nodes: {n1: {}}\n"
+    "measured: {cpu: {n1: 0.5}}\n";
+
+/* Policies may call different things by one name: lines about them must not be the same. */
+static void test_namesakes(void **state) {
+    const Program *program;
+    Scene scene;
+
+    scene_init_text(&scene, text_of_namesakes);
+    program = scene.program;
+    assert_int_equal(program->n_gauges, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_text("name", program->gauges[i].name, "cpu");
+        assert_text("policy", gauge_policy(program, i), i == 0 ? "one" : "two");
+    }
+    scene_done(&scene);
+}
+
 /* What another program measures too is neither new nor gone with the old one. */
 static void test_reload(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
@@ -108,6 +196,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once_each),
         cmocka_unit_test(test_without_nodes),
+        cmocka_unit_test(test_empty_answer),
+        cmocka_unit_test(test_other_nodes),
+        cmocka_unit_test(test_annotation),
+        cmocka_unit_test(test_namesakes),
         cmocka_unit_test(test_reload),
     };
 

@@ -12,6 +12,7 @@ typedef struct World {
     Store *store;
     Scene scene; /* for its program */
     View *view;
+    Parked *parked;
     Wakeup *wakeup;
     char touched[4096];
 } World;
@@ -28,7 +29,8 @@ static void note_touch(void *context, Str node) {
 }
 
 static void world_init(World *world, const char *policy) {
-    *world = (World){.store = store_new(), .wakeup = wakeup_new()};
+    *world = (World){.store = store_new(), .parked = parked_new(0)};
+    world->wakeup = wakeup_new(world->parked);
     scene_init_text(&world->scene, policy);
     assert_int_equal(
         view_new(&(ViewParts){.program = world->scene.program}, /* before= */ NULL, &world->view),
@@ -40,6 +42,7 @@ static void world_done(World *world) {
     scene_done(&world->scene);
     store_free(world->store);
     wakeup_free(world->wakeup);
+    parked_free(world->parked);
 }
 
 /* Publishes, and returns which nodes were touched. */
@@ -177,6 +180,59 @@ static void test_owed_node(void **state) {
     world_done(&world);
 }
 
+/* Node a turns once more. */
+static const char *flap(World *world, int64_t sec) {
+    set_node(world, "a", false);
+    (void)turn(world, world->scene.program, sec);
+    set_node(world, "a", true);
+    return turn(world, world->scene.program, sec);
+}
+
+/* Tests begin when it is still doubtful whether somebody waits; here that is over. */
+static void test_nobody_waits(void **state) {
+    const int64_t late = 2 * PARKED_SEC;
+    World world;
+    Scene other;
+
+    (void)state;
+    world_init(&world, ready_and_capped);
+    scene_init_text(&other, ready_and_capped);
+    set_node(&world, "a", true);
+    (void)turn(&world, world.scene.program, late);
+    for (int64_t sec = late; sec < late + 100; sec++)
+        assert_string_equal(flap(&world, sec), "");
+    assert_string_equal(turn(&world, other.program, late + 100), "");
+    (void)turn(&world, world.scene.program, late + 101);
+
+    parked_note_filter(world.parked, STR("p"), true, (late + 102) * NSEC_PER_SEC);
+    wakeup_tick(world.wakeup, (late + 103) * NSEC_PER_SEC, note_touch, &world);
+    assert_string_equal(world.touched, ""); /* nothing was owed to it */
+    assert_string_equal(flap(&world, late + 103), "a");
+    scene_done(&other);
+    world_done(&world);
+}
+
+/* The pod that a node is owed to got its place meanwhile. */
+static void test_nothing_is_owed_to_bound_pods(void **state) {
+    const int64_t late = 2 * PARKED_SEC;
+    World world;
+
+    (void)state;
+    world_init(&world, ready_and_capped);
+    set_node(&world, "a", true);
+    (void)turn(&world, world.scene.program, late);
+    parked_note_filter(world.parked, STR("p"), true, late * NSEC_PER_SEC);
+    assert_string_equal(flap(&world, late), "a");
+    assert_string_equal(flap(&world, late + 1), ""); /* too soon: owed */
+    parked_note_bound(world.parked, STR("p"));
+    wakeup_tick(world.wakeup, (late + 2) * NSEC_PER_SEC, note_touch, &world);
+    parked_note_filter(world.parked, STR("q"), true, (late + 3) * NSEC_PER_SEC);
+    for (int64_t sec = late + 3; sec < late + 30; sec++)
+        wakeup_tick(world.wakeup, sec * NSEC_PER_SEC, note_touch, &world);
+    assert_string_equal(world.touched, "");
+    world_done(&world);
+}
+
 static unsigned count_words(const char *text) {
     unsigned n = *text != '\0';
 
@@ -233,6 +289,8 @@ int main(void) {
         cmocka_unit_test(test_observed_rules_wake_nobody),
         cmocka_unit_test(test_flapping_node),
         cmocka_unit_test(test_owed_node),
+        cmocka_unit_test(test_nobody_waits),
+        cmocka_unit_test(test_nothing_is_owed_to_bound_pods),
         cmocka_unit_test(test_burst),
         cmocka_unit_test(test_other_policies),
     };

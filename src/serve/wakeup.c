@@ -13,6 +13,7 @@ typedef struct Marked {
 } Marked;
 
 struct Wakeup {
+    Parked *parked; /* borrowed */
     Marked marked[WAKEUP_NODES_MAX];
     size_t n_marked;     /* ever; the ring's next place is this modulo its size */
     int64_t tokens_nsec; /* when the bucket was, or will be, full */
@@ -20,8 +21,12 @@ struct Wakeup {
     char owed[NODE_NAME_MAX];
 };
 
-Wakeup *wakeup_new(void) {
-    return calloc(1, sizeof(Wakeup));
+Wakeup *wakeup_new(Parked *parked) {
+    Wakeup *wakeup = calloc(1, sizeof(*wakeup));
+
+    if (wakeup)
+        wakeup->parked = parked;
+    return wakeup;
 }
 
 Wakeup *wakeup_free(Wakeup *wakeup) {
@@ -73,11 +78,19 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
     touch(context, node);
 }
 
+/* Whether there may be somebody to wake. Else a debt is nobody's. */
+static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
+    if (parked_has(wakeup->parked, now_nsec))
+        return true;
+    wakeup->owed_len = 0;
+    return false;
+}
+
 void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context) {
     char node[NODE_NAME_MAX];
     size_t len = wakeup->owed_len;
 
-    if (len == 0)
+    if (len == 0 || !has_sleepers(wakeup, now_nsec))
         return;
     memcpy(node, wakeup->owed, len);
     mark(wakeup, str_of(node, len), now_nsec, touch, context);
@@ -133,7 +146,7 @@ static Str choose_one(const View *view) {
 
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context) {
-    if (!before->snapshot || !after->snapshot)
+    if (!before->snapshot || !after->snapshot || !has_sleepers(wakeup, now_nsec))
         return;
     if (before->program != after->program) {
         Str one = choose_one(after);

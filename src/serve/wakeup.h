@@ -8,11 +8,14 @@
  * edited, pods left), nothing in the cluster need have changed: so the node is marked,
  * which is a change (docs/operations.md, Wake-up).
  *
+ * Only while a pod may be parked because of us (serve/parked.h): a load that hovers at a threshold
+ * makes its rule change its mind again and again, and mostly nobody waits for that.
+ *
  * Two limits keep a flapping rule from flooding the API server: a node is marked at most
  * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
  * WAKEUP_PER_SEC. Of what is over, one node stays owed and is marked as soon as the limits
  * allow: a pod that was parked after the last mark must not be forgotten, and mostly one
- * marked node wakes them all.
+ * marked node wakes them all. When nobody is parked any more nothing is owed.
  *
  * Threads: one at a time.
  */
@@ -22,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "extender/view.h"
+#include "serve/parked.h"
 
 #define WAKEUP_NODE_SEC 10
 #define WAKEUP_PER_SEC 2
@@ -30,7 +34,8 @@
 
 typedef struct Wakeup Wakeup;
 
-Wakeup *wakeup_new(void);            /* NULL when out of memory */
+/* @parked is borrowed. NULL when out of memory. */
+Wakeup *wakeup_new(Parked *parked);
 Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
 DEFINE_CLEANUP(Wakeup *, wakeup_free)
 

@@ -5,8 +5,9 @@
  *
  * A rule that fails, fails for every pod: it is told when it begins to, once for each time
  * policies are loaded, with the error on one of the nodes. (Where it fails since a metric is absent
- * nothing is told: the source of the metric is, when it goes away and when it comes.) Requests that run out of time are told
- * once in a while, with their number. What happens after that is in /metrics.
+ * nothing is told: the source of the metric is, when it goes away and when it comes.) Requests that
+ * run out of time are told once in a while, with their number. What happens after that is in
+ * /metrics.
  *
  * Threads: any.
  */

@@ -34,6 +34,7 @@ def test_what_binding_and_waking_need(server, start_live):
     server.allow_only(*READ, "create pods/binding", "patch nodes")
     berth = start_live("--bind", "--wake-up")
     use_everything(server, berth, binds=True)
+    assert berth.filter(["n-0001"]).json()["NodeNames"] == []  # somebody waits
     server.state.patch(NODES, "n-0001", {"metadata": {"labels": {"pool": "blue"}}})
     wait_until(lambda: server.asked("patch nodes"), "a node to be marked")
     assert not server.denied

@@ -2,11 +2,13 @@
 again."""
 
 import sys
+import tempfile
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 
 import faults
+import pytest
 from apistate import NODES, PODS
 from client import wait_until
 from live import node, pod
@@ -129,28 +131,44 @@ def test_no_metrics_server_yet(server, start_live, tmp_path):
     wait_passed(berth, ["n1"])
 
 
-def test_it_comes_and_goes(server, start_live, tmp_path):
-    """Decisions go on all the while; nodes and pods are watched as ever."""
+def fails(server):
+    return server.script(faults.fail(503), f"get {OF_NODES}", times=None).cancel
+
+
+def is_forbidden(server):
+    server.allow_only(*READ)
+    return lambda: server.allow_only(*READ, f"get {OF_NODES}")
+
+
+def talks_nonsense(server):
+    table = faults.say(b'{"kind":"Table","rows":[]}')
+    return server.script(table, f"get {OF_NODES}", times=None).cancel
+
+
+OUTAGES = {
+    "unavailable": (fails, "503"),
+    "forbidden": (is_forbidden, "right"),
+    "nonsense": (talks_nonsense, " "),
+}
+
+
+def come_and_go(server, start_live, name):
+    begin, error = OUTAGES[name]
     set_nodes(server, n1="100m", n2="6", n3="6")
     server.allow_only(*READ, f"get {OF_NODES}", f"get {OF_PODS}")
-    berth = start(server, start_live, tmp_path)
-    wait_passed(berth, ["n1"])
+    with tempfile.TemporaryDirectory() as folder:
+        berth = start(server, start_live, Path(folder))
+        wait_passed(berth, ["n1"])
+        end = begin(server)
+        wait_passed(berth, [])
+        assert error in find_metric(berth, "used")["error"]
+        end()
+        wait_passed(berth, ["n1"])
+        server.state.put(NODES, node("n4"))
+        berth.wait_true(server)
 
-    script = server.script(faults.fail(503), f"get {OF_NODES}", times=None)
-    wait_passed(berth, [])
-    assert "503" in find_metric(berth, "used")["error"]
-    script.cancel()
-    wait_passed(berth, ["n1"])
 
-    server.allow_only(*READ)
-    wait_passed(berth, [])
-    assert "right" in find_metric(berth, "used")["error"]
-    server.allow_only(*READ, f"get {OF_NODES}")
-    wait_passed(berth, ["n1"])
-
-    script = server.script(faults.say(b'{"kind":"Table","rows":[]}'), f"get {OF_NODES}", times=None)
-    wait_passed(berth, [])
-    script.cancel()
-    wait_passed(berth, ["n1"])
-    server.state.put(NODES, node("n4"))
-    berth.wait_true(server)
+@pytest.mark.parametrize("name", OUTAGES)
+def test_it_comes_and_goes(together, name):
+    """Decisions go on all the while; nodes and pods are watched as ever."""
+    together(come_and_go)

@@ -1,0 +1,441 @@
+#include "demo/meter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "demo/usage.h"
+#include "model/time.h"
+#include "serve/query.h"
+#include "serve/server.h"
+#include "json/write.h"
+
+#define FORM_MAX ((size_t)256 * 1024)
+#define EXPORTER_PORT 9100 /* node_exporter's */
+
+struct Meter {
+    Server *server;
+    char url[64];
+    atomic_llong cpu_nsec;
+
+    pthread_mutex_t lock; /* of what follows */
+    Snapshot *snapshot;   /* NULL: none yet */
+    Program *rules;       /* NULL: none yet */
+};
+
+/* What one request is answered from. */
+typedef struct Reading {
+    Snapshot *snapshot; /* references */
+    Program *rules;
+    const NodeTable *cluster;
+    int64_t now_nsec;
+} Reading;
+
+static bool reading_begin(Meter *meter, Reading *ret) {
+    *ret = (Reading){.now_nsec = clock_wall_nsec()};
+    (void)pthread_mutex_lock(&meter->lock);
+    if (meter->snapshot)
+        ret->snapshot = snapshot_ref(meter->snapshot);
+    if (meter->rules)
+        ret->rules = program_ref(meter->rules);
+    (void)pthread_mutex_unlock(&meter->lock);
+    if (ret->snapshot)
+        ret->cluster = snapshot_table(ret->snapshot);
+    return ret->snapshot;
+}
+
+static void reading_done(Reading *reading) {
+    snapshot_unref(reading->snapshot);
+    program_unref(reading->rules);
+}
+
+static void write_text(JsonWriter *writer, Str key, Str text) {
+    json_write_key(writer, key);
+    json_write_string(writer, text);
+}
+
+/* --- Prometheus ----------------------------------------------------------------------------------
+ */
+
+/* What is asked, and how its series are called. */
+typedef struct Asked {
+    Usage usage;
+    bool is_of_pods;
+    Str label; /* of nodes */
+    bool is_by_address;
+    Str namespace_label, pod_label;
+} Asked;
+
+static bool contains(Str text, Str part) {
+    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len);
+}
+
+/* Exporters know their own address only; what the kubelets and the API server tell is by name. */
+static bool is_exporters(Str query) {
+    return contains(query, STR("instance")) ||
+           (contains(query, STR("node_")) && !contains(query, STR("kube_")));
+}
+
+static const Gauge *find_gauge(const Program *rules, Str query) {
+    for (size_t i = 0; rules && i < rules->n_gauges; i++)
+        if (rules->gauges[i].source == GAUGE_PROMETHEUS && str_eq(rules->gauges[i].query, query))
+            return &rules->gauges[i];
+    return NULL;
+}
+
+static Asked read_query(const Program *rules, Str query) {
+    const Gauge *gauge = find_gauge(rules, query);
+    Asked asked = {
+        .usage = gauge ? usage_of_gauge(gauge) : usage_of_query(query),
+        .is_of_pods = gauge ? gauge->is_of_pods : contains(query, STR("pod")),
+        .is_by_address = is_exporters(query),
+        .namespace_label = gauge ? gauge->namespace_label : STR("namespace"),
+        .pod_label = gauge ? gauge->pod_label : STR("pod"),
+    };
+
+    if (gauge && gauge->identity != GAUGE_BY_ANY)
+        asked.is_by_address = gauge->identity == GAUGE_BY_IP;
+    asked.label = asked.is_by_address ? STR("instance") : STR("node");
+    if (gauge && !str_is_empty(gauge->node_label))
+        asked.label = gauge->node_label;
+    return asked;
+}
+
+static void write_address(JsonWriter *writer, const Node *node) {
+    char text[64];
+    Str address = node->n_addresses > 0 ? node->addresses[0].text : node->name;
+
+    (void)snprintf(text, sizeof(text), "%.*s:%d", STR_FMT(address), EXPORTER_PORT);
+    json_write_string(writer, str_from_c(text));
+}
+
+/* The end of a series: its value, which Prometheus sends as a string. */
+static void write_value(JsonWriter *writer, int64_t now_nsec, double value) {
+    int64_t msec = now_nsec / NSEC_PER_MSEC;
+    char text[32];
+
+    json_write_key(writer, STR("value"));
+    json_write_array(writer);
+    json_write_double(writer, (double)msec / 1000);
+    (void)snprintf(text, sizeof(text), "%.8g", value);
+    json_write_string(writer, str_from_c(text));
+    json_write_end_array(writer);
+}
+
+static void write_node_series(
+    const Reading *reading, const Asked *asked, uint32_t row, JsonWriter *writer) {
+    const Node *node = table_node(reading->cluster, row);
+    double value = usage_measure(&asked->usage, reading->cluster, row, reading->now_nsec);
+
+    if (!node || isnan(value))
+        return;
+    json_write_object(writer);
+    json_write_key(writer, STR("metric"));
+    json_write_object(writer);
+    json_write_key(writer, asked->label);
+    if (asked->is_by_address)
+        write_address(writer, node);
+    else
+        json_write_string(writer, node->name);
+    json_write_end_object(writer);
+    write_value(writer, reading->now_nsec, value);
+    json_write_end_object(writer);
+}
+
+static void write_pod_series(
+    const Reading *reading, const Asked *asked, const Pod *pod, JsonWriter *writer) {
+    json_write_object(writer);
+    json_write_key(writer, STR("metric"));
+    json_write_object(writer);
+    write_text(writer, asked->namespace_label, pod->namespace);
+    write_text(writer, asked->pod_label, pod->name);
+    json_write_end_object(writer);
+    write_value(
+        writer, reading->now_nsec, usage_measure_pod(&asked->usage, pod, reading->now_nsec));
+    json_write_end_object(writer);
+}
+
+/* The pods of a node that somebody measures. */
+static const PodList *pods_of(const NodeTable *cluster, uint32_t row) {
+    static const PodList none;
+    const Node *node = table_node(cluster, row);
+    const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
+
+    return pods && node && node->is_ready ? pods : &none;
+}
+
+static void write_series(const Reading *reading, const Asked *asked, JsonWriter *writer) {
+    for (uint32_t row = 0; row < reading->cluster->n_rows; row++) {
+        const PodList *pods = pods_of(reading->cluster, row);
+
+        if (!asked->is_of_pods)
+            write_node_series(reading, asked, row, writer);
+        for (uint32_t i = 0; asked->is_of_pods && i < pods->n; i++)
+            write_pod_series(reading, asked, pods->items[i], writer);
+    }
+}
+
+static void answer_query(const Reading *reading, Str query, Buf *out) {
+    Asked asked = read_query(reading->rules, query);
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_text(&writer, STR("status"), STR("success"));
+    json_write_key(&writer, STR("data"));
+    json_write_object(&writer);
+    write_text(&writer, STR("resultType"), STR("vector"));
+    json_write_key(&writer, STR("result"));
+    json_write_array(&writer);
+    write_series(reading, &asked, &writer);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- metrics.k8s.io ------------------------------------------------------------------------------
+ */
+
+typedef struct Used {
+    double cpu, memory; /* cores, bytes */
+} Used;
+
+static void write_used(JsonWriter *writer, const Used *used) {
+    char text[48];
+
+    json_write_key(writer, STR("usage"));
+    json_write_object(writer);
+    (void)snprintf(text, sizeof(text), "%.0fn", used->cpu * 1e9);
+    write_text(writer, STR("cpu"), str_from_c(text));
+    (void)snprintf(text, sizeof(text), "%.0fKi", used->memory / 1024);
+    write_text(writer, STR("memory"), str_from_c(text));
+    json_write_end_object(writer);
+}
+
+static void write_times(JsonWriter *writer, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    time_print(now_nsec / NSEC_PER_SEC, &text);
+    write_text(writer, STR("timestamp"), buf_str(&text));
+    write_text(writer, STR("window"), STR("15s"));
+}
+
+static void write_item(
+    JsonWriter *writer, int64_t now_nsec, Str namespace, Str name, const Used *used) {
+    bool is_pod = !str_is_empty(namespace);
+
+    json_write_object(writer);
+    json_write_key(writer, STR("metadata"));
+    json_write_object(writer);
+    write_text(writer, STR("name"), name);
+    if (is_pod)
+        write_text(writer, STR("namespace"), namespace);
+    json_write_end_object(writer);
+    write_times(writer, now_nsec);
+    if (is_pod) {
+        json_write_key(writer, STR("containers"));
+        json_write_array(writer);
+        json_write_object(writer);
+        write_text(writer, STR("name"), STR("main"));
+    }
+    write_used(writer, used);
+    if (is_pod) {
+        json_write_end_object(writer);
+        json_write_end_array(writer);
+    }
+    json_write_end_object(writer);
+}
+
+static const Gauge resource_gauges[] = {
+    {.source = GAUGE_RESOURCES, .resource = STR("cpu")},
+    {.source = GAUGE_RESOURCES, .resource = STR("memory")},
+};
+
+static void write_items(const Reading *reading, bool is_of_pods, JsonWriter *writer) {
+    const Usage cpu = usage_of_gauge(&resource_gauges[0]),
+                memory = usage_of_gauge(&resource_gauges[1]);
+    const NodeTable *cluster = reading->cluster;
+    int64_t now = reading->now_nsec;
+
+    for (uint32_t row = 0; row < cluster->n_rows; row++) {
+        const PodList *pods = pods_of(cluster, row);
+        Used used = {.cpu = usage_measure(&cpu, cluster, row, now),
+            .memory = usage_measure(&memory, cluster, row, now)};
+
+        if (!is_of_pods && !isnan(used.cpu))
+            write_item(writer, now, STR_NULL, cluster->names->names[row], &used);
+        for (uint32_t i = 0; is_of_pods && i < pods->n; i++) {
+            const Pod *pod = pods->items[i];
+
+            used = (Used){.cpu = usage_measure_pod(&cpu, pod, now),
+                .memory = usage_measure_pod(&memory, pod, now)};
+            write_item(writer, now, pod->namespace, pod->name, &used);
+        }
+    }
+}
+
+static void answer_resources(const Reading *reading, bool is_of_pods, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_text(&writer, STR("kind"), is_of_pods ? STR("PodMetricsList") : STR("NodeMetricsList"));
+    write_text(&writer, STR("apiVersion"), STR("metrics.k8s.io/v1beta1"));
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("items"));
+    json_write_array(&writer);
+    write_items(reading, is_of_pods, &writer);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- requests ------------------------------------------------------------------------------------
+ */
+
+static void refuse(unsigned status, const char *why, Buf *out, HttpReply *reply) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    reply->status = status;
+    json_write_object(&writer);
+    write_text(&writer, STR("status"), STR("error"));
+    write_text(&writer, STR("errorType"), STR("bad_data"));
+    write_text(&writer, STR("error"), str_from_c(why));
+    json_write_end_object(&writer);
+}
+
+static void handle_query(
+    const Reading *reading, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    static const Str names[] = {
+        STR("query"), STR("time"), STR("timeout"), STR("limit"), STR("lookback_delta")};
+    Str form = request->has_body ? request->body : request->query;
+    char error[QUERY_ERROR_MAX];
+    Query query;
+
+    if (!query_parse(form, names, ELEMENTS_OF(names), request->arena, &query, error))
+        refuse(400, error, out, reply);
+    else if (str_is_empty(query_get(&query, STR("query"))))
+        refuse(400, "no query", out, reply);
+    else
+        answer_query(reading, query_get(&query, STR("query")), out);
+}
+
+static void route(const Reading *reading, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    if (!reading->cluster)
+        refuse(503, "no cluster yet", out, reply);
+    else if (str_is(request->path, "/api/v1/query"))
+        handle_query(reading, request, out, reply);
+    else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/nodes"))
+        answer_resources(reading, /* is_of_pods= */ false, out);
+    else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/pods"))
+        answer_resources(reading, /* is_of_pods= */ true, out);
+    else
+        refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
+}
+
+static int64_t thread_cpu_nsec(void) {
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(METER_REPLY_MAX);
+    _cleanup_(reading_done) Reading reading;
+    int64_t begin = thread_cpu_nsec();
+    Meter *meter = context;
+    Str *body = ARENA_NEW(request->arena, Str);
+
+    *reply = (HttpReply){.status = 200, .content_type = "application/json"};
+    (void)reading_begin(meter, &reading);
+    route(&reading, request, &out, reply);
+    if (body)
+        *body = arena_copy(request->arena, buf_str(&out));
+    if (!body || !body->ptr || buf_error(&out) < 0) {
+        *reply = (HttpReply){.status = 503};
+        return;
+    }
+    reply->slices = body;
+    reply->n_slices = 1;
+    (void)atomic_fetch_add(&meter->cpu_nsec, thread_cpu_nsec() - begin);
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    (void)context;
+    (void)request;
+    (void)reply;
+    return true;
+}
+
+/* --- life ----------------------------------------------------------------------------------------
+ */
+
+int meter_new(Meter **ret) {
+    _cleanup_(meter_freep) Meter *meter = calloc(1, sizeof(*meter));
+    ServerOptions options = server_default_options();
+    int r;
+
+    if (!meter)
+        return error_origin(-ENOMEM);
+    (void)pthread_mutex_init(&meter->lock, NULL);
+    options.port = 0;
+    options.n_workers = 1;
+    options.body_max = FORM_MAX;
+    r = server_new(&options,
+        &(ServerCallbacks){.context = meter, .admit = admit, .handle = handle},
+        &meter->server);
+    if (r < 0)
+        return error_trace(r);
+    (void)snprintf(
+        meter->url, sizeof(meter->url), "http://127.0.0.1:%u", server_port(meter->server));
+    *ret = TAKE_PTR(meter);
+    return 0;
+}
+
+Meter *meter_free(Meter *meter) {
+    if (!meter)
+        return NULL;
+    server_free(meter->server);
+    snapshot_unref(meter->snapshot);
+    program_unref(meter->rules);
+    (void)pthread_mutex_destroy(&meter->lock);
+    free(meter);
+    return NULL;
+}
+
+const char *meter_url(const Meter *meter) {
+    return meter->url;
+}
+
+void meter_show(Meter *meter, Snapshot *snapshot) {
+    Snapshot *before;
+
+    server_tick(meter->server, clock_monotonic_nsec());
+    (void)pthread_mutex_lock(&meter->lock);
+    before = meter->snapshot;
+    meter->snapshot = snapshot_ref(snapshot);
+    (void)pthread_mutex_unlock(&meter->lock);
+    snapshot_unref(before);
+}
+
+void meter_follow(Meter *meter, Program *rules) {
+    Program *before;
+
+    (void)pthread_mutex_lock(&meter->lock);
+    before = meter->rules;
+    meter->rules = program_ref(rules);
+    (void)pthread_mutex_unlock(&meter->lock);
+    program_unref(before);
+}
+
+int64_t meter_cpu_nsec(const Meter *meter) {
+    return atomic_load(&meter->cpu_nsec);
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+/*
+ * Meter: stands in for whoever measures a real cluster.
+ *
+ * An HTTP server on loopback that answers what a Prometheus answers to instant queries, and what
+ * metrics.k8s.io answers about nodes and pods, from the cluster that it was last shown (numbers:
+ * demo/usage.h). So in the demo everything runs that runs beside a real Prometheus: the poller, the
+ * join, the ages.
+ *
+ *     GET, POST  /api/v1/query?query=…
+ *     GET        /apis/metrics.k8s.io/v1beta1/nodes, …/pods
+ *
+ * Threads: any.
+ */
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "cluster/snapshot.h"
+#include "policy/program.h"
+
+#define METER_REPLY_MAX ((size_t)32 * 1024 * 1024)
+
+typedef struct Meter Meter;
+
+/* Listens. 0, or a negative errno. */
+int meter_new(Meter **ret);
+Meter *meter_free(Meter *meter); /* takes NULL */
+DEFINE_CLEANUP(Meter *, meter_free)
+
+/* "http://127.0.0.1:39999" */
+const char *meter_url(const Meter *meter);
+
+/* The cluster as it is from now on. Housekeeping, too: to be called now and then. */
+void meter_show(Meter *meter, Snapshot *snapshot);
+
+/* The policies in force: their metrics say how series are to be labelled. Others than theirs can be
+ * asked for as well. */
+void meter_follow(Meter *meter, Program *rules);
+
+/* What answering has used of the CPU so far: it is not berth's. */
+int64_t meter_cpu_nsec(const Meter *meter);

@@ -1,0 +1,34 @@
+#pragma once
+
+/*
+ * The panel in words and columns, for the show. Nothing is printed of a panel without metrics.
+ */
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "demo/panel.h"
+#include "policy/program.h"
+
+typedef enum PanelWidth {
+    PANEL_NARROW, /* 8 columns at most */
+    PANEL_WIDE,   /* PANEL_COLUMNS_WIDE at most */
+} PanelWidth;
+
+#define PANEL_COLUMNS_WIDE 13u
+
+/* How many columns the leading metric takes, with the spaces before them. */
+size_t panel_columns(const Panel *panel, PanelWidth width);
+void panel_print_columns(const Panel *panel, PanelWidth width, Buf *out); /* their names */
+void panel_print_reading(
+    const Panel *panel, const PanelReading *reading, PanelWidth width, Buf *out);
+
+/* What the columns mean: lines that begin with a line break. */
+void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out);
+
+/* Who is asked for the metrics of @rules. */
+void panel_print_sources(const Program *rules, const char *url, Buf *out);
+
+/* A line a metric, with the heading above them. */
+#define PANEL_SUMMARY_HEADING "Measured             lowest    median   highest    chosen"
+void panel_print_summaries(const Panel *panel, const View *view, Buf *out);

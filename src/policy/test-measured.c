@@ -1,0 +1,158 @@
+/* Numbers that a person writes down: which gauges they are of, and what a person is told. */
+
+#include "policy/measured.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "cluster/loads.h"
+#include "yaml/document.h"
+
+#define BUDGET ((size_t)16 * 1024 * 1024)
+#define NOW (INT64_C(1767323045) * 1000000000)
+#define UPTIME (INT64_C(1000) * 1000000000)
+
+#define HEAD(name)                                                                                 \
+    "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\nspec:\n"   \
+    "  filters: [{name: f, nodeReady: true}]\n"
+
+/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the other's load, whose hot is 0 again. */
+static const char policies[] =
+    HEAD("one") "  metrics:\n"
+                "    - {name: load, prometheus: {query: q}}\n"
+                "    - {name: podCpu, resourceMetrics: cpu, pods: {}}\n"
+                "    - {name: written, annotation: {key: k}}\n"
+                "---\n" HEAD("two") "  metrics:\n"
+                                    "    - {name: load, prometheus: {query: another}}\n"
+                                    "    - {name: hot, prometheus: {query: q}}\n";
+
+typedef struct Desk {
+    Arena *arena;
+    Program *program;
+    NodeTable table;
+    DiagList diags;
+    Measurements *measurements;
+} Desk;
+
+static void desk_open(Desk *desk, const char *text) {
+    static const Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
+    PolicySource source = {.file = STR("p.yaml"), .text = str_from_c(policies)};
+    YamlStream stream = {0};
+    PolicyReader reader;
+    Measured measured;
+
+    *desk = (Desk){.arena = arena_new(BUDGET)};
+    desk->diags = DIAG_LIST_IN(desk->arena);
+    assert_int_equal(program_compile(&source, 1, &desk->diags, &desk->program), 0);
+    assert_int_equal(desk->program->n_gauges, 4);
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), desk->arena, &desk->table), 0);
+    reader =
+        (PolicyReader){.arena = desk->arena, .diags = &desk->diags, .source = str_from_c(text)};
+    assert_int_equal(yaml_parse(STR("m"), str_from_c(text), desk->arena, &desk->diags, &stream), 0);
+    measured_open(&reader, stream.documents[0], &measured);
+    assert_int_equal(
+        measured_read(
+            &reader, &measured, desk->program, &desk->table, NOW, UPTIME, &desk->measurements),
+        0);
+}
+
+static void desk_close(Desk *desk) {
+    measurements_unref(desk->measurements);
+    program_unref(desk->program);
+    arena_free(desk->arena);
+}
+
+/* Of every gauge: "0.5 -" for its nodes; "": nothing is known of it. */
+static void print_gauge(const Sampling *sampling, Buf *out) {
+    for (size_t row = 0; sampling && row < 2; row++) {
+        buf_append(out, row > 0 ? STR(" ") : STR_NULL);
+        if (isnan(sampling->values[row]))
+            buf_append_char(out, '-');
+        else
+            buf_printf(out, "%g", sampling->values[row]);
+    }
+    buf_append_char(out, ';');
+}
+
+static void test_values(void **state) {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"{}", ";;;;"},
+        {"metrics: {load: {a: 0.5}}", "0.5 -;;;0.5 -;"},
+        {"metrics: {hot: {b: 2}}", "- 2;;;;"},
+        {"metrics: {podCpu: {a: .nan, b: -0.25}}", ";- -0.25;;;"},
+        {"metrics: {load: {a: .inf}}", "- -;;;- -;"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf got = BUF_INIT(256);
+        Desk desk;
+
+        desk_open(&desk, cases[i].text);
+        assert_int_equal(desk.diags.n_errors, 0);
+        for (size_t gauge = 0; gauge < 4; gauge++)
+            print_gauge(desk.measurements->items[gauge], &got);
+        assert_text(cases[i].text, buf_str(&got), cases[i].want);
+        desk_close(&desk);
+    }
+}
+
+static void test_workloads_and_age(void **state) {
+    const Sampling *sampling;
+    Desk desk;
+
+    (void)state;
+    desk_open(&desk, "{workloads: {podCpu: {shop/Deployment/web: 1.5, x/Job/y: .nan}}, age: 90s}");
+    assert_int_equal(desk.diags.n_errors, 0);
+    sampling = desk.measurements->items[1];
+    assert_true(sampling_workload(sampling, STR("shop/Deployment/web")) == 1.5);
+    assert_true(isnan(sampling_workload(sampling, STR("x/Job/y"))));
+    assert_true(sampling->at_nsec == NOW - INT64_C(90000000000));
+    assert_true(sampling->uptime_nsec == UPTIME - INT64_C(90000000000));
+    desk_close(&desk);
+}
+
+static void test_errors(void **state) {
+    static const struct {
+        const char *text, *want; /* a part of what is said */
+    } cases[] = {
+        {"metrics: {lod: {a: 1}}", "no policy has a metric \"lod\""},
+        {"metrics: {load: {c: 1}}", "there is no node \"c\""},
+        {"metrics: {load: {a: x}}", "a measured number must be a number"},
+        {"metrics: {load: 1}", "what was measured of a metric must be a mapping"},
+        {"metrics: {written: {a: 1}}", "metric \"written\" is an annotation of the nodes"},
+        {"workloads: {load: {x/Job/y: 1}}", "\"load\" is no metric of pods"},
+        {"workloads: {podCpu: {web: 1}}", "a workload is NAMESPACE/KIND/NAME"},
+        {"workloads: {podCpu: {a//c: 1}}", "a workload is NAMESPACE/KIND/NAME"},
+        {"workloads: {podCpu: {a/b/: 1}}", "a workload is NAMESPACE/KIND/NAME"},
+        {"workloads: {podCpu: {a/b/c/d: 1}}", "a workload is NAMESPACE/KIND/NAME"},
+        {"numbers: {}", "unknown field \"numbers\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf got = BUF_INIT(4096);
+        Desk desk;
+
+        desk_open(&desk, cases[i].text);
+        diag_list_print(&desk.diags, /* colour= */ false, &got);
+        buf_append_char(&got, 0);
+        if (desk.diags.n_errors != 1 || !strstr(got.data, cases[i].want))
+            print_error("%s: %s", cases[i].text, got.data);
+        assert_case(cases[i].text, desk.diags.n_errors == 1 && strstr(got.data, cases[i].want));
+        desk_close(&desk);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_workloads_and_age),
+        cmocka_unit_test(test_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* Columns of measured numbers, for rows in any order: each as cluster/loads.h has it. */
+
+#include <stdio.h>
+
+#include "cluster/test-measured.h"
+#include "schema/metric-leaf.h"
+
+#define N_NODES 200u /* some chunks, the last not full */
+#define N_ASKED 90u
+
+static void lab_fill(Lab *lab) {
+    char name[16];
+
+    lab_open(lab);
+    for (unsigned i = 0; i < N_NODES; i++) {
+        (void)snprintf(name, sizeof(name), "n%03u", i);
+        lab_add_node(lab, name);
+    }
+    lab_publish(lab);
+    lab_sample(lab, 1);
+    for (unsigned i = 0; i < N_NODES; i++) {
+        (void)snprintf(name, sizeof(name), "n%03u", i);
+        if (i % 3 != 0)
+            lab_set(lab, 1, name, i * 0.5, (int64_t)(i % 7) * SEC);
+    }
+    lab_build(lab);
+}
+
+static LoadKind kind_of(LeafSource source) {
+    return source == LEAF_MEASURED ? LOAD_MEASURED : LOAD_VALUE;
+}
+
+static void check_time(
+    const Loads *loads, const Leaf *leaf, uint32_t row, CelColumn got, size_t i) {
+    int64_t want = loads_time(loads, leaf->gauge, row);
+
+    assert_int_equal(got.ints[i], want);
+    assert_int_equal(got.states[i], want != 0 ? CEL_STATE_FINE : CEL_STATE_ERROR);
+}
+
+static void check_number(
+    const Loads *loads, const Leaf *leaf, uint32_t row, CelColumn got, size_t i) {
+    double want = loads_value(loads, leaf->gauge, kind_of(leaf->source), row);
+    bool is_else = leaf->ask == LEAF_ELSE;
+
+    if (leaf->ask == LEAF_IS_SET) {
+        assert_int_equal(got.states[i], isnan(want) ? CEL_STATE_FALSE : CEL_STATE_TRUE);
+        return;
+    }
+    assert_int_equal(got.states[i], isnan(want) && !is_else ? CEL_STATE_ERROR : CEL_STATE_FINE);
+    assert_true(got.doubles[i] == (!isnan(want) ? want : is_else ? leaf->otherwise.d : 0.0));
+}
+
+static void check(const NodeTable *table, const Leaf *leaf, const uint32_t *rows, size_t n) {
+    uint8_t states[N_NODES];
+    double doubles[N_NODES];
+    CelColumn got = {.states = states, .doubles = doubles};
+
+    memset(states, 0xee, sizeof(states));
+    memset(doubles, 0xee, sizeof(doubles));
+    metric_leaf_load(leaf, table, rows, n, &got);
+    for (size_t i = 0; i < n; i++)
+        if (leaf->source == LEAF_MEASURED_AT)
+            check_time(table->loads, leaf, rows[i], got, i);
+        else
+            check_number(table->loads, leaf, rows[i], got, i);
+    if (n < N_NODES)
+        assert_int_equal(states[n], 0xee); /* nothing behind them */
+}
+
+static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
+    static const Leaf leaves[] = {
+        {.source = LEAF_METRIC, .ask = LEAF_VALUE},
+        {.source = LEAF_METRIC, .ask = LEAF_IS_SET},
+        {.source = LEAF_METRIC, .ask = LEAF_ELSE, .otherwise = {.kind = CEL_DOUBLE, .d = 7.25}},
+        {.source = LEAF_MEASURED, .ask = LEAF_VALUE},
+        {.source = LEAF_MEASURED_AT, .ask = LEAF_VALUE},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
+        for (uint32_t gauge = 0; gauge < 2; gauge++) { /* of the first nothing is known */
+            Leaf leaf = leaves[i];
+
+            leaf.gauge = gauge;
+            check(table, &leaf, rows, n);
+        }
+}
+
+/* With loads beside it, and without. */
+static void check_rows(const Lab *lab, const uint32_t *rows, size_t n) {
+    NodeTable table = *lab_table(lab);
+
+    check_all(&table, rows, n);
+    table.loads = &lab->loads;
+    check_all(&table, rows, n);
+}
+
+static void test_in_order(void **state) {
+    uint32_t rows[N_NODES];
+    Lab lab;
+
+    (void)state;
+    lab_fill(&lab);
+    for (uint32_t i = 0; i < N_NODES; i++)
+        rows[i] = i;
+    check_rows(&lab, rows, N_NODES);
+    for (size_t from = 0; from < 130; from += 13) /* into, over and out of chunks */
+        check_rows(&lab, rows + from, 70);
+    check_rows(&lab, rows, 0);
+    lab_close(&lab);
+}
+
+static void test_in_any_order(void **state) {
+    uint32_t rows[N_ASKED], random = 1;
+    Lab lab;
+
+    (void)state;
+    lab_fill(&lab);
+    for (unsigned round = 0; round < 50; round++) {
+        for (size_t i = 0; i < N_ASKED; i++) {
+            random = random * 1664525u + 1013904223u;
+            /* often the next one; the row behind the last is the unknown node's */
+            rows[i] = i > 0 && random >> 30 ? (rows[i - 1] + 1) % (N_NODES + 1)
+                                            : (random >> 8) % (N_NODES + 1);
+        }
+        check_rows(&lab, rows, N_ASKED);
+    }
+    lab_close(&lab);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_in_any_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
