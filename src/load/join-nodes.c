@@ -21,7 +21,7 @@ static bool is_row(uint32_t row) {
     return row < JOIN_ROW_FORGOTTEN;
 }
 
-static JoinWay gauge_way(const Join *join) {
+static JoinWay gauge_way(Join *join) {
     const Gauge *gauge = join->gauge;
     bool is_ours = gauge->source == GAUGE_RESOURCES; /* load/vector.h has made its labels */
 
@@ -31,6 +31,7 @@ static JoinWay gauge_way(const Join *join) {
         .gauge = gauge,
         .index = &join->memory->index,
         .arena = join->scratch,
+        .work = &join->work,
     };
 }
 
@@ -147,10 +148,12 @@ static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
         join_explain_unused(join, way->label);
 }
 
-static void explain_pattern(Join *join) {
+static void explain_pattern(Join *join, int r) {
     Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
 
-    phrase_add(&phrase, "nodePattern is no regular expression: ");
+    phrase_add(&phrase,
+        r == -EINVAL ? "nodePattern is no regular expression: "
+                     : "nodePattern takes too long for the labels of this answer: ");
     phrase_quote(&phrase, join->gauge->node_pattern);
 }
 
@@ -158,8 +161,8 @@ static void explain_pattern(Join *join) {
 static int give_up(Join *join, JoinWay *way, int r) {
     size_t hint = 0;
 
-    if (r == -EINVAL)
-        explain_pattern(join);
+    if (r == -EINVAL || r == -E2BIG)
+        explain_pattern(join, r);
     else if (r < 0)
         return error_trace(r);
     if (str_is_empty(way->label)) {

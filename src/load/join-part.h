@@ -16,6 +16,10 @@
 #include "load/vector.h"
 #include "model/gauge.h"
 
+/* Of a join, all its series and candidates: a pattern of 10 instructions over the names of 50,000
+ * nodes takes half of it, and a core a second or so for all of it. */
+#define JOIN_PATTERN_WORK UINT64_C(200000000)
+
 typedef struct Join {
     const Gauge *gauge;
     const Vector *vector;
@@ -27,6 +31,7 @@ typedef struct Join {
     int64_t now_msec;   /* the server's; 0: it is not known */
     int64_t slack_msec; /* so much older is as good as now */
     size_t n_unmatched; /* examples in the report */
+    uint64_t work;      /* steps that the pattern may still take */
 } Join;
 
 /* Whether the value of @series can be used; if not, it has been counted. */
@@ -45,8 +50,8 @@ int join_nodes(Join *join) MUST_CHECK;
 int join_pods(Join *join) MUST_CHECK;
 
 /* The way by which most nodes are found (join-find.c). @way says what the gauge does: an empty
- * label, GAUGE_BY_ANY are found out. 0; JOIN_NOT_FOUND: the report says why; -EINVAL: the pattern;
- * -ENOMEM. */
+ * label, GAUGE_BY_ANY are found out. 0; JOIN_NOT_FOUND: the report says why; -EINVAL, -E2BIG: the
+ * pattern; -ENOMEM. */
 #define JOIN_NOT_FOUND 1
 int join_find(Join *join, JoinWay *way) MUST_CHECK;
 

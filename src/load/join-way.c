@@ -40,6 +40,7 @@ static int compile(JoinWay *way) {
 
 /* What the pattern takes of @value; a NULL pointer: it does not match. */
 static int extract(JoinWay *way, Str value, Str *ret) {
+    _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[2];
     size_t n_spans;
     int r = way->pattern ? 0 : compile(way);
@@ -48,7 +49,12 @@ static int extract(JoinWay *way, Str value, Str *ret) {
     if (r < 0)
         return error_trace(r);
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
-    r = regex_find(way->pattern, value, 0, spans, n_spans);
+    scan = regex_scan_new(way->pattern, value, n_spans);
+    r = scan ? regex_scan_next(scan, way->work, spans) : error_origin(-ENOMEM);
+    if (r == REGEX_TIRED) {
+        *way->work = 0;
+        return error_origin(-E2BIG);
+    }
     if (r <= 0)
         return error_trace(r);
     if (n_spans == 1 || spans[1].from == SIZE_MAX)

@@ -25,10 +25,12 @@ typedef struct JoinWay {
     JoinIndex *index;
     const Regex *pattern; /* made when it is needed; NULL: not yet, or none */
     Arena *arena;         /* of the pattern */
+    uint64_t *work;       /* steps that the pattern may still take, of all ways of a join */
     bool has_cut_port;    /* a value that led to a node had one */
 } JoinWay;
 
-/* What @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -ENOMEM. */
+/* What @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -E2BIG: it took
+ * all the work that it may; -ENOMEM. */
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
 
 /* What of @value is compared: for people. Borrowed from it. */

@@ -159,6 +159,7 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
         .scratch = scratch,
         .report = report,
         .sampling = sampling,
+        .work = JOIN_PATTERN_WORK,
     };
     int r;
 

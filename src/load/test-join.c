@@ -1,5 +1,7 @@
 #include "load/join.h"
 
+#include <stdio.h>
+
 #include "load/test-scene.h"
 
 static int setup(void **state) {
