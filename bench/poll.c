@@ -54,6 +54,7 @@ typedef struct Bench {
     Arena *arena, *vectors, *scratch;
     Snapshot *snapshot;
     Program *program;
+    JoinIndex *index;
     Subject *subjects;
     size_t n;
     View *view;
@@ -91,10 +92,12 @@ static void load(Bench *bench) {
     bench->n = bench->program->n_gauges;
     if (bench->n == 0)
         fail(bench->options.policy, "has no metrics");
+    bench->index = need(join_index_new());
     bench->subjects = need(ARENA_ARRAY(bench->arena, Subject, bench->n));
     for (size_t i = 0; i < bench->n; i++) {
         bench->subjects[i].gauge = &bench->program->gauges[i];
         bench->subjects[i].memory = need(join_memory_new());
+        join_memory_share(bench->subjects[i].memory, bench->index);
         load_answers(bench, &bench->subjects[i]);
     }
 }
@@ -270,6 +273,7 @@ static void unload(Bench *bench) {
         for (size_t version = 0; version < VERSIONS; version++)
             buf_done(&bench->subjects[i].texts[version]);
     }
+    (void)join_index_free(bench->index);
     (void)program_unref(bench->program);
     (void)snapshot_unref(bench->snapshot);
 }

@@ -48,7 +48,7 @@ struct CelVariable {
     uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
     bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
     CelValue value;
-    CelExpand *expand; /* has no slot: it stands for something else; NULL: for itself */
+    CelExpand *expand;   /* has no slot: it stands for something else; NULL: for itself */
     const void *context; /* the host's, for expand() */
 };
 
@@ -77,8 +77,8 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
 
 /* Declares a name that stands for something else, which the host adds to each graph where it is
  * used. The name is copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
-int cel_env_add_meaning(CelEnv *env, Str name, const CelType *type, CelExpand *expand,
-    const void *context) MUST_CHECK;
+int cel_env_add_meaning(
+    CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) MUST_CHECK;
 
 /* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its
  * signature cannot be read. */

@@ -143,7 +143,7 @@ int check_live(const MetricsSource *metrics, const ClusterSource *cluster, Progr
     _cleanup_(buf_done) Buf out = BUF_INIT(LIVE_TEXT_MAX);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(view_unrefp) View *view = NULL;
-    PollStatus *statuses = arena ? ARENA_ARRAY(arena, PollStatus, program->n_gauges) : NULL;
+    PollStatus *statuses = arena ? ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1) : NULL;
     bool is_fine;
     int r;
 

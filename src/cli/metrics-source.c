@@ -79,7 +79,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     int r;
 
     if (!statuses && arena)
-        statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges);
+        statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
     if (!statuses)
         return out_of_memory(who);
     r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
@@ -112,9 +112,8 @@ int metrics_source_load(const MetricsSource *source, const ClusterSource *cluste
     *ret = NULL;
     if (source->file)
         return load_file(source, who, program, snapshot, now_nsec, uptime_nsec, ret);
-    if (program->n_gauges == 0)
-        return 0;
-    if (source->prometheus || source->sources || cluster_source_is_live(cluster))
+    if (source->prometheus || source->sources || ret_statuses ||
+        (program->n_gauges > 0 && cluster_source_is_live(cluster)))
         return ask(source, cluster, who, program, snapshot, ret, ret_statuses);
     return 0;
 }

@@ -9,7 +9,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/num.h"
 #include "cluster/load-chunk.h"
+
+/* Of two clocks that are read one after the other, and of which one is slewed now and then, less is
+ * no step. */
+#define CLOCK_STEP_NSEC (INT64_C(1000) * 1000 * 1000)
 
 /* What is known of workloads by gauge @i; NULL: nothing, or it is too old. */
 static const Sampling *workloads_of(const LoadsInput *input, size_t i) {
@@ -96,13 +101,33 @@ static int build_chunks(LoadBuild *build, Arena *arena, Loads *ret) {
     return error_trace(r);
 }
 
+static bool reads_annotations(const LoadsInput *input) {
+    for (size_t i = 0; i < input->n_gauges; i++)
+        if (input->gauges[i].source == GAUGE_ANNOTATION)
+            return true;
+    return false;
+}
+
+bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_nsec) {
+    int64_t step = num_sub_sat(num_sub_sat(now_nsec, uptime_nsec), loads->clock_nsec);
+
+    return loads->reads_clock && (step > CLOCK_STEP_NSEC || step < -CLOCK_STEP_NSEC);
+}
+
 static int build_loads(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     bool is_counted, Arena *arena, Loads *ret) {
     LoadBuild build = {.input = input, .table = table};
 
-    if (known && known->loads && known->loads->n_gauges == input->n_gauges)
+    if (known && known->loads && known->loads->n_gauges == input->n_gauges &&
+        !loads_clock_was_set(known->loads, input->now_nsec, input->uptime_nsec))
         build.known = known;
-    *ret = (Loads){.n_gauges = input->n_gauges, .until_nsec = INT64_MAX, .is_counted = is_counted};
+    *ret = (Loads){
+        .n_gauges = input->n_gauges,
+        .until_nsec = INT64_MAX,
+        .clock_nsec = num_sub_sat(input->now_nsec, input->uptime_nsec),
+        .reads_clock = reads_annotations(input),
+        .is_counted = is_counted,
+    };
     ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
     if (!ret->chunks)
         return error_origin(-ENOMEM);

@@ -48,6 +48,8 @@ struct Loads {
     const Sampling **workloads; /* by gauge: what it knows of workloads; NULL: nothing, or nothing
                                    that is not too old. Borrowed from @measurements */
     int64_t until_nsec;         /* monotonic: when to build again */
+    int64_t clock_nsec;         /* the wall clock was so far ahead of the monotonic one */
+    bool reads_clock;           /* there are annotations: their ages go by the wall clock */
     bool is_counted;            /* chunks are on the heap, shared and counted; else an arena's */
 };
 
@@ -82,6 +84,10 @@ int loads_build_counted(const LoadsInput *input, const NodeTable *table, const K
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 void loads_release(Loads *loads);
+
+/* Whether the wall clock was set since, and something in @loads goes by it: to be built again, too.
+ * Nothing is shared with such loads. */
+bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_nsec);
 
 /* A number of a row; NaN: absent. @loads may be NULL. */
 static inline double loads_value(const Loads *loads, size_t gauge, LoadKind kind, uint32_t row) {

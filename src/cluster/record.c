@@ -167,7 +167,7 @@ static size_t node_record_size(const Node *node) {
 
 const Node *node_record_new(Pool *pool, const Node *from) {
     NodeRecord *record = calloc(1, node_record_size(from));
-    char *at = (char *)(record + 1);
+    char *at;
     Label *labels, *annotations;
     Taint *taints;
     Condition *conditions;
@@ -178,6 +178,7 @@ const Node *node_record_new(Pool *pool, const Node *from) {
     if (!record)
         return NULL;
     record->ref = REF_ONE;
+    at = (char *)(record + 1);
     node = &record->node;
     *node = *from;
     node->labels.items = labels = carve(&at, from->labels.n * sizeof(Label));

@@ -683,13 +683,14 @@ static size_t collect_assumed(const Store *store, const Pod **pods) {
 static int publish_new(Store *store) {
     size_t n_max = store->nominated.n_used + ledger_count(&store->ledger);
     const Pod **nominated = malloc((n_max + 1) * sizeof(*nominated));
-    const Pod **assumed = nominated + store->nominated.n_used;
+    const Pod **assumed;
     Snapshot *snapshot = NULL;
     size_t n_copied = 0;
     int r;
 
     if (!nominated)
         return error_origin(-ENOMEM);
+    assumed = nominated + store->nominated.n_used;
     r = edition_make(&store->rows,
         store->published,
         &(Waiting){

@@ -244,6 +244,40 @@ static void test_annotations(void **state) {
     lab_close(&lab);
 }
 
+/* Nothing is shared with what was made before a step of the clock, of a chunk that is the same. */
+static void test_annotations_after_a_step(void **state) {
+    static const struct {
+        int64_t step, value;
+    } cases[] = {
+        {3600, -1}, {0, 1}, {-3600, -1}, {0, 1}, {400, 1}, {479, 1}, {31536000, -1}, {0, 1}};
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    annotated(&lab);
+    annotate(&lab, "a", "1,2026-01-02T03:04:05Z");
+    lab_publish(&lab);
+    lab_sample(&lab, 0);
+    lab_set(&lab, 0, "a", 5, 0);
+    lab_build(&lab);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        KnownLoads known = {lab_table(&lab), &lab.loads};
+        Loads next;
+
+        lab.input.now_nsec = NOW + cases[i].step * SEC;
+        assert_true(loads_clock_was_set(&lab.loads, lab.input.now_nsec, UPTIME));
+        assert_int_equal(
+            loads_build_counted(&lab.input, lab_table(&lab), &known, lab.arena, &next), 0);
+        loads_release(&lab.loads);
+        lab.loads = next;
+        assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"),
+            cases[i].value < 0 ? NAN : (double)cases[i].value);
+        assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 5); /* which is nobody's clock's */
+        assert_false(loads_clock_was_set(&lab.loads, lab.input.now_nsec + SEC, UPTIME + SEC));
+    }
+    lab_close(&lab);
+}
+
 static void test_annotations_from_the_future(void **state) {
     Lab lab;
 
@@ -787,6 +821,7 @@ int main(void) {
         cmocka_unit_test(test_extreme_ages),
         cmocka_unit_test(test_texts_of_annotations),
         cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_annotations_after_a_step),
         cmocka_unit_test(test_annotations_from_the_future),
         cmocka_unit_test(test_annotations_with_a_zone),
         cmocka_unit_test(test_weights),

@@ -31,10 +31,11 @@ int desk_init(
         .seeds = BACKOFF_INIT(seed),
         .vectors = arena_new(DESK_VECTOR_BUDGET),
         .scratch = arena_new(DESK_SCRATCH_BUDGET),
+        .index = join_index_new(),
     };
     for (size_t i = 0; i < SERVER_REQUESTS_MAX; i++)
         request_init(&desk->requests[i]);
-    return desk->vectors && desk->scratch ? 0 : error_origin(-ENOMEM);
+    return desk->vectors && desk->scratch && desk->index ? 0 : error_origin(-ENOMEM);
 }
 
 void desk_done(Desk *desk) {
@@ -51,6 +52,7 @@ void desk_done(Desk *desk) {
     server_done(&desk->api);
     arena_free(desk->vectors);
     arena_free(desk->scratch);
+    join_index_free(desk->index);
 }
 
 /* --- servers --- */

@@ -48,6 +48,7 @@ struct Desk {
     Backoff seeds;
     Request requests[SERVER_REQUESTS_MAX];
     Arena *vectors, *scratch;
+    JoinIndex *index; /* for all readings */
 
     bool is_news; /* not published yet */
     int64_t news_nsec, publish_from_nsec;

@@ -157,6 +157,7 @@ static void measure(Intake *intake, Reading *reading) {
         return;
     }
     arena_reset(scratch);
+    join_memory_share(reading->memory, intake->desk->index);
     if (join_vector(&reading->gauge,
             &intake->vector,
             intake->table,

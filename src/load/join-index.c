@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "cluster/record.h"
@@ -27,6 +28,17 @@ static void drop_nodes(JoinIndex *index) {
 void join_index_done(JoinIndex *index) {
     drop_nodes(index);
     index->names = names_unref(index->names);
+}
+
+JoinIndex *join_index_new(void) {
+    return calloc(1, sizeof(JoinIndex));
+}
+
+JoinIndex *join_index_free(JoinIndex *index) {
+    if (index)
+        join_index_done(index);
+    free(index);
+    return NULL;
 }
 
 /* --- whether it still holds ------------------------------------------------ */

@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cluster/table.h"
+#include "load/join.h"
 #include "model/gauge.h"
 
 #define JOIN_ROW_NONE UINT32_MAX            /* nobody's */
@@ -29,7 +30,7 @@ typedef struct JoinKeys {
     VEC(uint32_t) rows; /* JOIN_ROW_NONE: of several nodes, and so of none */
 } JoinKeys;
 
-typedef struct JoinIndex {
+struct JoinIndex {
     uint64_t version;       /* grows when anything may be called otherwise */
     const NodeTable *table; /* of the join under way */
     NodeNames *names;       /* a reference; NULL: nothing yet */
@@ -38,7 +39,7 @@ typedef struct JoinIndex {
     const Node **nodes; /* by row: references */
     JoinKeys hostnames;
     JoinKeys addresses; /* 16 bytes in network order */
-} JoinIndex;
+};
 
 /* Zeroed at first. */
 void join_index_done(JoinIndex *index);

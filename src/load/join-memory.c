@@ -5,13 +5,25 @@
 #include "base/hash.h"
 
 JoinMemory *join_memory_new(void) {
-    return calloc(1, sizeof(JoinMemory));
+    JoinMemory *memory = calloc(1, sizeof(*memory));
+
+    if (memory)
+        memory->index = &memory->own;
+    return memory;
+}
+
+void join_memory_share(JoinMemory *memory, JoinIndex *index) {
+    if (memory->index == index)
+        return;
+    join_memory_forget(memory); /* rows were of another version */
+    join_index_done(&memory->own);
+    memory->index = index;
 }
 
 JoinMemory *join_memory_free(JoinMemory *memory) {
     if (!memory)
         return NULL;
-    join_index_done(&memory->index);
+    join_index_done(&memory->own);
     free(memory->label);
     free(memory->series);
     free(memory->texts);
@@ -45,7 +57,7 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, JoinWay *way) {
 }
 
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == memory->index.version &&
+    return memory->key == key && memory->version == memory->index->version &&
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
 }
@@ -119,7 +131,7 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, const JoinWay *way, con
     memory->key = keep_label(memory, way->label) ? key : 0;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
-    memory->version = memory->index.version;
+    memory->version = memory->index->version;
     if (memory->key != 0 && n_bytes != SIZE_MAX && make_room(memory, vector->n, n_bytes))
         copy_series(memory, vector, way->label, rows);
 }

@@ -29,7 +29,8 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    JoinIndex index;
+    JoinIndex own;
+    JoinIndex *index; /* that, or one that is shared */
 
     uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
     char *label;

@@ -29,7 +29,7 @@ static JoinWay gauge_way(Join *join) {
         .label = is_ours ? STR("node") : gauge->node_label,
         .identity = is_ours ? GAUGE_BY_NAME : gauge->identity,
         .gauge = gauge,
-        .index = &join->memory->index,
+        .index = join->memory->index,
         .arena = join->scratch,
         .work = &join->work,
     };
@@ -189,7 +189,7 @@ int join_nodes(Join *join) {
 
     if (!rows.items || !rows.counts)
         return error_origin(-ENOMEM);
-    join_index_follow(&join->memory->index, join->table);
+    join_index_follow(join->memory->index, join->table);
     r = follow_some_way(join, &way, &rows);
     if (r != 0)
         return error_trace(give_up(join, &way, r));

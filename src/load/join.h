@@ -64,12 +64,23 @@ typedef struct JoinTime {
     int64_t server_sec;  /* by the server's clock; 0: not known, the newest series stands for it */
 } JoinTime;
 
+/* What nodes are called. It is the same for all questions, so those of one thread share it: it
+ * takes more memory than what is learned for one of them. */
+typedef struct JoinIndex JoinIndex;
+JoinIndex *join_index_new(void);              /* NULL when out of memory */
+JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
+DEFINE_CLEANUP(JoinIndex *, join_index_free)
+
 /* What was learned from the last answer to the same question: an order of series, and how labels
  * are joined. It costs time when it is wrong, never a value. Zeroed at first. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */
 DEFINE_CLEANUP(JoinMemory *, join_memory_free)
+
+/* With @index from now on, which lives as long as something is joined with @memory; it has one of
+ * its own otherwise. */
+void join_memory_share(JoinMemory *memory, JoinIndex *index);
 
 /* A sampling of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
  * @memory may be NULL. @scratch is for what is needed on the way. The clocks of others do not

@@ -182,27 +182,29 @@ int getaddrinfo(
         {"both.test", "169.254.169.254", "127.0.0.1"},
         {"dead.test", "127.0.0.2", "169.254.169.254"},
     };
-    uint16_t port = service ? (uint16_t)atoi(service) : 0;
+    int64_t port = 0;
     int socktype = hints ? hints->ai_socktype : SOCK_STREAM;
     struct in_addr digits;
     char text[INET_ADDRSTRLEN];
 
     *ret = NULL;
     n_lookups++;
+    (void)(service && str_to_int64(str_from_c(service), &port));
     if (inet_aton(name, &digits)) {
-        add_address(ret, inet_ntop(AF_INET, &digits, text, sizeof(text)), port, socktype);
+        add_address(ret, inet_ntop(AF_INET, &digits, text, sizeof(text)), (uint16_t)port, socktype);
         return 0;
     }
     if (strcmp(name, "rebound.test") == 0) { /* good when it is looked at, bad when it is used */
-        add_address(ret, n_lookups == 1 ? "127.0.0.1" : "169.254.169.254", port, socktype);
+        add_address(
+            ret, n_lookups == 1 ? "127.0.0.1" : "169.254.169.254", (uint16_t)port, socktype);
         return 0;
     }
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
         if (strcmp(name, names[i].name) != 0)
             continue;
-        add_address(ret, names[i].first, port, socktype);
+        add_address(ret, names[i].first, (uint16_t)port, socktype);
         if (names[i].second)
-            add_address(ret, names[i].second, port, socktype);
+            add_address(ret, names[i].second, (uint16_t)port, socktype);
         return 0;
     }
     return EAI_NONAME;

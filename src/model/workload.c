@@ -31,8 +31,8 @@ bool workload_find(const Pod *pod, WorkloadName *ret) {
     if (str_is_empty(pod->owner_kind) || str_is_empty(pod->owner_name) ||
         str_is(pod->owner_kind, "Node"))
         return false;
-    *ret =
-        (WorkloadName){.namespace = pod->namespace, .kind = pod->owner_kind, .name = pod->owner_name};
+    *ret = (WorkloadName){
+        .namespace = pod->namespace, .kind = pod->owner_kind, .name = pod->owner_name};
     if (str_is(pod->owner_kind, "ReplicaSet")) {
         hash = labels_find(&pod->labels, STR("pod-template-hash"));
         if (hash && cut_hash(pod->owner_name, *hash, &ret->name))

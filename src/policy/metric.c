@@ -186,6 +186,8 @@ static int64_t default_age(const Gauge *gauge) {
         return METRIC_AGE_DEFAULT_MAX;
     if (most < 2 * gauge->interval_nsec)
         most = 2 * gauge->interval_nsec;
+    if (gauge->source == GAUGE_RESOURCES && age < METRIC_AGE_RESOURCES_MIN)
+        age = METRIC_AGE_RESOURCES_MIN;
     return age < most ? age : most;
 }
 
@@ -239,7 +241,8 @@ static const Field metric_fields[] = {
         .read = read_interval},
     {.name = STR("maxAge"),
         .shape = &shape_duration,
-        .about = "an older value is absent; three intervals, at most 5m, unless given",
+        .about = "an older value is absent; three intervals, at most 5m, unless given; at least 3m "
+                 "for resourceMetrics",
         .read = read_max_age},
     {.name = STR("placements"),
         .shape = &metric_placements_shape,

@@ -40,6 +40,8 @@ void metric_describe_placements(const Gauge *gauge, Buf *out);
 #define METRIC_INTERVAL_MIN (INT64_C(1) * 1000 * 1000 * 1000)
 #define METRIC_AGE_INTERVALS 3 /* maxAge unless given: so many intervals, at most 5 minutes */
 #define METRIC_AGE_DEFAULT_MAX (INT64_C(300) * 1000 * 1000 * 1000)
+/* Of resourceMetrics at least: metrics-server itself measures once a minute, or in 15 seconds. */
+#define METRIC_AGE_RESOURCES_MIN (INT64_C(180) * 1000 * 1000 * 1000)
 #define METRIC_SETTLE_DEFAULT                                                                      \
     (INT64_C(60) * 1000 * 1000 * 1000) /* at least, of the longest range */
 #define METRIC_SETTLE_DEFAULT_MAX (INT64_C(600) * 1000 * 1000 * 1000) /* at most of it */

@@ -89,7 +89,8 @@ int current_refresh(Current *current, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = current_view(current);
     int r = 0;
 
-    if (now_nsec < view->loads.until_nsec)
+    if (now_nsec < view->loads.until_nsec &&
+        !loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec()))
         return 0;
     (void)pthread_mutex_lock(&current->publish_lock);
     if (current->view == view) /* else somebody was faster */

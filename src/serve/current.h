@@ -56,6 +56,6 @@ int current_set_program(Current *current, Program *program, char *error, size_t 
  * 0, or -ENOMEM: as it was. */
 int current_set_measured(Current *current, Measurements *measurements) MUST_CHECK;
 
-/* A new view, if something in the one in force has grown too old by @now_nsec (monotonic). 0, or
- * -ENOMEM: as it was. */
+/* A new view, if something in the one in force has grown too old by @now_nsec (monotonic), or goes
+ * by a wall clock that was set since. 0, or -ENOMEM: as it was. */
 int current_refresh(Current *current, int64_t now_nsec) MUST_CHECK;

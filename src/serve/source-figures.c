@@ -73,7 +73,7 @@ static const Figure figures[] = {
         true},
     {"berth_source_last_success_timestamp_seconds",
         "gauge",
-        "When the last good answer was asked for; 0: never.",
+        "When the last good answer came; 0: never.",
         last_success,
         true},
 };
