@@ -41,7 +41,7 @@ static int compile(JoinWay *way) {
 /* What the pattern takes of @value; a NULL pointer: it does not match. */
 static int extract(JoinWay *way, Str value, Str *ret) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
-    RegexSpan spans[2];
+    RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */
     size_t n_spans;
     int r = way->pattern ? 0 : compile(way);
 
@@ -57,7 +57,7 @@ static int extract(JoinWay *way, Str value, Str *ret) {
     }
     if (r <= 0)
         return error_trace(r);
-    if (n_spans == 1 || spans[1].from == SIZE_MAX)
+    if (spans[1].from == SIZE_MAX)
         spans[1] = spans[0];
     *ret = str_of(value.ptr + spans[1].from, spans[1].to - spans[1].from);
     return 0;
