@@ -47,8 +47,8 @@ uint64_t join_memory_key(const Gauge *gauge) {
     return key ? key : 1;
 }
 
-bool join_memory_way(const JoinMemory *memory, uint64_t key, JoinWay *way) {
-    if (memory->key != key)
+bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
+    if (memory->key != key || memory->labels != labels || memory->version != memory->index->version)
         return false;
     way->label = str_of(memory->label, memory->label_len);
     way->identity = memory->identity;
@@ -123,12 +123,13 @@ static void copy_series(JoinMemory *memory, const Vector *vector, Str label, con
     memory->n = vector->n;
 }
 
-void join_memory_learn(JoinMemory *memory, uint64_t key, const JoinWay *way, const Vector *vector,
-    const uint32_t *rows) {
+void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+    const Vector *vector, const uint32_t *rows) {
     size_t n_bytes = measure(vector, way->label);
 
     memory->n = 0;
     memory->key = keep_label(memory, way->label) ? key : 0;
+    memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
     memory->version = memory->index->version;

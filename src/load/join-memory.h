@@ -38,6 +38,7 @@ struct JoinMemory {
     GaugeIdentity identity;
     bool has_cut_port;
 
+    uint64_t labels;  /* of the series, as the caller tells them apart */
     uint64_t version; /* of the index that the rows are of */
     RememberedSeries *series;
     size_t n, size;
@@ -48,8 +49,9 @@ struct JoinMemory {
 /* What tells gauges apart that are joined otherwise; not 0. */
 uint64_t join_memory_key(const Gauge *gauge);
 
-/* The way that was taken last for a gauge of that key. False: none is known. */
-bool join_memory_way(const JoinMemory *memory, uint64_t key, JoinWay *way);
+/* The way that was taken last for a gauge of that key, if labels and nodes are the same as then.
+ * False: they are not. */
+bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way);
 
 /* Whether rows are those that @way would lead to now. */
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way);
@@ -68,8 +70,8 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
 }
 
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
-void join_memory_learn(JoinMemory *memory, uint64_t key, const JoinWay *way, const Vector *vector,
-    const uint32_t *rows);
+void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+    const Vector *vector, const uint32_t *rows);
 
 /* The way did not do. */
 void join_memory_forget(JoinMemory *memory);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
 
@@ -15,6 +16,7 @@ typedef struct Rows {
     uint32_t *counts; /* by row: series that lead there */
     size_t n_labelled, n_matched, n_nodes; /* series with the label, with a row; their rows */
     uint64_t key;
+    uint64_t labels; /* what tells these labels from others; 0: not needed */
 } Rows;
 
 static bool is_row(uint32_t row) {
@@ -69,32 +71,39 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
         if (is_row(row))
             count_row(rows, row);
     }
-    if (r == 0 && (n_asked > 0 || join->memory->n != vector->n))
-        join_memory_learn(join->memory, rows->key, way, vector, rows->items);
+    if (r == 0 &&
+        (n_asked > 0 || join->memory->n != vector->n || join->memory->labels != rows->labels))
+        join_memory_learn(join->memory, rows->key, rows->labels, way, vector, rows->items);
     return error_trace(r);
 }
 
-/* The way of last time stays while it leads to a node for every two series. */
-static bool still_does(const Rows *rows, size_t n_series) {
-    return rows->n_nodes > 0 && 2 * rows->n_nodes >= n_series;
+/* The same for the same series in any order. */
+static uint64_t digest_labels(const Vector *vector) {
+    uint64_t digest = vector->n;
+
+    for (size_t i = 0; i < vector->n; i++) {
+        const Series *series = &vector->items[i];
+        uint64_t of_series = 0;
+
+        for (uint32_t k = 0; k < series->n_labels; k++) {
+            of_series ^= hash_str(series->labels[k].name) + 3 * hash_str(series->labels[k].value);
+            of_series *= UINT64_C(0x9e3779b97f4a7c15);
+        }
+        digest += of_series;
+    }
+    return digest ? digest : 1;
 }
 
+/* A way that was found for these very labels and nodes would be found again, and that takes its
+ * time; for any others it is looked for anew, so that what is joined never depends on the past. */
 static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
-    JoinWay last = *way;
     int r;
 
     if (way_is_given(way))
         return error_trace(follow(join, way, rows));
-    if (join_memory_way(join->memory, rows->key, &last)) {
-        r = follow(join, &last, rows);
-        if (r < 0)
-            return error_trace(r);
-        if (still_does(rows, join->vector->n)) {
-            *way = last;
-            return 0;
-        }
-        join_memory_forget(join->memory);
-    }
+    rows->labels = digest_labels(join->vector);
+    if (join_memory_way(join->memory, rows->key, rows->labels, way))
+        return error_trace(follow(join, way, rows));
     r = join_find(join, way);
     return r == 0 ? error_trace(follow(join, way, rows)) : r < 0 ? error_trace(r) : r;
 }
