@@ -34,7 +34,9 @@ struct Judge {
 typedef struct Order {
     const uint32_t *asked; /* the rows that somebody wants to know of */
     size_t n_asked;
-    const uint32_t *rows; /* those that are judged, none the unknown node; NULL: all of the table */
+    const uint32_t *rows;   /* those that are judged, each once and rising, none the unknown node;
+                               NULL: all of the table */
+    const uint32_t *places; /* by row of the table, if not all are judged: where it is in rows */
     size_t n;
     uint8_t *is_asked; /* by row of the table, if all are judged; NULL: not needed so far */
 } Order;
@@ -45,12 +47,10 @@ int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret);
 /* The batch that begins at @begin becomes the session's; how many rows it has. */
 size_t order_begin(Judge *judge, const Order *order, size_t begin);
 
-/* Where the results of row @i of those asked for are, among those judged; SIZE_MAX: it was not
- * judged, since nobody knows it. */
-static inline size_t order_place(const Judge *judge, const Order *order, size_t i) {
-    if (order->asked[i] == judge->question.table->n_rows)
-        return SIZE_MAX;
-    return order->rows ? i : order->asked[i];
+/* Where the results of row @i of those asked for are, among those judged; behind the last if it was
+ * not judged, since nobody knows it. */
+static inline size_t order_place(const Order *order, size_t i) {
+    return order->places ? order->places[order->asked[i]] : order->asked[i];
 }
 
 /* Time is up: the order's rows from @begin on are late, those of them that somebody asked for. Rows

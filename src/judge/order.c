@@ -1,7 +1,7 @@
 /*
- * Rows are judged in the order of the table if many of them are asked about: then a kept column
- * is copied chunk by chunk, and only the verdicts are looked up for each node of the request.
- * If few are asked about, they are judged in the order of the request.
+ * Rows are judged in the order of the table: so what is kept of them is read chunk by chunk. If
+ * many of them are asked about all are judged, and whole pieces of a chunk are copied; if few are,
+ * only these. The results are looked up for each node of the request.
  */
 
 #include <errno.h>
@@ -14,31 +14,46 @@
  * is more than one in so many. */
 #define SPARSE 4u
 
-/* Those that are asked for; row 0 stands in for the unknown node, of which nothing is read. */
-static int order_as_asked(const Judge *judge, Order *order) {
-    uint32_t *rows = NULL;
+/* By chunk of the table: a bit for each row that is asked for. NULL: out of memory. */
+static uint64_t *mark_asked(const Judge *judge, const Order *order) {
+    size_t n_rows = judge->question.table->n_rows;
+    uint64_t *marks = ARENA_ARRAY(judge->question.arena, uint64_t, n_rows / CHUNK_ROWS + 1);
 
-    order->rows = order->asked;
-    order->n = order->n_asked;
-    for (size_t i = 0; i < order->n_asked; i++) {
-        if (order->asked[i] != judge->question.table->n_rows)
-            continue;
-        if (!rows) {
-            rows = ARENA_RAW(judge->question.arena, uint32_t, order->n_asked);
-            if (!rows)
-                return error_origin(-ENOMEM);
-            memcpy(rows, order->asked, order->n_asked * sizeof(*rows));
-            order->rows = rows;
+    if (!marks)
+        return NULL;
+    for (size_t i = 0; i < order->n_asked; i++)
+        marks[order->asked[i] / CHUNK_ROWS] |= UINT64_C(1) << table_slot(order->asked[i]);
+    marks[n_rows / CHUNK_ROWS] &= ~(UINT64_C(1) << table_slot((uint32_t)n_rows)); /* unknown */
+    return marks;
+}
+
+/* Those that are asked for, each once. */
+static int order_few(const Judge *judge, Order *order) {
+    size_t n_rows = judge->question.table->n_rows;
+    uint64_t *marks = mark_asked(judge, order);
+    uint32_t *rows = ARENA_RAW(judge->question.arena, uint32_t, order->n_asked);
+    uint32_t *places = ARENA_RAW(judge->question.arena, uint32_t, n_rows + 1);
+
+    if (!marks || !rows || !places)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i <= n_rows / CHUNK_ROWS; i++) {
+        for (uint64_t left = marks[i]; left != 0; left &= left - 1) {
+            uint32_t row = (uint32_t)(i * CHUNK_ROWS) + (uint32_t)__builtin_ctzll(left);
+
+            places[row] = (uint32_t)order->n;
+            rows[order->n++] = row;
         }
-        rows[i] = 0;
     }
+    places[n_rows] = (uint32_t)order->n;
+    order->rows = rows;
+    order->places = places;
     return 0;
 }
 
 int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) {
     *ret = (Order){.asked = asked, .n_asked = n};
     if (n <= judge->question.table->n_rows / SPARSE)
-        return error_trace(order_as_asked(judge, ret));
+        return error_trace(order_few(judge, ret));
     ret->n = judge->question.table->n_rows;
     return 0;
 }
@@ -61,9 +76,9 @@ void order_note_late(Judge *judge, const Order *order, size_t begin) {
     size_t n = 0;
 
     for (size_t i = 0; i < order->n_asked; i++) {
-        size_t place = order_place(judge, order, i);
+        size_t place = order_place(order, i);
 
-        n += place != SIZE_MAX && place >= begin;
+        n += place >= begin && place < order->n;
     }
     judge->n_late = judge->n_late > n ? judge->n_late : n;
 }

@@ -169,18 +169,18 @@ static int normalize_rule(
     if (!states)
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < order->n_asked; i++) {
-        size_t place = order_place(judge, order, i);
-        uint8_t state = place != SIZE_MAX ? raw->states[place] : CEL_STATE_ERROR;
+        size_t place = order_place(order, i);
+        uint8_t state = place < order->n ? raw->states[place] : CEL_STATE_ERROR;
 
-        ret[i] = place != SIZE_MAX ? raw->values[place] : 0;
+        ret[i] = place < order->n ? raw->values[place] : 0;
         states[i] = state == JUDGE_STATE_MISSING ? CEL_STATE_ERROR : state;
     }
     r = normalize(
         score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret);
     for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_asked; i++) {
-        size_t place = order_place(judge, order, i);
+        size_t place = order_place(order, i);
 
-        if (place != SIZE_MAX && raw->states[place] == JUDGE_STATE_MISSING)
+        if (place < order->n && raw->states[place] == JUDGE_STATE_MISSING)
             ret[i] = score->on_missing;
     }
     return error_trace(r);
@@ -226,13 +226,9 @@ static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret)
 }
 
 /* Totals of the order's rows, to those who asked. The unknown node's place is behind the last. */
-static void hand_out(const Judge *judge, const Tally *tally, double *ret) {
-    const Order *order = &tally->order;
-
-    for (size_t i = 0; !order->rows && i < order->n_asked; i++)
-        ret[i] = tally->totals[order->asked[i]];
-    for (size_t i = 0; order->rows && i < order->n_asked; i++)
-        ret[i] = order_place(judge, order, i) == SIZE_MAX ? 0 : tally->totals[i];
+static void hand_out(const Tally *tally, double *ret) {
+    for (size_t i = 0; i < tally->order.n_asked; i++)
+        ret[i] = tally->totals[order_place(&tally->order, i)];
 }
 
 int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
@@ -255,7 +251,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     }
     if (r < 0)
         return error_trace(r);
-    hand_out(judge, tally, ret);
+    hand_out(tally, ret);
     if (r == CEL_SESSION_OVER)
         return 0;
     return error_trace(add_normalized(judge, tally, ret));
@@ -291,10 +287,10 @@ int judge_score_values(
             memcpy(raw.states + begin, given.states, n);
     }
     for (size_t i = 0; i < order.n_asked; i++) {
-        size_t place = order_place(judge, &order, i);
+        size_t place = order_place(&order, i);
 
-        ret_raw[i] = ret_values[i] = place == SIZE_MAX ? 0 : raw.values[place];
-        ret_states[i] = place == SIZE_MAX ? CEL_STATE_ERROR : raw.states[place];
+        ret_raw[i] = ret_values[i] = place < order.n ? raw.values[place] : 0;
+        ret_states[i] = place < order.n ? raw.states[place] : CEL_STATE_ERROR;
     }
     if (score->normalize != NORMALIZE_NONE)
         return error_trace(normalize_rule(judge, &order, score, &raw, ret_values));

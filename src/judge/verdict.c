@@ -230,13 +230,9 @@ static int note_known_errors(Judge *judge, const Docket *docket) {
 }
 
 /* Verdicts of the order's rows, to those who asked. The unknown node's is behind the last. */
-static void hand_out(const Judge *judge, const Docket *docket, uint16_t *ret) {
-    const Order *order = &docket->order;
-
-    for (size_t i = 0; !order->rows && i < order->n_asked; i++)
-        ret[i] = docket->said[order->asked[i]];
-    for (size_t i = 0; order->rows && i < order->n_asked; i++)
-        ret[i] = order_place(judge, order, i) == SIZE_MAX ? VERDICT_PASS : docket->said[i];
+static void hand_out(const Docket *docket, uint16_t *ret) {
+    for (size_t i = 0; i < docket->order.n_asked; i++)
+        ret[i] = docket->said[order_place(&docket->order, i)];
 }
 
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
@@ -259,7 +255,7 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     }
     if (r < 0)
         return error_trace(r);
-    hand_out(judge, &docket, ret);
+    hand_out(&docket, ret);
     return error_trace(note_known_errors(judge, &docket));
 }
 
@@ -311,9 +307,9 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
             memcpy(states + begin, found, n);
     }
     for (size_t i = 0; i < order.n_asked; i++) {
-        size_t place = order_place(judge, &order, i);
+        size_t place = order_place(&order, i);
 
-        ret_states[i] = place == SIZE_MAX ? CEL_STATE_TRUE : states[place];
+        ret_states[i] = place < order.n ? states[place] : CEL_STATE_TRUE;
     }
     return 0;
 }
