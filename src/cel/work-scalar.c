@@ -16,6 +16,7 @@
 #define NOT_KNOWN UINT8_MAX
 #define RECENTS 64u     /* strings that are remembered while a session lasts; a power of two */
 #define RECENT_BYTES 8u /* the first and the last so many of a string tell most apart */
+#define RECENT_TRIES 4u /* places where one may be */
 
 /* --- inputs ------------------------------------------------------------------------------ */
 
@@ -193,8 +194,11 @@ static int open_memo(CelWork *work, ByText *by) {
     return by->memo ? 0 : error_origin(-ENOMEM);
 }
 
-/* The dictionaries of blocks are much the same: what was worked out for others. */
-static Recent *recent_of(Recent *recents, CelValue v) {
+static bool is_recent(const Recent *recent, CelValue v) {
+    return recent->text.kind == CEL_STRING && str_eq(cel_str(recent->text), cel_str(v));
+}
+
+static uint64_t hash_recent(CelValue v) {
     size_t n = v.len < RECENT_BYTES ? v.len : RECENT_BYTES;
     uint64_t begin = 0, end = v.len;
 
@@ -203,11 +207,21 @@ static Recent *recent_of(Recent *recents, CelValue v) {
         memcpy(&end, v.text + v.len - n, n);
     }
     begin = (begin + v.len) * UINT64_C(0x9e3779b97f4a7c15) ^ end;
-    return &recents[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (RECENTS - 1)];
+    return begin * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-static bool is_recent(const Recent *recent, CelValue v) {
-    return recent->text.kind == CEL_STRING && str_eq(cel_str(recent->text), cel_str(v));
+/* The dictionaries of blocks are much the same: what was worked out for others. Where @v is, or
+ * where it goes: a free place, or that of one that has to leave. */
+static Recent *recent_of(Recent *recents, CelValue v) {
+    uint64_t hash = hash_recent(v);
+
+    for (uint64_t i = 0; i < RECENT_TRIES; i++) {
+        Recent *recent = &recents[(hash + i) & (RECENTS - 1)];
+
+        if (recent->text.kind == CEL_ABSENT || is_recent(recent, v))
+            return recent;
+    }
+    return &recents[hash & (RECENTS - 1)];
 }
 
 static void run_place(CelWork *work, const ByText *by, uint32_t code, CelValue text) {
