@@ -291,22 +291,53 @@ static int by_each_text(CelWork *work, ByText *by, const uint32_t *entries, size
     return error_trace(r);
 }
 
+/* Entries @from to @to, which share a dictionary that is no longer than they are many: all its
+ * strings are worked out before, and nobody asks any more. */
+static int by_whole_dictionary(
+    CelWork *work, ByText *by, const CelDictionary *dictionary, size_t from, size_t to) {
+    const uint16_t *codes = by->of_text->column.codes;
+    const uint8_t *known = work->table_states;
+    uint8_t *states = by->reg->states;
+    int r = 0;
+
+    for (uint32_t code = 0; r == 0 && code < dictionary->n; code++) {
+        fill_place(work, by, dictionary, code);
+        r = cel_work_between(work);
+    }
+    if (r != 0)
+        return r;
+    for (size_t i = from; i < to; i++)
+        states[i] = known[codes[i]];
+    for (size_t i = from; by->column->lane != CEL_LANE_BOOL && i < to; i++)
+        by->reg->values[i] = work->table_values[codes[i]];
+    return 0;
+}
+
+/* The same for @entries[@from] to @entries[@to] (NULL: entries @from to @to), whatever they are. */
+static int by_dictionary(CelWork *work, ByText *by, const CelDictionary *dictionary,
+    const uint32_t *entries, size_t from, size_t to) {
+    int r = open_table(work, dictionary->n + 1u);
+
+    if (r == 0 && !entries && !by->of_text->column.states && dictionary->n <= to - from)
+        return error_trace(by_whole_dictionary(work, by, dictionary, from, to));
+    for (size_t i = from; r == 0 && i < to; i++)
+        r = look_up(work, by, dictionary, entries ? entries[i] : i);
+    return error_trace(r);
+}
+
 static int by_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n) {
-    const CelDictionary *dictionary = NULL;
-    size_t end = 0;
     int r = 0;
 
     if (!by->of_text->has_codes)
         return error_trace(by_each_text(work, by, entries, n));
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        size_t entry = entries ? entries[i] : i;
+    for (size_t i = 0, to; r == 0 && i < n; i = to) {
+        size_t end;
+        const CelDictionary *dictionary =
+            cel_work_dictionary(work, by->text, entries ? entries[i] : i, &end);
 
-        if (!dictionary || entry >= end) {
-            dictionary = cel_work_dictionary(work, by->text, entry, &end);
-            r = open_table(work, dictionary->n + 1u);
-        }
-        if (r == 0)
-            r = look_up(work, by, dictionary, entry);
+        for (to = i + 1; to < n && (entries ? entries[to] : to) < end; to++)
+            ;
+        r = by_dictionary(work, by, dictionary, entries, i, to);
     }
     return error_trace(r);
 }
