@@ -29,6 +29,9 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
 size_t decision_count(const Decision *decision, uint16_t said) {
     size_t n = 0;
 
+    if ((said == VERDICT_NARROWED && !decision->narrowed) ||
+        (said == VERDICT_LATE && decision->notes.n_late == 0))
+        return 0; /* mostly: nobody need look */
     for (size_t i = 0; decision->said && i < decision->args->n; i++)
         n += decision->said[i] == said;
     return n;
