@@ -45,32 +45,26 @@ const char *outcome_name(OutcomeKind kind) {
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* The special verdicts are the last numbers: they stand behind the filters' here, and
- * behind them a place for what should not be. */
-#define N_SPECIAL 4u
+/* By verdict: filters have the first numbers, special verdicts the last, and the low bits tell them
+ * all apart. No branch: verdicts come in no pattern that a processor could predict. */
+#define N_CODES 1024u
 
 typedef struct Codes {
-    uint8_t of[PROGRAM_FILTERS_MAX + N_SPECIAL + 1];
+    uint8_t of[N_CODES];
 } Codes;
 
-/* Without a branch: verdicts come in no pattern that a processor could predict. */
 static inline uint8_t code_of(const Codes *codes, uint16_t said) {
-    size_t special = (size_t)(VERDICT_PASS - said);
-
-    special = PROGRAM_FILTERS_MAX + (special < N_SPECIAL ? special : N_SPECIAL);
-    return codes->of[said < PROGRAM_FILTERS_MAX ? said : special];
+    return codes->of[said % N_CODES];
 }
 
 static void fill_codes(Codes *codes, const RulePlaces *places) {
-    static_assert(VERDICT_LATE > PROGRAM_FILTERS_MAX, "verdicts and filters are told apart");
-    static_assert(VERDICT_PASS - VERDICT_LATE == N_SPECIAL - 1, "each special verdict has a code");
+    static_assert(VERDICT_LATE % N_CODES >= PROGRAM_FILTERS_MAX, "no filter has such a number");
     for (size_t i = 0; i < PROGRAM_FILTERS_MAX; i++)
         codes->of[i] = places->of[i] < OUTCOMES_RULES_MAX ? places->of[i] : CODE_REJECTED;
-    codes->of[PROGRAM_FILTERS_MAX] = CODE_PASSED;
-    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_UNKNOWN_NODE)] = CODE_UNKNOWN;
-    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_NARROWED)] = CODE_NARROWED;
-    codes->of[PROGRAM_FILTERS_MAX + (VERDICT_PASS - VERDICT_LATE)] = CODE_LATE;
-    codes->of[PROGRAM_FILTERS_MAX + N_SPECIAL] = CODE_REJECTED;
+    codes->of[VERDICT_PASS % N_CODES] = CODE_PASSED;
+    codes->of[VERDICT_UNKNOWN_NODE % N_CODES] = CODE_UNKNOWN;
+    codes->of[VERDICT_NARROWED % N_CODES] = CODE_NARROWED;
+    codes->of[VERDICT_LATE % N_CODES] = CODE_LATE;
 }
 
 static bool is_unknown(const FilterArgs *args, size_t i) {
