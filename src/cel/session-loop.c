@@ -23,16 +23,17 @@ typedef struct Run {
     uint32_t block, from, n;
 } Run;
 
-/* The run that begins with the @i-th of @n @entries (NULL: with entry @i). */
-static Run run_at(const CelFrame *rows, const uint32_t *entries, size_t i, size_t n) {
+/* The run that begins with the @i-th of @n @entries (NULL: with entry @i). Field by field: a Run
+ * that is copied as a whole right after waits for its parts to be written. */
+static void find_run(const CelFrame *rows, const uint32_t *entries, size_t i, size_t n, Run *ret) {
     size_t entry = entries ? entries[i] : i;
-    uint32_t row = cel_frame_row(rows, entry);
-    Run run = {.entry = entry, .block = row / CEL_BLOCK_ROWS, .from = row % CEL_BLOCK_ROWS, .n = 1};
-    size_t rest = CEL_BLOCK_ROWS - run.from;
+    uint32_t row = cel_frame_row(rows, entry), from = row % CEL_BLOCK_ROWS;
+    size_t rest = CEL_BLOCK_ROWS - from < n - i ? CEL_BLOCK_ROWS - from : n - i;
 
-    if (!entries && !rows->rows)
-        run.n = (uint32_t)(rest < n - i ? rest : n - i);
-    return run;
+    ret->entry = entry;
+    ret->block = row / CEL_BLOCK_ROWS;
+    ret->from = from;
+    ret->n = entries || rows->rows ? 1 : (uint32_t)rest;
 }
 
 static CelOffsets offsets_of(const CelWork *work, const CelSpace *space, const Run *run) {
@@ -52,9 +53,11 @@ static size_t piece_length(const CelWork *work, const CelSpace *space, const uin
     size_t length = 0, items = 0;
 
     while (from + length < n) {
-        Run run = run_at(&work->frames[CEL_ROWS], entries, from + length, n);
-        uint32_t more = n_items(work, space, &run);
+        uint32_t more;
+        Run run;
 
+        find_run(&work->frames[CEL_ROWS], entries, from + length, n, &run);
+        more = n_items(work, space, &run);
         if (length > 0 && items + more > PIECE_ITEMS)
             break;
         items += more;
@@ -183,8 +186,9 @@ static int next_piece(CelWork *work, const CelReduction *reduction, const uint32
         return error_trace(r);
     work->is_held = true;
     for (size_t i = 0; i < *ret;) {
-        Run run = run_at(&work->frames[CEL_ROWS], entries, from + i, from + *ret);
+        Run run;
 
+        find_run(&work->frames[CEL_ROWS], entries, from + i, from + *ret, &run);
         add_run(work, reduction, i, &run);
         i += run.n;
     }
