@@ -14,10 +14,15 @@ static const CelColumn *column_in(
     return &work->blocks[stretch->block]->columns[column->store];
 }
 
-/* A copy of eight at once is a few instructions; blocks are mostly whole. */
+/* A copy of eight at once is a few instructions; blocks are mostly whole. If not, rows mostly come
+ * one by one, and each has to wait for memory: the fewer instructions, the more wait at a time. */
 static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
     size_t i = 0;
 
+    if (n == 1) {
+        *to = *from;
+        return;
+    }
     for (; i + 8 <= n; i += 8)
         memcpy(to + i, from + i, 8 * sizeof(int64_t));
     for (; i < n; i++)
@@ -27,13 +32,18 @@ static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
 /* Whether any of them has states. */
 VECTOR static bool load_values(
     const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
+    const CelColumn *from = NULL;
+    uint32_t block = UINT32_MAX;
     bool has_states = false;
 
     for (size_t i = 0; i < frame->n_stretches; i++) {
         const CelStretch *at = &frame->stretches[i];
-        const CelColumn *from = column_in(work, column, at);
 
-        has_states |= from->states != NULL;
+        if (at->block != block) {
+            block = at->block;
+            from = column_in(work, column, at);
+            has_states |= from->states != NULL;
+        }
         if (column->lane == CEL_LANE_TEXT)
             memcpy(reg->column.codes + at->at, from->codes + at->from, at->n * sizeof(uint16_t));
         else
