@@ -12,7 +12,7 @@
 
 /* Judging all rows in order is cheaper than judging a part of them out of order, if the part
  * is more than one in so many. */
-#define SPARSE 4u
+#define SPARSE 5u
 
 /* By chunk of the table: a bit for each row that is asked for. NULL: out of memory. */
 static uint64_t *mark_asked(const Judge *judge, const Order *order) {

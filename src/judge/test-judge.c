@@ -352,6 +352,7 @@ static void test_missing(void **state) {
         "  wrong: {labels: {n: x}}\n"
         "  silent: {labels: {n: '1'}}\n"
         "  both: {}\n"
+        "  spare: {}\n" /* not asked about: so one is few */
         "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
         "pod: {requests: {cpu: 1}}\n";
     static const char *const names[] = {"good", "wrong", "silent", "both"};
