@@ -24,20 +24,20 @@ test: setup-test ## build and run every test
 	@tools/configure $(BUILD)
 	@tools/build $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
-	@echo "Whole-program tests, about two minutes:"
-	@BERTH="$(CURDIR)/$(BUILD)/berth" $(PYTHON) -m pytest -q test
+	@echo "Whole-program tests, one to two minutes:"
+	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/pytest test
 
 asan: setup-test ## the tests under AddressSanitizer and UBSan
 	@tools/configure build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized
 	@tools/build build-asan
 	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs
-	@BERTH="$(CURDIR)/build-asan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
+	@BERTH="$(CURDIR)/build-asan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test
 
 tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
 	@tools/build build-tsan
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
-	@BERTH="$(CURDIR)/build-tsan/berth" tools/with-sanitizer $(PYTHON) -m pytest -q test
+	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test
 
 conformance: setup-build ## the expression language against its conformance vectors (VECTORS=FILE)
 	@tools/configure $(BUILD)
