@@ -33,13 +33,13 @@ static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
 VECTOR static bool load_values(
     const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
     const CelColumn *from = NULL;
-    uint32_t block = UINT32_MAX;
+    uint32_t block = 0;
     bool has_states = false;
 
     for (size_t i = 0; i < frame->n_stretches; i++) {
         const CelStretch *at = &frame->stretches[i];
 
-        if (at->block != block) {
+        if (!from || at->block != block) {
             block = at->block;
             from = column_in(work, column, at);
             has_states |= from->states != NULL;
