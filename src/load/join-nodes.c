@@ -77,17 +77,25 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
     return error_trace(r);
 }
 
-/* The same for the same series in any order. */
+/* The same for the same series in any order. Names of labels are mostly the very texts of the
+ * series before (vector-shape.h), and then known. */
 static uint64_t digest_labels(const Vector *vector) {
-    uint64_t digest = vector->n;
+    const char *names[VECTOR_LABELS_MAX] = {NULL};
+    uint64_t hashes[VECTOR_LABELS_MAX] = {0}, digest = vector->n;
 
     for (size_t i = 0; i < vector->n; i++) {
         const Series *series = &vector->items[i];
         uint64_t of_series = 0;
 
         for (uint32_t k = 0; k < series->n_labels; k++) {
-            of_series ^= hash_str(series->labels[k].name) + 3 * hash_str(series->labels[k].value);
-            of_series *= UINT64_C(0x9e3779b97f4a7c15);
+            const SeriesLabel *label = &series->labels[k];
+
+            if (names[k] != label->name.ptr) {
+                names[k] = label->name.ptr;
+                hashes[k] = hash_str(label->name);
+            }
+            of_series = (of_series ^ hash_str(label->value)) * UINT64_C(0x9e3779b97f4a7c15);
+            of_series += hashes[k];
         }
         digest += of_series;
     }

@@ -36,7 +36,7 @@
 
 typedef struct Poller Poller;
 
-#define POLLER_TURN_MSEC 100  /* answers are collected for this long before they are published */
+#define POLLER_TURN_MSEC 250  /* answers are collected for this long before they are published */
 #define POLLER_TIMEOUT_SEC 10 /* of a request; less if the interval is shorter */
 #define POLLER_BACKOFF_MAX_SEC 60
 #define POLLER_REDIRECTS_MAX 3 /* to the same scheme, host and port only */
