@@ -55,7 +55,7 @@ static int64_t until_of(const LoadChunk *chunk, size_t n_gauges, size_t gauge) {
     return read_time(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge]);
 }
 
-void load_chunk_set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until_nsec) {
+static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until_nsec) {
     memcpy(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge],
         &until_nsec,
         sizeof(until_nsec));
@@ -283,14 +283,14 @@ static void make_gauge(Work *work, size_t i) {
         memcpy(values,
             work->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
             (size_t)_LOAD_KINDS * CHUNK_ROWS * sizeof(*values));
-        load_chunk_set_until(work->into, n_gauges, i, until_of(work->before, n_gauges, i));
+        set_until(work->into, n_gauges, i, until_of(work->before, n_gauges, i));
         return;
     }
     until = read_measured(work, i);
     memcpy(values, column_of(work->into, i, LOAD_MEASURED), CHUNK_ROWS * sizeof(*values));
     if (work->build->input->gauges[i].placements.is_counted)
         until = load_earlier(until, add_placements(work, i));
-    load_chunk_set_until(work->into, n_gauges, i, until);
+    set_until(work->into, n_gauges, i, until);
 }
 
 void load_chunk_fill(const LoadBuild *build, size_t i, const LoadChunk *before, LoadChunk *into) {

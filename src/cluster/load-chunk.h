@@ -29,9 +29,6 @@ void load_chunk_unref(const LoadChunk *chunk); /* of the heap only */
  * the same place; NULL: none. */
 void load_chunk_fill(const LoadBuild *build, size_t i, const LoadChunk *before, LoadChunk *into);
 
-/* Until when the numbers of one gauge hold; also of the chunk then. Monotonic. */
-void load_chunk_set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until_nsec);
-
 /* When it was measured; 0: absent. */
 int64_t load_chunk_time(const LoadChunk *chunk, size_t gauge, size_t slot);
 

@@ -12,10 +12,15 @@ JoinMemory *join_memory_new(void) {
     return memory;
 }
 
+static void forget(JoinMemory *memory) {
+    memory->key = 0;
+    memory->n = 0;
+}
+
 void join_memory_share(JoinMemory *memory, JoinIndex *index) {
     if (memory->index == index)
         return;
-    join_memory_forget(memory); /* rows were of another version */
+    forget(memory); /* rows were of another version */
     join_index_done(&memory->own);
     memory->index = index;
 }
@@ -60,11 +65,6 @@ bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *wa
     return memory->key == key && memory->version == memory->index->version &&
            memory->identity == way->identity &&
            str_eq(way->label, str_of(memory->label, memory->label_len));
-}
-
-void join_memory_forget(JoinMemory *memory) {
-    memory->key = 0;
-    memory->n = 0;
 }
 
 /* --- learning -------------------------------------------------------------- */

@@ -72,6 +72,3 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
-
-/* The way did not do. */
-void join_memory_forget(JoinMemory *memory);
