@@ -331,22 +331,14 @@ static void read_sources(PolicyReader *reader, const YamlNode *value, void *into
     document->n = value->n;
 }
 
-static void read_constant(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    Str text;
-
-    if (reader_string(reader, value, what, &text) && !str_is(text, wanted))
-        reader_error(reader, value, "%s must be %s, not \"%.*s\"", what, wanted, STR_FMT(text));
-}
-
 static void read_api_version(PolicyReader *reader, const YamlNode *value, void *into) {
     (void)into;
-    read_constant(reader, value, "apiVersion", API_VERSION);
+    reader_constant(reader, value, "apiVersion", API_VERSION);
 }
 
 static void read_kind(PolicyReader *reader, const YamlNode *value, void *into) {
     (void)into;
-    read_constant(reader, value, "kind", KIND);
+    reader_constant(reader, value, "kind", KIND);
 }
 
 static const Shape source_shape = {

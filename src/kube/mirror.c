@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "cluster/store.h"
 #include "kube/binder.h"
@@ -744,18 +745,8 @@ int mirror_new(
     return 0;
 }
 
-static struct timespec time_in(int64_t nsec) {
-    struct timespec at;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    nsec += at.tv_nsec;
-    at.tv_sec += nsec / NSEC_PER_SEC;
-    at.tv_nsec = nsec % NSEC_PER_SEC;
-    return at;
-}
-
 bool mirror_stop(Mirror *mirror, int64_t timeout_nsec) {
-    struct timespec until = time_in(timeout_nsec);
+    struct timespec until = deadline_in(timeout_nsec);
     bool has_ended;
 
     pthread_mutex_lock(&mirror->mutex);

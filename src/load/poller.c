@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "load/desk.h"
 
@@ -165,18 +166,8 @@ int poller_new(
     return 0;
 }
 
-static struct timespec time_in(int64_t nsec) {
-    struct timespec at;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    nsec += at.tv_nsec;
-    at.tv_sec += nsec / NSEC_PER_SEC;
-    at.tv_nsec = nsec % NSEC_PER_SEC;
-    return at;
-}
-
 bool poller_stop(Poller *poller, int64_t timeout_nsec) {
-    struct timespec until = time_in(timeout_nsec);
+    struct timespec until = deadline_in(timeout_nsec);
     bool has_ended;
 
     pthread_mutex_lock(&poller->board.lock);

@@ -322,22 +322,14 @@ static void read_metadata(PolicyReader *reader, const YamlNode *value, void *int
     reader_fields(reader, value, "metadata", metadata_fields, ELEMENTS_OF(metadata_fields), into);
 }
 
-static void read_constant(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    Str text;
-
-    if (reader_string(reader, value, what, &text) && !str_is(text, wanted))
-        reader_error(reader, value, "%s must be %s, not \"%.*s\"", what, wanted, STR_FMT(text));
-}
-
 static void read_api_version(PolicyReader *reader, const YamlNode *value, void *into) {
     (void)into;
-    read_constant(reader, value, "apiVersion", POLICY_API_VERSION);
+    reader_constant(reader, value, "apiVersion", POLICY_API_VERSION);
 }
 
 static void read_kind(PolicyReader *reader, const YamlNode *value, void *into) {
     (void)into;
-    read_constant(reader, value, "kind", POLICY_KIND);
+    reader_constant(reader, value, "kind", POLICY_KIND);
 }
 
 static const char *const api_versions[] = {POLICY_API_VERSION, NULL};

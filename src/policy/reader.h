@@ -65,6 +65,10 @@ bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what
 bool reader_mapping(PolicyReader *reader, const YamlNode *value, const char *what);
 bool reader_sequence(PolicyReader *reader, const YamlNode *value, const char *what);
 
+/* A field that has one value only: apiVersion, kind. Reports any other. */
+void reader_constant(
+    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted);
+
 /* A length of time: "90s", "5m", "2h30m", and days: "30d", "1d12h". From 0 to READER_DURATION_MAX.
  * In nanoseconds. */
 #define READER_DURATION_MAX (INT64_C(36500) * 24 * 60 * 60 * 1000 * 1000 * 1000) /* 36500d */
