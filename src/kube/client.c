@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <gnutls/x509.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -28,6 +27,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "kube/client-part.h"
 #include "kube/identity.h"
 #include "kube/message.h"
 #include "kube/origin.h"
@@ -37,65 +37,12 @@
 #define REFUSAL_MAX ((size_t)64 * 1024) /* of a 401's body, which nobody reads */
 #define RECEIVE_SIZE (64L * 1024)
 #define IDLE_MAX 64L /* connections that are kept for later */
-#define CONTENT_TYPE_MAX 128u
 #define DATE_MAX 64u
-#define REFUSAL_TEXT_MAX 256u
 #define ATTEMPTS 2
 
 /* Unacknowledged data is given up after the time in which keepalive finds a dead peer. */
 #define USER_TIMEOUT_MSEC                                                                          \
     (1000u * (CLIENT_KEEPALIVE_IDLE_SEC + CLIENT_KEEPALIVE_INTERVAL_SEC * CLIENT_KEEPALIVE_COUNT))
-
-typedef enum CallState {
-    STATE_WAITING,
-    STATE_RUNNING,
-    STATE_OVER,
-} CallState;
-
-struct Call {
-    Client *client;
-    Call *previous, *next;
-    CallState state;
-    bool is_cancelled;
-    uint64_t born; /* in this turn; begun in a later one */
-
-    CallHandler handler;
-    CallOptions limits; /* of it only what is no pointer */
-    char *method, *path;
-    char *content_line; /* "Content-Type: …", for libcurl */
-    Buf body;
-
-    /* One attempt. */
-    unsigned attempt; /* 1 is the first */
-    CURL *easy;
-    Identity *identity;
-    struct curl_slist headers; /* the call's own, before those of the identity */
-    int64_t begun_at;          /* the first attempt */
-    int64_t started_at, heard_at;
-    unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
-    bool has_head;
-    bool is_stopped; /* by us; outcome and error say why */
-    size_t n_header_bytes;
-    uint64_t n_bytes;
-    unsigned status;
-    int retry_after_sec;
-    int64_t date_sec;
-    char *location; /* NULL: none */
-    char content_type[CONTENT_TYPE_MAX];
-    char refusal[REFUSAL_TEXT_MAX]; /* of the last address that we did not connect to */
-    CallOutcome outcome;
-    char error[CLIENT_ERROR_MAX];
-    char curl_error[CURL_ERROR_SIZE];
-};
-
-struct Client {
-    Access *access;
-    Origin origin; /* of access_server() */
-    ProxyEnvironment proxies;
-    Identity *identity; /* of the newest credentials; NULL: none yet */
-    ClientLoop *loop;
-    bool owns_loop;
-};
 
 struct ClientLoop {
     CURLM *multi;
@@ -120,16 +67,6 @@ const char *call_outcome_name(CallOutcome outcome) {
 }
 
 /* --- ends --- */
-
-/* Says why the call ends; the first reason counts. */
-#define call_stop(call, why, ...)                                                                  \
-    do {                                                                                           \
-        if ((call)->is_stopped)                                                                    \
-            break;                                                                                 \
-        (call)->is_stopped = true;                                                                 \
-        (call)->outcome = (why);                                                                   \
-        message_set((call)->error, sizeof((call)->error), __VA_ARGS__);                            \
-    } while (0)
 
 static void call_done(Call *call) {
     const CallResult result = {
@@ -524,128 +461,6 @@ static void call_begin(Call *call) {
 
 /* --- ending a transfer --- */
 
-/* Why a certificate was not taken. */
-static void explain_certificate(Call *call) {
-    const char *server = access_server(call->client->access);
-    const char *origin = access_origin(call->client->access);
-    long status = 0;
-
-    (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &status);
-    if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: its certificate is not signed by the CA of %s",
-            server,
-            origin);
-    else if (status & GNUTLS_CERT_EXPIRED)
-        call_stop(call, CALL_REFUSED, "%s: its certificate has expired", server);
-    else if (status & GNUTLS_CERT_NOT_ACTIVATED)
-        call_stop(call, CALL_REFUSED, "%s: its certificate is not valid yet", server);
-    else if (status != 0)
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: its certificate cannot be trusted (verification status 0x%lx)",
-            server,
-            status);
-    else
-        call_stop(call, CALL_REFUSED, "%s: %s", server, call->curl_error);
-}
-
-/* "connection refused": what the system said, if it did. */
-static const char *system_words(const Call *call) {
-    long number = 0;
-
-    (void)curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &number);
-    switch (number) {
-    case 0:
-        return NULL;
-    case ECONNREFUSED:
-        return "connection refused";
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-        return "no route to it";
-    default:
-        return strerror((int)number);
-    }
-}
-
-static const char *curl_words(const Call *call, CURLcode code) {
-    if (strstr(call->curl_error, "getpeername()")) /* so libcurl notices it at times */
-        return "the connection ended before an answer came";
-    return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
-}
-
-/* What GnuTLS tells libcurl, which knows no code of its own for it: with TLS 1.3 a server
- * turns a client certificate down only after the handshake, when we have asked already. */
-static bool is_alert(const Call *call) {
-    return call->n_header_bytes == 0 && strstr(call->curl_error, "fatal alert");
-}
-
-static bool is_key_unusable(const Call *call) {
-    return strstr(call->curl_error, "X.509 key or certificate file") != NULL;
-}
-
-static void explain_tls(Call *call, const char *words) {
-    const char *server = access_server(call->client->access);
-    const char *origin = access_origin(call->client->access);
-
-    if (is_key_unusable(call))
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: the client certificate and key of %s cannot be used, or are no pair",
-            server,
-            origin);
-    else if (is_alert(call) && identity_has_certificate(call->identity))
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: it ended the TLS handshake; it may not accept the client certificate of %s (%s)",
-            server,
-            origin,
-            words);
-    else if (is_alert(call))
-        call_stop(call, CALL_REFUSED, "%s: it ended the TLS handshake (%s)", server, words);
-}
-
-static void explain(Call *call, CURLcode code) {
-    const char *server = access_server(call->client->access);
-    const char *origin = access_origin(call->client->access);
-    const char *words = curl_words(call, code);
-
-    switch (code) {
-    case CURLE_COULDNT_CONNECT:
-        words = call->refusal[0] != '\0' ? call->refusal
-                : system_words(call)     ? system_words(call)
-                                         : words;
-        call_stop(call, CALL_REFUSED, "%s: %s", server, words);
-        break;
-    case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
-        call_stop(call, CALL_REFUSED, "%s: the proxy on the way to it is not known", server);
-        break;
-    case CURLE_PEER_FAILED_VERIFICATION:
-        explain_certificate(call);
-        break;
-    case CURLE_SSL_CACERT_BADFILE:
-        call_stop(call, CALL_REFUSED, "%s: the CA of %s cannot be used", server, origin);
-        break;
-    case CURLE_OPERATION_TIMEDOUT:
-        call_stop(call, CALL_TIMEOUT, "%s: no connection within %d s", server, CLIENT_CONNECT_SEC);
-        break;
-    case CURLE_OUT_OF_MEMORY:
-        if (call->n_sent > 0 && !call->has_head) /* so libcurl calls a line over 100 KiB, too */
-            words = "the headers of the answer are too long, or out of memory";
-        call_stop(call, CALL_BROKEN, "%s: %s", server, words);
-        break;
-    case CURLE_OK: /* so libcurl calls a head that ends in the middle */
-        call_stop(call, CALL_BROKEN, "%s: the answer ended in its headers", server);
-        break;
-    default:
-        explain_tls(call, words);
-        /* Before a request went out, everything is a connection that did not come about. */
-        call_stop(call, call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN, "%s: %s", server, words);
-        break;
-    }
-}
-
 /* The server does not know us. Once more, if we can be somebody else by now. */
 static void call_refused(Call *call) {
     Client *client = call->client;
@@ -684,7 +499,7 @@ static void call_finish(Call *call, CURLcode code) {
     if (code == CURLE_OK && call->has_head && !call->is_stopped)
         call->outcome = CALL_DONE;
     else
-        explain(call, code);
+        client_explain(call, code);
     call_done(call);
 }
 

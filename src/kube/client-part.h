@@ -1,0 +1,84 @@
+#pragma once
+
+/*
+ * What the files of the client share. client.h is the contract: nobody else includes this.
+ *
+ *     client.c           calls, attempts, turns
+ *     client-explain.c   what libcurl and GnuTLS say, for people
+ */
+
+#include <curl/curl.h>
+
+#include "base/buf.h"
+#include "kube/client.h"
+#include "kube/identity.h"
+#include "kube/message.h"
+#include "kube/origin.h"
+#include "kube/proxy.h"
+
+#define CONTENT_TYPE_MAX 128u
+#define REFUSAL_TEXT_MAX 256u
+
+typedef enum CallState {
+    STATE_WAITING,
+    STATE_RUNNING,
+    STATE_OVER,
+} CallState;
+
+struct Call {
+    Client *client;
+    Call *previous, *next;
+    CallState state;
+    bool is_cancelled;
+    uint64_t born; /* in this turn; begun in a later one */
+
+    CallHandler handler;
+    CallOptions limits; /* of it only what is no pointer */
+    char *method, *path;
+    char *content_line; /* "Content-Type: …", for libcurl */
+    Buf body;
+
+    /* One attempt. */
+    unsigned attempt; /* 1 is the first */
+    CURL *easy;
+    Identity *identity;
+    struct curl_slist headers; /* the call's own, before those of the identity */
+    int64_t begun_at;          /* the first attempt */
+    int64_t started_at, heard_at;
+    unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
+    bool has_head;
+    bool is_stopped; /* by us; outcome and error say why */
+    size_t n_header_bytes;
+    uint64_t n_bytes;
+    unsigned status;
+    int retry_after_sec;
+    int64_t date_sec;
+    char *location; /* NULL: none */
+    char content_type[CONTENT_TYPE_MAX];
+    char refusal[REFUSAL_TEXT_MAX]; /* of the last address that we did not connect to */
+    CallOutcome outcome;
+    char error[CLIENT_ERROR_MAX];
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+struct Client {
+    Access *access;
+    Origin origin; /* of access_server() */
+    ProxyEnvironment proxies;
+    Identity *identity; /* of the newest credentials; NULL: none yet */
+    ClientLoop *loop;
+    bool owns_loop;
+};
+
+/* Says why the call ends; the first reason counts. */
+#define call_stop(call, why, ...)                                                                  \
+    do {                                                                                           \
+        if ((call)->is_stopped)                                                                    \
+            break;                                                                                 \
+        (call)->is_stopped = true;                                                                 \
+        (call)->outcome = (why);                                                                   \
+        message_set((call)->error, sizeof((call)->error), __VA_ARGS__);                            \
+    } while (0)
+
+/* An attempt has ended with @code and without an answer: says why (call_stop()). */
+void client_explain(Call *call, CURLcode code);
