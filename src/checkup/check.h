@@ -1,0 +1,81 @@
+#pragma once
+
+/*
+ * Check: one named question about an installation, with a code that never changes its meaning.
+ *
+ *     berth
+ *     -----
+ *     √ every berth answers                                              B201
+ *     ‼ the certificate is good for 60 days                              B208
+ *         https://10.0.0.7:8443: it ends in 12 days
+ *         fix: berth certs --renew DIR; docs/operations.md#certificates
+ *
+ * A check is a pure function of the Facts. Codes are told in docs/troubleshooting.md, one heading
+ * each; one that is retired is never used again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "checkup/facts.h"
+
+typedef enum CheckState {
+    CHECK_PASSED,  /* √ */
+    CHECK_WARNED,  /* ‼ works, but should be looked at */
+    CHECK_FAILED,  /* × */
+    CHECK_SKIPPED, /* could not be found out, or does not apply: cause says why */
+} CheckState;
+
+typedef enum CheckGroup {
+    CHECK_SCHEDULER,    /* B1xx: kube-scheduler's configuration */
+    CHECK_BERTH,        /* B2xx: the berths that run */
+    CHECK_RIGHTS,       /* B3xx: RBAC */
+    CHECK_CLUSTER,      /* B4xx: what berth knows of the cluster, clocks */
+    CHECK_POLICIES,     /* B5xx: policies and what they measure */
+    CHECK_INSTALLATION, /* B6xx: pods, replicas, bypass */
+    _CHECK_GROUPS,
+} CheckGroup;
+
+const char *check_group_name(CheckGroup group); /* "scheduler", …: what --only takes */
+
+/* What came of it. Strings live in the arena. */
+typedef struct Finding {
+    CheckState state;
+    Str cause; /* lines; empty when passed and there is nothing to add */
+    Str fix;   /* a command or a line of configuration; empty when passed */
+} Finding;
+
+typedef struct Check {
+    const char *code; /* "B102" */
+    CheckGroup group;
+    const char *title; /* a statement that is true when it passes */
+    bool is_offline;   /* a configuration file alone is enough */
+    /* 0, or -ENOMEM. */
+    int (*run)(const Facts *facts, Arena *arena, Finding *ret);
+} Check;
+
+/* All of them, in the order in which they are shown. */
+extern const Check checks[];
+extern const size_t n_checks;
+
+typedef struct Checkup {
+    const Check **checks; /* those that were chosen */
+    Finding *findings;    /* one each */
+    size_t n;
+} Checkup;
+
+#define CHECKUP_ONLY_MAX 64u
+
+/* Runs those that @only names (groups or codes; none: all) and that can be run. 0; -EINVAL with
+ * *ret_unknown set to a name that is none; or -ENOMEM. */
+int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena, Checkup *ret,
+    Str *ret_unknown);
+
+/* The worst of all but skipped ones. */
+CheckState checkup_state(const Checkup *checkup);
+
+void checkup_print(const Checkup *checkup, bool has_colour, Buf *out);
+void checkup_print_json(const Checkup *checkup, Buf *out);

@@ -1,0 +1,149 @@
+#pragma once
+
+/*
+ * Facts: everything that `berth check --live` and `--offline` have found out, before anything is
+ * judged. Who gathers (src/cli) fills it in; who judges (checkup/check.h) only reads it.
+ *
+ * What could not be found out is told apart from what is wrong: an unknown fact makes its checks
+ * skipped, with the reason, never passed.
+ *
+ * Pure data; all strings live in the gatherer's arena.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "wiring/scheduler-config.h"
+
+#define FACTS_BERTHS_MAX 16u
+#define FACTS_CONFIGS_MAX 16u
+#define FACTS_RIGHTS_MAX 128u
+#define FACTS_POLICIES_MAX 1024u /* of one berth; the rest is not looked at, and said so */
+#define FACTS_PODS_MAX 64u       /* berth's own, and kube-scheduler's */
+
+/* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
+
+typedef struct PolicyFact {
+    Str name;
+    bool is_observing;
+    uint64_t n_matched;      /* filters it applied to, since the start */
+    uint64_t n_rejected_all; /* of these: it let no node pass */
+} PolicyFact;
+
+typedef struct SourceFact {
+    Str metric, source;
+    Str state; /* "ok", …, as /api/v1/sources has it */
+    Str error; /* empty: none */
+    size_t n_nodes, n_covered;
+} SourceFact;
+
+typedef struct SchedulerFact { /* a schedulerName that has asked */
+    Str name;
+    uint64_t n_asked;
+    double last_asked_sec; /* ago */
+} SchedulerFact;
+
+typedef struct BerthFact {
+    Str url;
+    Str error;         /* not empty: it could not be asked, and the rest is not known */
+    bool is_forbidden; /* it answered 403: we are not on its list of client names */
+    bool is_ready;
+    Str readiness; /* what /readyz?verbose says, when it is not */
+    Str version, identity;
+    double uptime_sec;
+    double clock_skew_sec; /* its clock less ours */
+    bool answers_bind;
+    bool has_wake_up, has_events;
+    bool knows_cluster; /* it may be sent names */
+    double deadline_sec;
+    int max_score; /* of its policies on the wire: 10 unless they ask for more */
+    bool has_filters, has_scores;
+    Str policy_digest, policy_refused; /* the latter: why the newest was refused; empty: not */
+    bool is_synced, is_connected;
+    double staleness_sec;
+    Str cluster_error;
+    size_t n_nodes, n_pods;
+    Str cluster_digest;
+    uint64_t n_bypassed;
+    Str *managed;
+    size_t n_managed;
+    bool has_tls;
+    double certificate_sec; /* until it ends */
+    Str *client_names;      /* who may ask; none: no certificate is asked for */
+    size_t n_client_names;
+    Str lease_holder, lease_error; /* of the bind lease; empty: none */
+    bool has_lease, holds_lease;
+    Str *exempt; /* "NAMESPACE" or "NAMESPACE/KEY=VALUE" */
+    size_t n_exempt;
+    PolicyFact *policies;
+    size_t n_policies;
+    SourceFact *sources;
+    size_t n_sources;
+    SchedulerFact *schedulers;
+    size_t n_schedulers;
+    /* Whether kube-scheduler's verbs answer at the address of the entry that lists it. */
+    bool was_probed;
+    Str probe_error; /* empty: it answered */
+} BerthFact;
+
+/* --- kube-scheduler --------------------------------------------------------------------- */
+
+typedef struct SchedulerConfigFact {
+    Str origin;      /* "ConfigMap berth-system/berth-scheduler", a file's name */
+    Str error;       /* not empty: it could not be read (and why) */
+    bool is_invalid; /* kube-scheduler would refuse it: error has the diagnostics */
+    SchedulerConfig config;
+    size_t own;                    /* which entry is ours; SIZE_MAX: none */
+    Str client_name;               /* CN of the client certificate in it, where it could be read */
+    double client_certificate_sec; /* until that ends; 0: not known */
+} SchedulerConfigFact;
+
+/* --- the API server ----------------------------------------------------------------------- */
+
+typedef enum RightWanted {
+    RIGHT_NEEDED,
+    RIGHT_FORBIDDEN, /* berth must not have it */
+} RightWanted;
+
+typedef enum RightAnswer { RIGHT_UNKNOWN, RIGHT_ALLOWED, RIGHT_DENIED } RightAnswer;
+
+typedef struct RightFact {
+    Str verb, group, resource, subresource; /* "create", "", "pods", "binding" */
+    Str namespace, name;                    /* empty: all */
+    const char *why;                        /* "to bind pods (--bind)", "nobody needs it" */
+    RightWanted wanted;
+    RightAnswer answer;
+    Str error;
+} RightFact;
+
+typedef struct PodFact {
+    Str namespace, name;
+    Str scheduler_name;
+    Str node;
+    bool is_static; /* a mirror pod: no scheduler is asked */
+    bool is_ready;
+} PodFact;
+
+typedef struct Facts {
+    bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
+    Str config_hint; /* why no configuration was found, and where it may be; empty: nothing to say
+                      */
+    SchedulerConfigFact *configs;
+    size_t n_configs;
+    BerthFact *berths;
+    size_t n_berths;
+
+    bool was_cluster_asked;  /* an API server was named */
+    Str cluster_error;       /* not empty: it could not be reached */
+    Str cluster_version;     /* "v1.36.4" */
+    double cluster_skew_sec; /* its clock less ours */
+    bool is_skew_known;
+    Str subject; /* whose rights these are: "system:serviceaccount:berth-system:berth" */
+    RightFact *rights;
+    size_t n_rights;
+    PodFact *pods; /* berth's own */
+    size_t n_pods;
+    bool are_pods_known;
+} Facts;

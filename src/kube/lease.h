@@ -1,0 +1,70 @@
+#pragma once
+
+/*
+ * Lease: which of several berths binds (coordination.k8s.io/v1).
+ *
+ * Whoever is asked takes it. A berth that gets a filter wants the lease, and has it mostly before
+ * the bind of that pod comes; one that has not been asked for LEASE_IDLE_SEC gives it up. So it
+ * follows kube-scheduler: to the berth beside the scheduler that leads, or to the one that a
+ * Service sends its connections to. On an idle cluster nothing is written at all.
+ *
+ * The holder renews it every LEASE_RETRY_SEC; when that fails for LEASE_RENEW_SEC it holds the
+ * lease no more, before others may take it (LEASE_DURATION_SEC after they saw the last renewal by
+ * their own monotonic clock; clocks of machines need not agree). An orderly end gives it up at
+ * once.
+ *
+ * Threads: the client's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/client.h"
+
+#define LEASE_DURATION_SEC 15
+#define LEASE_RENEW_SEC 10
+#define LEASE_RETRY_SEC 2
+#define LEASE_IDLE_SEC 10
+#define LEASE_TEXT_MAX 256u
+
+typedef struct Lease Lease;
+
+typedef struct LeaseOptions {
+    Client *client;
+    const char *namespace, *name;
+    const char *identity;        /* holderIdentity: unique to this process */
+    int64_t (*clock)(void);      /* monotonic, in ns */
+    int64_t (*wall_clock)(void); /* since 1970, in ns: what is written */
+    void *context;
+    /* Whether it is held has changed, or who holds it, or why it cannot be had. May be NULL. */
+    void (*changed)(void *context);
+} LeaseOptions;
+
+/* NULL when out of memory. Texts are copied. */
+Lease *lease_new(const LeaseOptions *options);
+Lease *lease_free(Lease *lease); /* gives nothing up: lease_release() does. Takes NULL */
+DEFINE_CLEANUP(Lease *, lease_free)
+
+/* Somebody asks us: the lease is wanted for another LEASE_IDLE_SEC. */
+void lease_want(Lease *lease, int64_t now_nsec);
+
+/* Whether a Binding that is sent now is ours to send. */
+bool lease_is_held(const Lease *lease, int64_t now_nsec);
+
+/* Gives it up, if it is held; and does not take it again. True when there is nothing left to do:
+ * call again until it is, or patience ends. */
+bool lease_release(Lease *lease);
+
+/* Does what is due; when to come again. */
+int64_t lease_tick(Lease *lease, int64_t now_nsec);
+
+typedef struct LeaseStatus {
+    bool is_held, is_wanted;
+    char holder[LEASE_TEXT_MAX]; /* as last seen; empty: nobody */
+    char error[LEASE_TEXT_MAX];  /* why it cannot be had; empty: nothing is wrong */
+    uint64_t n_taken, n_lost;
+} LeaseStatus;
+
+void lease_status(const Lease *lease, LeaseStatus *ret);

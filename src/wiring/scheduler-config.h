@@ -1,0 +1,88 @@
+#pragma once
+
+/*
+ * SchedulerConfig: what kube-scheduler was told, or will be told, of its extenders.
+ *
+ * Read from a KubeSchedulerConfiguration (v1, v1beta1 to v1beta3) or from the legacy Policy
+ * (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: what would stop it from
+ * starting is an error with its place. Written in either form with every line explained.
+ *
+ * Pure: texts in, texts out.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/str.h"
+
+#define WIRING_EXTENDERS_MAX 64u
+#define WIRING_RESOURCES_MAX 256u /* of one extender */
+#define WIRING_PROFILES_MAX 64u
+#define WIRING_TIMEOUT_DEFAULT (INT64_C(5) * 1000 * 1000 * 1000) /* kube-scheduler's own */
+
+typedef enum WiringFormat {
+    WIRING_V1,     /* KubeSchedulerConfiguration, v1 and the betas before it */
+    WIRING_POLICY, /* kind: Policy */
+} WiringFormat;
+
+typedef struct ManagedResource {
+    Str name;
+    bool is_ignored_by_scheduler;
+} ManagedResource;
+
+/* Empty: not given. Data is base64, as it stands in the file. */
+typedef struct ExtenderTls {
+    bool is_given;
+    bool is_insecure;
+    Str server_name;
+    Str ca_file, ca_data;
+    Str cert_file, cert_data;
+    Str key_file, key_data;
+} ExtenderTls;
+
+typedef struct ExtenderEntry {
+    Place place; /* where it begins; all zero when it was not read from a text */
+    Str url_prefix;
+    Str filter_verb, prioritize_verb, preempt_verb, bind_verb; /* empty: not called */
+    int64_t weight;
+    bool is_https; /* enableHTTPS */
+    ExtenderTls tls;
+    int64_t timeout_nsec; /* 0: not given, WIRING_TIMEOUT_DEFAULT counts */
+    bool is_node_cache_capable;
+    bool is_ignorable;
+    ManagedResource *managed;
+    size_t n_managed;
+} ExtenderEntry;
+
+typedef struct SchedulerConfig {
+    Str file; /* its name, for messages */
+    WiringFormat format;
+    Str api_version;      /* "kubescheduler.config.k8s.io/v1", "v1" */
+    Str *scheduler_names; /* of its profiles; none given: "default-scheduler" */
+    size_t n_scheduler_names;
+    int percentage; /* percentageOfNodesToScore; -1: not given */
+    bool has_leader_election;
+    Str kubeconfig; /* clientConnection.kubeconfig; empty: not given */
+    ExtenderEntry *extenders;
+    size_t n_extenders;
+} SchedulerConfig;
+
+/* 0, perhaps with warnings in @diags; -EINVAL with errors there: kube-scheduler would not start;
+ * or -ENOMEM. All of *ret lives in @arena or points into @text. */
+int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret);
+
+/* @config as a file of its format, with comments that say what each choice means (JSON has none).
+ * What would be unsafe is not written: https without a CA is the caller's mistake (assert). */
+void scheduler_config_write(const SchedulerConfig *config, Buf *out);
+
+/* The largest share, 0 to 1, that an extender of @weight has of a node's total score beside
+ * kube-scheduler's default plugins (0 to 1200 points). */
+double wiring_weight_share(int64_t weight);
+
+/* Whether @url and the prefix of an entry name the same server: scheme, host and port; loopback
+ * by any of its names is the same. */
+bool wiring_is_same_server(Str url, Str url_prefix);
