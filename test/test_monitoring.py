@@ -1,0 +1,86 @@
+"""The alerts and the dashboard in deploy/monitoring: they speak when they must, and of figures that berth has."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+import yaml
+from prometheus import find_program
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "deploy" / "monitoring"
+RULES = yaml.safe_load((FOLDER / "berth-rules.yaml").read_text())
+DASHBOARD = json.loads((FOLDER / "berth-dashboard.json").read_text())
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+
+ALL_RULES = [rule for group in RULES["groups"] for rule in group["rules"]]
+ALERTS = [rule for rule in ALL_RULES if "alert" in rule]
+RECORDS = {rule["record"] for rule in ALL_RULES if "record" in rule}
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+QUERIES = {
+    **{rule.get("alert") or rule["record"]: rule["expr"] for rule in ALL_RULES},
+    **{panel["title"]: " ".join(each["expr"] for each in panel["targets"]) for panel in PANELS},
+}
+
+
+def find_documented():
+    """Names of the metrics in the table of docs/operations.md; histograms have more."""
+    rows = re.findall(r"^\| (`(?:berth|process)_.*?) \|", OPERATIONS, re.M)
+    names = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
+    return names | {f"{name}_bucket" for name in names}
+
+
+@pytest.mark.parametrize("title", QUERIES)
+def test_queries_name_figures_that_berth_has(title):
+    used = set(re.findall(r"\b(?:berth|process)[_:][a-z0-9_:]+", QUERIES[title]))
+    assert used
+    assert used <= find_documented() | RECORDS
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
+def test_alerts_have_a_runbook(alert):
+    name = alert["alert"]
+    assert alert["annotations"]["runbook"] == f"docs/operations.md#{name.lower()}"
+    assert re.search(rf"^#+ {name}$", OPERATIONS, re.M), f"docs/operations.md has no heading {name}"
+    assert alert["labels"]["severity"] in ("warning", "critical")
+    assert alert["annotations"]["summary"] and alert["annotations"]["description"]
+
+
+@pytest.mark.parametrize("words", [["check", "rules", "berth-rules.yaml"],
+                                   ["test", "rules", "berth-rules.test.yaml"]], ids=" ".join)  # fmt: skip
+def test_promtool_has_nothing_to_say(words):
+    missing = find_program()
+    if missing:
+        pytest.skip(missing)
+    done = subprocess.run(
+        [ROOT / "tools" / "promtool", *words], cwd=FOLDER, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_is_tested():
+    tested = (FOLDER / "berth-rules.test.yaml").read_text()
+    assert all(alert["alert"] in tested for alert in ALERTS)
+
+
+def test_alerts_are_few():
+    assert len(ALERTS) <= 10
+
+
+def test_dashboard_is_what_the_tool_writes():
+    subprocess.run([ROOT / "tools" / "generate-dashboard", "--check"], check=True)
+
+
+def test_panels_do_not_overlap():
+    taken = set()
+    for panel in DASHBOARD["panels"]:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert place["x"] + place["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
