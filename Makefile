@@ -10,6 +10,7 @@ BENCH ?=
 E2E ?=
 DEMO ?=
 VECTORS ?=
+IMAGE ?=
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,18 +72,31 @@ bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENC
 	@$(PYTHON) bench/memory $(BENCH)
 	@$(PYTHON) bench/churn $(BENCH)
 
-install: $(BUILD)/build.ninja ## install berth (PREFIX, DESTDIR)
-	@tools/build $(BUILD) berth
-	@install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
+image: setup-image ## a container image without an engine, and what is in it (IMAGE=--twice)
+	@tools/image $(IMAGE)
+
+deb: setup-deb ## a Debian package, into build-deb
+	@tools/deb
+
+ship-test: setup-ship ## make image and package, and see them work
+	@tools/image --twice
+	@tools/deb
+	@PYTHON="$(PYTHON)" BERTH_SHIP="$(CURDIR)" tools/pytest test/ship
+
+install: $(BUILD)/build.ninja ## install berth, its pages and completions (PREFIX, DESTDIR)
+	@tools/install $(BUILD) "$(PREFIX)" "$(DESTDIR)"
+
+uninstall: ## remove what make install put there
+	@ninja -C $(BUILD) --quiet uninstall
 
 clean: ## remove what was built
-	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-lint-gcc build-lint-clang
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-lint-gcc build-lint-clang build-image build-deb
 
 $(BUILD)/build.ninja: | setup-build
 	@tools/configure $(BUILD)
 
-setup-build setup-test setup-lint setup-fuzz:
+setup-build setup-test setup-lint setup-fuzz setup-image setup-deb setup-ship:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live install clean \
-	setup-build setup-test setup-lint setup-fuzz
+.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live image deb ship-test \
+	install uninstall clean setup-build setup-test setup-lint setup-fuzz setup-image setup-deb setup-ship

@@ -1,5 +1,6 @@
 """A certificate authority whose certificates may be of any time."""
 
+import ssl
 import subprocess
 
 PAST = {"start": "20200101000000Z", "end": "20210101000000Z"}
@@ -48,6 +49,13 @@ class Authority:
             "-startdate", start or "20200101000000Z", "-enddate", end or "20491231000000Z",
         )  # fmt: skip
         return certificate, key
+
+    def context(self, pair=None):
+        """For a client that trusts this authority, and shows @pair."""
+        context = ssl.create_default_context(cafile=str(self.certificate))
+        if pair:
+            context.load_cert_chain(*map(str, pair))
+        return context
 
     def issue_server(self):
         return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1")

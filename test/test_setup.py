@@ -11,7 +11,7 @@ import pytest
 
 from client import PATIENCE, REPOSITORY
 
-KINDS = ["build", "test", "lint", "fuzz"]
+KINDS = ["build", "test", "lint", "fuzz", "image", "deb", "ship"]
 
 # ${Status} of packages that are installed, for each architecture they are installed for.
 DPKG_QUERY = r"""
@@ -192,7 +192,7 @@ def test_help_is_the_first_target():
     assert result.returncode == 0 and result.stderr == ""
     assert result.stdout == make("help").stdout
     for name in ("run", "build", "test", "bench", "bench-live", "e2e", "lint", "fuzz", "asan", "tsan",
-                 "install", "clean"):
+                 "image", "deb", "ship-test", "install", "uninstall", "clean"):
         assert name in targets()
     assert max(map(len, result.stdout.splitlines())) <= 100
 

@@ -34,10 +34,7 @@ def authorities(tmp_path_factory):
 
 
 def client_context(authority, pair=None):
-    context = ssl.create_default_context(cafile=str(authority.certificate))
-    if pair:
-        context.load_cert_chain(*map(str, pair))
-    return context
+    return authority.context(pair)
 
 
 def post(berth, context, connection=None):

@@ -51,8 +51,9 @@ typedef struct Finding {
 typedef struct Check {
     const char *code; /* "B102" */
     CheckGroup group;
-    const char *title; /* a statement that is true when it passes */
-    bool is_offline;   /* a configuration file alone is enough */
+    const char *title;   /* a statement that is true when it passes */
+    const char *meaning; /* what it is to you when it does not */
+    bool is_offline;     /* a configuration file alone is enough */
     /* 0, or -ENOMEM. */
     int (*run)(const Facts *facts, Arena *arena, Finding *ret);
 } Check;
@@ -69,13 +70,28 @@ typedef struct Checkup {
 
 #define CHECKUP_ONLY_MAX 64u
 
-/* Runs those that @only names (groups or codes; none: all) and that can be run. 0; -EINVAL with
+/* Runs those that @only names (groups or codes; none: all). Offline, those that need more than a
+ * configuration are left out; one that @only names is skipped, and says so. 0; -EINVAL with
  * *ret_unknown set to a name that is none; or -ENOMEM. */
 int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena, Checkup *ret,
     Str *ret_unknown);
 
-/* The worst of all but skipped ones. */
+/* The worst of all but skipped ones; CHECK_SKIPPED when there are no others: nothing is known. */
 CheckState checkup_state(const Checkup *checkup);
 
+const char *check_state_name(CheckState state); /* "passed", "warned", "failed", "skipped" */
+
+/* How many came out so. */
+size_t checkup_count(const Checkup *checkup, CheckState state);
+
+/* As above, and a line that counts. The second is for terminals that have no other letters: "ok",
+ * "!", "x". */
 void checkup_print(const Checkup *checkup, bool has_colour, Buf *out);
+void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out);
+
+/* {"state", "counts": {"passed", "warned", "failed", "skipped"}, "checks": [{"code", "group",
+ * "title", "state", "cause", "fix", "hint"}]}, and a newline; hint: where it is explained. */
 void checkup_print_json(const Checkup *checkup, Buf *out);
+
+/* All there are, as rows of a Markdown table: code, group, title, meaning. */
+void checkup_print_codes(Buf *out);

@@ -8,12 +8,18 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "json/read.h"
 
 #define TIMEOUT_MSEC 10000L
+#define DATE_MAX 64u
 
 static void cleanup_curl(CURL **curl) {
     curl_easy_cleanup(*curl);
+}
+
+static void cleanup_headers(struct curl_slist **headers) {
+    curl_slist_free_all(*headers);
 }
 
 static size_t take(char *bytes, size_t size, size_t n, void *context) {
@@ -21,6 +27,20 @@ static size_t take(char *bytes, size_t size, size_t n, void *context) {
 
     buf_append(reply, str_of(bytes, size * n));
     return buf_error(reply) == 0 ? size * n : 0;
+}
+
+static size_t take_header(char *bytes, size_t size, size_t n, void *context) {
+    Str line = str_of(bytes, size * n), name = str_take(line, str_find(line, ':'));
+    AskReply *reply = context;
+    char date[DATE_MAX];
+    time_t at;
+
+    if (!str_eq_nocase(name, STR("Date")) || line.len - name.len > sizeof(date))
+        return line.len;
+    (void)snprintf(date, sizeof(date), "%.*s", STR_FMT(str_trim(str_skip(line, name.len + 1))));
+    at = curl_getdate(date, NULL);
+    reply->date_sec = at > 0 ? (int64_t)at : 0;
+    return line.len;
 }
 
 static CURLcode set_text(CURL *curl, CURLoption option, const char *value) {
@@ -37,6 +57,40 @@ static bool set_options(CURL *curl, const AskAccess *access, Buf *reply, char *e
            set_text(curl, CURLOPT_CAINFO, access->ca) == CURLE_OK &&
            set_text(curl, CURLOPT_SSLCERT, access->cert) == CURLE_OK &&
            set_text(curl, CURLOPT_SSLKEY, access->key) == CURLE_OK;
+}
+
+bool ask_is_loopback(Str url) {
+    Origin origin;
+
+    return origin_parse(url, &origin) && origin_is_loopback(&origin);
+}
+
+/* Not in the clear over a network. */
+static bool may_send_token(Str url) {
+    return str_has_prefix(url, STR("https://")) || ask_is_loopback(url);
+}
+
+static bool add_header(struct curl_slist **headers, const char *line) {
+    struct curl_slist *longer = curl_slist_append(*headers, line);
+
+    *headers = longer ? longer : *headers;
+    return longer != NULL;
+}
+
+/* What makes it a POST of JSON, and who we are, where that may be told. */
+static bool set_request(
+    CURL *curl, const AskAccess *access, Str url, Str body, struct curl_slist **headers) {
+    if (!str_is_empty(body) &&
+        (!add_header(headers, "Content-Type: application/json") ||
+            curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body.len) != CURLE_OK ||
+            curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.ptr) != CURLE_OK))
+        return false;
+    if (access->token && may_send_token(url) &&
+        (curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER) != CURLE_OK ||
+            curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, access->token) != CURLE_OK))
+        return false;
+    return curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_URL, url.ptr) == CURLE_OK;
 }
 
 /* The text of {"Error": text}; empty when it is anything else. */
@@ -57,46 +111,73 @@ static Str error_of(Str reply, Arena *arena) {
     return json_error(&reader) == JSON_OK ? error : STR_NULL;
 }
 
-static void complain(const AskAccess *access, long status, Str said, char *error) {
+void ask_complain(const AskAccess *access, const AskReply *reply, Arena *arena, char *error) {
+    Str said = error_of(reply->body, arena);
+
     if (str_has_prefix(said, STR("berth: ")))
         said = str_skip(said, 7);
     if (str_is_empty(said))
-        (void)snprintf(error, ASK_ERROR_MAX, "%s answered with status %ld", access->server, status);
+        (void)snprintf(
+            error, ASK_ERROR_MAX, "%s answered with status %u", access->server, reply->status);
     else
         (void)snprintf(error, ASK_ERROR_MAX, "%s says: %.*s", access->server, STR_FMT(said));
 }
 
-int ask_get(const AskAccess *access, Str path, Arena *arena, Str *ret, char *error) {
-    _cleanup_(cleanup_curl) CURL *curl = curl_easy_init();
-    _cleanup_(buf_done) Buf reply = BUF_INIT(ASK_REPLY_MAX);
-    Str server = str_from_c(access->server), url;
-    char detail[CURL_ERROR_SIZE] = "";
-    long status = 0;
-    CURLcode code;
+static Str url_of(const AskAccess *access, Str path, Arena *arena) {
+    Str server = str_from_c(access->server);
 
     while (server.len > 0 && server.ptr[server.len - 1] == '/')
         server.len--;
-    url = arena_printf(arena, "%.*s%.*s", STR_FMT(server), STR_FMT(path));
-    if (!curl || !url.ptr || !set_options(curl, access, &reply, detail) ||
-        curl_easy_setopt(curl, CURLOPT_URL, url.ptr) != CURLE_OK)
-        return error_origin(-ENOMEM);
-    code = curl_easy_perform(curl);
+    return arena_printf(arena, "%.*s%.*s", STR_FMT(server), STR_FMT(path));
+}
+
+/* 0; 1 with why in @error. */
+static int perform(CURL *curl, const AskAccess *access, char *detail, AskReply *ret, char *error) {
+    CURLcode code = curl_easy_perform(curl);
+    long status = 0;
+
     if (code == CURLE_OK)
         code = curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    if (code != CURLE_OK) {
-        (void)snprintf(error,
-            ASK_ERROR_MAX,
-            "%s cannot be asked: %s",
-            access->server,
-            detail[0] ? detail : curl_easy_strerror(code));
-        return 1;
-    }
-    *ret = arena_copy(arena, buf_str(&reply));
-    if (!ret->ptr)
-        return error_origin(-ENOMEM);
-    if (status == 200)
+    ret->status = (unsigned)status;
+    if (code == CURLE_OK)
         return 0;
-    complain(access, status, error_of(*ret, arena), error);
+    (void)snprintf(error,
+        ASK_ERROR_MAX,
+        "%s cannot be asked: %s",
+        access->server,
+        detail[0] ? detail : curl_easy_strerror(code));
+    return 1;
+}
+
+int ask(const AskAccess *access, Str path, Str body, Arena *arena, AskReply *ret, char *error) {
+    _cleanup_(cleanup_headers) struct curl_slist *headers = NULL;
+    _cleanup_(cleanup_curl) CURL *curl = curl_easy_init();
+    _cleanup_(buf_done) Buf reply = BUF_INIT(ASK_REPLY_MAX);
+    Str url = url_of(access, path, arena);
+    char detail[CURL_ERROR_SIZE] = "";
+
+    *ret = (AskReply){0};
+    if (!curl || !url.ptr || !set_options(curl, access, &reply, detail) ||
+        !set_request(curl, access, url, body, &headers) ||
+        curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header) != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_HEADERDATA, ret) != CURLE_OK)
+        return error_origin(-ENOMEM);
+    if (perform(curl, access, detail, ret, error) != 0)
+        return 1;
+    ret->body = arena_copy(arena, buf_str(&reply));
+    return ret->body.ptr ? 0 : error_origin(-ENOMEM);
+}
+
+int ask_get(const AskAccess *access, Str path, Arena *arena, Str *ret, char *error) {
+    AskReply reply;
+    int r = ask(access, path, STR_NULL, arena, &reply, error);
+
+    if (r != 0)
+        return r;
+    *ret = reply.body;
+    if (reply.status == 200)
+        return 0;
+    ask_complain(access, &reply, arena, error);
     return 1;
 }
 

@@ -2,7 +2,9 @@
  * berth check FILE…: everything that is wrong with policies, at once.
  *
  * Each argument is a file or a folder. All of them are checked together, because
- * names must be unique across them.
+ * names must be unique across them. With --live their metrics are asked for, too (check-live.c),
+ * and the installation is looked at (checkup-command.c); with --offline the files are
+ * kube-scheduler's.
  */
 
 #include <getopt.h>
@@ -14,6 +16,7 @@
 #include "base/diag.h"
 #include "cli/check-live.h"
 #include "cli/check-rules.h"
+#include "cli/checkup-command.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
@@ -31,13 +34,17 @@ typedef struct Settings {
     Show show;
     bool is_verbose;
     bool is_live;
+    bool is_offline;
     ClusterSource cluster; /* with --live */
     MetricsSource metrics;
+    CheckupCommand checkup; /* with --live or --offline */
 } Settings;
 
 static void print_help(FILE *out) {
     (void)fprintf(out,
         "usage: %s check [OPTIONS] FILE-OR-FOLDER...\n"
+        "       %s check --live [--server URL]... [OPTIONS] [FILE-OR-FOLDER...]\n"
+        "       %s check --offline [OPTIONS] SCHEDULER-CONFIG...\n"
         "\n"
         "Reads placement policies and prints everything that is wrong with them:\n"
         "file:line:column, the line, and how to mend it. \"-\" is standard input.\n"
@@ -50,15 +57,24 @@ static void print_help(FILE *out) {
         "  -v, --verbose  with --print-cel: the messages, too; else the same as --cost\n"
         "  -o text|json   everything as JSON, documented in docs/policy.md        [text]\n"
         "\n"
-        "Are their metrics to be had?\n"
-        "  --live                ask every source once; tell which nodes have a value, how series\n"
-        "                        were joined to them, and what was not. Exit code 1 when a metric\n"
-        "                        has none\n"
+        "Does the installation work?\n"
+        "  --live                look at berths that run, at kube-scheduler's configuration,\n"
+        "                        rights and the cluster, as far as they are named; tell what is\n"
+        "                        wrong, and the command or line that mends it. Exit code 1 when a\n"
+        "                        check failed, 3 when nothing could be reached\n"
+        "  --offline             the same of configurations of kube-scheduler alone: nobody is\n"
+        "                        asked\n" CHECKUP_COMMAND_HELP CHECKUP_COMMAND_COMMON_HELP "\n"
+        "Are the metrics of policies to be had?\n"
+        "With --live and policy files every source is asked once: which nodes have a value, how\n"
+        "series were joined to them, and what was not. Exit code 1 when a metric has none. The\n"
+        "installation is looked at, too, when one of its own options is given (--server, ...).\n"
         "%s" METRICS_SOURCE_LIVE_HELP "\n"
         "Without files\n"
         "  --json-schema  the format of a policy as a JSON Schema, for editors\n"
         "  --format       every field of a policy file, as Markdown\n"
         "  --fields       everything that expressions can read, as Markdown\n",
+        program_name,
+        program_name,
         program_name,
         CLUSTER_SOURCE_HELP);
 }
@@ -105,7 +121,24 @@ static void print_program(
     print_summary(program, out);
 }
 
-static int check(const Settings *settings, const char *const *paths, size_t n_paths) {
+static bool has_cluster(const ClusterSource *cluster) {
+    return cluster->file || cluster_source_is_live(cluster);
+}
+
+/* Behind policy files that are fine. */
+static int look(Settings *settings, Program *program) {
+    int r = EXIT_FINE, r_installation = EXIT_FINE;
+
+    if (has_cluster(&settings->cluster))
+        r = check_live(&settings->metrics, &settings->cluster, program);
+    if (checkup_command_is_given(&settings->checkup)) {
+        (void)terminal_print(stdout, STR("\n"));
+        r_installation = checkup_command_run(&settings->checkup, &settings->cluster);
+    }
+    return r != EXIT_FINE ? r : r_installation;
+}
+
+static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
@@ -122,8 +155,17 @@ static int check(const Settings *settings, const char *const *paths, size_t n_pa
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
     if (r == 0 && settings->is_live)
-        return check_live(&settings->metrics, &settings->cluster, program);
+        return look(settings, program);
     return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+static int run(Settings *settings, const char *const *paths, size_t n_paths) {
+    settings->checkup.is_json = settings->show == SHOW_JSON;
+    if (settings->is_offline)
+        return checkup_command_run_offline(&settings->checkup, paths, n_paths);
+    if (n_paths == 0)
+        return checkup_command_run(&settings->checkup, &settings->cluster);
+    return check(settings, paths, n_paths);
 }
 
 /* --- options --------------------------------------------------------------------- */
@@ -135,12 +177,15 @@ enum {
     OPTION_FORMAT,
     OPTION_FIELDS,
     OPTION_LIVE,
+    OPTION_OFFLINE,
 };
 
 static const struct option long_options[] = {
     CLUSTER_SOURCE_OPTIONS,
     METRICS_SOURCE_OPTIONS,
+    CHECKUP_COMMAND_OPTIONS,
     {"live", no_argument, NULL, OPTION_LIVE},
+    {"offline", no_argument, NULL, OPTION_OFFLINE},
     {"cost", no_argument, NULL, OPTION_COST},
     {"print-cel", no_argument, NULL, OPTION_PRINT_CEL},
     {"verbose", no_argument, NULL, 'v'},
@@ -170,6 +215,8 @@ static int set_output(Settings *settings, const char *value) {
 
 /* 0, or an exit code with *@ret_is_over set. */
 static int set_option(Settings *settings, int option, bool *ret_is_over) {
+    int r;
+
     *ret_is_over = true;
     switch (option) {
     case 'h':
@@ -187,14 +234,19 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
     default:
         break;
     }
+    if (checkup_command_set(&settings->checkup, option, optarg, &r)) {
+        *ret_is_over = r != 0;
+        return r;
+    }
     *ret_is_over = false;
     settings->is_live |= option == OPTION_LIVE;
-    if (option == OPTION_LIVE || cluster_source_set(&settings->cluster, option, optarg) ||
+    settings->is_offline |= option == OPTION_OFFLINE;
+    if (option == OPTION_LIVE || option == OPTION_OFFLINE ||
+        cluster_source_set(&settings->cluster, option, optarg) ||
         metrics_source_set(&settings->metrics, option, optarg))
         return 0;
     if (option == 'o') {
-        int r = set_output(settings, optarg);
-
+        r = set_output(settings, optarg);
         *ret_is_over = r != 0;
         return r;
     }
@@ -206,21 +258,49 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
     return 0;
 }
 
-/* NULL: all that is needed was given; else what is wrong. */
-static const char *check_settings(const Settings *settings) {
-    const ClusterSource *cluster = &settings->cluster;
-    const MetricsSource *metrics = &settings->metrics;
-    const char *wrong;
+static bool has_metrics(const MetricsSource *metrics) {
+    return metrics->file || metrics->prometheus || metrics->sources;
+}
 
-    if (settings->is_live && settings->show == SHOW_JSON)
-        return "--live prints text; a running berth has the same as JSON at /api/v1/sources";
-    if (settings->is_live) {
+/* --live with policy files: all three return NULL, or what is wrong. */
+static const char *check_metrics(const Settings *settings) {
+    const ClusterSource *cluster = &settings->cluster;
+    bool is_checkup = checkup_command_is_given(&settings->checkup);
+    const char *wrong = NULL;
+
+    if (settings->show == SHOW_JSON)
+        return "--live prints text when there are policy files; a running berth has what it "
+               "measures as JSON at /api/v1/sources";
+    if (is_checkup)
+        wrong = checkup_command_check(&settings->checkup, cluster);
+    if (!wrong && (!is_checkup || has_cluster(cluster)))
         wrong = cluster_source_check(cluster);
-        return wrong ? wrong : metrics_source_check(metrics, cluster);
-    }
-    if (cluster->file || cluster_source_is_live(cluster) || metrics->file || metrics->prometheus ||
-        metrics->sources)
+    return wrong ? wrong : metrics_source_check(&settings->metrics, cluster);
+}
+
+static const char *check_installation(const Settings *settings) {
+    if (settings->show != SHOW_SUMMARY && settings->show != SHOW_JSON)
+        return "--cost, --print-cel and --verbose are about policy files";
+    if (settings->is_live && (has_metrics(&settings->metrics) || settings->cluster.file))
+        return "whose metrics? Which file?";
+    if (has_metrics(&settings->metrics) || settings->cluster.file)
         return "--cluster, --prometheus and their like go with --live";
+    return checkup_command_check(&settings->checkup, &settings->cluster);
+}
+
+static const char *check_settings(const Settings *settings, size_t n_files) {
+    if (settings->is_live && settings->is_offline)
+        return "--offline is instead of --live";
+    if (n_files == 0 && !settings->is_live)
+        return "which file?";
+    if (settings->is_offline || (settings->is_live && n_files == 0))
+        return check_installation(settings);
+    if (settings->is_live)
+        return check_metrics(settings);
+    if (has_cluster(&settings->cluster) || has_metrics(&settings->metrics))
+        return "--cluster, --prometheus and their like go with --live";
+    if (checkup_command_is_given(&settings->checkup))
+        return "--server, --only and their like go with --live or --offline";
     return NULL;
 }
 
@@ -236,11 +316,12 @@ int cmd_check(int argc, char *argv[]) {
         if (is_over)
             return r;
     }
-    wrong = optind == argc ? "which file?" : check_settings(&settings);
+    settings.checkup.gather.is_offline = settings.is_offline;
+    wrong = check_settings(&settings, (size_t)(argc - optind));
     if (wrong) {
         (void)fprintf(stderr, "berth check: %s\n\n", wrong);
         print_help(stderr);
         return EXIT_USAGE;
     }
-    return check(&settings, (const char *const *)argv + optind, (size_t)(argc - optind));
+    return run(&settings, (const char *const *)argv + optind, (size_t)(argc - optind));
 }

@@ -9,127 +9,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/str.h"
 #include "cli/commands.h"
+#include "cli/serve-settings.h"
 #include "cli/terminal.h"
-#include "cli/values.h"
 #include "serve/daemon.h"
-#include "serve/decisions.h"
-
-#define POLICIES_MAX 16u
-#define CLIENT_NAMES_MAX 64u
-
-/* kube-scheduler gives an extender 5 s unless it is told otherwise. */
-#define DEADLINE_MIN_NSEC (INT64_C(1) * 1000 * 1000)
-#define DEADLINE_MAX_NSEC (INT64_C(60) * 1000 * 1000 * 1000)
-
-/* What the options are collected into; the daemon borrows from it. */
-typedef struct Settings {
-    DaemonOptions daemon;
-    const char *policies[POLICIES_MAX];
-    Str client_names[CLIENT_NAMES_MAX];
-    Str managed[LIVE_MANAGED_RESOURCES_MAX];
-    Listen listen;
-    LogLevel log_level;
-    LogFormat log_format;
-} Settings;
-
-/* --- values -------------------------------------------------------------------- */
-
-static int usage_error(const char *option, const char *value, const char *wanted) {
-    return value_error("serve", option, value, wanted);
-}
-
-static int set_listen(Settings *settings, const char *value) {
-    int r = value_listen("serve", value, &settings->listen);
-
-    settings->daemon.server.address = settings->listen.address;
-    settings->daemon.server.port = settings->listen.port;
-    return r;
-}
-
-static int set_size(const char *option, const char *value, size_t *ret) {
-    return value_size("serve", option, value, ret);
-}
-
-static int set_number(
-    const char *option, const char *value, int64_t min, int64_t max, unsigned *ret) {
-    int64_t number = 0;
-    int r = value_number("serve", option, value, min, max, &number);
-
-    if (r == 0)
-        *ret = (unsigned)number;
-    return r;
-}
-
-static int set_decisions(Settings *settings, const char *option, const char *value) {
-    unsigned n = 0;
-    int r = set_number(option, value, 0, DECISIONS_MAX, &n);
-
-    settings->daemon.n_decisions = n;
-    return r;
-}
-
-static int add_policy(Settings *settings, const char *value) {
-    if (settings->daemon.n_policy_paths == POLICIES_MAX)
-        return usage_error("policy", value, "too many; put them into one folder");
-    settings->policies[settings->daemon.n_policy_paths++] = value;
-    return 0;
-}
-
-static int add_client_name(Settings *settings, const char *value) {
-    if (settings->daemon.tls.n_client_names == CLIENT_NAMES_MAX)
-        return usage_error("client-name", value, "too many names");
-    settings->client_names[settings->daemon.tls.n_client_names++] = str_from_c(value);
-    return 0;
-}
-
-static int add_managed(Settings *settings, const char *value) {
-    if (settings->daemon.live.n_managed == LIVE_MANAGED_RESOURCES_MAX)
-        return usage_error("managed-resource", value, "too many names");
-    settings->managed[settings->daemon.live.n_managed++] = str_from_c(value);
-    return 0;
-}
-
-/* --- options ------------------------------------------------------------------- */
-
-enum {
-    OPTION_LISTEN = 256,
-    OPTION_POLICY,
-    OPTION_CLUSTER,
-    OPTION_KUBECONFIG,
-    OPTION_CONTEXT,
-    OPTION_IN_CLUSTER,
-    OPTION_WATCH_SILENCE,
-    OPTION_BIND,
-    OPTION_BIND_WINDOW,
-    OPTION_WAKE_UP,
-    OPTION_MANAGED_RESOURCE,
-    OPTION_DUMP_FILE,
-    OPTION_PROMETHEUS,
-    OPTION_SOURCES,
-    OPTION_TLS_CERT,
-    OPTION_TLS_KEY,
-    OPTION_CLIENT_CA,
-    OPTION_CLIENT_NAME,
-    OPTION_INSECURE_HTTP,
-    OPTION_WORKERS,
-    OPTION_MAX_HEADER,
-    OPTION_MAX_BODY,
-    OPTION_MAX_MEMORY,
-    OPTION_HEADER_TIMEOUT,
-    OPTION_BODY_GRACE,
-    OPTION_BODY_MIN_RATE,
-    OPTION_WRITE_TIMEOUT,
-    OPTION_IDLE_TIMEOUT,
-    OPTION_MAX_CONNECTIONS,
-    OPTION_MAX_CONNECTIONS_PER_ADDRESS,
-    OPTION_DEADLINE,
-    OPTION_DECISIONS,
-    OPTION_DECISIONS_MEMORY,
-    OPTION_LOG_LEVEL,
-    OPTION_LOG_FORMAT,
-};
 
 static const struct option long_options[] = {
     {"listen", required_argument, NULL, OPTION_LISTEN},
@@ -141,6 +24,7 @@ static const struct option long_options[] = {
     {"watch-silence", required_argument, NULL, OPTION_WATCH_SILENCE},
     {"bind", no_argument, NULL, OPTION_BIND},
     {"bind-window", required_argument, NULL, OPTION_BIND_WINDOW},
+    {"lease", required_argument, NULL, OPTION_LEASE},
     {"wake-up", no_argument, NULL, OPTION_WAKE_UP},
     {"managed-resource", required_argument, NULL, OPTION_MANAGED_RESOURCE},
     {"dump-file", required_argument, NULL, OPTION_DUMP_FILE},
@@ -150,7 +34,12 @@ static const struct option long_options[] = {
     {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
     {"client-ca", required_argument, NULL, OPTION_CLIENT_CA},
     {"client-name", required_argument, NULL, OPTION_CLIENT_NAME},
+    {"pages-listen", required_argument, NULL, OPTION_PAGES_LISTEN},
+    {"pages-token-file", required_argument, NULL, OPTION_PAGES_TOKEN_FILE},
+    {"pages-client-name", required_argument, NULL, OPTION_PAGES_CLIENT_NAME},
     {"insecure-http", no_argument, NULL, OPTION_INSECURE_HTTP},
+    {"exempt", required_argument, NULL, OPTION_EXEMPT},
+    {"drain-delay", required_argument, NULL, OPTION_DRAIN_DELAY},
     {"workers", required_argument, NULL, OPTION_WORKERS},
     {"max-header", required_argument, NULL, OPTION_MAX_HEADER},
     {"max-body", required_argument, NULL, OPTION_MAX_BODY},
@@ -182,6 +71,8 @@ static void print_help(FILE *out) {
         "\n"
         "  --listen ADDR:PORT     where to listen; port 0 picks one      [127.0.0.1:8080]\n"
         "  --policy FILE-OR-DIR   placement policies; may be repeated    [all nodes pass]\n"
+        "  --exempt NAMESPACE[/KEY=VALUE]  pods that no policy is for; may be repeated.\n"
+        "                         In a cluster berth's own always are\n"
         "\n"
         "The cluster, one of these; needed when kube-scheduler sends names only\n"
         "  --kubeconfig FILE      watch the API server that this file names\n"
@@ -194,6 +85,8 @@ static void print_help(FILE *out) {
         "  --bind                 answer the bind verb (needs the right to create\n"
         "                         pods/binding)\n"
         "  --bind-window SEC      how long after its filter a pod may be bound      [900]\n"
+        "  --lease [NAMESPACE/]NAME  the Lease that says which of several berths binds\n"
+        "                         (needs the rights create, get and update on it)\n"
         "  --wake-up              annotate nodes that would pass now, so that\n"
         "                         kube-scheduler tries again (needs the right to patch nodes)\n"
         "  --managed-resource NAME  as in the scheduler's managedResources: other pods are\n"
@@ -213,6 +106,14 @@ static void print_help(FILE *out) {
         "                                                         [system:kube-scheduler]\n"
         "  --insecure-http        allow plain HTTP on an address that is not loopback\n"
         "\n"
+        "Pages on a listener of their own: health, /metrics, /api/v1; no verbs\n"
+        "  --pages-listen ADDR:PORT  where; with HTTPS if there is a certificate.   [none]\n"
+        "                         Health is open to all there; the rest to all on loopback,\n"
+        "                         and elsewhere to nobody but\n"
+        "  --pages-token-file FILE  who sends the token in it (Authorization: Bearer)\n"
+        "  --pages-client-name NAME  who shows a certificate of --client-ca with this\n"
+        "                         name; may be repeated\n"
+        "\n"
         "Limits\n"
         "  --workers N            threads that answer                                 [2]\n"
         "  --deadline TIME        to evaluate policies for one request; onTimeout says\n"
@@ -228,6 +129,9 @@ static void print_help(FILE *out) {
         "  --max-connections N    in all                                           [1024]\n"
         "  --max-connections-per-address N                                          [512]\n"
         "\n"
+        "  --drain-delay SEC      after SIGTERM: still take requests for so long, while\n"
+        "                         readiness is off already                           [0]\n"
+        "\n"
         "  --decisions N          how many are remembered, for /api/v1/decisions and\n"
         "                         `berth explain`; 0: none                        [10000]\n"
         "  --decisions-memory SIZE  in how much memory                              [64Mi]\n"
@@ -237,150 +141,7 @@ static void print_help(FILE *out) {
         program_name);
 }
 
-static int set_limit(Settings *settings, int option, const char *name, const char *value) {
-    ServerOptions *server = &settings->daemon.server;
-
-    switch (option) {
-    case OPTION_WORKERS:
-        return set_number(name, value, 1, 256, &server->n_workers);
-    case OPTION_MAX_HEADER:
-        return set_size(name, value, &server->header_max);
-    case OPTION_MAX_BODY:
-        return set_size(name, value, &server->body_max);
-    case OPTION_MAX_MEMORY:
-        return set_size(name, value, &server->memory_max);
-    case OPTION_HEADER_TIMEOUT:
-        return set_number(name, value, 1, 3600, &server->header_sec);
-    case OPTION_BODY_GRACE:
-        return set_number(name, value, 1, 3600, &server->body_grace_sec);
-    case OPTION_BODY_MIN_RATE:
-        return set_size(name, value, &server->body_rate);
-    case OPTION_WRITE_TIMEOUT:
-        return set_number(name, value, 1, 3600, &server->write_sec);
-    case OPTION_IDLE_TIMEOUT:
-        return set_number(name, value, 1, 86400, &server->idle_sec);
-    case OPTION_MAX_CONNECTIONS:
-        return set_number(name, value, 1, 100000, &server->connections_max);
-    default:
-        return set_number(name, value, 1, 100000, &server->connections_per_address_max);
-    }
-}
-
-static int set_option(Settings *settings, int option, const char *name, const char *value) {
-    DaemonOptions *daemon = &settings->daemon;
-
-    switch (option) {
-    case OPTION_LISTEN:
-        return set_listen(settings, value);
-    case OPTION_POLICY:
-        return add_policy(settings, value);
-    case OPTION_CLUSTER:
-        daemon->cluster_path = value;
-        return 0;
-    case OPTION_KUBECONFIG:
-        daemon->live.kubeconfig = value;
-        return 0;
-    case OPTION_CONTEXT:
-        daemon->live.context = value;
-        return 0;
-    case OPTION_IN_CLUSTER:
-        daemon->live.is_in_cluster = true;
-        return 0;
-    case OPTION_WATCH_SILENCE:
-        return set_number(name, value, 1, 3600, &daemon->live.mirror.silence_sec);
-    case OPTION_BIND:
-        daemon->live.may_bind = true;
-        return 0;
-    case OPTION_BIND_WINDOW:
-        return set_number(name, value, 1, 86400, &daemon->live.bind_window_sec);
-    case OPTION_WAKE_UP:
-        daemon->live.may_touch = true;
-        return 0;
-    case OPTION_MANAGED_RESOURCE:
-        return add_managed(settings, value);
-    case OPTION_DUMP_FILE:
-        daemon->dump_path = value;
-        return 0;
-    case OPTION_PROMETHEUS:
-        daemon->prometheus_url = value;
-        return 0;
-    case OPTION_SOURCES:
-        daemon->sources_path = value;
-        return 0;
-    case OPTION_TLS_CERT:
-        daemon->tls.certificate = value;
-        return 0;
-    case OPTION_TLS_KEY:
-        daemon->tls.key = value;
-        return 0;
-    case OPTION_CLIENT_CA:
-        daemon->tls.client_ca = value;
-        return 0;
-    case OPTION_CLIENT_NAME:
-        return add_client_name(settings, value);
-    case OPTION_INSECURE_HTTP:
-        daemon->insecure_http = true;
-        return 0;
-    case OPTION_DEADLINE:
-        return value_duration(
-            "serve", name, value, DEADLINE_MIN_NSEC, DEADLINE_MAX_NSEC, &daemon->deadline_nsec);
-    case OPTION_DECISIONS:
-        return set_decisions(settings, name, value);
-    case OPTION_DECISIONS_MEMORY:
-        return set_size(name, value, &daemon->decisions_bytes);
-    case OPTION_LOG_LEVEL:
-        return log_level_parse(str_from_c(value), &settings->log_level)
-                   ? 0
-                   : usage_error(name, value, "expected debug, info, warn or error");
-    case OPTION_LOG_FORMAT:
-        return log_format_parse(str_from_c(value), &settings->log_format)
-                   ? 0
-                   : usage_error(name, value, "expected logfmt or json");
-    default:
-        return set_limit(settings, option, name, value);
-    }
-}
-
-/* Options that only make sense together. */
-static const char *check_cluster(const DaemonOptions *daemon) {
-    const LiveOptions *live = &daemon->live;
-    int n_sources =
-        (live->kubeconfig != NULL) + live->is_in_cluster + (daemon->cluster_path != NULL);
-
-    if (n_sources > 1)
-        return "--kubeconfig, --in-cluster and --cluster exclude each other";
-    if (live->context && !live->kubeconfig)
-        return "--context needs --kubeconfig";
-    if (live->may_bind && !live_is_wanted(live))
-        return "--bind needs --kubeconfig or --in-cluster: something to bind through";
-    if (live->may_touch && !live_is_wanted(live))
-        return "--wake-up needs --kubeconfig or --in-cluster";
-    return NULL;
-}
-
-static int check_settings(const Settings *settings) {
-    const TlsFiles *tls = &settings->daemon.tls;
-    const char *wrong = check_cluster(&settings->daemon);
-
-    if (wrong)
-        ; /* first things first */
-    else if (!tls->certificate != !tls->key)
-        wrong = "--tls-cert and --tls-key go together";
-    else if (tls->client_ca && !tls->certificate)
-        wrong = "--client-ca needs --tls-cert and --tls-key";
-    else if (tls->n_client_names > 0 && !tls->client_ca)
-        wrong = "--client-name needs --client-ca";
-    else if (settings->daemon.server.body_max > WIRE_BODY_MAX)
-        wrong = "--max-body must be below 4Gi";
-    else if (settings->daemon.server.body_max > settings->daemon.server.memory_max)
-        wrong = "--max-memory must be at least --max-body";
-    if (!wrong)
-        return 0;
-    (void)fprintf(stderr, "berth serve: %s\n", wrong);
-    return EXIT_USAGE;
-}
-
-static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_is_over) {
+static int parse_options(ServeSettings *settings, int argc, char *argv[], bool *ret_is_over) {
     int index = 0, option, r;
 
     *ret_is_over = true;
@@ -393,7 +154,7 @@ static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_i
             (void)fprintf(stderr, "Try: %s serve --help\n", program_name);
             return EXIT_USAGE;
         }
-        r = set_option(settings, option, long_options[index].name, optarg);
+        r = serve_settings_set(settings, (ServeOption)option, long_options[index].name, optarg);
         if (r != 0)
             return r;
     }
@@ -401,7 +162,7 @@ static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_i
         (void)fprintf(stderr, "berth serve: \"%s\" is not an option\n", argv[optind]);
         return EXIT_USAGE;
     }
-    r = check_settings(settings);
+    r = serve_settings_finish(settings);
     *ret_is_over = r != 0;
     return r;
 }
@@ -413,25 +174,16 @@ static int exit_code_of(int r) {
 }
 
 int cmd_serve(int argc, char *argv[]) {
-    Settings settings = {
-        .daemon = {.server = server_default_options(),
-            .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
-            .dump_path = "berth-dump.json",
-            .n_decisions = DECISIONS_DEFAULT,
-            .decisions_bytes = DECISIONS_BYTES_DEFAULT},
-        .log_level = LOG_INFO,
-        .log_format = LOG_LOGFMT,
-    };
+    ServeSettings settings;
     _cleanup_(daemon_freep) Daemon *daemon = NULL;
     char error[DAEMON_ERROR_MAX];
     bool is_over;
-    int r = parse_options(&settings, argc, argv, &is_over);
+    int r;
 
+    serve_settings_init(&settings);
+    r = parse_options(&settings, argc, argv, &is_over);
     if (is_over)
         return r;
-    settings.daemon.policy_paths = settings.policies;
-    settings.daemon.tls.client_names = settings.client_names;
-    settings.daemon.live.managed = settings.managed;
     log_setup(settings.log_level, settings.log_format);
     daemon_block_signals();
     r = daemon_new(&settings.daemon, &daemon, error);
@@ -440,6 +192,8 @@ int cmd_serve(int argc, char *argv[]) {
         return exit_code_of(r);
     }
     (void)printf("listening on %s\n", daemon_url(daemon));
+    if (daemon_pages_url(daemon))
+        (void)printf("pages on %s\n", daemon_pages_url(daemon));
     (void)fflush(stdout);
     if (!daemon_run(daemon)) {
         /* A worker may be busy for long, and daemon_free() would wait for it. */

@@ -5,6 +5,8 @@
  * program_name what the person typed to get here. They return the exit code.
  */
 
+#include <stddef.h>
+
 enum {
     EXIT_FINE = 0,
     EXIT_FAILED = 1,      /* a check failed */
@@ -14,10 +16,24 @@ enum {
 
 extern const char *program_name;
 
+typedef struct Command {
+    const char *name;
+    int (*run)(int argc, char *argv[]);
+    const char *summary;
+} Command;
+
+/* All of them, in the order in which they are shown. */
+extern const Command commands[];
+extern const size_t n_commands;
+
 int cmd_serve(int argc, char *argv[]);
 int cmd_check(int argc, char *argv[]);
 int cmd_explain(int argc, char *argv[]);
 int cmd_eval(int argc, char *argv[]);
 int cmd_dump(int argc, char *argv[]);
 int cmd_demo(int argc, char *argv[]);
+int cmd_certs(int argc, char *argv[]);
+int cmd_completion(int argc, char *argv[]);
+int cmd_config(int argc, char *argv[]);
+int cmd_install(int argc, char *argv[]);
 int cmd_version(int argc, char *argv[]);

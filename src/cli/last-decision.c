@@ -147,6 +147,8 @@ static void decode_field(JsonReader *reader, Arena *arena, Str key, LastDecision
         json_double(reader, &decision->duration);
     else if (json_key_is(reader, key, STR("hasNodes")))
         json_bool(reader, &decision->has_nodes);
+    else if (json_key_is(reader, key, STR("exempt")))
+        json_bool(reader, &decision->is_exempt);
     else if (json_key_is(reader, key, STR("pod")))
         decode_pod(reader, arena, decision);
     else if (json_key_is(reader, key, STR("counts")))

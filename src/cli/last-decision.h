@@ -41,6 +41,7 @@ typedef struct LastDecision {
     int64_t generation;
     double duration; /* seconds; below 0: not known */
     int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
+    bool is_exempt; /* no policy was for the pod */
     bool has_nodes;
     VEC(LastRule) rules;
     VEC(LastNode) nodes;

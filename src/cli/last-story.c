@@ -128,6 +128,9 @@ static void print_counts(const LastDecision *filter, Buf *out) {
     buf_append(out, STR(" of "));
     print_nodes(out, filter->asked);
     buf_append(out, STR(" passed\n"));
+    if (filter->is_exempt)
+        buf_append(
+            out, STR("  no policy is for this pod: it is exempt (--exempt of berth serve)\n"));
     print_rules(filter, /* observed= */ false, out);
     print_line(out, filter->unknown, "not known to berth");
     print_line(out, filter->late, "not judged in time, and so rejected");

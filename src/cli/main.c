@@ -9,25 +9,25 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "version.h"
 
 const char *program_name = "berth";
 
-typedef struct Command {
-    const char *name;
-    int (*run)(int argc, char *argv[]);
-    const char *summary;
-} Command;
-
-static const Command commands[] = {
+const Command commands[] = {
     {"serve", cmd_serve, "run the extender"},
     {"check", cmd_check, "check policy files"},
     {"explain", cmd_explain, "show why a pod may go to which node"},
     {"eval", cmd_eval, "evaluate a CEL expression"},
     {"dump", cmd_dump, "show the cluster as berth sees it"},
     {"demo", cmd_demo, "see it work, without a cluster"},
+    {"certs", cmd_certs, "make certificates for HTTPS, and renew them"},
+    {"completion", cmd_completion, "make your shell complete what you type"},
+    {"config", cmd_config, "print what kube-scheduler is told of berth"},
+    {"install", cmd_install, "print the steps to install it in a cluster"},
     {"version", cmd_version, "version, build and libraries"},
 };
+const size_t n_commands = ELEMENTS_OF(commands);
 
 static void print_help(FILE *out) {
     (void)fprintf(out,
@@ -37,7 +37,7 @@ static void print_help(FILE *out) {
         "\n",
         program_name);
     for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
-        (void)fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
     (void)fprintf(out,
         "\n"
         "Try:  %s demo\n"
@@ -69,6 +69,18 @@ static int run(const Command *command, int argc, char *argv[]) {
     return command->run(argc - 1, argv + 1);
 }
 
+/* The part behind the last slash. */
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* kubectl runs its plugins by such names, and people type them with a blank. */
+static const char *name_of(const char *path) {
+    return strcmp(base_name(path), "kubectl-berth") == 0 ? "kubectl berth" : path;
+}
+
 /* Allocations from here on are mappings of their own and go back to the system when
  * they are freed. Left alone, glibc raises the limit to the largest block it ever
  * freed, and one 80 MB request would stay in the process for good. */
@@ -79,7 +91,11 @@ int main(int argc, char *argv[]) {
 
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
     if (argc > 0)
-        program_name = argv[0];
+        program_name = name_of(argv[0]);
+    if (argc > 0 && strcmp(base_name(argv[0]), "kubectl_complete-berth") == 0)
+        return complete(argc - 1, argv + 1);
+    if (strcmp(word, "__complete") == 0)
+        return complete(argc - 2, argv + 2);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         print_help(stdout);
         return EXIT_FINE;

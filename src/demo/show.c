@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "demo/panel-print.h"
 
 /* Columns of a placement, and where its reasons begin. */
@@ -116,25 +117,6 @@ static const char *plural(uint64_t n) {
 
 /* --- commands to paste ------------------------------------------------------------ */
 
-/* So that a shell reads it as one word, whatever is in it. */
-static void print_word(Buf *out, const char *word) {
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                               "_-./:,=@%+";
-
-    if (word[0] && word[strspn(word, safe)] == '\0') {
-        buf_append(out, str_from_c(word));
-        return;
-    }
-    buf_append_char(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            buf_append(out, STR("'\\''"));
-        else
-            buf_append_char(out, *word);
-    }
-    buf_append_char(out, '\'');
-}
-
 static void print_explain(Buf *out, const Scene *scene) {
     const struct {
         const char *option, *path;
@@ -146,11 +128,11 @@ static void print_explain(Buf *out, const Scene *scene) {
     };
 
     buf_append(out, STR("  "));
-    print_word(out, scene->program);
+    shell_word(out, str_from_c(scene->program));
     buf_append(out, STR(" explain"));
     for (size_t i = 0; i < ELEMENTS_OF(files) && files[i].path; i++) {
         buf_printf(out, " %s ", files[i].option);
-        print_word(out, files[i].path);
+        shell_word(out, str_from_c(files[i].path));
     }
     buf_append_char(out, '\n');
 }
@@ -159,9 +141,9 @@ static void print_explain(Buf *out, const Scene *scene) {
 static void print_commands_for_later(Buf *out, const Scene *scene) {
     print_explain(out, scene);
     buf_append(out, STR("  "));
-    print_word(out, scene->program);
+    shell_word(out, str_from_c(scene->program));
     buf_append(out, STR(" check "));
-    print_word(out, scene->policy_path);
+    shell_word(out, str_from_c(scene->policy_path));
     buf_append_char(out, '\n');
 }
 

@@ -38,6 +38,9 @@ bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, S
     Judge *judge = NULL;
     int r;
 
+    *ret_annotations = (Labels){0};
+    if (exemptions_cover(view->exemptions, pod))
+        return true;
     *ret_reason = STR("node is not known to berth");
     if (row == view->table->n_rows)
         return false;

@@ -119,6 +119,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
         return error_trace(r);
     decision->n_out = args->n - ret->n_rejected;
     decision->notes = judge_notes(judge);
+    decision->applied = judge_applied(judge);
     return 0;
 }
 

@@ -37,6 +37,7 @@ typedef struct Decision {
     size_t n_in;              /* nodes asked about */
     size_t n_out;             /* passed, scored over 0, or kept as candidates */
     size_t n_unknown;         /* of n_in, those berth does not know */
+    const uint8_t *applied;   /* filter only: by policy, whether it is for the pod; or NULL */
     const uint32_t *rejected; /* by number of the filter: nodes it spoke against; or NULL */
     const uint32_t *observed; /* the same for policies in mode Observe; or NULL */
     JudgeNotes notes;         /* all but bind: rules that failed, nodes not judged */
@@ -72,8 +73,9 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret);
 
 /* Whether @pod may still go to @node: all filters once more, for bind, which comes a while
- * after filter. True, with what policies want the pod to be annotated with; or false with
- * the reason through @ret_reason (of the view, or static). -ENOMEM counts as no. */
+ * after filter; one that no policy is for may go anywhere. True, with what policies want the pod to
+ * be annotated with; or false with the reason through @ret_reason (of the view, or static). -ENOMEM
+ * counts as no. */
 bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason);
 

@@ -132,6 +132,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     view->ref = REF_ONE;
     view->program = program_ref(parts->program);
     view->zones = parts->zones;
+    view->exemptions = parts->exemptions;
     view->snapshot = parts->snapshot ? snapshot_ref(parts->snapshot) : NULL;
     view->measurements = parts->measurements ? measurements_ref(parts->measurements) : NULL;
     view->arena = arena_new(VIEW_BUDGET);
@@ -263,6 +264,7 @@ Question view_question(const View *view, const Moment *moment, const Sight *sigh
         .table = sight->table,
         .facts = sight->facts,
         .pod = pod,
+        .is_exempt = exemptions_cover(view->exemptions, pod),
         .rows = rows,
         .n = n,
         .now_nsec = moment->now_nsec,

@@ -22,6 +22,7 @@
 #include "cluster/loads.h"
 #include "cluster/snapshot.h"
 #include "judge/judge.h"
+#include "policy/exemption.h"
 #include "policy/program.h"
 
 /* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
@@ -33,8 +34,9 @@ typedef struct View {
     bool awaits_cluster; /* ... yet: it is being listed. Set by who makes the view, at once */
     uint64_t generation; /* grows by one with each new cluster. Set like the above */
     Program *program;
-    const CelZones *zones;      /* for expressions that name one; may be NULL, lives longer */
-    Measurements *measurements; /* of the program's gauges; may be NULL */
+    const CelZones *zones;        /* for expressions that name one; may be NULL, lives longer */
+    const Exemptions *exemptions; /* pods that no policy is for; may be NULL, lives longer */
+    Measurements *measurements;   /* of the program's gauges; may be NULL */
     Arena *arena;
     NodeTable own; /* the snapshot's table, or an empty one, with the loads beside it */
     const NodeTable *table;
@@ -50,10 +52,11 @@ typedef struct View {
 typedef struct ViewParts {
     Snapshot *snapshot; /* NULL: no cluster */
     Program *program;
-    const CelZones *zones;      /* may be NULL; must outlive the view */
-    Measurements *measurements; /* of the program's gauges, in their order; NULL: none */
-    int64_t now_nsec;           /* since 1970, and ... */
-    int64_t uptime_nsec;        /* ... monotonic: what is too old now is absent */
+    const CelZones *zones;        /* may be NULL; must outlive the view */
+    const Exemptions *exemptions; /* may be NULL; must outlive the view */
+    Measurements *measurements;   /* of the program's gauges, in their order; NULL: none */
+    int64_t now_nsec;             /* since 1970, and ... */
+    int64_t uptime_nsec;          /* ... monotonic: what is too old now is absent */
 } ViewParts;
 
 /* Takes references to what is counted. What @before (NULL: none) has found out about the same

@@ -94,7 +94,7 @@ int judge_open(const Question *question, Judge **ret) {
     r = bind_variables(judge);
     if (r == 0 && !question->facts->is_late)
         r = open_session(judge);
-    for (size_t i = 0; r == 0 && i < program->n_policies; i++)
+    for (size_t i = 0; r == 0 && i < program->n_policies && !question->is_exempt; i++)
         r = match_policy(judge, i);
     if (r < 0)
         return error_trace(r);
@@ -110,6 +110,10 @@ static size_t number_of(const Judge *judge, const Policy *policy) {
 
 bool judge_applies(const Judge *judge, const Policy *policy) {
     return judge->applies[number_of(judge, policy)];
+}
+
+const uint8_t *judge_applied(const Judge *judge) {
+    return judge->applies;
 }
 
 const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
@@ -196,6 +200,7 @@ JudgeNotes judge_notes(const Judge *judge) {
         .filter_missing = judge->filter_missing,
         .score_missing = judge->score_missing,
         .match_errors = judge->has_match_errors ? judge->match_errors : NULL,
+        .is_exempt = judge->question.is_exempt,
         .n_late = judge->n_late,
     };
 }

@@ -32,6 +32,7 @@ typedef struct Question {
     const NodeTable *table;
     const Facts *facts; /* of that program and that table */
     const Pod *pod;
+    bool is_exempt;       /* no policy is for this pod, whatever it says */
     const uint32_t *rows; /* each at most table->n_rows, the unknown node */
     size_t n;
     int64_t now_nsec;
@@ -51,6 +52,9 @@ int judge_open(const Question *question, Judge **ret) MUST_CHECK;
 
 /* Whether policy @policy is for the pod. One whose match.expression fails is not. */
 bool judge_applies(const Judge *judge, const Policy *policy);
+
+/* The same of all policies, by number; lives as long as the judge. */
+const uint8_t *judge_applied(const Judge *judge);
 
 /* The error of a policy's match.expression; NULL: none. */
 const CelError *judge_match_error(const Judge *judge, const Policy *policy);
@@ -96,6 +100,7 @@ typedef struct JudgeNotes {
     const uint32_t *filter_errors, *score_errors;   /* NULL: none at all */
     const uint32_t *filter_missing, *score_missing; /* NULL: none at all */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
+    bool is_exempt;                      /* as the question says */
     size_t n_late; /* rows of the question that were not judged, or not scored, in time */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "kube/exec.h"
 #include "kube/kubeconfig.h"
 #include "kube/message.h"
-#include "kube/origin.h"
 #include "kube/secret.h"
 
 #define KUBECONFIG_FILES_MAX 64u

@@ -232,15 +232,23 @@ static bool send(Entry *entry, char *error) {
     return entry->binding != NULL;
 }
 
+/* What is known already needs no Binding. The entry is in no list; true: it is gone. */
+static bool settle_known(Entry *entry) {
+    char error[MIRROR_ERROR_MAX] = "";
+
+    if (!is_known(entry->binder, entry->job, error))
+        return false;
+    settle(entry, error[0] ? BIND_FAILED : BIND_BOUND, error[0] ? error : NULL);
+    return true;
+}
+
 /* The entry is in no list; afterwards it is sent, or gone. */
 static void start(Entry *entry) {
     Binder *binder = entry->binder;
     char error[MIRROR_ERROR_MAX] = "";
 
-    if (is_known(binder, entry->job, error)) {
-        settle(entry, error[0] ? BIND_FAILED : BIND_BOUND, error[0] ? error : NULL);
+    if (settle_known(entry))
         return;
-    }
     if (!judge(binder, entry->job, error)) {
         settle(entry, BIND_REFUSED, error);
         return;
@@ -253,14 +261,27 @@ static void start(Entry *entry) {
     binder->n_sent++;
 }
 
-static void start_waiting(Binder *binder) {
-    while (binder->n_sent < BINDER_CALLS_MAX) {
-        Entry *entry = list_pop(&binder->waiting);
+static bool may_send(const Binder *binder, char *error) {
+    const BinderOptions *options = &binder->options;
 
-        if (!entry)
-            return;
-        start(entry);
-    }
+    return !options->may_send || options->may_send(options->context, error);
+}
+
+static void start_waiting(Binder *binder) {
+    while (binder->waiting.first && binder->n_sent < BINDER_CALLS_MAX && may_send(binder, NULL))
+        start(list_pop(&binder->waiting));
+}
+
+/* Its turn did not come. The entry is in no list, and is gone afterwards. */
+static void give_up(Entry *entry) {
+    char error[MIRROR_ERROR_MAX] = "";
+
+    if (settle_known(entry)) /* somebody else has done it */
+        return;
+    if (may_send(entry->binder, error))
+        (void)snprintf(
+            error, sizeof(error), "too many pods are being bound: its turn did not come");
+    settle(entry, BIND_FAILED, error);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------ */
@@ -319,8 +340,14 @@ void binder_add(Binder *binder, BindJob *job) {
         .job = job,
         .deadline = binder->options.clock() + MIRROR_BIND_SEC * NSEC_PER_SEC,
     };
+    if (settle_known(entry)) /* also while others may bind and we may not */
+        return;
     list_push(&binder->waiting, entry);
     start_waiting(binder);
+}
+
+bool binder_is_idle(const Binder *binder) {
+    return !binder->waiting.first && !binder->sent.first;
 }
 
 int64_t binder_tick(Binder *binder, int64_t now_nsec) {
@@ -328,9 +355,8 @@ int64_t binder_tick(Binder *binder, int64_t now_nsec) {
 
     /* They stand in the order of their deadlines. */
     while (binder->waiting.first && now_nsec >= binder->waiting.first->deadline)
-        settle(list_pop(&binder->waiting),
-            BIND_FAILED,
-            "too many pods are being bound: its turn did not come");
+        give_up(list_pop(&binder->waiting));
+    start_waiting(binder);
     for (Entry *entry = binder->sent.first, *next; entry; entry = next) {
         int64_t at;
 

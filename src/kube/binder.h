@@ -10,12 +10,15 @@
  * same node) is not sent again: both get one result. At most BINDER_CALLS_MAX are on
  * their way at a time; the others wait, and are judged when it is their turn.
  *
+ * Where several berths take turns (kube/lease.h), jobs wait until it is ours, and are judged then.
+ *
  * A pod stays assumed when it was bound, until the watch shows it, and when nobody knows
  * whether it was; every other end takes it back.
  *
  * Threads: the client's.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +46,9 @@ typedef struct BinderOptions {
     /* The cluster with everything applied so far; borrowed until the next call. NULL when it
      * is not known yet, or when out of memory. */
     Snapshot *(*snapshot)(void *context);
+    /* Whether a Binding may be sent now; if not, why, in @error (MIRROR_ERROR_MAX; NULL: nobody
+     * wants to know). NULL: always. */
+    bool (*may_send)(void *context, char *error);
     /* A job has got its done(), and is gone. */
     void (*ended)(void *context, BindEnd end);
 } BinderOptions;
@@ -57,5 +63,7 @@ DEFINE_CLEANUP(Binder *, binder_free)
 /* Takes @job, which may be done by the time this returns. */
 void binder_add(Binder *binder, BindJob *job);
 
-/* Does what is due; when to come again. */
+bool binder_is_idle(const Binder *binder); /* it has no job */
+
+/* Does what is due; when to come again, unless may_send() has changed. */
 int64_t binder_tick(Binder *binder, int64_t now_nsec);

@@ -10,10 +10,10 @@
 #include <curl/curl.h>
 
 #include "base/buf.h"
+#include "base/origin.h"
 #include "kube/client.h"
 #include "kube/identity.h"
 #include "kube/message.h"
-#include "kube/origin.h"
 #include "kube/proxy.h"
 
 #define CONTENT_TYPE_MAX 128u

@@ -27,10 +27,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "kube/client-part.h"
 #include "kube/identity.h"
 #include "kube/message.h"
-#include "kube/origin.h"
 #include "kube/proxy.h"
 
 #define HEADERS_MAX ((size_t)64 * 1024) /* of one answer, all its lines */

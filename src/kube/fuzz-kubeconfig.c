@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/origin.h"
 #include "kube/access.h"
 #include "kube/kubeconfig.h"
-#include "kube/origin.h"
 
 #define FILES_MAX 4
 

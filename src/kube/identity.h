@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/origin.h"
 #include "kube/access.h"
-#include "kube/origin.h"
 #include "kube/proxy.h"
 
 typedef struct Identity Identity;

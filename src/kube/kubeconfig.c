@@ -11,9 +11,9 @@
 #include "base/base64.h"
 #include "base/diag.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "kube/access.h"
 #include "kube/message.h"
-#include "kube/origin.h"
 #include "yaml/document.h"
 
 #define TREE_BUDGET (64 * ACCESS_FILE_MAX)

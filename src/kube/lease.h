@@ -22,12 +22,15 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/client.h"
+#include "kube/lease-record.h"
 
 #define LEASE_DURATION_SEC 15
 #define LEASE_RENEW_SEC 10
 #define LEASE_RETRY_SEC 2
 #define LEASE_IDLE_SEC 10
-#define LEASE_TEXT_MAX 256u
+#define LEASE_CALL_SEC 3      /* one try; three of them fit into LEASE_RENEW_SEC */
+#define LEASE_PAUSE_MSEC 1000 /* after one that failed */
+#define LEASE_TEXT_MAX LEASE_HOLDER_MAX
 
 typedef struct Lease Lease;
 
@@ -52,6 +55,10 @@ void lease_want(Lease *lease, int64_t now_nsec);
 
 /* Whether a Binding that is sent now is ours to send. */
 bool lease_is_held(const Lease *lease, int64_t now_nsec);
+
+/* Grows whenever it is taken and somebody else may have held it since we last did: what they bound
+ * must be known before we bind. 0: never held. */
+uint64_t lease_term(const Lease *lease);
 
 /* Gives it up, if it is held; and does not take it again. True when there is nothing left to do:
  * call again until it is, or patience ends. */

@@ -20,6 +20,7 @@
 #include "kube/binder.h"
 #include "kube/reflector.h"
 #include "kube/touch.h"
+#include "kube/warrant.h"
 #include "model/node.h"
 
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024) /* of one object while it is decoded */
@@ -52,6 +53,9 @@ struct Mirror {
     Store *store;
     Binder *binder;
     Touch *touch;
+    Warrant *warrant; /* NULL: nobody else binds */
+    LeaseStatus lease_said;
+    int64_t lease_said_at;
     Arena *arena; /* of one object */
     Side sides[_MIRROR_KINDS];
     Snapshot *snapshot; /* the newest */
@@ -66,10 +70,13 @@ struct Mirror {
     bool has_said_forbidden;
 
     atomic_bool is_synced;
+    atomic_bool is_asked;  /* since the last turn */
+    atomic_bool is_wanted; /* the lease is, and will be for a while */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t ended;  /* has_ended */
     bool is_ending, has_ended;
+    int64_t end_by;                  /* monotonic: until when it may take to end */
     BindJob *jobs[MIRROR_BINDS_MAX]; /* a ring: not taken yet */
     size_t first_job, n_jobs;
     size_t n_binds; /* in the ring, or with the binder */
@@ -364,6 +371,17 @@ static Snapshot *current_snapshot(void *context) {
     return mirror->snapshot;
 }
 
+/* For the binder, too. */
+static bool may_send(void *context, char *error) {
+    const Mirror *mirror = context;
+
+    if (!mirror->warrant || warrant_is_good(mirror->warrant, clock_monotonic_nsec()))
+        return true;
+    if (error)
+        warrant_explain(mirror->warrant, error, MIRROR_ERROR_MAX);
+    return false;
+}
+
 static void on_bind_ended(void *context, BindEnd end) {
     Mirror *mirror = context;
 
@@ -395,6 +413,16 @@ int mirror_bind(Mirror *mirror, BindJob *job) {
     if (r == 0)
         client_wake(mirror->client);
     return r;
+}
+
+/* In the steady state both are set, and nothing is written. */
+void mirror_note_asked(Mirror *mirror) {
+    if (!mirror->warrant)
+        return;
+    if (!atomic_load_explicit(&mirror->is_asked, memory_order_relaxed))
+        atomic_store(&mirror->is_asked, true);
+    if (!atomic_load(&mirror->is_wanted))
+        client_wake(mirror->client);
 }
 
 void mirror_touch_node(Mirror *mirror, Str node) {
@@ -502,6 +530,10 @@ static void update_status(Mirror *mirror) {
     for (size_t i = 0; i < _MIRROR_KINDS; i++)
         fill_kind(&mirror->sides[i], &status.kinds[i]);
     (void)snprintf(status.server, sizeof(status.server), "%s", access_server(mirror->access));
+    if (mirror->warrant) {
+        status.has_lease = true;
+        warrant_status(mirror->warrant, &status.lease);
+    }
     pthread_mutex_lock(&mirror->mutex);
     mirror->status = status;
     pthread_mutex_unlock(&mirror->mutex);
@@ -515,6 +547,59 @@ void mirror_status(Mirror *mirror, MirrorStatus *ret) {
 
 bool mirror_is_synced(Mirror *mirror) {
     return atomic_load_explicit(&mirror->is_synced, memory_order_acquire);
+}
+
+/* --- the lease
+ * ---------------------------------------------------------------------------------------- */
+
+/* Who asks again and again, and somebody else binds, is told of that now and then. */
+static void say_elsewhere(Mirror *mirror, const LeaseStatus *lease) {
+    const LeaseStatus *said = &mirror->lease_said;
+    bool is_trouble = lease->error[0] != '\0';
+    bool is_other = lease->holder[0] != '\0' && strcmp(lease->holder, said->holder) != 0;
+
+    if (lease->is_held || !lease->is_wanted)
+        return;
+    if (is_trouble && (strcmp(lease->error, said->error) != 0 || !said->is_wanted) &&
+        may_say(&mirror->lease_said_at))
+        say(mirror, (MirrorNotice){.event = MIRROR_NO_LEASE, .why = lease->error});
+    else if (is_other && !is_trouble && strcmp(lease->holder, mirror->options.identity) != 0)
+        say(mirror, (MirrorNotice){.event = MIRROR_ELSEWHERE, .why = lease->holder});
+}
+
+static void on_lease_changed(void *context) {
+    Mirror *mirror = context;
+    const LeaseStatus *said = &mirror->lease_said;
+    LeaseStatus lease;
+
+    warrant_status(mirror->warrant, &lease);
+    if (lease.is_held && !said->is_held)
+        say(mirror, (MirrorNotice){.event = MIRROR_TAKEN, .why = said->holder});
+    else if (!lease.is_held && said->is_held && lease.n_lost > said->n_lost)
+        say(mirror,
+            (MirrorNotice){
+                .event = MIRROR_DEPRIVED, .why = lease.error[0] ? lease.error : lease.holder});
+    else if (!lease.is_held && said->is_held)
+        say(mirror, (MirrorNotice){.event = MIRROR_GIVEN_UP});
+    else
+        say_elsewhere(mirror, &lease);
+    mirror->lease_said = lease;
+}
+
+/* The flag that is set first is read last, so that a note is never between the two. Who has jobs
+ * wants the lease, too: it is not given up while a Binding is under way. */
+static int64_t tend_lease(Mirror *mirror, int64_t now) {
+    LeaseStatus lease;
+    int64_t next_at;
+
+    if (!mirror->warrant)
+        return INT64_MAX;
+    if (atomic_exchange(&mirror->is_asked, false) || !binder_is_idle(mirror->binder))
+        warrant_want(mirror->warrant, now);
+    next_at = warrant_tick(mirror->warrant, now);
+    warrant_status(mirror->warrant, &lease);
+    atomic_store(&mirror->is_wanted, lease.is_wanted);
+    return !lease.is_wanted && atomic_load(&mirror->is_asked) ? now : next_at;
 }
 
 /* --- the thread
@@ -556,6 +641,7 @@ static int64_t turn(Mirror *mirror) {
         next_at = earlier(next_at, reflector_tick(mirror->sides[i].reflector, now));
         say_connected(&mirror->sides[i]);
     }
+    next_at = earlier(next_at, tend_lease(mirror, now));
     next_at = earlier(next_at, binder_tick(mirror->binder, now));
     next_at = earlier(next_at, expire(mirror, now));
     next_at = earlier(next_at, publish(mirror, now));
@@ -597,12 +683,36 @@ static void refuse_jobs(Mirror *mirror) {
         }
 }
 
+static int64_t end_by(Mirror *mirror) {
+    int64_t at;
+
+    pthread_mutex_lock(&mirror->mutex);
+    at = mirror->end_by;
+    pthread_mutex_unlock(&mirror->mutex);
+    return at;
+}
+
+/* What is under way ends first; then others may bind. If it does not end in time, they have to
+ * wait until the lease has run out: a Binding may still be on its way. */
+static void hand_over(Mirror *mirror) {
+    bool is_idle;
+
+    while (!binder_is_idle(mirror->binder) && clock_monotonic_nsec() < end_by(mirror))
+        wait_until(mirror, earlier(turn(mirror), end_by(mirror)));
+    is_idle = binder_is_idle(mirror->binder);
+    refuse_jobs(mirror);
+    while (is_idle && !warrant_release(mirror->warrant) && clock_monotonic_nsec() < end_by(mirror))
+        wait_until(mirror, earlier(end_by(mirror), clock_monotonic_nsec() + PAUSE_USEC * 1000));
+}
+
 static void *run(void *context) {
     Mirror *mirror = context;
 
     say_start(mirror);
     while (!is_ending(mirror))
         wait_until(mirror, turn(mirror));
+    if (mirror->warrant)
+        hand_over(mirror);
     refuse_jobs(mirror);
     pthread_mutex_lock(&mirror->mutex);
     mirror->has_ended = true;
@@ -648,6 +758,23 @@ static bool make_side(Mirror *mirror, MirrorKind kind, uint64_t seed) {
     return side->reflector != NULL;
 }
 
+static bool make_warrant(Mirror *mirror) {
+    if (!mirror->options.lease_name)
+        return true;
+    mirror->warrant = warrant_new(&(WarrantOptions){
+        .client = mirror->client,
+        .namespace = mirror->options.lease_namespace,
+        .name = mirror->options.lease_name,
+        .identity = mirror->options.identity,
+        .pods = mirror->sides[MIRROR_PODS].reflector,
+        .clock = clock_monotonic_nsec,
+        .wall_clock = clock_wall_nsec,
+        .context = mirror,
+        .changed = on_lease_changed,
+    });
+    return mirror->warrant != NULL;
+}
+
 static bool make_parts(Mirror *mirror) {
     uint64_t seed = random_seed();
 
@@ -668,14 +795,16 @@ static bool make_parts(Mirror *mirror) {
         .wall_clock = clock_wall_nsec,
         .context = mirror,
         .snapshot = current_snapshot,
+        .may_send = may_send,
         .ended = on_bind_ended,
     });
     return mirror->touch && mirror->binder && make_side(mirror, MIRROR_NODES, seed) &&
-           make_side(mirror, MIRROR_PODS, ~seed);
+           make_side(mirror, MIRROR_PODS, ~seed) && make_warrant(mirror);
 }
 
 /* Frees what make_parts() made, also in part. The thread has ended, or never was. */
 static Mirror *free_parts(Mirror *mirror) {
+    warrant_free(mirror->warrant);
     for (size_t i = 0; i < _MIRROR_KINDS; i++)
         reflector_free(mirror->sides[i].reflector);
     binder_free(mirror->binder);
@@ -751,6 +880,7 @@ bool mirror_stop(Mirror *mirror, int64_t timeout_nsec) {
 
     pthread_mutex_lock(&mirror->mutex);
     mirror->is_ending = true;
+    mirror->end_by = clock_monotonic_nsec() + timeout_nsec - timeout_nsec / 8;
     client_wake(mirror->client);
     while (!mirror->has_ended)
         if (pthread_cond_timedwait(&mirror->ended, &mirror->mutex, &until) != 0)

@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
+#include "kube/lease.h"
 #include "model/labels.h"
 #include "model/pod.h"
 
@@ -72,6 +73,11 @@ typedef enum MirrorEvent {
     MIRROR_UNSEEN,      /* n pods that were bound and that no watch showed */
     MIRROR_FORBIDDEN,   /* nodes cannot be marked: the right to patch them is missing */
     MIRROR_STUCK,       /* the client cannot even wait: why */
+    MIRROR_TAKEN,       /* the lease is ours: binds are ours */
+    MIRROR_GIVEN_UP,    /* ... nobody asked, or it ends */
+    MIRROR_DEPRIVED,    /* ... it could not be renewed, or was taken by force: why */
+    MIRROR_ELSEWHERE,   /* we are asked, and somebody else holds the lease: why is who */
+    MIRROR_NO_LEASE,    /* we are asked, and the lease cannot be had: why */
 } MirrorEvent;
 
 typedef struct MirrorNotice {
@@ -102,6 +108,9 @@ typedef struct MirrorCallbacks {
 typedef struct MirrorOptions {
     /* A watch that brings nothing whole for so long is given up; 0: MIRROR_SILENCE_SEC. */
     unsigned silence_sec;
+    /* The Lease that says which of several berths binds (kube/warrant.h), and who we are; they
+     * outlive the mirror. lease_name NULL: there is one berth. */
+    const char *lease_namespace, *lease_name, *identity;
 } MirrorOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -110,8 +119,10 @@ int mirror_new(
     Access *access, const MirrorOptions *options, const MirrorCallbacks *callbacks, Mirror **ret);
 
 /* Tells the thread to end, and waits for that, at most @timeout_nsec: a credential plugin may
- * hold it up (kube/access.h). Jobs that are left get done() with an error first. Whether it
- * has ended; may be called again. Any thread, but one at a time, and not the mirror's. */
+ * hold it up (kube/access.h). Who holds the lease takes most of that time, if need be, for the
+ * Bindings that are under way, and then gives it up. Jobs that are left get done() with an error
+ * first. Whether it has ended; may be called again. Any thread, but one at a time, and not the
+ * mirror's. */
 bool mirror_stop(Mirror *mirror, int64_t timeout_nsec);
 
 /* Ends the thread as mirror_stop() does, however long it takes. Takes NULL. */
@@ -120,6 +131,10 @@ DEFINE_CLEANUP(Mirror *, mirror_free)
 
 /* Any thread. 0; -EBUSY over MIRROR_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
 int mirror_bind(Mirror *mirror, BindJob *job);
+
+/* Somebody asks about a pod, which is to be bound soon: the lease is wanted. Any thread; costs a
+ * look at two flags as long as that is known. */
+void mirror_note_asked(Mirror *mirror);
 
 /* Marks the node with the annotation MIRROR_RETRY_ANNOTATION and the time, so that
  * kube-scheduler tries again the pods it parked. Any thread; dropped when many are
@@ -150,6 +165,8 @@ typedef struct MirrorStatus {
     uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
     uint64_t n_expired;              /* assumed, never seen */
     uint64_t n_touched, n_touch_failed;
+    bool has_lease;
+    LeaseStatus lease;
     char server[256];
 } MirrorStatus;
 

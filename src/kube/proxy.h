@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
+#include "base/origin.h"
 #include "base/str.h"
-#include "kube/origin.h"
 
 /* NULL: not set. */
 typedef struct ProxyEnvironment {

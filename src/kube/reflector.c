@@ -242,6 +242,7 @@ static int end_list(Reflector *reflector) {
     reflector->n_stalls = 0;
     reflector->figures.is_synced = true;
     reflector->figures.synced_at_nsec = reflector->list_began_at;
+    reflector->figures.listed_at_nsec = reflector->list_began_at;
     return 0;
 }
 
@@ -778,6 +779,16 @@ static void start(Reflector *reflector) {
         start_watch(reflector, /* is_list= */ true);
     else
         start_page(reflector);
+}
+
+void reflector_list_again(Reflector *reflector) {
+    bool is_waiting = reflector->state == STATE_WAITING;
+
+    call_cancel(TAKE_PTR(reflector->call));
+    drop_call(reflector);
+    drop_list(reflector);
+    if (!is_waiting)
+        start(reflector);
 }
 
 /* --- time

@@ -94,6 +94,10 @@ DEFINE_CLEANUP(Reflector *, reflector_free)
 /* Does what is due at @now. Returns when to come again. Not from inside a sink. */
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec);
 
+/* Lists everything anew, now, or when it is the time for the next try: for who must know what has
+ * been committed up to now. Until that is whole the old state stays. Not from inside a sink. */
+void reflector_list_again(Reflector *reflector);
+
 typedef struct ReflectorFigures {
     bool is_synced;    /* one complete list has been seen */
     bool is_connected; /* false from a failure until the API server answers again */
@@ -102,6 +106,9 @@ typedef struct ReflectorFigures {
      * has reached the sink. */
     int64_t synced_at_nsec;
     int64_t heard_at_nsec; /* last byte of an answer that was no refusal; 0: never */
+    /* When the last list that is whole was begun: it shows everything that was committed by then.
+     * 0: never. */
+    int64_t listed_at_nsec;
     /* Those that the API server began to answer. */
     uint64_t n_lists;    /* streamed or paged */
     uint64_t n_watches;  /* streamed lists included */

@@ -27,7 +27,8 @@ typedef struct Lab {
     Store *store;
     Binder *binder;
     Snapshot *snapshot;
-    bool is_unknown; /* the cluster */
+    bool is_unknown;  /* the cluster */
+    bool is_hindered; /* it is not our turn to bind */
     size_t n_ended, n_bound, n_refused;
 } Lab;
 
@@ -39,6 +40,14 @@ static Snapshot *lab_snapshot(void *context) {
     snapshot_unref(lab->snapshot);
     assert_int_equal(store_publish(lab->store, &lab->snapshot), 0);
     return lab->snapshot;
+}
+
+static bool lab_may_send(void *context, char *error) {
+    const Lab *lab = context;
+
+    if (lab->is_hindered && error)
+        (void)snprintf(error, MIRROR_ERROR_MAX, "somebody else binds");
+    return !lab->is_hindered;
 }
 
 static void lab_ended(void *context, BindEnd end) {
@@ -77,6 +86,7 @@ static void lab_open(Lab *lab) {
         .wall_clock = fake_wall_clock,
         .context = lab,
         .snapshot = lab_snapshot,
+        .may_send = lab_may_send,
         .ended = lab_ended,
     });
     assert_non_null(lab->binder);
@@ -456,6 +466,62 @@ static void test_nothing_takes_longer_than_it_may(void **state) {
     lab_close(&lab);
 }
 
+static void test_jobs_wait_until_it_is_our_turn(void **state) {
+    Job waits, late, known;
+    Lab lab;
+
+    lab_open(&lab);
+    lab.is_hindered = true;
+    assert_true(binder_is_idle(lab.binder));
+    job_init(&waits, "web", "u1", "n1");
+    job_init(&late, "db", "u2", "n1");
+    job_init(&known, "old", "u3", "n2");
+    show_pod(&lab, "old", "u3", "n2");
+    binder_add(lab.binder, &waits.job);
+    binder_add(lab.binder, &known.job); /* that needs no turn */
+    assert_true(known.n_done == 1 && known.is_bound);
+    assert_false(binder_is_idle(lab.binder));
+    now += 5 * NSEC_PER_SEC;
+    binder_add(lab.binder, &late.job);
+    (void)binder_tick(lab.binder, now);
+    assert_int_equal(fake_n_calls(lab.client), 0);
+    assert_int_equal(waits.n_judged + late.n_judged + n_assumed(&lab), 0);
+
+    now += 5 * NSEC_PER_SEC; /* too long for the first */
+    assert_int_equal(binder_tick(lab.binder, now), now + 5 * NSEC_PER_SEC);
+    assert_int_equal(waits.n_done, 1);
+    assert_string_equal(waits.error, "somebody else binds");
+
+    lab.is_hindered = false; /* judged by what is known now, not by what was */
+    show_pod(&lab, "theirs", "u4", "n1");
+    late.room = 1;
+    (void)binder_tick(lab.binder, now);
+    assert_int_equal(late.n_judged, 1);
+    assert_string_equal(late.error, "the node is full");
+    assert_true(binder_is_idle(lab.binder));
+    lab_close(&lab);
+}
+
+/* It gave up, but somebody else has bound the pod meanwhile. */
+static void test_somebody_else_has_done_it(void **state) {
+    Job job, other;
+    Lab lab;
+
+    lab_open(&lab);
+    lab.is_hindered = true;
+    job_init(&job, "web", "u1", "n1");
+    job_init(&other, "db", "u2", "n1");
+    binder_add(lab.binder, &job.job);
+    binder_add(lab.binder, &other.job);
+    show_pod(&lab, "web", "u1", "n1");
+    show_pod(&lab, "db", "u2", "n2");
+    now += MIRROR_BIND_SEC * NSEC_PER_SEC;
+    (void)binder_tick(lab.binder, now);
+    assert_true(job.is_bound);
+    assert_string_equal(other.error, "the pod is on node n2 already");
+    lab_close(&lab);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bound_pod_counts_from_the_start),
@@ -468,6 +534,8 @@ int main(void) {
         cmocka_unit_test(test_jobs_that_make_no_sense),
         cmocka_unit_test(test_many_jobs_wait_for_their_turn),
         cmocka_unit_test(test_nothing_takes_longer_than_it_may),
+        cmocka_unit_test(test_jobs_wait_until_it_is_our_turn),
+        cmocka_unit_test(test_somebody_else_has_done_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,19 +111,22 @@ static void on_notice(void *context, const MirrorNotice *notice) {
         lab->told[lab->n_told++] = (MirrorNotice){.event = notice->event, .kind = notice->kind};
 }
 
-static void lab_open(Lab *lab) {
+static void lab_open_with(Lab *lab, const MirrorOptions *options) {
     const MirrorCallbacks callbacks = {
         .context = lab, .publish = on_publish, .pod_bound = on_pod_bound, .notice = on_notice};
 
     *lab = (Lab){0};
     pthread_mutex_init(&lab->mutex, NULL);
     pthread_cond_init(&lab->changed, NULL);
-    assert_int_equal(
-        mirror_new(fake_access_new(true), &(MirrorOptions){0}, &callbacks, &lab->mirror), 0);
+    assert_int_equal(mirror_new(fake_access_new(true), options, &callbacks, &lab->mirror), 0);
     lab->client = fake_client();
     lab->nodes = fake_wait_for(lab->client, "GET", "/api/v1/nodes?", 0);
     lab->pods = fake_wait_for(lab->client, "GET", "/api/v1/pods?", 0);
     assert_true(lab->nodes != SIZE_MAX && lab->pods != SIZE_MAX);
+}
+
+static void lab_open(Lab *lab) {
+    lab_open_with(lab, &(MirrorOptions){0});
 }
 
 static void lab_close(Lab *lab) {
@@ -764,6 +767,144 @@ static void test_waiting_that_fails_is_told_once(void **state) {
     assert_int_equal(count_told(&lab, MIRROR_STUCK, MIRROR_NODES, &last), 1);
 }
 
+/* --- the lease
+ * ---------------------------------------------------------------------------------------- */
+
+#define LEASE_ONE "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
+
+static const MirrorOptions by_lease = {
+    .lease_namespace = "ns", .lease_name = "l", .identity = "me"};
+
+static void answer_lease(Lab *lab, size_t call, unsigned version, const char *holder) {
+    char text[256];
+
+    assert_true(call != SIZE_MAX);
+    (void)snprintf(text,
+        sizeof(text),
+        "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"%u\"},\"spec\":{"
+        "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15}}",
+        version,
+        holder);
+    fake_answer(lab->client, call, 200, text);
+}
+
+static bool is_wanted(const MirrorStatus *status) {
+    return status->lease.is_wanted;
+}
+
+static bool is_held(const MirrorStatus *status) {
+    return status->lease.is_held;
+}
+
+/* Takes it; a new list of pods has been asked for then. */
+static void take_lease(Lab *lab, size_t from) {
+    size_t call = fake_wait_for(lab->client, "GET", LEASE_ONE, from);
+
+    answer_lease(lab, call, 7, "");
+    answer_lease(lab, fake_wait_for(lab->client, "PUT", LEASE_ONE, from), 8, "me");
+    (void)wait_for_status(lab, is_held);
+    lab->pods = fake_wait_for(lab->client, "GET", "/api/v1/pods?", lab->pods + 1);
+    assert_true(lab->pods != SIZE_MAX);
+}
+
+static void test_binding_by_lease(void **state) {
+    Lab lab;
+    Job job;
+    size_t call;
+
+    lab_open_with(&lab, &by_lease);
+    lab_sync(&lab);
+    job_init(&job, &lab, "web", "n1");
+    assert_int_equal(mirror_bind(lab.mirror, &job.job), 0);
+    take_lease(&lab, 0);
+
+    /* What somebody else has bound is not known before the new list is whole. */
+    (void)lab_turn(&lab);
+    fake_head(lab.client, lab.pods, 200, "application/json", -1);
+    send_pod(&lab, "ADDED", "first", "n1");
+    send_pod(&lab, "ADDED", "theirs", "n1");
+    (void)lab_turn(&lab);
+    assert_int_equal(job.pods_seen, 0);
+    send_text(&lab, lab.pods, LIST_END);
+    call = fake_wait_for(lab.client, "POST", "/binding", 0);
+    assert_true(call != SIZE_MAX);
+    assert_int_equal(job.pods_seen, 2);
+    fake_answer(lab.client, call, 201, "{}");
+    wait_for_done(&lab, 1);
+    assert_true(job.is_bound);
+
+    /* The next one needs nothing of that. */
+    job_init(&job, &lab, "db", "n2");
+    assert_int_equal(mirror_bind(lab.mirror, &job.job), 0);
+    call = fake_wait_for(lab.client, "POST", "/binding", call + 1);
+    assert_true(call != SIZE_MAX);
+    fake_answer(lab.client, call, 201, "{}");
+    wait_for_done(&lab, 2);
+    lab_close(&lab);
+}
+
+static void test_somebody_else_holds_the_lease(void **state) {
+    Lab lab;
+    Job job;
+    size_t last;
+
+    lab_open_with(&lab, &by_lease);
+    lab_sync(&lab);
+    (void)lab_turn(&lab);
+    assert_int_equal(fake_wait_for(lab.client, "GET", "/api/v1/nodes?", 0), lab.nodes);
+    mirror_note_asked(lab.mirror); /* a filter is enough */
+    answer_lease(&lab, fake_wait_for(lab.client, "GET", LEASE_ONE, 0), 7, "other");
+    (void)wait_for_status(&lab, is_wanted);
+    job_init(&job, &lab, "web", "n1");
+    assert_int_equal(mirror_bind(lab.mirror, &job.job), 0);
+    (void)lab_turn(&lab);
+    assert_int_equal(job.n_done, 0);
+    skip_sec(MIRROR_BIND_SEC);
+    wait_for_done(&lab, 1);
+    assert_string_equal(job.error, "other holds the lease ns/l and binds; this is me");
+    lab_close(&lab);
+    assert_int_equal(count_told(&lab, MIRROR_ELSEWHERE, MIRROR_NODES, &last), 1);
+}
+
+static void *stop_it(void *context) {
+    Lab *lab = context;
+
+    return mirror_stop(lab->mirror, PATIENCE_SEC * NSEC_PER_SEC) ? lab : NULL;
+}
+
+/* First what is under way, then the lease. */
+static void test_the_end_of_who_holds_the_lease(void **state) {
+    pthread_t thread;
+    void *ended;
+    Lab lab;
+    Job job;
+    size_t call, put;
+
+    lab_open_with(&lab, &by_lease);
+    lab_sync(&lab);
+    job_init(&job, &lab, "web", "n1");
+    assert_int_equal(mirror_bind(lab.mirror, &job.job), 0);
+    take_lease(&lab, 0);
+    fake_head(lab.client, lab.pods, 200, "application/json", -1);
+    send_text(&lab, lab.pods, LIST_END);
+    call = fake_wait_for(lab.client, "POST", "/binding", 0);
+    assert_true(call != SIZE_MAX);
+    assert_int_equal(pthread_create(&thread, NULL, stop_it, &lab), 0);
+    (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    assert_int_equal(job.n_done, 0);
+    put = fake_n_calls(lab.client);
+    fake_answer(lab.client, call, 201, "{}");
+    wait_for_done(&lab, 1);
+    assert_true(job.is_bound);
+    put = fake_wait_for(lab.client, "PUT", LEASE_ONE, put);
+    assert_true(put != SIZE_MAX);
+    assert_non_null(strstr(fake_call(lab.client, put).body, "\"holderIdentity\":\"\""));
+    answer_lease(&lab, put, 9, "");
+    assert_int_equal(pthread_join(thread, &ended), 0);
+    assert_non_null(ended);
+    lab_close(&lab);
+}
+
 /* --- the end
  * ---------------------------------------------------------------------------------------- */
 
@@ -898,6 +1039,9 @@ int main(void) {
         cmocka_unit_test(test_a_silent_watch_proves_nothing),
         cmocka_unit_test(test_flapping_is_not_told_each_time),
         cmocka_unit_test(test_waiting_that_fails_is_told_once),
+        cmocka_unit_test(test_binding_by_lease),
+        cmocka_unit_test(test_somebody_else_holds_the_lease),
+        cmocka_unit_test(test_the_end_of_who_holds_the_lease),
         cmocka_unit_test(test_stopping),
         cmocka_unit_test(test_stopping_takes_too_long),
         cmocka_unit_test(test_many_threads),

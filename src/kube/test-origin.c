@@ -1,4 +1,4 @@
-#include "kube/origin.h"
+#include "base/origin.h"
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "kube/origin.h"
+#include "base/origin.h"
 #include "kube/url.h"
 #include "load/vector.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "kube/message.h"
-#include "kube/origin.h"
 #include "load/address.h"
 
 const Source *sources_find(const Sources *sources, Str name) {

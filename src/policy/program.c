@@ -434,6 +434,15 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     return 0;
 }
 
+uint32_t program_wire_max(const Program *program) {
+    uint32_t most = WIRE_MAX_DEFAULT;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (!program->policies[i].is_observed && program->policies[i].wire_max > most)
+            most = program->policies[i].wire_max;
+    return most;
+}
+
 Program *program_ref(Program *program) {
     ref_take(&program->ref);
     return program;

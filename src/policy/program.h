@@ -74,6 +74,10 @@ enum {
  * gives a program that lets everything pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
+/* The most that kube-scheduler may be told of a node, by any policy that acts: WIRE_MAX_DEFAULT,
+ * unless one asks for more. */
+uint32_t program_wire_max(const Program *program);
+
 Program *program_ref(Program *program);
 Program *program_unref(Program *program); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Program *, program_unref)

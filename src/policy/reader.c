@@ -1,48 +1,10 @@
 #include "policy/reader.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "base/label.h"
 #include "base/vec.h"
-
-__attribute__((format(printf, 5, 0))) static void report(PolicyReader *reader, DiagLevel level,
-    const YamlNode *at, Str hint, const char *format, va_list arguments) {
-    char text[512];
-    int len = vsnprintf(text, sizeof(text), format, arguments);
-    Str message = str_of(text,
-        len < 0                      ? 0
-        : (size_t)len < sizeof(text) ? (size_t)len
-                                     : sizeof(text) - 1);
-
-    diag_add(reader->diags, level, at->place, reader->source, message, hint);
-}
-
-void reader_error(PolicyReader *reader, const YamlNode *at, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    report(reader, DIAG_ERROR, at, STR_NULL, format, arguments);
-    va_end(arguments);
-}
-
-void reader_error_hint(
-    PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    report(reader, DIAG_ERROR, at, hint, format, arguments);
-    va_end(arguments);
-}
-
-void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    report(reader, DIAG_WARNING, at, hint, format, arguments);
-    va_end(arguments);
-}
 
 /* --- fields ---------------------------------------------------------------- */
 
@@ -77,27 +39,6 @@ static const Field *find_field(const Field *fields, size_t n_fields, Str name) {
     return NULL;
 }
 
-static void unknown_field(
-    PolicyReader *reader, const YamlNode *key, const char *what, const Known *known) {
-    Str meant = nearest(known, key->text);
-    char hint[1024];
-
-    if (!str_is_empty(meant)) {
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    } else {
-        size_t used = (size_t)snprintf(hint, sizeof(hint), "%s has the fields", what);
-
-        for (size_t i = 0; i < known->n && used < sizeof(hint); i++)
-            used += (size_t)snprintf(hint + used,
-                sizeof(hint) - used,
-                "%s %.*s",
-                i ? "," : "",
-                STR_FMT(known->names[i]));
-    }
-    reader_error_hint(
-        reader, key, str_from_c(hint), "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
-}
-
 /* Whether a field that nobody knows was meant to be @name: that it is missing has
  * been said then. */
 static bool is_misspelt(const YamlNode *mapping, Str name, const Known *known) {
@@ -128,7 +69,7 @@ void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const 
         if (field)
             field->read(reader, mapping->pairs[i].value, into);
         else if (!is_known(&known, key->text))
-            unknown_field(reader, key, what, &known);
+            reader_unknown_field(reader, DIAG_ERROR, key, what, known.names, known.n);
     }
     for (size_t i = 0; i < n_fields; i++)
         if (fields[i].is_required && !yaml_find(mapping, fields[i].name) &&
@@ -144,116 +85,6 @@ void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *wh
 
 /* --- values ---------------------------------------------------------------- */
 
-/* What stands there instead: a number as it is written, a string as one. */
-static void wrong_kind_hint(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
-    switch (value->kind) {
-    case YAML_NULL:
-        reader_error_hint(reader, value, hint, "%s must be %s, not empty", what, wanted);
-        return;
-    case YAML_SEQUENCE:
-    case YAML_MAPPING:
-        reader_error_hint(reader,
-            value,
-            hint,
-            "%s must be %s, not %s",
-            what,
-            wanted,
-            value->kind == YAML_SEQUENCE ? "a list" : "a mapping");
-        return;
-    default:
-        reader_error_hint(reader,
-            value,
-            hint,
-            value->kind == YAML_STRING ? "%s must be %s, not the string \"%.*s\""
-                                       : "%s must be %s, not %.*s",
-            what,
-            wanted,
-            STR_FMT(value->text));
-    }
-}
-
-static bool wrong_kind(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    wrong_kind_hint(reader, value, what, wanted, STR_NULL);
-    return false;
-}
-
-bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
-    if (value->kind == YAML_STRING) {
-        *ret = value->text;
-        return true;
-    }
-    if (value->kind == YAML_INT || value->kind == YAML_FLOAT || value->kind == YAML_BOOL)
-        wrong_kind_hint(reader, value, what, "a string", STR("put it in quotes"));
-    else
-        (void)wrong_kind(reader, value, what, "a string");
-    return false;
-}
-
-bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret) {
-    if (value->kind != YAML_BOOL)
-        return wrong_kind(reader, value, what, "true or false");
-    *ret = value->boolean;
-    return true;
-}
-
-/* A whole number too large for an integer, which YAML leaves a string. */
-static bool is_huge(const YamlNode *value) {
-    size_t i = str_has_prefix(value->text, STR("-")) ? 1 : 0;
-
-    if (value->kind != YAML_STRING || value->text.len < 19)
-        return false;
-    while (i < value->text.len && value->text.ptr[i] >= '0' && value->text.ptr[i] <= '9')
-        i++;
-    return i == value->text.len;
-}
-
-bool reader_int(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
-    int64_t max, int64_t *ret) {
-    if (value->kind != YAML_INT && !is_huge(value))
-        return wrong_kind(reader, value, what, "a whole number");
-    if (value->kind != YAML_INT || value->integer < min || value->integer > max) {
-        reader_error(reader,
-            value,
-            "%s must be between %lld and %lld",
-            what,
-            (long long)min,
-            (long long)max);
-        return false;
-    }
-    *ret = value->integer;
-    return true;
-}
-
-bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what, double min,
-    double max, double *ret) {
-    if (value->kind != YAML_INT && value->kind != YAML_FLOAT)
-        return wrong_kind(reader, value, what, "a number");
-    if (!isfinite(value->real) || value->real < min || value->real > max) {
-        reader_error(reader, value, "%s must be between %.15g and %.15g", what, min, max);
-        return false;
-    }
-    *ret = value->real;
-    return true;
-}
-
-void reader_constant(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted) {
-    Str text;
-
-    if (reader_string(reader, value, what, &text) && !str_is(text, wanted))
-        reader_error(reader, value, "%s must be %s, not \"%.*s\"", what, wanted, STR_FMT(text));
-}
-
-bool reader_mapping(PolicyReader *reader, const YamlNode *value, const char *what) {
-    return value->kind == YAML_MAPPING || wrong_kind(reader, value, what, "a mapping");
-}
-
-bool reader_sequence(PolicyReader *reader, const YamlNode *value, const char *what) {
-    return value->kind == YAML_SEQUENCE || wrong_kind(reader, value, what, "a list");
-}
-
 bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
     switch (value->kind) {
     case YAML_STRING:
@@ -263,7 +94,8 @@ bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char 
         *ret = value->text;
         return true;
     default:
-        return wrong_kind(reader, value, what, "a string");
+        reader_wrong_kind(reader, value, what, "a string", STR_NULL);
+        return false;
     }
 }
 
@@ -294,41 +126,8 @@ bool reader_string_list(
 
 /* --- labels -------------------------------------------------------------- */
 
-#define LABEL_PREFIX_MAX 253u
-#define LABEL_NAME_MAX 63u
-
-static bool is_alnum(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-static bool is_label_name(Str name) {
-    if (name.len == 0 || name.len > LABEL_NAME_MAX || !is_alnum(name.ptr[0]) ||
-        !is_alnum(name.ptr[name.len - 1]))
-        return false;
-    for (size_t i = 0; i < name.len; i++)
-        if (!is_alnum(name.ptr[i]) && name.ptr[i] != '-' && name.ptr[i] != '_' &&
-            name.ptr[i] != '.')
-            return false;
-    return true;
-}
-
-static bool is_label_key(Str key) {
-    size_t slash = str_find(key, '/');
-    Str prefix;
-
-    if (slash == SIZE_MAX)
-        return is_label_name(key);
-    prefix = str_take(key, slash);
-    if (prefix.len == 0 || prefix.len > LABEL_PREFIX_MAX)
-        return false;
-    for (size_t i = 0; i < prefix.len; i++)
-        if (!is_alnum(prefix.ptr[i]) && prefix.ptr[i] != '-' && prefix.ptr[i] != '.')
-            return false;
-    return is_label_name(str_skip(key, slash + 1));
-}
-
 static bool check_key(PolicyReader *reader, const YamlNode *key, const char *what) {
-    if (is_label_key(key->text))
+    if (label_is_key(key->text))
         return true;
     reader_error_hint(reader,
         key,
@@ -357,7 +156,7 @@ static bool is_namespace(Str name) {
     for (size_t i = 0; i < name.len; i++)
         if ((name.ptr[i] >= 'A' && name.ptr[i] <= 'Z') || name.ptr[i] == '_' || name.ptr[i] == '.')
             return false;
-    return is_label_name(name);
+    return label_is_name(name);
 }
 
 bool reader_namespace(PolicyReader *reader, const YamlNode *name) {

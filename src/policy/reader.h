@@ -19,12 +19,9 @@
 #include "model/selector.h"
 #include "policy/shape.h"
 #include "yaml/document.h"
+#include "yaml/reader.h"
 
-typedef struct PolicyReader {
-    Arena *arena; /* what is read lives here */
-    DiagList *diags;
-    Str source; /* the file's text, for source lines */
-} PolicyReader;
+typedef YamlReader PolicyReader;
 
 struct Field {
     Str name;
@@ -33,14 +30,6 @@ struct Field {
     const char *about;  /* one line for people; may be NULL */
     void (*read)(PolicyReader *reader, const YamlNode *value, void *into);
 };
-
-/* Reports an error at @at. The second form adds how to mend it. */
-void reader_error(PolicyReader *reader, const YamlNode *at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void reader_error_hint(PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void reader_warning(PolicyReader *reader, const YamlNode *at, Str hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* Reads the fields of a mapping into @into. @what names it in messages ("a
  * filter"). */
@@ -52,22 +41,8 @@ void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *wh
 void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const char *what,
     const Field *fields, size_t n_fields, const Str *others, size_t n_others, void *into);
 
-/* Each returns false, with an error reported, when the value is something else; and a list also
- * when the arena has no room for it, which the arena remembers (arena_has_failed()).
- * @what names it in the message ("reason"). Strings are borrowed from the tree. @ret is set on true
- * only. */
-bool reader_string(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);
-bool reader_bool(PolicyReader *reader, const YamlNode *value, const char *what, bool *ret);
-bool reader_int(PolicyReader *reader, const YamlNode *value, const char *what, int64_t min,
-    int64_t max, int64_t *ret);
-bool reader_number(PolicyReader *reader, const YamlNode *value, const char *what, double min,
-    double max, double *ret);
-bool reader_mapping(PolicyReader *reader, const YamlNode *value, const char *what);
-bool reader_sequence(PolicyReader *reader, const YamlNode *value, const char *what);
-
-/* A field that has one value only: apiVersion, kind. Reports any other. */
-void reader_constant(
-    PolicyReader *reader, const YamlNode *value, const char *what, const char *wanted);
+/* What yaml/reader.h says of its own holds for these; a list fails also when the arena has no room
+ * for it, which the arena remembers (arena_has_failed()). */
 
 /* A length of time: "90s", "5m", "2h30m", and days: "30d", "1d12h". From 0 to READER_DURATION_MAX.
  * In nanoseconds. */

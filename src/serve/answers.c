@@ -121,6 +121,9 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     switch (verb) {
     case VERB_FILTER:
         extender_filter(view, &moment, request->body, request->arena, &answer);
+        if (answer.decision.args)
+            callers_note(
+                answers->callers, answer.decision.args->pod.scheduler_name, moment.now_nsec);
         if (answers->live)
             live_note_filter(answers->live, view, &answer.decision);
         break;
@@ -233,7 +236,7 @@ static void answer_metrics(Answers *answers, const HttpRequest *request, HttpRep
         .server = answers->server,
         .reloads = answers->reloads,
         .certificate_expiry_sec = answers->tls ? tls_store_expiry(answers->tls) : 0,
-        .started_at_sec = answers->started_at_sec,
+        .started_at_sec = answers->fixed.started_at_sec,
     };
 
     (void)measuring_status(answers->measuring, view, request->arena, &measuring);
@@ -270,6 +273,26 @@ static void answer_sources(Answers *answers, const HttpRequest *request, HttpRep
     reply_page(request, reply, 200, "application/json", &page);
 }
 
+static void answer_status(Answers *answers, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(STATUS_PAGE_MAX);
+    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    LiveStatus live;
+    StatusState state = {
+        .fixed = &answers->fixed,
+        .view = view,
+        .live = live_status_of(answers, &live),
+        .reloads = answers->reloads,
+        .metrics = answers->metrics,
+        .callers = answers->callers,
+        .tls = answers->tls,
+        .wall_nsec = clock_wall_nsec(),
+        .now_nsec = clock_monotonic_nsec(),
+    };
+
+    status_page(&state, &page);
+    reply_page(request, reply, 200, "application/json", &page);
+}
+
 static const char index_text[] =
     "berth " BERTH_VERSION ", a Kubernetes scheduler extender\n"
     "\n"
@@ -278,6 +301,7 @@ static const char index_text[] =
     "GET   /metrics                                            figures for Prometheus\n"
     "GET   /api/v1/decisions  /api/v1/decisions/ID             what was decided lately\n"
     "GET   /api/v1/sources                                     what is measured, and by whom\n"
+    "GET   /api/v1/status                                      what this berth is and does\n"
     "GET   /version                                            version\n";
 
 /* --- the server's callbacks ------------------------------------------------------ */
@@ -319,6 +343,9 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
     case ROUTE_SOURCES:
         answer_sources(answers, request, reply);
         break;
+    case ROUTE_STATUS:
+        answer_status(answers, request, reply);
+        break;
     case ROUTE_VERSION:
         reply_text(
             request, reply, 200, "application/json", STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
@@ -333,22 +360,13 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
     }
 }
 
-/* Before the body is read: who may ask, and is there anything to ask here? Health
- * is open to all, because a kubelet's probe has no client certificate. */
-bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
-    Route route = route_find(request->path);
-    bool is_health = route == ROUTE_LIVEZ || route == ROUTE_READYZ || route == ROUTE_HEALTHZ;
+void answers_refuse(const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
+    reply_error(request, reply, status, text);
+}
 
-    (void)context;
-    reply->tag = (int)route;
-    if (!request->is_authenticated && !is_health) {
-        reply_error(request,
-            reply,
-            403,
-            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
-                "--client-name)"));
-        return false;
-    }
+bool answers_admit_route(const HttpRequest *request, HttpReply *reply) {
+    Route route = route_find(request->path);
+
     if (route == ROUTE_NONE) {
         reply_error(request,
             reply,
@@ -357,16 +375,34 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
         return false;
     }
     if (!str_is(request->method, route_method(route)) &&
-        !(str_is(request->method, "HEAD") && route > ROUTE_BIND)) {
+        !(str_is(request->method, "HEAD") && !route_is_verb(route))) {
         reply_error(request, reply, 405, STR("berth: wrong method for this path"));
-        reply->allow = route <= ROUTE_BIND ? "POST" : "GET, HEAD";
+        reply->allow = route_is_verb(route) ? "POST" : "GET, HEAD";
         return false;
     }
-    if (request->has_body && route > ROUTE_BIND) {
+    if (request->has_body && !route_is_verb(route)) {
         reply_error(request, reply, 413, STR("berth: no body is taken here"));
         return false;
     }
     return true;
+}
+
+/* Before the body is read: who may ask, and is there anything to ask here? Health
+ * is open to all, because a kubelet's probe has no client certificate. */
+bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    Route route = route_find(request->path);
+
+    (void)context;
+    reply->tag = (int)route;
+    if (!request->is_authenticated && !route_is_health(route)) {
+        reply_error(request,
+            reply,
+            403,
+            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+                "--client-name)"));
+        return false;
+    }
+    return answers_admit_route(request, reply);
 }
 
 void answers_finished(void *context, const HttpOutcome *outcome) {

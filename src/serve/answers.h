@@ -15,12 +15,14 @@
 
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "serve/callers.h"
 #include "serve/decisions.h"
 #include "serve/live.h"
 #include "serve/measuring.h"
 #include "serve/metrics.h"
 #include "serve/reload.h"
 #include "serve/server.h"
+#include "serve/status-page.h"
 #include "serve/tls.h"
 #include "serve/warnings.h"
 
@@ -41,7 +43,7 @@ typedef struct Answers {
     int64_t deadline_nsec;     /* for policies to be evaluated in */
     bool is_quiet;             /* no log of requests */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */
-    int64_t started_at_sec;    /* since 1970 */
+    StatusFixed fixed;         /* what the daemon was told, for its status */
 
     Metrics *metrics;
     Warnings *warnings;
@@ -50,6 +52,7 @@ typedef struct Answers {
     TlsStore *tls; /* NULL: plain HTTP */
     Measuring *measuring;
     Live *live; /* NULL: the cluster is not watched */
+    Callers *callers;
     const Server *server;
 
     _Atomic bool is_draining;
@@ -61,6 +64,11 @@ typedef struct Answers {
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_finished(void *context, const HttpOutcome *outcome);
+
+/* For another listener, which has a rule of its own about who may ask: what answers_admit() says of
+ * path, method and body; and a refusal, {"Error": text}. */
+bool answers_admit_route(const HttpRequest *request, HttpReply *reply);
+void answers_refuse(const HttpRequest *request, HttpReply *reply, unsigned status, Str text);
 
 /* A bind was answered elsewhere (serve/live.h): counted, remembered and logged like the rest. */
 void answers_note_bind(Answers *answers, const Decision *decision);

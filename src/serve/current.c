@@ -39,6 +39,7 @@ static int make_view(Current *current, const View *before, const ViewChange *cha
         .snapshot = change->snapshot ? change->snapshot : before->snapshot,
         .program = change->program ? change->program : before->program,
         .zones = before->zones,
+        .exemptions = before->exemptions,
         .measurements = is_measured_anew ? change->measurements : before->measurements,
         .now_nsec = clock_wall_nsec(),
         .uptime_nsec = clock_monotonic_nsec(),
@@ -153,6 +154,7 @@ int current_begin(Current *current, Snapshot *snapshot, Program *program, const 
         .snapshot = snapshot,
         .program = program,
         .zones = zones,
+        .exemptions = current->exemptions,
         .now_nsec = clock_wall_nsec(),
         .uptime_nsec = clock_monotonic_nsec(),
     };

@@ -27,6 +27,7 @@ typedef struct Current {
     pthread_mutex_t publish_lock; /* one new view at a time; guards what follows */
     uint64_t owner;               /* of the measurements of the program in force */
     Measuring *measuring;         /* borrowed; NULL: nothing is measured yet */
+    const Exemptions *exemptions; /* borrowed; set before the first view. May be NULL */
     bool may_await_cluster;       /* a cluster is to come: it is watched */
     void *context;
     /* Another view is in force; called with publish_lock. May be NULL. */

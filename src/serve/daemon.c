@@ -19,12 +19,16 @@
 #include "input/file.h"
 #include "input/zones.h"
 #include "serve/answers.h"
+#include "serve/callers.h"
 #include "serve/current.h"
 #include "serve/decisions.h"
 #include "serve/expiry.h"
 #include "serve/files.h"
 #include "serve/measuring.h"
 #include "serve/metrics.h"
+#include "serve/pages.h"
+#include "serve/replica-name.h"
+#include "serve/transport.h"
 #include "serve/warnings.h"
 
 #define TICK_MSEC 250
@@ -35,19 +39,22 @@
 
 struct Daemon {
     const DaemonOptions *options;
-    char url[96];
+    char url[SERVER_URL_MAX];
+    char identity[REPLICA_NAME_MAX];
     int64_t started_at_sec;
     int signal_fd, stop_fd;
 
     Current current;
     Files files;
     Server *server;
-    Live *live; /* NULL: the cluster is not watched */
+    Pages *pages; /* NULL: there is no second listener */
+    Live *live;   /* NULL: the cluster is not watched */
     Measuring *measuring;
     Expiry *expiry;     /* of the daemon's thread */
     int64_t refresh_at; /* not before: making a view because of its age has just failed */
     Metrics *metrics;
     Warnings *warnings;
+    Callers *callers;
     Decisions *decisions; /* NULL: none are remembered */
     Zones *zones;         /* what expressions may ask the time in */
     Answers answers;      /* what workers use of all this */
@@ -89,27 +96,6 @@ static void look_for_expired(Daemon *daemon) {
 }
 
 /* --- start ------------------------------------------------------------------------ */
-
-static bool is_loopback(const char *address) {
-    return str_has_prefix(str_from_c(address), STR("127.")) || str_is(str_from_c(address), "::1");
-}
-
-static int check_transport(const DaemonOptions *options, char *error) {
-    if (options->tls.certificate || is_loopback(options->server.address))
-        return 0;
-    if (!options->insecure_http) {
-        (void)snprintf(error,
-            DAEMON_ERROR_MAX,
-            "plain HTTP on %s would let anyone who reaches it steer pods: give --tls-cert and "
-            "--tls-key (and --client-ca), listen on 127.0.0.1, or say --insecure-http",
-            options->server.address);
-        return error_origin(-EPERM);
-    }
-    log_warn("INSECURE: plain HTTP on an address that others can reach",
-        LOG_CSTR("address", options->server.address),
-        LOG_CSTR("flag", "--insecure-http"));
-    return 0;
-}
 
 static int load_configuration(Daemon *daemon, char *error) {
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -181,12 +167,14 @@ static void note_bind(void *context, const Decision *decision) {
 static int start_live(Daemon *daemon, char *error) {
     const LiveCallbacks callbacks = {
         .context = daemon, .publish = publish_live, .view = view_of, .bound = note_bind};
+    LiveOptions options = daemon->options->live;
     int r;
 
-    if (!live_is_wanted(&daemon->options->live))
+    if (!live_is_wanted(&options))
         return 0;
+    options.mirror.identity = daemon->identity;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&daemon->options->live, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
+    r = live_new(&options, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     return error_trace(r);
 }
@@ -203,6 +191,29 @@ static void raise_descriptor_limit(unsigned n_connections) {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static ClusterSource cluster_source(const DaemonOptions *options) {
+    if (live_is_wanted(&options->live))
+        return CLUSTER_WATCHED;
+    if (options->cluster_path)
+        return CLUSTER_FILE;
+    return options->is_published ? CLUSTER_PUBLISHED : CLUSTER_NONE;
+}
+
+static StatusFixed describe(const Daemon *daemon) {
+    const DaemonOptions *options = daemon->options;
+
+    return (StatusFixed){
+        .identity = daemon->identity,
+        .started_at_sec = daemon->started_at_sec,
+        .source = cluster_source(options),
+        .may_bind = options->live.may_bind || options->bind_hook,
+        .may_touch = options->live.may_touch,
+        .managed = options->live.managed,
+        .n_managed = options->live.n_managed,
+        .exempt = &options->exempt,
+    };
+}
+
 static void fill_answers(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
 
@@ -213,7 +224,7 @@ static void fill_answers(Daemon *daemon) {
             options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
-        .started_at_sec = daemon->started_at_sec,
+        .fixed = describe(daemon),
         .metrics = daemon->metrics,
         .warnings = daemon->warnings,
         .decisions = daemon->decisions,
@@ -221,17 +232,26 @@ static void fill_answers(Daemon *daemon) {
         .tls = daemon->files.tls,
         .measuring = daemon->measuring,
         .live = daemon->live,
+        .callers = daemon->callers,
     };
+    daemon->answers.fixed.deadline_nsec = daemon->answers.deadline_nsec;
+}
+
+static int cannot_listen(const char *address, unsigned port, int r, char *error) {
+    (void)snprintf(
+        error, DAEMON_ERROR_MAX, "cannot listen on %s port %u: %s", address, port, strerror(-r));
+    return error_trace(r);
 }
 
 static int start_server(Daemon *daemon, char *error) {
     ServerOptions options = daemon->options->server;
-    bool is_ipv6 = str_find(str_from_c(options.address), ':') != SIZE_MAX;
     int r;
 
     options.tls = daemon->files.tls;
+    if (options.tls)
+        options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
     fill_answers(daemon);
-    raise_descriptor_limit(options.connections_max);
+    raise_descriptor_limit(options.connections_max + PAGES_CONNECTIONS_MAX);
     /* Workers may answer before server_new() returns. Who takes a view waits for the
      * lock, and so finds the server. */
     (void)pthread_mutex_lock(&daemon->current.lock);
@@ -243,24 +263,30 @@ static int start_server(Daemon *daemon, char *error) {
         &daemon->server);
     daemon->answers.server = daemon->server;
     (void)pthread_mutex_unlock(&daemon->current.lock);
-    if (r < 0) {
-        (void)snprintf(error,
-            DAEMON_ERROR_MAX,
-            "cannot listen on %s port %u: %s",
-            options.address,
-            options.port,
-            strerror(-r));
-        return error_trace(r);
-    }
-    (void)snprintf(daemon->url,
-        sizeof(daemon->url),
-        "%s://%s%s%s:%u",
-        daemon->files.tls ? "https" : "http",
-        is_ipv6 ? "[" : "",
-        options.address,
-        is_ipv6 ? "]" : "",
-        server_port(daemon->server));
+    if (r < 0)
+        return cannot_listen(options.address, options.port, r, error);
+    (void)server_url(daemon->server, daemon->url);
     return 0;
+}
+
+static int start_pages(Daemon *daemon, char *error) {
+    const PagesOptions *options = &daemon->options->pages;
+    int r;
+
+    if (!options->address)
+        return 0;
+    r = pages_new(options,
+        &daemon->answers,
+        daemon->files.tls,
+        daemon->files.token,
+        daemon->url,
+        &daemon->pages);
+    return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
+}
+
+static void tell_exempt(const Exemptions *exempt) {
+    for (size_t i = 0; i < exempt->n; i++)
+        log_info("no policy is for these pods", LOG_STR("pods", exempt->items[i].text));
 }
 
 static void signals_of_interest(sigset_t *ret) {
@@ -293,6 +319,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         (Files){.options = options, .current = &daemon->current, .reloads = RELOADS_INIT};
     daemon->current = CURRENT_INIT;
     daemon->current.may_await_cluster = live_is_wanted(&options->live);
+    daemon->current.exemptions = &options->exempt;
     daemon->current.context = daemon;
     daemon->current.changed = note_view;
     signals_of_interest(&signals);
@@ -300,14 +327,16 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     daemon->metrics = metrics_new();
     daemon->warnings = warnings_new();
+    daemon->callers = callers_new();
+    (void)replica_name_make(daemon->identity);
     daemon->expiry = expiry_new();
     if (options->n_decisions > 0)
         daemon->decisions = decisions_new(options->n_decisions, options->decisions_bytes);
     if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics || !daemon->warnings ||
-        !daemon->expiry || (options->n_decisions > 0 && !daemon->decisions))
+        !daemon->callers || !daemon->expiry || (options->n_decisions > 0 && !daemon->decisions))
         return error_origin(-ENOMEM);
 
-    r = check_transport(options, error);
+    r = transport_check(options, error);
     if (r == 0)
         r = load_configuration(daemon, error);
     if (r == 0)
@@ -316,8 +345,11 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         r = start_live(daemon, error);
     if (r == 0)
         r = start_server(daemon, error);
+    if (r == 0)
+        r = start_pages(daemon, error);
     if (r < 0)
         return error_trace(r);
+    tell_exempt(&options->exempt);
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -325,6 +357,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
 Daemon *daemon_free(Daemon *daemon) {
     if (!daemon)
         return NULL;
+    pages_free(daemon->pages);
     server_free(daemon->server);
     measuring_free(daemon->measuring); /* its thread makes views, of which live is told */
     live_free(daemon->live);
@@ -332,6 +365,7 @@ Daemon *daemon_free(Daemon *daemon) {
     current_done(&daemon->current);
     metrics_free(daemon->metrics);
     warnings_free(daemon->warnings);
+    callers_free(daemon->callers);
     expiry_free(daemon->expiry);
     decisions_free(daemon->decisions);
     zones_free(daemon->zones);
@@ -345,6 +379,10 @@ Daemon *daemon_free(Daemon *daemon) {
 
 const char *daemon_url(const Daemon *daemon) {
     return daemon->url;
+}
+
+const char *daemon_pages_url(const Daemon *daemon) {
+    return daemon->pages ? pages_url(daemon->pages) : NULL;
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -412,31 +450,33 @@ static bool drain(Daemon *daemon) {
     unsigned n;
 
     log_info("shutting down, running requests may finish");
-    atomic_store(&daemon->answers.is_draining, true);
-    while ((n = server_drain(daemon->server)) > 0 && clock_monotonic_nsec() < deadline) {
+    while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
+           clock_monotonic_nsec() < deadline) {
         (void)poll(NULL, 0, 10);
         server_tick(daemon->server, clock_monotonic_nsec());
+        pages_tick(daemon->pages, clock_monotonic_nsec());
     }
     if (n > 0)
         log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
-    return n == 0 && stop_threads(daemon);
+    /* Also with connections left: a lease that is held is to be given up. */
+    return stop_threads(daemon) && n == 0;
 }
 
-bool daemon_run(Daemon *daemon) {
+/* Until @until_nsec, or a signal or daemon_stop() that comes before. */
+static void serve_until(Daemon *daemon, int64_t until_nsec) {
     struct pollfd fds[] = {
         {.fd = daemon->signal_fd, .events = POLLIN},
         {.fd = daemon->stop_fd, .events = POLLIN},
     };
     int64_t next_reload = clock_monotonic_nsec() + RELOAD_NSEC;
 
-    for (;;) {
-        int64_t now;
-
+    for (int64_t now = clock_monotonic_nsec(); now < until_nsec; now = clock_monotonic_nsec()) {
         (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
         if ((fds[1].revents & POLLIN) || read_signals(daemon))
-            break;
+            return;
         now = clock_monotonic_nsec();
         server_tick(daemon->server, now);
+        pages_tick(daemon->pages, now);
         tick_loads(daemon, now);
         if (now >= next_reload) {
             files_reload(&daemon->files, /* force= */ false);
@@ -445,5 +485,24 @@ bool daemon_run(Daemon *daemon) {
             next_reload = now + RELOAD_NSEC;
         }
     }
+}
+
+/* It is told to end: nobody should come any more, but whoever does, because endpoints and
+ * schedulers take their time to notice, is answered as before. */
+static void retire(Daemon *daemon) {
+    unsigned delay_sec = daemon->options->drain_delay_sec;
+
+    atomic_store(&daemon->answers.is_draining, true);
+    if (delay_sec == 0)
+        return;
+    log_info("not ready any more, requests are still taken", LOG_INT("seconds", delay_sec));
+    server_retire(daemon->server);
+    pages_retire(daemon->pages);
+    serve_until(daemon, clock_monotonic_nsec() + (int64_t)delay_sec * NSEC_PER_SEC);
+}
+
+bool daemon_run(Daemon *daemon) {
+    serve_until(daemon, INT64_MAX);
+    retire(daemon);
     return drain(daemon);
 }

@@ -23,8 +23,10 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
+#include "policy/exemption.h"
 #include "serve/answers.h"
 #include "serve/live.h"
+#include "serve/pages.h"
 #include "serve/server.h"
 #include "serve/tls.h"
 
@@ -51,6 +53,9 @@ typedef struct DaemonOptions {
                                   DAEMON_DEADLINE_DEFAULT */
     size_t n_decisions;        /* how many are remembered, at most DECISIONS_MAX; 0: none */
     size_t decisions_bytes;    /* and how much memory that may take */
+    Exemptions exempt;         /* pods that no policy is for; borrowed like the rest */
+    PagesOptions pages;        /* a second listener, for pages only; its address NULL: none */
+    unsigned drain_delay_sec;  /* at the end: how long requests are still taken */
 } DaemonOptions;
 
 #define DAEMON_DEADLINE_DEFAULT (INT64_C(100) * 1000 * 1000)
@@ -67,8 +72,12 @@ DEFINE_CLEANUP(Daemon *, daemon_free)
 /* "http://127.0.0.1:8080", with the port it really has. */
 const char *daemon_url(const Daemon *daemon);
 
-/* Serves until SIGTERM or SIGINT or daemon_stop(), then lets running requests
- * finish (5 seconds at most) and returns. False: connections are left, and
+/* The same of the pages' listener; NULL: there is none. */
+const char *daemon_pages_url(const Daemon *daemon);
+
+/* Serves until SIGTERM or SIGINT or daemon_stop(). After a signal, readiness is off at once and
+ * requests are still taken for drain_delay_sec, or until the next such signal; then it lets running
+ * requests finish (5 seconds at most) and returns. False: connections are left, and
  * daemon_free() may have to wait for a worker that is busy with one; the end of the
  * process is the way out. SIGHUP reloads, SIGUSR2 dumps. The signals must be blocked in all
  * threads: daemon_block_signals(), before daemon_new(). */

@@ -5,6 +5,7 @@
 
 #include "base/calendar.h"
 #include "base/clock.h"
+#include "serve/page-field.h"
 #include "serve/query.h"
 #include "serve/wanted.h"
 #include "json/write.h"
@@ -35,57 +36,38 @@ static unsigned page_not_kept(Buf *out) {
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-static void write_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
-}
-
-static void write_count(JsonWriter *writer, Str key, size_t n) {
-    json_write_key(writer, key);
-    json_write_int(writer, (int64_t)n);
-}
-
-/* Empty when there was nothing to make one of. */
-static void write_digest(JsonWriter *writer, Str key, Digest digest) {
-    char text[DIGEST_TEXT_MAX];
-    bool is_none = digest.high == 0 && digest.low == 0;
-
-    write_text(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
-}
-
 static void write_time(JsonWriter *writer, int64_t at_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
     int64_t usec = at_nsec / 1000;
 
     calendar_print(usec / 1000000, (uint32_t)(usec % 1000000) * 1000, &text);
-    write_text(writer, STR("time"), buf_str(&text));
+    field_text(writer, STR("time"), buf_str(&text));
 }
 
 static void write_rule_names(JsonWriter *writer, const RuleNote *rule) {
-    write_text(writer, STR("policy"), rule->policy);
-    write_text(writer, STR("rule"), rule->name);
-    write_text(writer, STR("reason"), rule->reason);
-    json_write_key(writer, STR("unresolvable"));
-    json_write_bool(writer, rule->is_unresolvable);
+    field_text(writer, STR("policy"), rule->policy);
+    field_text(writer, STR("rule"), rule->name);
+    field_text(writer, STR("reason"), rule->reason);
+    field_bool(writer, STR("unresolvable"), rule->is_unresolvable);
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
     json_write_key(writer, STR("counts"));
     json_write_object(writer);
-    write_count(writer, STR("known"), past->n_known);
-    write_count(writer, STR("asked"), past->n_in);
+    field_count(writer, STR("known"), past->n_known);
+    field_count(writer, STR("asked"), past->n_in);
     if (past->verb == VERB_PRIORITIZE)
-        write_count(writer, STR("scored"), past->n_out);
+        field_count(writer, STR("scored"), past->n_out);
     else
-        write_count(writer, STR("passed"), past->n_out);
+        field_count(writer, STR("passed"), past->n_out);
     if (past->verb == VERB_FILTER) {
-        write_count(writer, STR("rejected"), past_rejected(past));
-        write_count(writer, STR("unknown"), past->n_unknown);
-        write_count(writer, STR("narrowed"), past->n_narrowed);
-        write_count(writer, STR("late"), past->n_late);
+        field_count(writer, STR("rejected"), past_rejected(past));
+        field_count(writer, STR("unknown"), past->n_unknown);
+        field_count(writer, STR("narrowed"), past->n_narrowed);
+        field_count(writer, STR("late"), past->n_late);
     }
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
-        write_count(writer, STR("unjudged"), past->n_unjudged);
+        field_count(writer, STR("unjudged"), past->n_unjudged);
     json_write_end_object(writer);
 }
 
@@ -95,10 +77,10 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
     for (size_t i = 0; i < past->n_rules; i++) {
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
-        write_count(writer, STR("rejected"), past->rules[i].rejected);
-        write_count(writer, STR("observed"), past->rules[i].observed);
-        write_count(writer, STR("failed"), past->rules[i].failed);
-        write_count(writer, STR("missing"), past->rules[i].missing);
+        field_count(writer, STR("rejected"), past->rules[i].rejected);
+        field_count(writer, STR("observed"), past->rules[i].observed);
+        field_count(writer, STR("failed"), past->rules[i].failed);
+        field_count(writer, STR("missing"), past->rules[i].missing);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -108,18 +90,18 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
 static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
-    write_count(writer, STR("id"), past->id);
+    field_count(writer, STR("id"), past->id);
     write_time(writer, past->at_nsec);
-    write_text(writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    field_text(writer, STR("verb"), str_from_c(verb_name(past->verb)));
     json_write_key(writer, STR("pod"));
     json_write_object(writer);
-    write_text(writer, STR("namespace"), past->pod_namespace);
-    write_text(writer, STR("name"), past->pod_name);
-    write_text(writer, STR("uid"), past->pod_uid);
-    write_digest(writer, STR("digest"), past->pod_digest);
+    field_text(writer, STR("namespace"), past->pod_namespace);
+    field_text(writer, STR("name"), past->pod_name);
+    field_text(writer, STR("uid"), past->pod_uid);
+    field_digest(writer, STR("digest"), past->pod_digest);
     json_write_end_object(writer);
-    write_digest(writer, STR("policyDigest"), past->book->digest);
-    write_count(writer, STR("generation"), past->generation);
+    field_digest(writer, STR("policyDigest"), past->book->digest);
+    field_count(writer, STR("generation"), past->generation);
     if (past->duration_nsec >= 0) {
         json_write_key(writer, STR("durationSeconds"));
         json_write_double(writer, (double)past->duration_nsec / (double)NSEC_PER_SEC);
@@ -127,24 +109,25 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     write_counts(writer, past);
     write_rules(writer, past);
     if (!str_is_empty(past->node))
-        write_text(writer, STR("target"), past->node);
-    write_text(writer, STR("error"), past->error);
-    json_write_key(writer, STR("hasNodes"));
-    json_write_bool(writer, found->outcomes != NULL);
+        field_text(writer, STR("target"), past->node);
+    if (past->is_exempt)
+        field_bool(writer, STR("exempt"), true);
+    field_text(writer, STR("error"), past->error);
+    field_bool(writer, STR("hasNodes"), found->outcomes != NULL);
 }
 
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleNote *rule = past_rule_of(past, outcome);
 
     json_write_object(writer);
-    write_text(writer, STR("node"), name);
-    write_text(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    field_text(writer, STR("node"), name);
+    field_text(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
-        write_count(writer, STR("score"), outcome.score);
+        field_count(writer, STR("score"), outcome.score);
     if (outcome.rank > 0)
-        write_count(writer, STR("rank"), outcome.rank);
+        field_count(writer, STR("rank"), outcome.rank);
     json_write_end_object(writer);
 }
 
@@ -274,7 +257,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
         list_all(&listing);
     json_write_end_array(&writer);
     write_next(&writer, after != 1 && listing.last != 1 ? listing.last : 0);
-    write_count(&writer, STR("untold"), listing.n_untold);
+    field_count(&writer, STR("untold"), listing.n_untold);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
     return 200;

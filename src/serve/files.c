@@ -89,6 +89,20 @@ static int load_tls(Files *files, char *error) {
     return 0;
 }
 
+static int load_token(Files *files, char *error) {
+    const char *path = files->options->pages.token_path;
+    int r;
+
+    if (!path)
+        return 0;
+    files->fingerprints[RELOAD_PAGES_TOKEN] = file_fingerprint(path);
+    r = token_new(path, &files->token, error, DAEMON_ERROR_MAX);
+    if (r < 0)
+        return error_trace(r);
+    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
+    return 0;
+}
+
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -102,6 +116,8 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
         r = load_cluster(files, &snapshot, error);
     if (r == 0)
         r = load_tls(files, error);
+    if (r == 0)
+        r = load_token(files, error);
     if (r < 0)
         return error_trace(r);
     *ret_program = TAKE_PTR(program);
@@ -111,6 +127,7 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
 
 void files_done(Files *files) {
     files->tls = tls_store_free(files->tls);
+    files->token = token_free(files->token);
 }
 
 void files_note_sources(Files *files, uint64_t fingerprint) {
@@ -200,6 +217,17 @@ static void reload_tls(Files *files) {
     }
 }
 
+static void reload_token(Files *files) {
+    char error[DAEMON_ERROR_MAX];
+
+    if (token_reload(files->token, error, sizeof(error)) < 0) {
+        refuse_reload(files, RELOAD_PAGES_TOKEN, error);
+        return;
+    }
+    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
+    log_info("token of the pages reloaded");
+}
+
 static void reload_sources(Files *files) {
     char error[DAEMON_ERROR_MAX];
 
@@ -224,6 +252,8 @@ void files_reload(Files *files, bool force) {
         now[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
     if (options->sources_path)
         now[RELOAD_SOURCES] = file_fingerprint(options->sources_path);
+    if (files->token)
+        now[RELOAD_PAGES_TOKEN] = file_fingerprint(options->pages.token_path);
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
         changed[i] = force || now[i] != files->fingerprints[i];
         files->fingerprints[i] = now[i];
@@ -236,4 +266,6 @@ void files_reload(Files *files, bool force) {
         reload_tls(files);
     if (changed[RELOAD_SOURCES] && options->sources_path)
         reload_sources(files);
+    if (changed[RELOAD_PAGES_TOKEN] && files->token)
+        reload_token(files);
 }

@@ -3,8 +3,8 @@
 /*
  * Files: configuration on disk, read at the start and again whenever it has changed.
  *
- * Policies, a cluster, sources of metrics, certificates. A file that cannot be used leaves the last
- * good one in force, and says so in the log, in /metrics and in /readyz?verbose.
+ * Policies, a cluster, sources of metrics, certificates, a token. A file that cannot be used leaves
+ * the last good one in force, and says so in the log, in /metrics and in /readyz?verbose.
  *
  * Threads: the daemon's own; reloads and tls are read from any.
  */
@@ -19,12 +19,14 @@
 #include "serve/measuring.h"
 #include "serve/reload.h"
 #include "serve/tls.h"
+#include "serve/token.h"
 
 typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */
     Current *current;             /* where what was read comes into force */
     Measuring *measuring;         /* who reads the sources; NULL: nobody yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
+    Token *token;                 /* of the pages' listener; NULL: none */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
 } Files;

@@ -12,6 +12,7 @@ typedef struct Check {
     bool livez;     /* also part of /livez */
     int config;     /* the ReloadKind it is about, or -1: passed over when there is none */
     bool live;      /* only when the cluster is watched */
+    bool lease;     /* ... and a Lease says who binds */
     bool measuring; /* also when there are metrics */
     /* True when fine; @note may be filled either way. */
     bool (*check)(const HealthState *state, char *note);
@@ -80,6 +81,22 @@ static bool check_sync(const HealthState *state, char *note) {
     return state->live->is_synced;
 }
 
+/* Never a reason to take requests away: who does not bind decides as well as any other, and who
+ * is asked takes the lease. */
+static bool check_lease(const HealthState *state, char *note) {
+    const LeaseStatus *lease = &state->live->lease;
+
+    if (lease->is_held)
+        (void)snprintf(note, HEALTH_NOTE_MAX, "held");
+    else if (lease->error[0])
+        (void)snprintf(note, HEALTH_NOTE_MAX, "not held: %s", lease->error);
+    else if (lease->holder[0])
+        (void)snprintf(note, HEALTH_NOTE_MAX, "held by %s when last seen", lease->holder);
+    else
+        (void)snprintf(note, HEALTH_NOTE_MAX, "not held: nobody asks");
+    return true;
+}
+
 static const char *trouble_of(const PollStatus *poll) {
     return poll->error[0] ? poll->error : poll_state_name(poll->state);
 }
@@ -123,13 +140,20 @@ static bool check_shutdown(const HealthState *state, char *note) {
     return !state->is_draining;
 }
 
+static bool check_pages_token(const HealthState *state, char *note) {
+    note_degraded(state, RELOAD_PAGES_TOKEN, note);
+    return true;
+}
+
 static const Check checks[] = {
     {.name = "ping", .livez = true, .config = -1, .check = check_ping},
     {.name = "policy", .config = RELOAD_POLICY, .check = check_policy},
     {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
     {.name = "sync", .config = -1, .live = true, .check = check_sync},
+    {.name = "lease", .config = -1, .live = true, .lease = true, .check = check_lease},
     {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
     {.name = "sources", .config = RELOAD_SOURCES, .measuring = true, .check = check_sources},
+    {.name = "pages-token", .config = RELOAD_PAGES_TOKEN, .check = check_pages_token},
     {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
 
@@ -137,7 +161,7 @@ static bool is_used(const Check *check, const HealthState *state) {
     ReloadState reload;
 
     if (check->live)
-        return state->live != NULL;
+        return state->live && (!check->lease || state->live->has_lease);
     if (check->measuring && state->program->n_gauges > 0)
         return true;
     if (check->config < 0)

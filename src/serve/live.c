@@ -27,8 +27,9 @@ struct Live {
     Passes *passes; /* NULL: it may not bind */
     Bypass *bypass;
     _Atomic uint64_t n_bind_refused;
-    Parked *parked; /* NULL, and ... */
-    Wakeup *wakeup; /* ... NULL: it may not touch nodes */
+    Parked *parked;                           /* NULL, and ... */
+    Wakeup *wakeup;                           /* ... NULL: it may not touch nodes */
+    const char *lease_namespace, *lease_name; /* as in MirrorOptions */
 };
 
 /* A bind under way: what was asked, by whom, and what the mirror needs for it. */
@@ -101,7 +102,9 @@ static void keep_pass(Live *live, const View *view, const Decision *decision) {
     passes_keep(live->passes, pass, clock_monotonic_nsec());
 }
 
+/* Who is asked wants to bind soon: the lease is mostly there before the bind comes. */
 void live_begin_filter(Live *live) {
+    mirror_note_asked(live->mirror);
     if (live->parked)
         parked_begin_filter(live->parked);
 }
@@ -191,6 +194,7 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
         .snapshot = snapshot,
         .program = shown->program,
         .zones = shown->zones,
+        .exemptions = shown->exemptions,
         .measurements = shown->measurements,
         .now_nsec = moment.now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
@@ -318,6 +322,8 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     if (!live)
         return error_origin(-ENOMEM);
     live->callbacks = *callbacks;
+    live->lease_namespace = options->mirror.lease_namespace;
+    live->lease_name = options->mirror.lease_name;
     live->bypass = bypass_new(options->managed, options->n_managed);
     if (options->may_bind)
         live->passes = passes_new(
@@ -363,11 +369,15 @@ Live *live_free(Live *live) {
 }
 
 void live_status(Live *live, LiveStatus *ret) {
+    *ret = (LiveStatus){0};
     mirror_status(live->mirror, &ret->mirror);
     ret->is_synced = mirror_is_synced(live->mirror);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
-    ret->passes = (PassesFigures){0};
     if (live->passes)
         passes_figures(live->passes, &ret->passes);
+    ret->has_lease = ret->mirror.has_lease;
+    ret->lease_namespace = live->lease_namespace;
+    ret->lease_name = live->lease_name;
+    ret->lease = ret->mirror.lease;
 }

@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "kube/lease.h"
 #include "kube/mirror.h"
 #include "serve/passes.h"
 #include "serve/server.h"
@@ -89,6 +90,10 @@ typedef struct LiveStatus {
     uint64_t n_bypassed;
     uint64_t n_bind_refused; /* by us: never passed, too long ago, or no longer */
     PassesFigures passes;    /* all zero without bind */
+    bool has_lease;          /* who binds is settled by a Lease: the three that follow */
+    const char *lease_namespace, *lease_name; /* live as long as Live */
+    LeaseStatus lease;
+    bool writes_events;
 } LiveStatus;
 
 void live_status(Live *live, LiveStatus *ret);

@@ -15,7 +15,7 @@
 #include "version.h"
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
-static const unsigned codes[] = {200, 400, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
+static const unsigned codes[] = {200, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
 /* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's
@@ -97,7 +97,7 @@ static void note_late(Metrics *metrics, Verb verb, const Decision *decision) {
 }
 
 void metrics_note_decision(
-    Metrics *metrics, Verb verb, const Program *program, const Decision *decision) {
+    Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
     count(&metrics->routes[verb].nodes_in, decision->n_in);
     count(&metrics->nodes_unknown, decision->n_unknown);
     if (!str_is_empty(decision->error))
@@ -106,6 +106,10 @@ void metrics_note_decision(
         count(&metrics->nodes_narrowed, decision_count(decision, VERDICT_NARROWED));
     note_late(metrics, verb, decision);
     rule_figures_note(metrics->rules, program, decision);
+}
+
+PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
+    return rule_figures_of_policy(metrics->rules, policy);
 }
 
 /* --- the page ------------------------------------------------------------------ */
@@ -294,8 +298,15 @@ static void print_server(const MetricsState *state, Buf *out) {
 }
 
 static void print_state(const MetricsState *state, Buf *out) {
+    char digest[DIGEST_TEXT_MAX];
+
     exposition_head(out, "berth_build_info", "gauge", "The build; always 1.");
     buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
+    exposition_head(
+        out, "berth_policy_info", "gauge", "The policies in force, by digest; always 1.");
+    buf_printf(out,
+        "berth_policy_info{digest=\"%s\"} 1\n",
+        digest_print(state->view->program->digest, digest));
     print_gauge(
         out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
     print_gauge(out,
@@ -398,6 +409,16 @@ static void print_events(const MirrorStatus *mirror, Buf *out) {
     }
 }
 
+static void print_lease(const LeaseStatus *lease, Buf *out) {
+    print_gauge(
+        out, "berth_lease_held", "1: this berth holds the lease, and binds.", lease->is_held);
+    print_count(out, "berth_lease_taken_total", "Times the lease was taken.", lease->n_taken);
+    print_count(out,
+        "berth_lease_lost_total",
+        "Times it could not be renewed, or was taken by force.",
+        lease->n_lost);
+}
+
 static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const MirrorStatus *mirror = &live->mirror;
 
@@ -440,6 +461,8 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         "berth_bind_filters_dropped_total",
         "Filters forgotten before the bind window was over, for room.",
         live->passes.n_dropped);
+    if (live->has_lease)
+        print_lease(&live->lease, out);
     print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
     print_count(out,
         "berth_wake_up_failures_total",

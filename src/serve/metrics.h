@@ -17,6 +17,7 @@
 #include "serve/decisions.h"
 #include "serve/live.h"
 #include "serve/measuring.h"
+#include "serve/policy-figures.h"
 #include "serve/reload.h"
 #include "serve/routes.h"
 #include "serve/server.h"
@@ -31,8 +32,10 @@ DEFINE_CLEANUP(Metrics *, metrics_free)
 void metrics_note_request(Metrics *metrics, Route route, const HttpOutcome *outcome);
 
 /* A verb has been answered. Any thread. */
-void metrics_note_decision(
-    Metrics *metrics, Verb verb, const Program *program, const Decision *decision);
+void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
+
+/* What was counted of a policy. Any thread. */
+PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
 
 /* What the page shows besides counters. */
 typedef struct MetricsState {

@@ -56,6 +56,22 @@ void notice_log(const MirrorNotice *notice) {
     case MIRROR_FORBIDDEN:
         log_warn("nodes cannot be marked for kube-scheduler: needs the right patch on nodes");
         break;
+    case MIRROR_TAKEN:
+        log_info("the lease is taken: this berth binds", LOG_CSTR("before", notice->why));
+        break;
+    case MIRROR_GIVEN_UP:
+        log_info("the lease is given up: another berth may bind");
+        break;
+    case MIRROR_DEPRIVED:
+        log_warn("the lease is lost: this berth does not bind", LOG_CSTR("error", notice->why));
+        break;
+    case MIRROR_ELSEWHERE:
+        log_info("another berth holds the lease, and binds", LOG_CSTR("holder", notice->why));
+        break;
+    case MIRROR_NO_LEASE:
+        log_warn(
+            "the lease cannot be had: this berth does not bind", LOG_CSTR("error", notice->why));
+        break;
     case MIRROR_STUCK:
         log_error("the client cannot wait", LOG_CSTR("error", notice->why));
         break;

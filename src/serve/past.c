@@ -112,6 +112,7 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .n_unknown = decision->n_unknown,
         .n_narrowed = decision_count(decision, VERDICT_NARROWED),
         .n_late = decision_count(decision, VERDICT_LATE),
+        .is_exempt = decision->notes.is_exempt,
         .n_unjudged = decision->notes.n_late,
         .book = book,
         .n_rules = count_rules(decision, book->n_rules),

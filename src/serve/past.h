@@ -51,6 +51,7 @@ typedef struct PastDecision {
     size_t n_known; /* nodes of the cluster as it was; 0: none */
     size_t n_in, n_out, n_unknown, n_narrowed;
     size_t n_late;     /* rejected because time was up */
+    bool is_exempt;    /* no policy was for the pod: --exempt */
     size_t n_unjudged; /* not judged, or not scored, in time, whatever became of them */
 
     RuleBook *book;

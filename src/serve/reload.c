@@ -8,6 +8,7 @@ const char *reload_kind_name(ReloadKind kind) {
         [RELOAD_CLUSTER] = "cluster",
         [RELOAD_CERTIFICATES] = "certificates",
         [RELOAD_SOURCES] = "sources",
+        [RELOAD_PAGES_TOKEN] = "pages-token",
     };
 
     return names[kind];

@@ -18,6 +18,7 @@ typedef enum ReloadKind {
     RELOAD_CLUSTER,
     RELOAD_CERTIFICATES,
     RELOAD_SOURCES,
+    RELOAD_PAGES_TOKEN,
     _RELOAD_MAX,
 } ReloadKind;
 

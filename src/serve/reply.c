@@ -90,6 +90,8 @@ struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceRea
     r &= MHD_add_response_header(response, "Cache-Control", "no-store");
     if (reply->allow)
         r &= MHD_add_response_header(response, "Allow", reply->allow);
+    if (reply->authenticate)
+        r &= MHD_add_response_header(response, "WWW-Authenticate", reply->authenticate);
     if (reply->retry_after_sec > 0) {
         (void)snprintf(number, sizeof(number), "%u", reply->retry_after_sec);
         r &= MHD_add_response_header(response, "Retry-After", number);
@@ -124,6 +126,8 @@ bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session) {
         buf_printf(&text, "Content-Type: %s\r\n", reply->content_type);
     if (reply->allow)
         buf_printf(&text, "Allow: %s\r\n", reply->allow);
+    if (reply->authenticate)
+        buf_printf(&text, "WWW-Authenticate: %s\r\n", reply->authenticate);
     if (reply->retry_after_sec > 0)
         buf_printf(&text, "Retry-After: %u\r\n", reply->retry_after_sec);
     buf_printf(&text,

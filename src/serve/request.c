@@ -263,13 +263,17 @@ static bool authenticate(Server *server, Connection *connection, struct MHD_Conn
     char problem[256] = "";
     uint64_t generation;
 
-    if (!tls || !tls_store_wants_clients(tls))
+    if (!tls || server->options.n_client_names == 0)
         return true;
     generation = tls_store_generation(tls);
     if (connection->is_checked && connection->checked_generation == generation)
         return connection->is_authenticated;
-    connection->is_authenticated =
-        tls_store_peer_is_allowed(tls, session_of(mhd), problem, sizeof(problem));
+    connection->is_authenticated = tls_store_peer_is_allowed(tls,
+        session_of(mhd),
+        server->options.client_names,
+        server->options.n_client_names,
+        problem,
+        sizeof(problem));
     connection->is_checked = true;
     connection->checked_generation = generation;
     if (!connection->is_authenticated)
@@ -287,6 +291,8 @@ static void fill_http(Request *request, struct MHD_Connection *mhd, const char *
         .query = mark == SIZE_MAX ? STR_NULL : str_skip(target, mark + 1),
         .has_body = headers_announce_body(&request->headers),
         .is_authenticated = authenticate(request->server, request->connection, mhd),
+        .authorization = str_from_c(
+            MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)),
         .arena = request->arena,
     };
 }
@@ -376,7 +382,8 @@ static enum MHD_Result send_reply(Request *request, struct MHD_Connection *mhd, 
     if (!connection_enter(
             server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()))
         return MHD_NO;
-    close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed);
+    close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed) ||
+             atomic_load_explicit(&server->is_retiring, memory_order_relaxed);
     return queue(request, mhd, close);
 }
 

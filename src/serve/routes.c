@@ -1,7 +1,5 @@
 #include "serve/routes.h"
 
-#include <stdbool.h>
-
 #include "base/cleanup.h"
 
 typedef struct RouteEntry {
@@ -24,6 +22,7 @@ static const RouteEntry entries[] = {
     {STR("/healthz"), false, ROUTE_HEALTHZ},
     {STR("/metrics"), false, ROUTE_METRICS},
     {STR("/api/v1/sources"), false, ROUTE_SOURCES},
+    {STR("/api/v1/status"), false, ROUTE_STATUS},
     {STR("/version"), false, ROUTE_VERSION},
     {STR("/"), false, ROUTE_INDEX},
 };
@@ -59,8 +58,16 @@ Route route_find(Str path) {
     return is_decisions(path) ? ROUTE_DECISIONS : ROUTE_NONE;
 }
 
+bool route_is_verb(Route route) {
+    return route <= ROUTE_BIND;
+}
+
+bool route_is_health(Route route) {
+    return route == ROUTE_LIVEZ || route == ROUTE_READYZ || route == ROUTE_HEALTHZ;
+}
+
 const char *route_method(Route route) {
-    return route <= ROUTE_BIND ? "POST" : "GET";
+    return route_is_verb(route) ? "POST" : "GET";
 }
 
 const char *route_name(Route route) {
@@ -75,6 +82,7 @@ const char *route_name(Route route) {
         [ROUTE_METRICS] = "metrics",
         [ROUTE_DECISIONS] = "decisions",
         [ROUTE_SOURCES] = "sources",
+        [ROUTE_STATUS] = "status",
         [ROUTE_VERSION] = "other",
         [ROUTE_INDEX] = "other",
         [ROUTE_NONE] = "other",

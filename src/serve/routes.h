@@ -9,6 +9,8 @@
  * a fixed place.
  */
 
+#include <stdbool.h>
+
 #include "base/str.h"
 
 typedef enum Route {
@@ -22,6 +24,7 @@ typedef enum Route {
     ROUTE_METRICS,
     ROUTE_DECISIONS, /* /api/v1/decisions, and one of them behind it */
     ROUTE_SOURCES,   /* /api/v1/sources */
+    ROUTE_STATUS,    /* /api/v1/status */
     ROUTE_VERSION,
     ROUTE_INDEX,
     ROUTE_NONE,
@@ -34,8 +37,11 @@ Route route_find(Str path);
  * nothing. For ROUTE_DECISIONS only. */
 Str route_rest(Str path);
 
+bool route_is_verb(Route route);
+bool route_is_health(Route route);
+
 /* The method it takes: "POST" for verbs, "GET" for the rest. */
 const char *route_method(Route route);
 
-/* For metrics: "filter", …, "health", "metrics", "decisions", "sources", "other". */
+/* For metrics: "filter", …, "health", "metrics", "decisions", "sources", "status", "other". */
 const char *route_name(Route route);

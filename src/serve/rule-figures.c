@@ -27,6 +27,7 @@ struct RuleFigures {
     Map index; /* "policy/rule" to its figures; neither name can hold a slash */
     Figures *items;
     size_t n;
+    PolicyFigures *policies;
 };
 
 RuleFigures *rule_figures_new(void) {
@@ -37,7 +38,8 @@ RuleFigures *rule_figures_new(void) {
     (void)pthread_mutex_init(&figures->lock, NULL);
     figures->arena = arena_new(RULE_FIGURES_BUDGET);
     figures->items = calloc(RULE_FIGURES_MAX, sizeof(*figures->items));
-    if (!figures->arena || !figures->items)
+    figures->policies = policy_figures_new();
+    if (!figures->arena || !figures->items || !figures->policies)
         return rule_figures_free(figures);
     figures->index = MAP_INIT_IN(figures->arena);
     return figures;
@@ -46,6 +48,7 @@ RuleFigures *rule_figures_new(void) {
 RuleFigures *rule_figures_free(RuleFigures *figures) {
     if (!figures)
         return NULL;
+    policy_figures_free(figures->policies);
     arena_free(figures->arena);
     free(figures->items);
     (void)pthread_mutex_destroy(&figures->lock);
@@ -130,7 +133,7 @@ static void note_matches(
     }
 }
 
-void rule_figures_note(RuleFigures *figures, const Program *program, const Decision *decision) {
+void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision) {
     const JudgeNotes *notes = &decision->notes;
 
     if (!decision->rejected && !decision->observed && !notes->filter_errors &&
@@ -141,7 +144,17 @@ void rule_figures_note(RuleFigures *figures, const Program *program, const Decis
     note_filters(figures, program, decision);
     note_scores(figures, program, notes);
     note_matches(figures, program, notes->match_errors);
+    policy_figures_note(figures->policies, program, decision);
     (void)pthread_mutex_unlock(&figures->lock);
+}
+
+PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
+    PolicyFigure figure;
+
+    (void)pthread_mutex_lock(&figures->lock);
+    figure = policy_figures_get(figures->policies, policy);
+    (void)pthread_mutex_unlock(&figures->lock);
+    return figure;
 }
 
 /* --- printing ------------------------------------------------------------------ */
@@ -215,5 +228,6 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
                     metrics[m].get(item));
         }
     }
+    policy_figures_print(figures->policies, program, out);
     (void)pthread_mutex_unlock(&figures->lock);
 }

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "policy/program.h"
+#include "serve/policy-figures.h"
 
 /* Rules of all policies since the start; those beyond are not counted. */
 #define RULE_FIGURES_MAX 4096u
@@ -24,7 +25,10 @@ RuleFigures *rule_figures_new(void); /* NULL when out of memory */
 RuleFigures *rule_figures_free(RuleFigures *figures);
 DEFINE_CLEANUP(RuleFigures *, rule_figures_free)
 
-void rule_figures_note(RuleFigures *figures, const Program *program, const Decision *decision);
+void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision);
+
+/* Of a policy: how many filters it was for. */
+PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 
 /* As parts of /metrics. All rules of @program are there, also those that never spoke. */
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out);

@@ -21,7 +21,7 @@ struct Server {
     struct MHD_Daemon *daemon;
     int listen_fd;
     uint16_t port;
-    atomic_bool is_draining;
+    atomic_bool is_retiring, is_draining;
 
     Connections *connections;
     BodyStore *bodies;

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -65,7 +66,7 @@ static void start_tls(Server *server, Connection *connection, struct MHD_Connect
     if (!connection)
         return;
     connection->tls = tls_store_ref_set(server->options.tls);
-    if (tls_store_wants_clients(server->options.tls))
+    if (server->options.n_client_names > 0)
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
 }
 
@@ -296,8 +297,37 @@ uint16_t server_port(const Server *server) {
     return server->port;
 }
 
+bool server_is_loopback(const char *address) {
+    return str_has_prefix(str_from_c(address), STR("127.")) || str_is(str_from_c(address), "::1");
+}
+
+const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]) {
+    const ServerOptions *options = &server->options;
+    bool is_ipv6 = str_find(str_from_c(options->address), ':') != SIZE_MAX;
+
+    (void)snprintf(ret,
+        SERVER_URL_MAX,
+        "%s://%s%s%s:%u",
+        options->tls ? "https" : "http",
+        is_ipv6 ? "[" : "",
+        options->address,
+        is_ipv6 ? "]" : "",
+        server->port);
+    return ret;
+}
+
 void server_tick(Server *server, int64_t monotonic_nsec) {
     connections_tick(server->connections, monotonic_nsec);
+}
+
+/* Whether a request fails when a server goes is settled by who closes the connection. A Go client
+ * that finds its idle connection closed takes another one, but one that has begun to write a POST
+ * when the end arrives must fail: it cannot know whether the request was carried out. So nobody is
+ * cut while time is left: who asks is told with the reply that this was the last one, which leaves
+ * no doubt, and who does not ask has no request to lose. What is idle at the very end has been so
+ * for the whole delay, and is not likely to speak in the moment in which it is cut. */
+void server_retire(Server *server) {
+    atomic_store(&server->is_retiring, true);
 }
 
 unsigned server_drain(Server *server) {

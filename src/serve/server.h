@@ -40,6 +40,7 @@ typedef struct HttpRequest {
     Str body;              /* whole; empty in admit() */
     bool has_body;         /* one is announced, and not of length 0 */
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
+    Str authorization;     /* the header of that name, or empty */
     Arena *arena;          /* for the reply; lives until it is sent. Another one in admit() */
 } HttpRequest;
 
@@ -47,6 +48,7 @@ typedef struct HttpReply {
     unsigned status;
     const char *content_type; /* static */
     const char *allow;        /* static; the Allow header of a 405, or NULL */
+    const char *authenticate; /* static; the WWW-Authenticate header of a 401, or NULL */
     unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
     const Str *slices;        /* the body: memory of the arena, of request->body, or static */
     size_t n_slices;
@@ -122,9 +124,11 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
 #define SERVER_ARENA_BUDGET ((size_t)256 * 1024 * 1024)
 
 typedef struct ServerOptions {
-    const char *address; /* numeric IPv4 or IPv6, no brackets */
-    uint16_t port;       /* 0: the system picks one */
-    TlsStore *tls;       /* NULL: plain HTTP. Borrowed */
+    const char *address;     /* numeric IPv4 or IPv6, no brackets */
+    uint16_t port;           /* 0: the system picks one */
+    TlsStore *tls;           /* NULL: plain HTTP. Borrowed */
+    const Str *client_names; /* whose certificates are good; none: none is asked for. Borrowed */
+    size_t n_client_names;
     unsigned n_workers;
     size_t header_max;        /* request line and headers, bytes: 431 */
     size_t body_max;          /* one body, bytes: 413 */
@@ -153,9 +157,20 @@ DEFINE_CLEANUP(Server *, server_free)
 /* The port it listens on. */
 uint16_t server_port(const Server *server);
 
+/* "https://[::1]:8443": where it is reached. Returns @ret. */
+#define SERVER_URL_MAX 96u
+const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]);
+
+/* Whether @address, numeric and without brackets, can be reached from this machine only. */
+bool server_is_loopback(const char *address);
+
 /* Housekeeping: closes connections that are past a deadline. To be called by one
  * thread about four times a second. */
 void server_tick(Server *server, int64_t monotonic_nsec);
+
+/* Soon it ends: everything is answered as before, but every reply says "Connection: close", so that
+ * clients take their next request elsewhere. Idle connections stay. Any thread. */
+void server_retire(Server *server);
 
 /* No new connections from now on; requests under way go on, those that wait for an
  * answer too; idle connections are closed. Returns how many connections are left; call again until

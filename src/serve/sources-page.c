@@ -1,52 +1,19 @@
 #include "serve/sources-page.h"
 
-#include "base/calendar.h"
 #include "base/clock.h"
 #include "cluster/loads.h"
 #include "policy/metric.h"
 #include "serve/gauge-state.h"
+#include "serve/page-field.h"
 #include "json/write.h"
-
-static void write_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
-}
-
-static void write_count(JsonWriter *writer, Str key, uint64_t n) {
-    json_write_key(writer, key);
-    json_write_int(writer, (int64_t)n);
-}
-
-/* null: not known. */
-static void write_seconds(JsonWriter *writer, Str key, int64_t nsec, bool is_known) {
-    json_write_key(writer, key);
-    if (is_known)
-        json_write_double(writer, (double)nsec / (double)NSEC_PER_SEC);
-    else
-        json_write_null(writer);
-}
-
-static void write_time(JsonWriter *writer, Str key, int64_t at_nsec) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    json_write_key(writer, key);
-    if (at_nsec == 0) {
-        json_write_null(writer);
-        return;
-    }
-    calendar_print(at_nsec / NSEC_PER_SEC,
-        (uint32_t)(at_nsec % NSEC_PER_SEC / NSEC_PER_MSEC * NSEC_PER_MSEC),
-        &text);
-    json_write_string(writer, buf_str(&text));
-}
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
 static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
     json_write_object(writer);
-    write_text(writer, STR("name"), name);
-    write_text(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
-    write_text(writer, STR("url"), url);
+    field_text(writer, STR("name"), name);
+    field_text(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
+    field_text(writer, STR("url"), url);
     json_write_end_object(writer);
 }
 
@@ -69,8 +36,8 @@ static void write_uses_of(JsonWriter *writer, const Policy *policy, size_t gauge
         if (metrics->gauges[i] != gauge)
             continue;
         json_write_object(writer);
-        write_text(writer, STR("policy"), policy->name);
-        write_text(writer, STR("name"), metrics->fields[i].name);
+        field_text(writer, STR("policy"), policy->name);
+        field_text(writer, STR("name"), metrics->fields[i].name);
         json_write_end_object(writer);
     }
 }
@@ -96,18 +63,17 @@ static void write_question(JsonWriter *writer, const Gauge *gauge) {
         [GAUGE_ANNOTATION] = gauge->annotation,
     };
 
-    write_text(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
-    write_text(writer, STR("source"), gauge_source_name(gauge));
-    write_text(writer, keys[gauge->source], values[gauge->source]);
-    json_write_key(writer, STR("perPod"));
-    json_write_bool(writer, gauge->is_of_pods);
+    field_text(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
+    field_text(writer, STR("source"), gauge_source_name(gauge));
+    field_text(writer, keys[gauge->source], values[gauge->source]);
+    field_bool(writer, STR("perPod"), gauge->is_of_pods);
 }
 
 static void write_dropped(JsonWriter *writer, Str key, const JoinReport *report) {
     json_write_key(writer, key);
     json_write_object(writer);
     for (size_t i = 0; i < _JOIN_DROPS; i++)
-        write_count(writer, str_from_c(join_drop_name((JoinDrop)i)), report->n_dropped[i]);
+        field_count(writer, str_from_c(join_drop_name((JoinDrop)i)), report->n_dropped[i]);
     json_write_end_object(writer);
 }
 
@@ -123,8 +89,8 @@ static void write_examples(
 static void write_nodes(JsonWriter *writer, const GaugeState *gauge) {
     json_write_key(writer, STR("nodes"));
     json_write_object(writer);
-    write_count(writer, STR("covered"), gauge->figures.n_present);
-    write_count(writer, STR("of"), gauge->figures.n_nodes);
+    field_count(writer, STR("covered"), gauge->figures.n_present);
+    field_count(writer, STR("of"), gauge->figures.n_nodes);
     json_write_end_object(writer);
 }
 
@@ -132,34 +98,34 @@ static void write_nodes(JsonWriter *writer, const GaugeState *gauge) {
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 
-    write_seconds(
+    field_seconds(
         writer, STR("querySeconds"), poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
     json_write_key(writer, STR("requests"));
     json_write_object(writer);
-    write_count(writer, STR("ok"), poll->n_ok);
-    write_count(writer, STR("failed"), poll->n_failed);
+    field_count(writer, STR("ok"), poll->n_ok);
+    field_count(writer, STR("failed"), poll->n_failed);
     json_write_end_object(writer);
-    write_count(writer, STR("bytes"), poll->n_bytes);
-    write_count(writer, STR("series"), report->n_series);
-    write_count(writer, STR("pods"), report->n_pods);
-    write_count(writer, STR("workloads"), report->n_workloads);
+    field_count(writer, STR("bytes"), poll->n_bytes);
+    field_count(writer, STR("series"), report->n_series);
+    field_count(writer, STR("pods"), report->n_pods);
+    field_count(writer, STR("workloads"), report->n_workloads);
     write_dropped(writer, STR("dropped"), report);
-    write_text(writer, STR("join"), str_from_c(report->how));
+    field_text(writer, STR("join"), str_from_c(report->how));
     write_examples(writer, STR("unmatched"), report->unmatched);
     write_examples(writer, STR("uncovered"), report->uncovered);
-    write_time(writer, STR("failingSince"), poll->failing_since_nsec);
-    write_text(writer, STR("error"), str_from_c(poll->error));
-    write_text(writer, STR("warning"), str_from_c(poll->warning));
+    field_time(writer, STR("failingSince"), poll->failing_since_nsec);
+    field_text(writer, STR("error"), str_from_c(poll->error));
+    field_text(writer, STR("warning"), str_from_c(poll->warning));
 }
 
 static void write_settings(JsonWriter *writer, const Gauge *gauge) {
     _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
 
     metric_describe_placements(gauge, &placements);
-    write_seconds(
+    field_seconds(
         writer, STR("intervalSeconds"), gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
-    write_seconds(writer, STR("maxAgeSeconds"), gauge->max_age_nsec, true);
-    write_text(writer, STR("placements"), buf_str(&placements));
+    field_seconds(writer, STR("maxAgeSeconds"), gauge->max_age_nsec, true);
+    field_text(writer, STR("placements"), buf_str(&placements));
 }
 
 static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
@@ -168,12 +134,12 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
         state->view, state->status, number, (GaugeTime){state->now_nsec, state->uptime_nsec});
 
     json_write_object(writer);
-    write_text(writer, STR("name"), gauge.gauge->name);
+    field_text(writer, STR("name"), gauge.gauge->name);
     write_uses(writer, program, number);
     write_question(writer, gauge.gauge);
-    write_text(writer, STR("state"), str_from_c(gauge.state));
-    write_time(writer, STR("lastSuccess"), gauge.at_nsec);
-    write_seconds(writer, STR("ageSeconds"), gauge.age_nsec, gauge.at_nsec != 0);
+    field_text(writer, STR("state"), str_from_c(gauge.state));
+    field_time(writer, STR("lastSuccess"), gauge.at_nsec);
+    field_seconds(writer, STR("ageSeconds"), gauge.age_nsec, gauge.at_nsec != 0);
     write_nodes(writer, &gauge);
     write_settings(writer, gauge.gauge);
     if (gauge.poll)
@@ -193,7 +159,7 @@ void sources_page(const SourcesState *state, Buf *out) {
     for (size_t i = 0; i < n_shown; i++)
         write_metric(&writer, state, i);
     json_write_end_array(&writer);
-    write_count(&writer, STR("untold"), n - n_shown);
+    field_count(&writer, STR("untold"), n - n_shown);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }

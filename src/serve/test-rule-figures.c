@@ -174,6 +174,46 @@ static void test_missing(void **state) {
     rule_figures_free(figures);
 }
 
+/* Filters each policy was for; those in which its rules spoke against all that berth knows. */
+static void test_policies(void **state) {
+    static const char strict_text[] = "policies:\n"
+                                      "  zones:\n"
+                                      "    filters: [{name: none, expression: 'false'}]\n"
+                                      "  trial:\n"
+                                      "    mode: Observe\n"
+                                      "    filters: [{name: none, expression: 'false'}]\n"
+                                      "  idle: {}\n";
+    static const struct {
+        const char *policy;
+        uint64_t matched, rejected_all;
+    } cases[] = {
+        {"zones", 4, 1}, /* the counts go on where they were */
+        {"trial", 4, 1},
+        {"some", 0, 0},
+        {"idle", 1, 0},
+        {"unheard-of", 0, 0},
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage, policies_text);
+    for (size_t i = 0; i < 3; i++)
+        ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_PRIORITIZE);
+    stage_done(&stage);
+    stage_init(&stage, strict_text);
+    ask(figures, stage.view, VERB_FILTER);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        PolicyFigure figure = rule_figures_of_policy(figures, str_from_c(cases[i].policy));
+
+        assert_case(cases[i].policy, figure.n_matched == cases[i].matched);
+        assert_case(cases[i].policy, figure.n_rejected_all == cases[i].rejected_all);
+    }
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
 /* More names than there is room for, over many reloads. */
 static void test_ceiling(void **state) {
     RuleFigures *figures = rule_figures_new();
@@ -201,6 +241,7 @@ int main(void) {
         cmocka_unit_test(test_before_anything),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_policies),
         cmocka_unit_test(test_ceiling),
     };
 

@@ -388,6 +388,8 @@ static bool is_allowed(TlsStore *store, const Identity *identity, char *error, s
     gnutls_session_t session;
     pthread_t thread;
     int fds[2], r;
+    const Str *names;
+    size_t n_names;
     Peer peer;
     bool allowed;
 
@@ -405,7 +407,8 @@ static bool is_allowed(TlsStore *store, const Identity *identity, char *error, s
         r = gnutls_handshake(session);
     while (r < 0 && !gnutls_error_is_fatal(r));
     assert_true(r >= 0);
-    allowed = tls_store_peer_is_allowed(store, session, error, size);
+    names = tls_store_client_names(store, &n_names);
+    allowed = tls_store_peer_is_allowed(store, session, names, n_names, error, size);
     assert_int_equal(pthread_join(thread, NULL), 0);
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);

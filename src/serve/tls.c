@@ -417,6 +417,11 @@ bool tls_store_wants_clients(const TlsStore *store) {
     return store->paths[FILE_CLIENT_CA] != NULL;
 }
 
+const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n) {
+    *ret_n = tls_store_wants_clients(store) ? store->n_names : 0;
+    return store->names;
+}
+
 void tls_set_credentials(
     TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key) {
     *ret_chain = set->chain;
@@ -426,16 +431,21 @@ void tls_set_credentials(
 
 /* --- clients --- */
 
-static bool name_is_listed(const TlsStore *store, Str name) {
-    for (size_t i = 0; i < store->n_names; i++)
-        if (str_eq(store->names[i], name))
+typedef struct Names {
+    const Str *items;
+    size_t n;
+} Names;
+
+static bool name_is_listed(const Names *names, Str name) {
+    for (size_t i = 0; i < names->n; i++)
+        if (str_eq(names->items[i], name))
             return true;
     return false;
 }
 
 /* A subject with two common names means different things to different readers
  * (Go takes the last, others the first): neither counts. */
-static bool common_name_is_listed(const TlsStore *store, gnutls_x509_crt_t leaf) {
+static bool common_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
     char name[NAME_MAX_LEN];
     size_t size = sizeof(name), none = 0;
 
@@ -444,10 +454,10 @@ static bool common_name_is_listed(const TlsStore *store, gnutls_x509_crt_t leaf)
         return false;
     if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
         return false;
-    return name_is_listed(store, str_of(name, size));
+    return name_is_listed(names, str_of(name, size));
 }
 
-static bool alternative_name_is_listed(const TlsStore *store, gnutls_x509_crt_t leaf) {
+static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
     for (unsigned i = 0;; i++) {
         char name[NAME_MAX_LEN];
         size_t size = sizeof(name);
@@ -459,7 +469,7 @@ static bool alternative_name_is_listed(const TlsStore *store, gnutls_x509_crt_t 
             return false;
         if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI && kind != GNUTLS_SAN_RFC822NAME)
             continue;
-        if (name_is_listed(store, str_of(name, size)))
+        if (name_is_listed(names, str_of(name, size)))
             return true;
     }
 }
@@ -520,8 +530,9 @@ static bool chain_is_good(
     return false;
 }
 
-bool tls_store_peer_is_allowed(
-    TlsStore *store, gnutls_session_t session, char *error, size_t size) {
+bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
+    size_t n_names, char *error, size_t size) {
+    const Names allowed = {.items = names, .n = n_names};
     _cleanup_(certificate_list_done) CertificateList chain = {0};
     TlsSet *set;
     bool is_good;
@@ -533,12 +544,12 @@ bool tls_store_peer_is_allowed(
         return false;
     }
     set = tls_store_ref_set(store);
-    is_good = chain_is_good(store, set, &chain, error, size);
+    is_good = set->clients && chain_is_good(store, set, &chain, error, size);
     tls_set_unref(set);
     if (!is_good)
         return false;
-    if (common_name_is_listed(store, chain.items[0]) ||
-        alternative_name_is_listed(store, chain.items[0]))
+    if (common_name_is_listed(&allowed, chain.items[0]) ||
+        alternative_name_is_listed(&allowed, chain.items[0]))
         return true;
     (void)snprintf(error, size, "the name in the client certificate is not allowed");
     return false;

@@ -12,8 +12,8 @@
  *
  * Clients: when a CA is given, a client must show a certificate that chains to it
  * for client authentication and whose subject CN or a DNS, URI or e-mail SAN is
- * in the list of names. The chain alone is not enough: every kubelet has a
- * certificate of the cluster's CA.
+ * in a list of names: that of the files, or another one for another listener. The chain alone is
+ * not enough: every kubelet has a certificate of the cluster's CA.
  *
  * Any thread may look up; one thread reloads.
  */
@@ -60,9 +60,14 @@ int64_t tls_store_expiry(const TlsStore *store);
 
 bool tls_store_wants_clients(const TlsStore *store);
 
+/* Who may ask: the names of TlsFiles, or the one that stands for none. Borrowed; none without a
+ * client CA. */
+const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);
+
 /* Whether the peer of @session showed a certificate that is good by the rules
- * above, now. Otherwise @error says why, for the log. */
-bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, char *error, size_t size);
+ * above, now, with one of @names. Otherwise @error says why, for the log. */
+bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
+    size_t n_names, char *error, size_t size);
 
 /* Grows by one with each set that is taken into use: who has cached an answer of
  * tls_store_peer_is_allowed() asks again when this has changed. */

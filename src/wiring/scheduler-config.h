@@ -56,6 +56,7 @@ typedef struct ExtenderEntry {
     bool is_ignorable;
     ManagedResource *managed;
     size_t n_managed;
+    int max_score; /* the most it answers, for comments: not in the file; 0: not known, so 10 */
 } ExtenderEntry;
 
 typedef struct SchedulerConfig {
@@ -64,9 +65,12 @@ typedef struct SchedulerConfig {
     Str api_version;      /* "kubescheduler.config.k8s.io/v1", "v1" */
     Str *scheduler_names; /* of its profiles; none given: "default-scheduler" */
     size_t n_scheduler_names;
-    int percentage; /* percentageOfNodesToScore; -1: not given */
+    int percentage; /* percentageOfNodesToScore; -1: not given; the smallest of its profiles */
+    /* leaderElection; not given: true in KubeSchedulerConfiguration, by the Lease
+     * kube-system/kube-scheduler, and false (not known) in a Policy. */
     bool has_leader_election;
-    Str kubeconfig; /* clientConnection.kubeconfig; empty: not given */
+    Str lease_namespace, lease_name; /* resourceNamespace, resourceName; empty: not given */
+    Str kubeconfig;                  /* clientConnection.kubeconfig; empty: not given */
     ExtenderEntry *extenders;
     size_t n_extenders;
 } SchedulerConfig;

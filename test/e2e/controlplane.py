@@ -13,7 +13,7 @@ import subprocess
 from api import Api, ApiError, make_context
 from certs import Authority, openssl
 from kubelet import Kubelet
-from objects import make_role, make_role_binding, make_scheduler_config
+from objects import make_lease_role, make_role, make_role_binding, make_scheduler_config
 from process import Process, make_environment, pick_port
 from waiting import wait_for
 
@@ -91,6 +91,13 @@ current-context: e2e
     def grant(self, user, *roles):
         for role in roles:
             self.api.create_once(f"{RBAC}/clusterrolebindings", make_role_binding(role, user))
+
+    def grant_lease(self, namespace, name="berth", user="berth"):
+        """What --lease needs: the namespace's Lease of that name, and no other."""
+        path = f"{RBAC}/namespaces/{namespace}"
+        self.api.create_once(f"{path}/roles", make_lease_role(name))
+        binding = make_role_binding("berth-lease", user, kind="Role")
+        self.api.create_once(f"{path}/rolebindings", binding)
 
     def make_berth_identity(self, user, *roles):
         """A kubeconfig of a berth that may do less than the usual one."""

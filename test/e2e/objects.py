@@ -73,10 +73,22 @@ def make_role(name, resources, verbs):
     return {"metadata": {"name": name}, "rules": [rule]}
 
 
-def make_role_binding(role, user):
+def make_lease_role(name):
+    """Who may be created cannot be said by name; who may be read and written can."""
+    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    return {
+        "metadata": {"name": "berth-lease"},
+        "rules": [
+            {**rule, "verbs": ["create"]},
+            {**rule, "resourceNames": [name], "verbs": ["get", "update"]},
+        ],
+    }
+
+
+def make_role_binding(role, user, kind="ClusterRole"):
     group = "rbac.authorization.k8s.io"
     return {
         "metadata": {"name": f"{role}.{user}"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "roleRef": {"apiGroup": group, "kind": kind, "name": role},
         "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
     }

@@ -32,3 +32,6 @@ bool origin_is_host_name(Str text);
  * that a URL cannot have, and paths that begin otherwise, which servers that answer queries do
  * not send. */
 bool origin_is_same(Str url, Str location, Str *ret_path);
+
+/* Whether it is this machine: localhost, 127.0.0.0/8 or ::1. */
+bool origin_is_loopback(const Origin *origin);

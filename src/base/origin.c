@@ -1,4 +1,4 @@
-#include "kube/origin.h"
+#include "base/origin.h"
 
 #define HOST_NAME_MAX_LEN 255u
 
@@ -83,6 +83,23 @@ bool origin_is_host_name(Str text) {
             return false;
     }
     return text.len > 0 && text.len <= HOST_NAME_MAX_LEN;
+}
+
+/* Four numbers, the first 127. */
+static bool is_v4_loopback(Str host) {
+    int64_t part;
+    Str text;
+    size_t n = 0;
+
+    for (; str_split(&host, '.', &text); n++)
+        if (!str_to_int64(text, &part) || part < 0 || part > 255 || (n == 0 && part != 127))
+            return false;
+    return n == 4;
+}
+
+bool origin_is_loopback(const Origin *origin) {
+    return str_eq_nocase(origin->host, STR("localhost")) || str_is(origin->host, "::1") ||
+           is_v4_loopback(origin->host);
 }
 
 /* --- redirects --- */

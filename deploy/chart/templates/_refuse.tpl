@@ -1,0 +1,63 @@
+{{/* What the schema cannot say: values that are good by themselves, and wrong together. Each message tells what to
+     change. */}}
+{{- define "berth.refuse" -}}
+{{- $v := .Values -}}
+{{- if and $v.bind.enabled $v.extender.ignorable -}}
+{{- fail "bind.enabled and extender.ignorable: kube-scheduler would bind past berth whenever it cannot reach it, and things would be given away twice. Set one of them to false." -}}
+{{- end -}}
+{{- if and $v.existingPolicies $v.policies -}}
+{{- fail "policies and existingPolicies: only one of them can be mounted. Remove one." -}}
+{{- end -}}
+{{- if $v.observe -}}
+{{- if $v.existingPolicies -}}
+{{- fail "observe: it cannot rewrite the policies of existingPolicies. Set spec.mode to Observe in that ConfigMap, or give them as policies." -}}
+{{- end -}}
+{{- range $name, $policy := $v.policies -}}
+{{- if kindIs "string" $policy -}}
+{{- fail (printf "observe: policies.%s is text, which is not rewritten. Give it as an object (without the |), or write spec.mode: Observe into it." $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $v.tls.mode "existing") (include "berth.usesTls" .) -}}
+{{- if not $v.tls.existing.serverSecret -}}
+{{- fail "tls.mode is existing, but tls.existing.serverSecret is empty: name the Secret with berth's tls.crt, tls.key and ca.crt." -}}
+{{- end -}}
+{{- if and (include "berth.hasScheduler" .) (not $v.tls.existing.clientSecret) -}}
+{{- fail "tls.mode is existing, but tls.existing.clientSecret is empty: name the Secret with kube-scheduler's tls.crt, tls.key and ca.crt." -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.pages.generateToken $v.pages.tokenSecret -}}
+{{- fail "pages.generateToken and pages.tokenSecret: berth takes one token. Remove one of them." -}}
+{{- end -}}
+{{- if eq (int $v.pages.port) (int $v.service.port) -}}
+{{- fail "pages.port and service.port are the same. Change one of them." -}}
+{{- end -}}
+{{- if $v.serviceMonitor.enabled -}}
+{{- if eq $v.mode "default-scheduler" -}}
+{{- fail "serviceMonitor: in mode default-scheduler berth answers on the host's loopback only; scrape it there (deploy/static-pod/README.md)." -}}
+{{- end -}}
+{{- if not (include "berth.tokenSecret" .) -}}
+{{- fail "serviceMonitor: Prometheus needs a token to read /metrics. Set pages.generateToken or pages.tokenSecret." -}}
+{{- end -}}
+{{- end -}}
+{{- if $v.networkPolicy.enabled -}}
+{{- if eq $v.mode "default-scheduler" -}}
+{{- fail "networkPolicy: in mode default-scheduler berth runs on the host's network, which no NetworkPolicy concerns. Set networkPolicy.enabled to false." -}}
+{{- end -}}
+{{- if and (eq $v.mode "standalone") (not $v.networkPolicy.schedulerCIDRs) (not $v.networkPolicy.schedulerNamespace) -}}
+{{- fail "networkPolicy: in mode standalone nobody could ask berth. Set networkPolicy.schedulerCIDRs (control-plane nodes), networkPolicy.schedulerNamespace, or both." -}}
+{{- end -}}
+{{- end -}}
+{{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}
+{{- range $v.extraArgs -}}
+{{- $flag := regexReplaceAll "^--([a-z-]+).*$" . "${1}" -}}
+{{- if has $flag $flags -}}
+{{- fail (printf "extraArgs: %s is set by another value of this chart (or must not be set at all). See values.yaml." .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $source := $v.prometheus.sources -}}
+{{- if and $v.prometheus.url (eq $source.name "default") -}}
+{{- fail "prometheus.url and a source called default are the same source. Remove one of them." -}}
+{{- end -}}
+{{- end -}}
+{{- end }}

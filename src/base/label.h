@@ -1,0 +1,16 @@
+#pragma once
+
+/* Label: what Kubernetes takes as a key: of labels, of annotations, of resources. */
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+#define LABEL_PREFIX_MAX 253u
+#define LABEL_NAME_MAX 63u
+
+/* Letters, digits, '-', '_' and '.', a letter or digit at both ends. */
+bool label_is_name(Str name);
+
+/* The same, or one behind the name of a domain and a slash: "example.com/gpu". */
+bool label_is_key(Str key);

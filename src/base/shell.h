@@ -1,0 +1,9 @@
+#pragma once
+
+/* Shell: words of commands that a person will paste. */
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Appends @word so that a shell reads it as one word, whatever is in it. */
+void shell_word(Buf *out, Str word);

@@ -1,0 +1,43 @@
+#include "base/label.h"
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+
+static void test_keys(void **state) {
+    static const struct {
+        const char *key;
+        bool is_key;
+    } cases[] = {
+        {"pool", true},
+        {"a", true},
+        {"Some_Name-1.x", true},
+        {"example.com/gpu", true},
+        {"a-b.c/X", true},
+        {"123456789012345678901234567890123456789012345678901234567890123", true},
+        {"1234567890123456789012345678901234567890123456789012345678901234", false},
+        {"", false},
+        {"-a", false},
+        {"a.", false},
+        {"a b", false},
+        {"/a", false},
+        {"example.com/", false},
+        {"Example.com/gpu", false},
+        {"example..com/gpu", false},
+        {"-example.com/gpu", false},
+        {"example-.com/gpu", false},
+        {".com/gpu", false},
+        {"a_b/gpu", false},
+        {"a/b/c", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        if (label_is_key(str_from_c(cases[i].key)) != cases[i].is_key)
+            fail_msg("\"%s\"", cases[i].key);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keys)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* The berths that run: do they answer, whom, with what, and may they bind? */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "checkup/address.h"
+#include "checkup/judges.h"
+#include "checkup/known.h"
+#include "checkup/lifetime.h"
+#include "checkup/span.h"
+
+/* --- answering ------------------------------------------------------------------------------ */
+
+static void fix_unasked(const BerthFact *berth, Verdict *verdict) {
+    if (berth->is_forbidden)
+        verdict_fix(verdict,
+            "berth check --live --server %.*s --cert FILE --key FILE   # of a name on its list: "
+            "berth serve --client-name or --pages-client-name NAME",
+            STR_FMT(berth->url));
+    else
+        verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
+}
+
+void judge_berths_answer(const Facts *facts, Verdict *verdict) {
+    if (facts->n_berths == 0) {
+        verdict_fail(verdict, "none was found, and none was named");
+        verdict_fix(verdict, "berth check --live --server URL");
+    }
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        const BerthFact *berth = &facts->berths[i];
+
+        if (str_is_empty(berth->error))
+            continue;
+        /* Most errors begin with the URL. */
+        if (str_has_prefix(berth->error, berth->url))
+            verdict_fail(verdict, "%.*s", STR_FMT(berth->error));
+        else
+            verdict_fail(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->error));
+        fix_unasked(berth, verdict);
+    }
+}
+
+void judge_berths_ready(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (berth->is_ready)
+            continue;
+        verdict_fail(verdict, "%.*s is not ready", STR_FMT(berth->url));
+        verdict_quote(verdict, berth->readiness);
+        verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
+    }
+}
+
+void judge_verbs_answer(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    size_t n = 0;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (!berth->was_probed)
+            continue;
+        n++;
+        if (str_is_empty(berth->probe_error))
+            continue;
+        verdict_fail(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->probe_error));
+        verdict_fix(verdict,
+            "urlPrefix and verbs in kube-scheduler's configuration, --listen of berth serve: "
+            "compare them");
+    }
+    if (n == 0)
+        verdict_skip(
+            verdict, "the address in kube-scheduler's configuration was not tried from here");
+}
+
+void judge_versions_equal(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth, *first;
+    size_t at = 0;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    first = berth_next(facts, &at);
+    verdict_note(verdict, "%.*s: %.*s", STR_FMT(first->url), STR_FMT(first->version));
+    if (berth_count(facts) == 1)
+        verdict_skip(verdict, "there is one berth");
+    while ((berth = berth_next(facts, &at))) {
+        if (str_eq(berth->version, first->version))
+            continue;
+        verdict_warn(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->version));
+        verdict_fix(verdict, "kubectl -n berth-system rollout status deployment");
+    }
+}
+
+/* --- transport ------------------------------------------------------------------------------ */
+
+/* What kube-scheduler asks on loopback is not for others to reach, whatever this berth's pages
+ * are reached by. */
+static bool outside_expect(const Facts *facts, Verdict *verdict) {
+    if (!berth_expect(facts, verdict))
+        return false;
+    if (!own_is_loopback(facts))
+        return true;
+    verdict_skip(verdict, "kube-scheduler asks on loopback");
+    return false;
+}
+
+void judge_berth_tls(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!outside_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (berth->has_tls || address_is_loopback(berth->url))
+            continue;
+        verdict_fail(verdict, "%.*s speaks plain HTTP", STR_FMT(berth->url));
+        verdict_fix(verdict,
+            "berth serve --tls-cert server.crt --tls-key server.key --client-ca ca.crt ...   # "
+            "berth certs DIR makes them");
+    }
+}
+
+void judge_berth_certificate_lasts(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    size_t n = 0;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        char where[256];
+
+        (void)snprintf(where, sizeof(where), "%.*s", STR_FMT(berth->url));
+        if (!berth->has_tls)
+            continue;
+        n++;
+        if (!lifetime_judge(where, berth->certificate_sec, verdict))
+            verdict_skip(verdict, "%s does not tell when it ends", where);
+    }
+    if (n == 0)
+        verdict_skip(verdict, "no berth has a certificate");
+}
+
+void judge_berth_asks_names(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!outside_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (berth->n_client_names > 0 || address_is_loopback(berth->url))
+            continue;
+        verdict_fail(verdict,
+            "%.*s answers whoever asks%s",
+            STR_FMT(berth->url),
+            berth->answers_bind ? ", and binds for them" : "");
+        verdict_fix(
+            verdict, "berth serve --client-ca ca.crt --client-name system:kube-scheduler ...");
+    }
+}
+
+/* --- policies ------------------------------------------------------------------------------- */
+
+void judge_policies_in_force(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (str_is_empty(berth->policy_refused))
+            continue;
+        verdict_fail(verdict,
+            "%.*s: the newest was refused, the last good one decides",
+            STR_FMT(berth->url));
+        verdict_quote(verdict, berth->policy_refused);
+        verdict_fix(verdict, "berth check FILE   # shows the line and how to mend it");
+    }
+}
+
+/* --- the lease of those that bind
+ * ------------------------------------------------------------------ */
+
+static const BerthFact *binder_next(const Facts *facts, size_t *at) {
+    const BerthFact *berth;
+
+    while ((berth = berth_next(facts, at)))
+        if (berth->answers_bind)
+            return berth;
+    return NULL;
+}
+
+void judge_lease_given(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    size_t n = 0;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; binder_next(facts, &at);)
+        n++;
+    if (n < 2)
+        verdict_skip(verdict, n == 0 ? "no berth binds" : "one berth binds");
+    for (size_t at = 0; n >= 2 && (berth = binder_next(facts, &at));) {
+        if (berth->has_lease)
+            continue;
+        verdict_fail(verdict, "%.*s binds, and has no lease", STR_FMT(berth->url));
+        verdict_fix(verdict, "berth serve --bind --lease berth-system/berth ...");
+    }
+}
+
+#define LEASE_WANTED_SEC 10.0 /* who was asked that lately wants it */
+#define LEASE_TAKEN_SEC 3.0   /* and has it after that long */
+
+typedef struct LeaseHolders {
+    size_t n, n_holding;
+    bool is_wanted, has_holder;
+} LeaseHolders;
+
+static LeaseHolders lease_holders(const Facts *facts, Verdict *verdict) {
+    LeaseHolders holders = {.n = 0};
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = binder_next(facts, &at));) {
+        double asked = berth_last_asked_sec(berth);
+
+        if (!berth->has_lease)
+            continue;
+        holders.n++;
+        holders.n_holding += berth->holds_lease;
+        holders.is_wanted |= asked >= LEASE_TAKEN_SEC && asked < LEASE_WANTED_SEC;
+        holders.has_holder |= berth->holds_lease || !str_is_empty(berth->lease_holder);
+        if (berth->holds_lease)
+            verdict_note(verdict, "%.*s holds it", STR_FMT(berth->url));
+        if (str_is_empty(berth->lease_error))
+            continue;
+        verdict_fail(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->lease_error));
+        verdict_fix(verdict, "berth check --live --only rights   # leases: create, get, update");
+    }
+    return holders;
+}
+
+void judge_lease_works(const Facts *facts, Verdict *verdict) {
+    LeaseHolders holders = lease_holders(facts, verdict);
+
+    if (holders.n == 0 && berth_expect(facts, verdict))
+        verdict_skip(verdict, "no berth has a lease");
+    if (holders.n_holding > 1) {
+        verdict_fail(verdict, "%zu berths hold a lease: not the same one?", holders.n_holding);
+        verdict_fix(verdict, "berth serve --lease berth-system/berth ...   # the same for all");
+    }
+    if (holders.is_wanted && !holders.has_holder) {
+        verdict_warn(verdict, "a scheduler is asking, and nobody holds it");
+        verdict_fix(verdict, "kubectl -n berth-system get lease -o wide");
+    }
+}

@@ -1,0 +1,132 @@
+/* The table of list.h, and a run through it. */
+
+#include "checkup/check.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "checkup/judges.h"
+#include "checkup/verdict.h"
+
+#define CHECK(code, group, is_offline, name, title, meaning)                                       \
+    static int run_##name(const Facts *facts, Arena *arena, Finding *ret) {                        \
+        return verdict_of(judge_##name, facts, arena, ret);                                        \
+    }
+#include "checkup/list.h"
+#undef CHECK
+
+const Check checks[] = {
+#define CHECK(code, group, is_offline, name, title, meaning)                                       \
+    {#code, CHECK_##group, title, meaning, is_offline, run_##name},
+#include "checkup/list.h"
+#undef CHECK
+};
+const size_t n_checks = ELEMENTS_OF(checks);
+
+const char *check_group_name(CheckGroup group) {
+    static const char *const names[_CHECK_GROUPS] = {
+        [CHECK_SCHEDULER] = "scheduler",
+        [CHECK_BERTH] = "berth",
+        [CHECK_RIGHTS] = "rights",
+        [CHECK_CLUSTER] = "cluster",
+        [CHECK_POLICIES] = "policies",
+        [CHECK_INSTALLATION] = "installation",
+    };
+
+    assert(group < _CHECK_GROUPS);
+    return names[group];
+}
+
+const char *check_state_name(CheckState state) {
+    static const char *const names[] = {
+        [CHECK_PASSED] = "passed",
+        [CHECK_WARNED] = "warned",
+        [CHECK_FAILED] = "failed",
+        [CHECK_SKIPPED] = "skipped",
+    };
+
+    assert(state <= CHECK_SKIPPED);
+    return names[state];
+}
+
+/* --- which ---------------------------------------------------------------------------------- */
+
+static bool is_called(const Check *check, Str name) {
+    return str_eq_nocase(str_from_c(check->code), name) ||
+           str_is(name, check_group_name(check->group));
+}
+
+static bool is_chosen(const Check *check, const Str *only, size_t n_only) {
+    for (size_t i = 0; i < n_only; i++)
+        if (is_called(check, only[i]))
+            return true;
+    return n_only == 0;
+}
+
+static bool is_known(Str name) {
+    for (size_t i = 0; i < n_checks; i++)
+        if (is_called(&checks[i], name))
+            return true;
+    return false;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+static int run_one(const Check *check, const Facts *facts, Arena *arena, Finding *ret) {
+    if (!facts->is_offline || check->is_offline)
+        return error_trace(check->run(facts, arena, ret));
+    *ret = (Finding){
+        .state = CHECK_SKIPPED,
+        .cause = STR("a configuration is not enough: berth check --live"),
+        .fix = STR(""),
+    };
+    return 0;
+}
+
+int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena, Checkup *ret,
+    Str *ret_unknown) {
+    *ret = (Checkup){
+        .checks = ARENA_ARRAY(arena, const Check *, n_checks),
+        .findings = ARENA_ARRAY(arena, Finding, n_checks),
+    };
+    if (!ret->checks || !ret->findings)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n_only; i++)
+        if (!is_known(only[i])) {
+            *ret_unknown = only[i];
+            return error_origin(-EINVAL);
+        }
+    for (size_t i = 0; i < n_checks; i++) {
+        int r;
+
+        if (!is_chosen(&checks[i], only, n_only) ||
+            (facts->is_offline && !checks[i].is_offline && n_only == 0))
+            continue;
+        r = run_one(&checks[i], facts, arena, &ret->findings[ret->n]);
+        if (r < 0)
+            return error_trace(r);
+        ret->checks[ret->n++] = &checks[i];
+    }
+    return 0;
+}
+
+/* --- what came of it ------------------------------------------------------------------------ */
+
+size_t checkup_count(const Checkup *checkup, CheckState state) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < checkup->n; i++)
+        n += checkup->findings[i].state == state;
+    return n;
+}
+
+CheckState checkup_state(const Checkup *checkup) {
+    static const CheckState worst_first[] = {CHECK_FAILED, CHECK_WARNED, CHECK_PASSED};
+
+    for (size_t i = 0; i < ELEMENTS_OF(worst_first); i++)
+        if (checkup_count(checkup, worst_first[i]) > 0)
+            return worst_first[i];
+    return CHECK_SKIPPED;
+}

@@ -1,0 +1,155 @@
+/* What berths know of the cluster, how old that is, and what time they think it is. */
+
+#include <math.h>
+
+#include "checkup/judges.h"
+#include "checkup/known.h"
+#include "checkup/span.h"
+
+/* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
+ * less than that means nothing. */
+#define STALE_WARN_SEC 180.0
+#define STALE_FAIL_SEC 300.0
+
+#define SKEW_WARN_SEC 2.0 /* the API server tells whole seconds only */
+#define SKEW_FAIL_SEC 60.0
+
+static void tell_error(const BerthFact *berth, Verdict *verdict) {
+    if (!str_is_empty(berth->cluster_error))
+        verdict_quote(verdict, berth->cluster_error);
+    verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
+    verdict_fix(verdict, "berth check --live --only rights");
+}
+
+void judge_cluster_listed(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!watcher_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+        if (berth->is_synced)
+            continue;
+        verdict_fail(verdict, "%.*s has not yet", STR_FMT(berth->url));
+        tell_error(berth, verdict);
+    }
+}
+
+void judge_cluster_connected(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!watcher_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+        if (berth->is_connected)
+            continue;
+        verdict_warn(verdict, "%.*s is not", STR_FMT(berth->url));
+        tell_error(berth, verdict);
+    }
+}
+
+void judge_cluster_fresh(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!watcher_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+        double stale = berth->staleness_sec;
+
+        if (!berth->is_synced || stale < 0)
+            verdict_fail(verdict, "%.*s has heard of nothing yet", STR_FMT(berth->url));
+        else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
+            verdict_warn(verdict,
+                "%.*s last heard of the cluster %s ago",
+                STR_FMT(berth->url),
+                span_of(stale).text);
+        else if (!(stale <= STALE_WARN_SEC))
+            verdict_fail(verdict,
+                "%.*s last heard of the cluster %s ago",
+                STR_FMT(berth->url),
+                span_of(stale).text);
+        else
+            continue;
+        tell_error(berth, verdict);
+    }
+}
+
+void judge_cluster_has_nodes(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+
+    if (!watcher_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+        if (berth->n_nodes > 0) {
+            verdict_note(verdict,
+                "%.*s: %zu nodes, %zu pods",
+                STR_FMT(berth->url),
+                berth->n_nodes,
+                berth->n_pods);
+            continue;
+        }
+        verdict_fail(verdict, "%.*s knows none", STR_FMT(berth->url));
+        verdict_fix(verdict, "kubectl get nodes   # with the kubeconfig that berth has");
+    }
+}
+
+void judge_node_counts_equal(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth, *first;
+    size_t at = 0;
+
+    if (!watcher_expect(facts, verdict))
+        return;
+    first = watcher_next(facts, &at);
+    if (berth_count(facts) == 1)
+        verdict_skip(verdict, "there is one berth");
+    while ((berth = watcher_next(facts, &at))) {
+        if (berth->n_nodes == first->n_nodes)
+            continue;
+        verdict_warn(verdict,
+            "%.*s knows %zu nodes, %.*s %zu",
+            STR_FMT(first->url),
+            first->n_nodes,
+            STR_FMT(berth->url),
+            berth->n_nodes);
+        verdict_fix(verdict, "berth check --live --only cluster   # again: is one of them behind?");
+    }
+}
+
+/* --- clocks --------------------------------------------------------------------------------- */
+
+static bool judge_skew(double skew, Verdict *verdict, Str whose, const char *reference) {
+    const char *side = skew > 0 ? "ahead of" : "behind";
+
+    if (fabs(skew) <= SKEW_WARN_SEC)
+        return true;
+    if (fabs(skew) > SKEW_FAIL_SEC)
+        verdict_fail(
+            verdict, "%.*s is %s %s %s", STR_FMT(whose), span_of(skew).text, side, reference);
+    else
+        verdict_warn(
+            verdict, "%.*s is %s %s %s", STR_FMT(whose), span_of(skew).text, side, reference);
+    return false;
+}
+
+/* Both were compared with this machine's clock, which may be the one that is wrong. */
+void judge_berth_clock(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    double reference = facts->is_skew_known ? facts->cluster_skew_sec : 0;
+
+    if (!berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (!judge_skew(berth->clock_skew_sec - reference,
+                verdict,
+                berth->url,
+                facts->is_skew_known ? "the API server" : "this machine"))
+            verdict_fix(verdict, "timedatectl   # on berth's node: is its clock synchronised?");
+}
+
+void judge_own_clock(const Facts *facts, Verdict *verdict) {
+    if (!facts->is_skew_known) {
+        verdict_skip(verdict, "the API server was not asked for the time");
+        return;
+    }
+    if (!judge_skew(-facts->cluster_skew_sec, verdict, STR("this machine"), "the API server"))
+        verdict_fix(verdict, "timedatectl   # is the clock synchronised?");
+}

@@ -1,0 +1,165 @@
+/* kube-scheduler's configuration as a whole: found, read, about berth, of this release. */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "checkup/judges.h"
+#include "checkup/known.h"
+
+static void fix_find(const Facts *facts, Verdict *verdict) {
+    verdict_fix(verdict,
+        "berth check %s FILE   # the file that --config of kube-scheduler names",
+        facts->is_offline ? "--offline" : "--live --scheduler-config");
+}
+
+/* --- found, valid, about us ----------------------------------------------------------------- */
+
+void judge_config_found(const Facts *facts, Verdict *verdict) {
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        const SchedulerConfigFact *fact = &facts->configs[i];
+
+        if (fact->is_invalid || str_is_empty(fact->error)) {
+            verdict_note(verdict, "%.*s", STR_FMT(fact->origin));
+            continue;
+        }
+        verdict_fail(verdict, "%.*s: %.*s", STR_FMT(fact->origin), STR_FMT(fact->error));
+        fix_find(facts, verdict);
+    }
+    if (facts->n_configs > 0)
+        return;
+    verdict_warn(verdict, "none was found");
+    verdict_quote(verdict, facts->config_hint);
+    fix_find(facts, verdict);
+}
+
+void judge_config_valid(const Facts *facts, Verdict *verdict) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        const SchedulerConfigFact *fact = &facts->configs[i];
+
+        if (!fact->is_invalid && !str_is_empty(fact->error))
+            continue;
+        n++;
+        if (!fact->is_invalid)
+            continue;
+        verdict_fail(verdict, "%.*s: kube-scheduler refuses it", STR_FMT(fact->origin));
+        verdict_quote(verdict, fact->error);
+        verdict_fix(verdict,
+            "berth config --format %s   # writes one that is right",
+            fact->config.format == WIRING_POLICY ? "policy" : "v1");
+    }
+    if (n == 0)
+        verdict_skip(verdict, "no configuration could be read (B101)");
+}
+
+static void tell_others(const SchedulerConfigFact *fact, Verdict *verdict) {
+    const SchedulerConfig *config = &fact->config;
+
+    if (config->n_extenders == 0)
+        verdict_note(verdict, "%.*s: it has no extenders", STR_FMT(fact->origin));
+    for (size_t i = 0; i < config->n_extenders; i++)
+        verdict_note(verdict,
+            "%.*s: extender %zu is %.*s, which is not berth",
+            STR_FMT(fact->origin),
+            i + 1,
+            STR_FMT(config->extenders[i].url_prefix));
+}
+
+void judge_config_lists_berth(const Facts *facts, Verdict *verdict) {
+    size_t n = 0, n_own = 0;
+    Own own;
+
+    for (size_t at = 0; own_next(facts, &at, &own); n_own++)
+        verdict_note(verdict,
+            "%s: extender %zu, %.*s",
+            own.where,
+            own.fact->own + 1,
+            STR_FMT(own.entry->url_prefix));
+    for (size_t i = 0; i < facts->n_configs; i++)
+        n += config_is_readable(&facts->configs[i]);
+    if (n == 0)
+        verdict_skip(verdict, "no configuration could be read (B101, B102)");
+    if (n == 0 || n_own > 0)
+        return;
+    verdict_fail(verdict, "no extender is berth");
+    for (size_t i = 0; i < facts->n_configs; i++)
+        if (config_is_readable(&facts->configs[i]))
+            tell_others(&facts->configs[i], verdict);
+    verdict_fix(verdict, "berth config --format v1   # writes the entry");
+}
+
+/* --- its version ---------------------------------------------------------------------------- */
+
+typedef struct Edition {
+    WiringFormat format;
+    Str api_version;
+    int first, last; /* 1.x that read it; 0: no last one yet */
+} Edition;
+
+static const Edition editions[] = {
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1"), 25, 0},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta3"), 23, 28},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta2"), 22, 27},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta1"), 19, 22},
+    {WIRING_POLICY, STR("v1"), 16, 22},
+    {WIRING_POLICY, STR("kubescheduler.config.k8s.io/v1"), 17, 22},
+};
+
+static const Edition *edition_of(const SchedulerConfig *config) {
+    for (size_t i = 0; i < ELEMENTS_OF(editions); i++)
+        if (editions[i].format == config->format &&
+            str_eq(editions[i].api_version, config->api_version))
+            return &editions[i];
+    return NULL;
+}
+
+/* The newest that this release reads. */
+static void fix_edition(int minor, Verdict *verdict) {
+    if (minor >= 19)
+        verdict_fix(verdict,
+            "apiVersion: kubescheduler.config.k8s.io/%s",
+            minor >= 25   ? "v1"
+            : minor >= 23 ? "v1beta3"
+                          : "v1beta1");
+    else
+        verdict_fix(verdict, "berth config --format policy");
+}
+
+static void judge_edition(
+    const Facts *facts, const SchedulerConfigFact *fact, int minor, Verdict *verdict) {
+    const Edition *edition = edition_of(&fact->config);
+    char until[16] = "and later";
+
+    if (!edition || (minor >= edition->first && (edition->last == 0 || minor <= edition->last)))
+        return;
+    if (edition->last > 0)
+        (void)snprintf(until, sizeof(until), "to 1.%d", edition->last);
+    verdict_fail(verdict,
+        "%.*s: %s%.*s is for Kubernetes 1.%d %s; the cluster is %.*s",
+        STR_FMT(fact->origin),
+        fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
+        STR_FMT(edition->api_version),
+        edition->first,
+        until,
+        STR_FMT(facts->cluster_version));
+    fix_edition(minor, verdict);
+}
+
+void judge_config_version(const Facts *facts, Verdict *verdict) {
+    int minor = release_minor(facts->cluster_version);
+    size_t n = 0;
+
+    if (minor < 0) {
+        verdict_skip(verdict, "the cluster's release is not known");
+        return;
+    }
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        if (!config_is_readable(&facts->configs[i]))
+            continue;
+        judge_edition(facts, &facts->configs[i], minor, verdict);
+        n++;
+    }
+    if (n == 0)
+        verdict_skip(verdict, "no configuration could be read (B101, B102)");
+}

@@ -1,0 +1,131 @@
+#include "checkup/known.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "checkup/address.h"
+
+bool config_is_readable(const SchedulerConfigFact *fact) {
+    return str_is_empty(fact->error) && !fact->is_invalid;
+}
+
+/* --- entries -------------------------------------------------------------------------------- */
+
+static void own_tell_where(Own *own) {
+    const Place *place = &own->entry->place;
+
+    if (place->line > 0)
+        (void)snprintf(
+            own->where, sizeof(own->where), "%.*s:%zu", STR_FMT(own->fact->origin), place->line);
+    else
+        (void)snprintf(own->where, sizeof(own->where), "%.*s", STR_FMT(own->fact->origin));
+}
+
+bool own_next(const Facts *facts, size_t *at, Own *ret) {
+    while (*at < facts->n_configs) {
+        const SchedulerConfigFact *fact = &facts->configs[(*at)++];
+
+        if (!config_is_readable(fact) || fact->own >= fact->config.n_extenders)
+            continue;
+        *ret = (Own){.fact = fact, .entry = &fact->config.extenders[fact->own]};
+        own_tell_where(ret);
+        return true;
+    }
+    return false;
+}
+
+bool own_expect(const Facts *facts, Verdict *verdict) {
+    size_t at = 0;
+    Own own;
+
+    if (own_next(facts, &at, &own))
+        return true;
+    verdict_skip(verdict, "no configuration that could be read lists berth (B101 to B103)");
+    return false;
+}
+
+bool own_is_loopback(const Facts *facts) {
+    size_t at = 0, n = 0;
+    Own own;
+
+    for (; own_next(facts, &at, &own); n++)
+        if (!address_is_loopback(own.entry->url_prefix))
+            return false;
+    return n > 0;
+}
+
+/* --- berths --------------------------------------------------------------------------------- */
+
+const BerthFact *berth_next(const Facts *facts, size_t *at) {
+    while (*at < facts->n_berths) {
+        const BerthFact *berth = &facts->berths[(*at)++];
+
+        if (str_is_empty(berth->error))
+            return berth;
+    }
+    return NULL;
+}
+
+size_t berth_count(const Facts *facts) {
+    size_t n = 0;
+
+    for (size_t at = 0; berth_next(facts, &at);)
+        n++;
+    return n;
+}
+
+bool berth_expect(const Facts *facts, Verdict *verdict) {
+    if (berth_count(facts) > 0)
+        return true;
+    verdict_skip(verdict,
+        facts->is_offline ? "no berth is asked with --offline" : "no berth could be asked (B201)");
+    return false;
+}
+
+const BerthFact *watcher_next(const Facts *facts, size_t *at) {
+    const BerthFact *berth;
+
+    while ((berth = berth_next(facts, at)))
+        if (berth->knows_cluster)
+            return berth;
+    return NULL;
+}
+
+bool watcher_expect(const Facts *facts, Verdict *verdict) {
+    size_t at = 0;
+
+    if (!berth_expect(facts, verdict))
+        return false;
+    if (watcher_next(facts, &at))
+        return true;
+    verdict_skip(verdict, "no berth has a cluster: it judges the nodes that requests carry");
+    return false;
+}
+
+double berth_last_asked_sec(const BerthFact *berth) {
+    double last = INFINITY;
+
+    for (size_t i = 0; i < berth->n_schedulers; i++)
+        if (berth->schedulers[i].n_asked > 0)
+            last = fmin(last, berth->schedulers[i].last_asked_sec);
+    return last;
+}
+
+/* --- releases ------------------------------------------------------------------------------- */
+
+/* Vendors write behind it what they like: "v1.29.3-gke.1", "1.30+". */
+int release_minor(Str version) {
+    int minor = -1;
+
+    if (str_has_prefix(version, STR("v")))
+        version = str_skip(version, 1);
+    if (!str_has_prefix(version, STR("1.")))
+        return -1;
+    version = str_skip(version, 2);
+    for (size_t i = 0; i < version.len && i < 4; i++) {
+        if (version.ptr[i] < '0' || version.ptr[i] > '9')
+            break;
+        minor = (minor < 0 ? 0 : minor) * 10 + (version.ptr[i] - '0');
+    }
+    return minor;
+}

@@ -1,0 +1,152 @@
+/* Findings for people: a line each, what is wrong below it, and how to mend it. */
+
+#include "base/cleanup.h"
+#include "base/visible.h"
+#include "checkup/check.h"
+
+#define INDENT 4u
+#define CODE_GAP 2u
+
+typedef struct Sign {
+    const char *sign, *ascii;
+    const char *colour;
+} Sign;
+
+static const Sign signs[] = {
+    [CHECK_PASSED] = {"√", "ok", "\033[32m"},
+    [CHECK_WARNED] = {"‼", "! ", "\033[33m"},
+    [CHECK_FAILED] = {"×", "x ", "\033[31m"},
+    [CHECK_SKIPPED] = {"-", "- ", "\033[2m"},
+};
+
+static const char dim[] = "\033[2m", plain[] = "\033[0m";
+
+typedef struct Printer {
+    Buf *out;
+    bool has_colour, is_ascii;
+    size_t width; /* of titles */
+} Printer;
+
+static void begin(const Printer *printer, const char *colour) {
+    if (printer->has_colour)
+        buf_append(printer->out, str_from_c(colour));
+}
+
+static void end(const Printer *printer) {
+    begin(printer, plain);
+}
+
+/* --- one check ------------------------------------------------------------------------------ */
+
+/* The lines of @text, indented: the first behind @head, the others below it. */
+static void print_lines(const Printer *printer, const char *head, Str text) {
+    size_t width = visible_width(str_from_c(head));
+    Str line;
+
+    for (size_t i = 0; str_split(&text, '\n', &line); i++) {
+        buf_append_repeat(printer->out, ' ', INDENT);
+        if (i == 0)
+            buf_append(printer->out, str_from_c(head));
+        else
+            buf_append_repeat(printer->out, ' ', width);
+        (void)visible_append(printer->out, line);
+        buf_append_char(printer->out, '\n');
+    }
+}
+
+/* What is only worth knowing steps back. */
+static void print_cause(const Printer *printer, const Finding *finding) {
+    bool is_dim = finding->state == CHECK_PASSED || finding->state == CHECK_SKIPPED;
+
+    if (str_is_empty(finding->cause))
+        return;
+    if (is_dim)
+        begin(printer, dim);
+    print_lines(printer, "", finding->cause);
+    if (is_dim)
+        end(printer);
+}
+
+static void print_check(const Printer *printer, const Check *check, const Finding *finding) {
+    const Sign *sign = &signs[finding->state];
+    Buf *out = printer->out;
+
+    begin(printer, sign->colour);
+    buf_append(out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
+    if (finding->state != CHECK_SKIPPED)
+        end(printer);
+    buf_append_char(out, ' ');
+    visible_append_padded(out, str_from_c(check->title), printer->width + CODE_GAP);
+    buf_append(out, str_from_c(check->code));
+    if (finding->state == CHECK_SKIPPED)
+        end(printer);
+    buf_append_char(out, '\n');
+    print_cause(printer, finding);
+    if (!str_is_empty(finding->fix))
+        print_lines(printer, "fix: ", finding->fix);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+static void print_heading(const Printer *printer, CheckGroup group, bool is_first) {
+    Str name = str_from_c(check_group_name(group));
+
+    if (!is_first)
+        buf_append_char(printer->out, '\n');
+    buf_append(printer->out, name);
+    buf_append_char(printer->out, '\n');
+    buf_append_repeat(printer->out, '-', name.len);
+    buf_append_char(printer->out, '\n');
+}
+
+static void print_summary(const Printer *printer, const Checkup *checkup) {
+    size_t n_warned = checkup_count(checkup, CHECK_WARNED);
+
+    if (checkup->n > 0)
+        buf_append_char(printer->out, '\n');
+    buf_printf(printer->out,
+        "%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
+        checkup_count(checkup, CHECK_PASSED),
+        n_warned,
+        n_warned == 1 ? "" : "s",
+        checkup_count(checkup, CHECK_FAILED),
+        checkup_count(checkup, CHECK_SKIPPED));
+}
+
+static void print_all(Printer *printer, const Checkup *checkup) {
+    for (size_t i = 0; i < checkup->n; i++) {
+        size_t width = visible_width(str_from_c(checkup->checks[i]->title));
+
+        printer->width = width > printer->width ? width : printer->width;
+    }
+    for (size_t i = 0; i < checkup->n; i++) {
+        CheckGroup group = checkup->checks[i]->group;
+
+        if (i == 0 || group != checkup->checks[i - 1]->group)
+            print_heading(printer, group, i == 0);
+        print_check(printer, checkup->checks[i], &checkup->findings[i]);
+    }
+    print_summary(printer, checkup);
+}
+
+void checkup_print(const Checkup *checkup, bool has_colour, Buf *out) {
+    Printer printer = {.out = out, .has_colour = has_colour};
+
+    print_all(&printer, checkup);
+}
+
+void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out) {
+    Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = true};
+
+    print_all(&printer, checkup);
+}
+
+void checkup_print_codes(Buf *out) {
+    for (size_t i = 0; i < n_checks; i++)
+        buf_printf(out,
+            "| %s | %s | %s | %s |\n",
+            checks[i].code,
+            check_group_name(checks[i].group),
+            checks[i].title,
+            checks[i].meaning);
+}

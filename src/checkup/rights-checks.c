@@ -1,0 +1,229 @@
+/* RBAC as the API server's access reviews have it: nothing missing, nothing extra. */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "checkup/judges.h"
+
+#define RIGHT_TEXT_MAX 256u
+
+typedef struct RightText {
+    char text[RIGHT_TEXT_MAX];
+} RightText;
+
+/* "create pods/binding", "update leases.coordination.k8s.io/berth in berth-system". */
+static RightText describe(const RightFact *right) {
+    RightText ret;
+
+    (void)snprintf(ret.text,
+        sizeof(ret.text),
+        "%.*s %.*s%s%.*s%s%.*s%s%.*s%s%.*s",
+        STR_FMT(right->verb),
+        STR_FMT(right->resource),
+        str_is_empty(right->group) ? "" : ".",
+        STR_FMT(right->group),
+        str_is_empty(right->subresource) ? "" : "/",
+        STR_FMT(right->subresource),
+        str_is_empty(right->name) ? "" : " ",
+        STR_FMT(right->name),
+        str_is_empty(right->namespace) ? "" : " in namespace ",
+        STR_FMT(right->namespace));
+    return ret;
+}
+
+void judge_server_reached(const Facts *facts, Verdict *verdict) {
+    if (!facts->was_cluster_asked) {
+        verdict_skip(verdict, "no API server was named: --kubeconfig FILE");
+        return;
+    }
+    if (str_is_empty(facts->cluster_error)) {
+        if (!str_is_empty(facts->cluster_version))
+            verdict_note(verdict, "Kubernetes %.*s", STR_FMT(facts->cluster_version));
+        return;
+    }
+    verdict_fail(verdict, "%.*s", STR_FMT(facts->cluster_error));
+    verdict_fix(verdict, "kubectl get --raw /readyz?verbose");
+}
+
+/* --- missing -------------------------------------------------------------------------------- */
+
+/* The roles that come with berth, as commands that make them. */
+typedef struct RoleText {
+    Str group, resource, subresource;
+    Str verb; /* empty: any */
+    const char *role, *rule;
+} RoleText;
+
+static const RoleText roles[] = {
+    {STR(""),
+        STR("pods"),
+        STR("binding"),
+        STR(""),
+        "berth-bind",
+        "--verb=create --resource=pods/binding"},
+    {STR(""),
+        STR("nodes"),
+        STR(""),
+        STR("patch"),
+        "berth-wake-up",
+        "--verb=patch --resource=nodes"},
+    {STR(""),
+        STR("nodes"),
+        STR(""),
+        STR(""),
+        "berth-decide",
+        "--verb=get,list,watch --resource=nodes,pods"},
+    {STR(""),
+        STR("pods"),
+        STR(""),
+        STR(""),
+        "berth-decide",
+        "--verb=get,list,watch --resource=nodes,pods"},
+    {STR("events.k8s.io"),
+        STR("events"),
+        STR(""),
+        STR(""),
+        "berth-events",
+        "--verb=create,patch --resource=events.events.k8s.io"},
+    {STR("coordination.k8s.io"),
+        STR("leases"),
+        STR(""),
+        STR("create"),
+        "berth-lease-create",
+        "--verb=create --resource=leases.coordination.k8s.io"},
+    {STR("coordination.k8s.io"),
+        STR("leases"),
+        STR(""),
+        STR(""),
+        "berth-lease",
+        "--verb=get,update --resource=leases.coordination.k8s.io"},
+    {STR("metrics.k8s.io"),
+        STR("nodes"),
+        STR(""),
+        STR(""),
+        "berth-metrics",
+        "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
+    {STR("metrics.k8s.io"),
+        STR("pods"),
+        STR(""),
+        STR(""),
+        "berth-metrics",
+        "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
+};
+
+static const RoleText *role_of(const RightFact *right) {
+    for (size_t i = 0; i < ELEMENTS_OF(roles); i++)
+        if (str_eq(roles[i].group, right->group) && str_eq(roles[i].resource, right->resource) &&
+            str_eq(roles[i].subresource, right->subresource) &&
+            (str_is_empty(roles[i].verb) || str_eq(roles[i].verb, right->verb)))
+            return &roles[i];
+    return NULL;
+}
+
+/* "--serviceaccount=berth-system:berth", or "--user=berth". */
+static RightText subject_option(Str subject) {
+    static const Str prefix = STR("system:serviceaccount:");
+    RightText ret;
+
+    if (str_has_prefix(subject, prefix))
+        (void)snprintf(ret.text,
+            sizeof(ret.text),
+            "--serviceaccount=%.*s",
+            STR_FMT(str_skip(subject, prefix.len)));
+    else
+        (void)snprintf(ret.text,
+            sizeof(ret.text),
+            "--user=%.*s",
+            STR_FMT(str_is_empty(subject) ? STR("berth") : subject));
+    return ret;
+}
+
+/* A role of one namespace or of all, and its binding. */
+static void fix_missing(const Facts *facts, const RightFact *right, Verdict *verdict) {
+    const RoleText *role = role_of(right);
+    bool is_local = !str_is_empty(right->namespace);
+    const char *kind = is_local ? "role" : "clusterrole";
+    char where[RIGHT_TEXT_MAX] = "", name[RIGHT_TEXT_MAX] = "";
+
+    if (!role) {
+        verdict_fix(verdict,
+            "kubectl auth can-i %s --as=%.*s   # no role that comes with berth has it",
+            describe(right).text,
+            STR_FMT(facts->subject));
+        return;
+    }
+    if (is_local)
+        (void)snprintf(where, sizeof(where), " -n %.*s", STR_FMT(right->namespace));
+    if (!str_is_empty(right->name))
+        (void)snprintf(name, sizeof(name), " --resource-name=%.*s", STR_FMT(right->name));
+    verdict_fix(verdict, "kubectl%s create %s %s %s%s", where, kind, role->role, role->rule, name);
+    verdict_fix(verdict,
+        "kubectl%s create %sbinding %s --%s=%s %s",
+        where,
+        kind,
+        role->role,
+        kind,
+        role->role,
+        subject_option(facts->subject).text);
+}
+
+/* Says of which of those that are @wanted there is no answer: what is not known does not pass. */
+static void tell_unknown(const Facts *facts, RightWanted wanted, Verdict *verdict) {
+    const RightFact *unknown = NULL;
+    size_t n = 0, n_unknown = 0;
+
+    for (size_t i = 0; i < facts->n_rights; i++) {
+        const RightFact *right = &facts->rights[i];
+
+        n += right->wanted == wanted;
+        if (right->wanted != wanted || right->answer != RIGHT_UNKNOWN)
+            continue;
+        unknown = right;
+        n_unknown++;
+    }
+    if (n == 0)
+        verdict_skip(verdict,
+            facts->was_cluster_asked ? "the API server does not tell what berth may do"
+                                     : "no API server was named: --kubeconfig FILE");
+    if (unknown)
+        verdict_skip(verdict,
+            "not known of %zu: %s: %.*s",
+            n_unknown,
+            describe(unknown).text,
+            STR_FMT(str_is_empty(unknown->error) ? STR("no answer") : unknown->error));
+}
+
+void judge_rights_complete(const Facts *facts, Verdict *verdict) {
+    for (size_t i = 0; i < facts->n_rights; i++) {
+        const RightFact *right = &facts->rights[i];
+
+        if (right->wanted != RIGHT_NEEDED || right->answer != RIGHT_DENIED)
+            continue;
+        verdict_fail(verdict,
+            "%.*s may not %s, %s",
+            STR_FMT(facts->subject),
+            describe(right).text,
+            right->why ? right->why : "which it needs");
+        fix_missing(facts, right, verdict);
+    }
+    tell_unknown(facts, RIGHT_NEEDED, verdict);
+}
+
+void judge_rights_minimal(const Facts *facts, Verdict *verdict) {
+    for (size_t i = 0; i < facts->n_rights; i++) {
+        const RightFact *right = &facts->rights[i];
+
+        if (right->wanted != RIGHT_FORBIDDEN || right->answer != RIGHT_ALLOWED)
+            continue;
+        verdict_fail(verdict,
+            "%.*s may %s: %s",
+            STR_FMT(facts->subject),
+            describe(right).text,
+            right->why ? right->why : "nobody needs it");
+        verdict_fix(verdict,
+            "kubectl get clusterrolebindings,rolebindings -A -o wide | grep '%.*s'   # then delete "
+            "what gives it",
+            STR_FMT(str_skip(facts->subject, str_find_last(facts->subject, ':') + 1)));
+    }
+    tell_unknown(facts, RIGHT_FORBIDDEN, verdict);
+}

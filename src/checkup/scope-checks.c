@@ -1,0 +1,303 @@
+/* Which pods and nodes kube-scheduler asks berth about, and whether all of them do alike. */
+
+#include "base/cleanup.h"
+#include "checkup/address.h"
+#include "checkup/judges.h"
+#include "checkup/known.h"
+
+/* --- managed resources ---------------------------------------------------------------------- */
+
+static bool berth_manages(const BerthFact *berth, Str name) {
+    for (size_t i = 0; i < berth->n_managed; i++)
+        if (str_eq(berth->managed[i], name))
+            return true;
+    return false;
+}
+
+static bool entry_manages(const ExtenderEntry *entry, Str name) {
+    for (size_t i = 0; i < entry->n_managed; i++)
+        if (str_eq(entry->managed[i].name, name))
+            return true;
+    return false;
+}
+
+static void compare_managed(const Own *own, const BerthFact *berth, Verdict *verdict) {
+    for (size_t i = 0; i < own->entry->n_managed; i++) {
+        Str name = own->entry->managed[i].name;
+
+        if (berth_manages(berth, name))
+            continue;
+        verdict_fail(verdict,
+            "%s: %.*s is managed; %.*s was not told",
+            own->where,
+            STR_FMT(name),
+            STR_FMT(berth->url));
+        verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
+    }
+    for (size_t i = 0; i < berth->n_managed; i++) {
+        if (entry_manages(own->entry, berth->managed[i]))
+            continue;
+        verdict_fail(verdict,
+            "%.*s was told of %.*s; managedResources at %s do not have it",
+            STR_FMT(berth->url),
+            STR_FMT(berth->managed[i]),
+            own->where);
+        verdict_fix(verdict,
+            "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
+            STR_FMT(berth->managed[i]));
+    }
+}
+
+void judge_managed_resources(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    Own own;
+
+    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        for (size_t i = 0; (berth = berth_next(facts, &i));)
+            compare_managed(&own, berth, verdict);
+}
+
+void judge_ignored_resources(const Facts *facts, Verdict *verdict) {
+    size_t n = 0;
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        for (size_t i = 0; i < own.entry->n_managed; i++, n++) {
+            const ManagedResource *resource = &own.entry->managed[i];
+
+            if (!resource->is_ignored_by_scheduler)
+                continue;
+            verdict_warn(verdict,
+                "%s: %.*s is ignoredByScheduler: only berth counts it, and no pod is preempted for "
+                "it",
+                own.where,
+                STR_FMT(resource->name));
+            verdict_fix(verdict,
+                "ignoredByScheduler: false   # and nodes offer %.*s",
+                STR_FMT(resource->name));
+        }
+    }
+    if (n == 0 && verdict->state == CHECK_PASSED)
+        verdict_skip(verdict, "managedResources are not set: berth is asked about every pod");
+}
+
+/* --- a sample of nodes ---------------------------------------------------------------------- */
+
+#define SAMPLE_FLOOR 100u /* fewer nodes than that are looked at in any case */
+
+/* How many of @n nodes kube-scheduler looks for (1.16 to 1.38). */
+static size_t sample_size(size_t n, int percentage) {
+    size_t share = percentage > 0 ? (size_t)percentage : n / 125 < 45 ? 50 - n / 125 : 5, size;
+
+    if (n < SAMPLE_FLOOR || share >= 100)
+        return n;
+    size = n / 100 * share + n % 100 * share / 100;
+    return size < SAMPLE_FLOOR ? SAMPLE_FLOOR : size;
+}
+
+static size_t most_nodes(const Facts *facts) {
+    const BerthFact *berth;
+    size_t most = 0;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->n_nodes > most)
+            most = berth->n_nodes;
+    return most;
+}
+
+static void judge_sample_of(const Own *own, size_t n, Verdict *verdict) {
+    int percentage = own->fact->config.percentage;
+    size_t size = sample_size(n, percentage);
+
+    if (percentage >= 100 || (n > 0 && size >= n))
+        return;
+    if (n == 0)
+        verdict_warn(verdict,
+            "%.*s: percentageOfNodesToScore is not 100: from 100 nodes on berth is asked about a "
+            "sample, 500 of 5,000",
+            STR_FMT(own->fact->origin));
+    else
+        verdict_warn(verdict,
+            "%.*s: of %zu nodes berth is asked about %zu at most (percentageOfNodesToScore %s)",
+            STR_FMT(own->fact->origin),
+            n,
+            size,
+            percentage > 0 ? "is lower than 100" : "is not set");
+    verdict_fix(verdict, "percentageOfNodesToScore: 100");
+}
+
+void judge_sample(const Facts *facts, Verdict *verdict) {
+    size_t n = most_nodes(facts);
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        judge_sample_of(&own, n, verdict);
+}
+
+/* --- berth's own pods ----------------------------------------------------------------------- */
+
+static bool serves(const SchedulerConfig *config, Str name) {
+    for (size_t i = 0; i < config->n_scheduler_names; i++)
+        if (str_eq(config->scheduler_names[i], name))
+            return true;
+    return config->n_scheduler_names == 0 && str_is(name, "default-scheduler");
+}
+
+/* Whether a pod that asks for no managed resource waits for this entry's answer. To be exempt
+ * (--exempt) does not help: somebody has to answer that. Failed scores are passed over. */
+static bool holds_up(const ExtenderEntry *entry) {
+    bool is_needed = !str_is_empty(entry->filter_verb) || !str_is_empty(entry->bind_verb);
+
+    return is_needed && !entry->is_ignorable && entry->n_managed == 0;
+}
+
+static void judge_pod_at(const PodFact *pod, const Own *own, Verdict *verdict) {
+    if (!serves(&own->fact->config, pod->scheduler_name) || !holds_up(own->entry))
+        return;
+    verdict_fail(verdict,
+        "%s: %.*s places pod %.*s/%.*s, and asks berth about it: with no berth up none can start",
+        own->where,
+        STR_FMT(pod->scheduler_name),
+        STR_FMT(pod->namespace),
+        STR_FMT(pod->name));
+    verdict_fix(verdict,
+        "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName for "
+        "berth's pods");
+}
+
+/* Of a scheduler whose configuration was not found, berths know whether it has asked them. */
+static bool has_asked(const Facts *facts, Str name) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        for (size_t i = 0; i < berth->n_schedulers; i++)
+            if (str_eq(berth->schedulers[i].name, name) && berth->schedulers[i].n_asked > 0)
+                return true;
+    return false;
+}
+
+static bool is_served(const Facts *facts, Str name) {
+    for (size_t i = 0; i < facts->n_configs; i++)
+        if (config_is_readable(&facts->configs[i]) && serves(&facts->configs[i].config, name))
+            return true;
+    return false;
+}
+
+static void judge_pod(const Facts *facts, const PodFact *pod, Verdict *verdict) {
+    Own own;
+
+    if (pod->is_static)
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        judge_pod_at(pod, &own, verdict);
+    if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
+        verdict_skip(verdict,
+            "%.*s places pod %.*s/%.*s and asks berth; its configuration is not known",
+            STR_FMT(pod->scheduler_name),
+            STR_FMT(pod->namespace),
+            STR_FMT(pod->name));
+}
+
+void judge_self_deadlock(const Facts *facts, Verdict *verdict) {
+    if (!own_expect(facts, verdict))
+        return;
+    if (!facts->are_pods_known || facts->n_pods == 0) {
+        verdict_skip(verdict, "it is not known which scheduler places berth's pods");
+        return;
+    }
+    for (size_t i = 0; i < facts->n_pods; i++)
+        judge_pod(facts, &facts->pods[i], verdict);
+}
+
+/* --- several configurations ----------------------------------------------------------------- */
+
+static bool has_same_verbs(const ExtenderEntry *a, const ExtenderEntry *b) {
+    return str_eq(a->filter_verb, b->filter_verb) &&
+           str_eq(a->prioritize_verb, b->prioritize_verb) &&
+           str_eq(a->preempt_verb, b->preempt_verb) && str_eq(a->bind_verb, b->bind_verb);
+}
+
+static bool has_same_weight(const ExtenderEntry *a, const ExtenderEntry *b) {
+    return a->weight == b->weight;
+}
+
+static bool has_same_timeout(const ExtenderEntry *a, const ExtenderEntry *b) {
+    return a->timeout_nsec == b->timeout_nsec;
+}
+
+static bool has_same_cache(const ExtenderEntry *a, const ExtenderEntry *b) {
+    return a->is_node_cache_capable == b->is_node_cache_capable;
+}
+
+static bool has_same_ignorable(const ExtenderEntry *a, const ExtenderEntry *b) {
+    return a->is_ignorable == b->is_ignorable;
+}
+
+static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
+    for (size_t i = 0; i < a->n_managed; i++)
+        if (!entry_manages(b, a->managed[i].name))
+            return false;
+    return a->n_managed == b->n_managed;
+}
+
+/* Where berth is, and how it is got to, may well differ. */
+static const struct {
+    const char *what;
+    bool (*is_same)(const ExtenderEntry *a, const ExtenderEntry *b);
+} aspects[] = {
+    {"verbs", has_same_verbs},
+    {"weight", has_same_weight},
+    {"httpTimeout", has_same_timeout},
+    {"nodeCacheCapable", has_same_cache},
+    {"ignorable", has_same_ignorable},
+    {"managedResources", has_same_managed},
+};
+
+void judge_configs_agree(const Facts *facts, Verdict *verdict) {
+    size_t at = 0, n = 1;
+    Own first, own;
+
+    if (!own_expect(facts, verdict) || !own_next(facts, &at, &first))
+        return;
+    for (; own_next(facts, &at, &own); n++)
+        for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
+            if (aspects[i].is_same(first.entry, own.entry))
+                continue;
+            verdict_warn(
+                verdict, "%s and %s differ in %s", first.where, own.where, aspects[i].what);
+            verdict_fix(verdict, "make %s the same in both", aspects[i].what);
+        }
+    if (n == 1)
+        verdict_skip(verdict, "one configuration lists berth");
+}
+
+/* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
+void judge_leader_election(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (own.fact->config.has_leader_election)
+            continue;
+        if (!facts->are_pods_known || !address_is_loopback(own.entry->url_prefix)) {
+            verdict_skip(verdict,
+                "%.*s: leaderElect: false is right as long as there is one of them",
+                STR_FMT(own.fact->origin));
+            continue;
+        }
+        if (facts->n_pods < 2)
+            continue;
+        verdict_fail(verdict,
+            "%.*s: leaderElect: false, and there are %zu pods with a kube-scheduler each",
+            STR_FMT(own.fact->origin),
+            facts->n_pods);
+        verdict_fix(verdict, "leaderElection: {leaderElect: true}");
+    }
+}

@@ -1,0 +1,42 @@
+#include "checkup/span.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+typedef struct Unit {
+    double from_sec, unit_sec;
+    const char *name;
+    bool is_cut; /* to whole ones, not rounded: 6.9 days are not 7 */
+} Unit;
+
+static const Unit units[] = {
+    {2 * SPAN_DAY_SEC, SPAN_DAY_SEC, "days", true},
+    {2 * 3600.0, 3600.0, "hours", true},
+    {120.0, 60.0, "minutes", true},
+    {10.0, 1.0, "s", true},
+    {1.0, 1.0, "s", false},
+    {0.0, 0.001, "ms", false},
+};
+
+Span span_of(double sec) {
+    Span span = {.text = ""};
+    double size = sec < 0 ? -sec : sec;
+
+    for (size_t i = 0; i < ELEMENTS_OF(units); i++) {
+        const Unit *unit = &units[i];
+        double number = size / unit->unit_sec;
+
+        if (!(size >= unit->from_sec))
+            continue;
+        if (unit->is_cut)
+            (void)snprintf(span.text, sizeof(span.text), "%.0f %s", floor(number), unit->name);
+        else
+            (void)snprintf(span.text, sizeof(span.text), "%.3g %s", number, unit->name);
+        break;
+    }
+    return span;
+}

@@ -1,0 +1,303 @@
+/*
+ * What can be wrong, one row each: the check that should see it, what it should come to, a part of
+ * the cause and of the fix, and how the Scene @s is broken.
+ *
+ *     CASE(code, name, state, cause, fix, statements)
+ */
+
+/* clang-format off */
+
+/* A second configuration is out of the way where only one is meant. */
+#define ONE_CONFIG s->facts.n_configs = 1
+#define ONE_BERTH s->facts.n_berths = 1
+#define OWN s->extenders[0][0]
+#define NO_BERTHS s->facts.n_berths = 0
+#define ON_LOOPBACK ONE_CONFIG; OWN.url_prefix = STR("http://127.0.0.1:8080"); OWN.is_https = false; \
+    OWN.tls = (ExtenderTls){.is_given = false}
+
+CASE(B101, no_config, WARNED, "none was found\nlook in kube-system", "berth check --live --scheduler-config FILE",
+    s->facts.n_configs = 0; s->facts.config_hint = STR("look in kube-system\n"))
+CASE(B101, unreadable_config, FAILED, "berth.yaml: Permission denied", "berth check --offline FILE",
+    s->facts.is_offline = true; s->configs[0].error = STR("Permission denied"))
+CASE(B101, invalid_is_found, PASSED, "berth.yaml\ndefault.yaml", "",
+    s->configs[0].error = STR("x"); s->configs[0].is_invalid = true)
+
+CASE(B102, invalid_config, FAILED, "berth.yaml: kube-scheduler refuses it\nberth.yaml:3:1: error: x", "berth config --format v1",
+    s->configs[0].error = STR("berth.yaml:3:1: error: x\n"); s->configs[0].is_invalid = true)
+CASE(B102, only_unreadable, SKIPPED, "B101", "", ONE_CONFIG; s->configs[0].error = STR("x"))
+
+CASE(B103, not_listed, FAILED, "no extender is berth\nberth.yaml: extender 1 is https://berth", "berth config --format v1",
+    ONE_CONFIG; s->configs[0].own = SIZE_MAX)
+CASE(B103, no_extenders, FAILED, "it has no extenders", "berth config", ONE_CONFIG; s->configs[0].config.n_extenders = 0)
+CASE(B103, listed_in_one, PASSED, "berth.yaml:12: extender 1, https://berth.berth-system.svc:8443", "", s->configs[1].own = SIZE_MAX)
+CASE(B103, none_readable, SKIPPED, "B102", "", ONE_CONFIG; s->configs[0].is_invalid = true)
+
+CASE(B104, beta_too_old, FAILED, "v1beta3 is for Kubernetes 1.23 to 1.28; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
+    s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1beta3"))
+CASE(B104, policy_too_old, FAILED, "kind Policy, v1 is for Kubernetes 1.16 to 1.22", "apiVersion",
+    s->configs[0].config.format = WIRING_POLICY; s->configs[0].config.api_version = STR("v1"))
+CASE(B104, too_new, FAILED, "v1 is for Kubernetes 1.25 and later; the cluster is v1.24.0", "v1beta3", s->facts.cluster_version = STR("v1.24.0"))
+CASE(B104, much_too_new, FAILED, "1.25 and later", "berth config --format policy", s->facts.cluster_version = STR("v1.18.20"))
+CASE(B104, beta_in_time, PASSED, "", "", s->facts.cluster_version = STR("v1.28.9-eks-1");
+    s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1beta3"))
+CASE(B104, first_release, PASSED, "", "", s->facts.cluster_version = STR("1.25+"))
+CASE(B104, beta_for_old, FAILED, "1.25 and later", "v1beta1", s->facts.cluster_version = STR("v1.19.0"))
+CASE(B104, beta_before_v1, FAILED, "1.25 and later", "v1beta3", s->facts.cluster_version = STR("v1.23.17"))
+CASE(B104, none_to_compare, SKIPPED, "B102", "", ONE_CONFIG; s->configs[0].is_invalid = true)
+CASE(B104, release_unknown, SKIPPED, "not known", "", s->facts.cluster_version = STR(""))
+
+CASE(B105, no_ca, FAILED, "berth.yaml:12: enableHTTPS without a CA", "caFile: ca.crt",
+    OWN.tls = (ExtenderTls){.is_given = false})
+CASE(B105, certificate_without_ca, FAILED, "client certificate or not", "caFile", OWN.tls.ca_file = STR(""))
+CASE(B105, ca_data_is_enough, PASSED, "", "", OWN.tls.ca_file = STR(""); OWN.tls.ca_data = STR("QQ=="))
+CASE(B105, system_roots, WARNED, "one that the system trusts", "caFile", OWN.tls.ca_file = STR(""); OWN.is_https = false)
+CASE(B105, plain, SKIPPED, "plain HTTP", "", ON_LOOPBACK)
+
+CASE(B106, insecure, FAILED, "insecure: true: kube-scheduler does not verify", "insecure: false", OWN.tls.is_insecure = true)
+CASE(B107, https_over_http, FAILED, "enableHTTPS with http://berth:8443: plain HTTP", "urlPrefix: https://berth:8443",
+    OWN.url_prefix = STR("http://berth:8443"))
+CASE(B107, no_scheme, FAILED, "neither http:// nor https://", "urlPrefix: https://berth:8443", OWN.url_prefix = STR("berth:8443"))
+CASE(B108, plain_abroad, FAILED, "plain HTTP to http://10.0.0.1:8080", "urlPrefix: https://10.0.0.1:8080",
+    OWN.url_prefix = STR("http://10.0.0.1:8080"))
+CASE(B108, plain_at_home, PASSED, "", "", ON_LOOPBACK)
+CASE(B108, plain_at_home_v6, PASSED, "", "", ON_LOOPBACK; OWN.url_prefix = STR("http://[::1]:8080"))
+CASE(B108, like_loopback, FAILED, "127.0.0.1.example", "https://", ON_LOOPBACK; OWN.url_prefix = STR("http://127.0.0.1.example:80"))
+
+CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 asks", "certFile",
+    OWN.tls.cert_file = STR(""))
+CASE(B109, nobody_asks, SKIPPED, "no berth asks", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
+CASE(B110, wrong_name, FAILED, "the certificate's CN is kubelet; https://10.0.0.1:8443 lets in system:kube-scheduler", "--client-name 'kubelet'",
+    s->configs[0].client_name = STR("kubelet"))
+CASE(B110, other_list, FAILED, "lets in a and others", "--client-name", static Str names[] = {STR("a"), STR("b")};
+    s->berths[0].client_names = names; s->berths[0].n_client_names = 2)
+CASE(B110, name_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_name = STR(""))
+CASE(B111, client_ends_soon, WARNED, "berth.yaml:12: it ends in 12 days", "berth certs --renew", s->configs[0].client_certificate_sec = 12.5 * DAY)
+CASE(B111, client_ends_very_soon, FAILED, "it ends in 6 days", "berth certs --renew", s->configs[0].client_certificate_sec = 6.9 * DAY)
+CASE(B111, client_thirty_days, PASSED, "it ends in 30 days", "", s->configs[0].client_certificate_sec = 30 * DAY)
+CASE(B111, client_seven_days, WARNED, "it ends in 7 days", "renew", s->configs[0].client_certificate_sec = 7 * DAY)
+CASE(B111, client_ended, FAILED, "it ended 3 hours ago", "berth certs --renew", s->configs[0].client_certificate_sec = -3 * 3600.0)
+CASE(B111, client_end_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_certificate_sec = 0)
+CASE(B111, client_none, SKIPPED, "has no client certificate", "", ON_LOOPBACK)
+CASE(B112, service_on_host, WARNED, "kubeconfig /etc/kubernetes/scheduler.conf", "clusterIP",
+    s->configs[0].config.kubeconfig = STR("/etc/kubernetes/scheduler.conf"))
+CASE(B112, address_on_host, PASSED, "", "", OWN.url_prefix = STR("https://10.96.0.9:8443");
+    s->configs[0].config.kubeconfig = STR("/etc/kubernetes/scheduler.conf"))
+
+CASE(B113, no_filter_verb, FAILED, "no filterVerb, and there are filters", "filterVerb: filter", OWN.filter_verb = OWN.bind_verb = STR(""))
+CASE(B113, bind_without_filter, FAILED, "bindVerb without filterVerb", "filterVerb: filter", NO_BERTHS; OWN.filter_verb = STR(""))
+CASE(B113, nothing_to_filter, PASSED, "", "", OWN.filter_verb = OWN.bind_verb = STR("");
+    s->berths[0].has_filters = s->berths[1].has_filters = false)
+CASE(B113, filters_unknown, SKIPPED, "B201", "", NO_BERTHS; OWN.filter_verb = OWN.bind_verb = STR(""))
+CASE(B114, no_prioritize_verb, FAILED, "no prioritizeVerb, and there are scores", "prioritizeVerb: prioritize", OWN.prioritize_verb = STR(""))
+CASE(B114, nothing_to_score, WARNED, "no policy scores", "leave prioritizeVerb out",
+    s->berths[0].has_scores = s->berths[1].has_scores = false)
+CASE(B115, no_preempt_verb, WARNED, "filterVerb without preemptVerb", "preemptVerb: preempt", OWN.preempt_verb = STR(""))
+CASE(B116, nobody_binds, FAILED, "bindVerb is set, and https://10.0.0.2:8443 does not bind", "berth serve --bind", s->berths[1].answers_bind = false)
+CASE(B116, no_bind_verb, WARNED, "would bind, and bindVerb is not set", "bindVerb: bind", OWN.bind_verb = STR(""))
+CASE(B117, two_binders, FAILED, "so does extender 2, http://127.0.0.1:9999", "leave bindVerb out", s->extenders[0][1].bind_verb = STR("bind"))
+CASE(B117, another_binder, PASSED, "", "", ONE_CONFIG; OWN.bind_verb = STR(""); s->extenders[0][1].bind_verb = STR("bind");
+    s->berths[0].answers_bind = s->berths[1].answers_bind = false)
+
+CASE(B118, weight_told, PASSED, "berth.yaml:12: weight 5 is at most 29 % of a node's total", "", ONE_CONFIG)
+CASE(B118, no_weight, FAILED, "weight 0 with prioritizeVerb", "weight: 5", OWN.weight = 0)
+CASE(B118, small_weight, WARNED, "weight 1 is at most 8 % of a node's total\na hint at best", "weight: 5   # at most 29 %", OWN.weight = 1)
+CASE(B118, most_weight, PASSED, "weight 12 is at most 50 %", "", s->extenders[1][0].weight = OWN.weight = 12)
+CASE(B118, large_weight, WARNED, "weight 13 is at most 52 % of a node's total\nmore than all", "weight: 5", OWN.weight = 13)
+CASE(B118, wide_scores, WARNED, "weight 2 is at most 62 % of a node's total, as scores go beyond 10", "weight: 5",
+    ONE_CONFIG; OWN.weight = 2; s->berths[1].max_score = 100)
+CASE(B118, huge_weight, WARNED, "100 %", "weight: 5", OWN.weight = INT64_MAX; s->berths[0].max_score = 100)
+CASE(B118, no_scores, SKIPPED, "no weight counts", "", ONE_CONFIG; OWN.prioritize_verb = STR(""))
+
+CASE(B119, timeout_too_short, FAILED, "httpTimeout 50 ms; berth may take 100 ms", "httpTimeout: 1s", OWN.timeout_nsec = SEC / 20)
+CASE(B119, timeout_equal, FAILED, "httpTimeout 100 ms; berth may take 100 ms", "httpTimeout", OWN.timeout_nsec = SEC / 10)
+CASE(B119, deadline_too_long, FAILED, "httpTimeout 15 s; berth may take 20 s", "--deadline", s->berths[1].deadline_sec = 20)
+CASE(B119, timeout_offline, FAILED, "berth may take 100 ms unless told otherwise", "httpTimeout", NO_BERTHS; OWN.timeout_nsec = 1)
+CASE(B120, no_timeout, FAILED, "negative httpTimeout is none", "httpTimeout: 15s", OWN.timeout_nsec = -1)
+CASE(B120, short_for_bind, WARNED, "httpTimeout 5 s (kube-scheduler's default), and a bind may take 10 s", "httpTimeout: 15s", OWN.timeout_nsec = 0)
+CASE(B120, long_without_bind, WARNED, "httpTimeout 15 s: a berth that hangs", "httpTimeout: 1s", OWN.bind_verb = STR(""))
+CASE(B120, least_for_bind, PASSED, "", "", OWN.timeout_nsec = 12 * SEC)
+CASE(B120, most_without_bind, PASSED, "", "", OWN.bind_verb = STR(""); OWN.timeout_nsec = 2 * SEC)
+CASE(B120, good_without_bind, PASSED, "", "", ONE_CONFIG; OWN.bind_verb = STR(""); OWN.timeout_nsec = SEC)
+
+CASE(B121, whole_nodes, FAILED, "v1.36.4 takes every node for empty", "nodeCacheCapable: true", OWN.is_node_cache_capable = false)
+CASE(B121, whole_nodes_before, WARNED, "whole Node objects", "nodeCacheCapable: true", OWN.is_node_cache_capable = false;
+    s->facts.cluster_version = STR("v1.32.0"))
+CASE(B121, whole_nodes_since, FAILED, "v1.33.0 takes", "nodeCacheCapable: true", OWN.is_node_cache_capable = false;
+    s->facts.cluster_version = STR("v1.33.0"))
+CASE(B121, no_cluster, FAILED, "https://10.0.0.2:8443 knows no cluster", "--in-cluster", s->berths[1].knows_cluster = false)
+CASE(B122, ignorable_binder, FAILED, "ignorable with bindVerb", "ignorable: false", OWN.is_ignorable = true)
+CASE(B122, ignorable_told, PASSED, "pods are placed without its policies", "", OWN.is_ignorable = true; OWN.bind_verb = STR(""))
+CASE(B123, unmanaged_in_config, FAILED, "was told of example.com/slot; managedResources at berth.yaml:12 do not have it", "managedResources: [{name: example.com/slot}]",
+    OWN.n_managed = 0)
+CASE(B123, unmanaged_in_berth, FAILED, "berth.yaml:12: example.com/slot is managed; https://10.0.0.1:8443 was not told", "--managed-resource example.com/slot",
+    s->berths[0].n_managed = 0)
+CASE(B124, ignored_resource, WARNED, "example.com/slot is ignoredByScheduler", "ignoredByScheduler: false", s->managed[0][0].is_ignored_by_scheduler = true)
+CASE(B124, nothing_managed, SKIPPED, "asked about every pod", "", ONE_CONFIG; OWN.n_managed = 0)
+CASE(B125, default_sample, WARNED, "of 5000 nodes berth is asked about 500 at most (percentageOfNodesToScore is not set)", "percentageOfNodesToScore: 100",
+    s->configs[0].config.percentage = -1)
+CASE(B125, peak_sample, WARNED, "of 3125 nodes berth is asked about 781 at most", "100", s->configs[0].config.percentage = 0;
+    s->berths[0].n_nodes = s->berths[1].n_nodes = 3125)
+CASE(B125, least_sample, WARNED, "of 5625 nodes berth is asked about 281 at most", "100", s->configs[0].config.percentage = 0;
+    s->berths[0].n_nodes = s->berths[1].n_nodes = 5625)
+CASE(B125, floor_of_101, WARNED, "of 101 nodes berth is asked about 100 at most", "100", s->configs[0].config.percentage = 0;
+    s->berths[0].n_nodes = 100; s->berths[1].n_nodes = 101)
+CASE(B125, large_sample, WARNED, "of 15000 nodes berth is asked about 750 at most", "100", s->configs[0].config.percentage = 0;
+    s->berths[0].n_nodes = s->berths[1].n_nodes = 15000)
+CASE(B125, chosen_sample, WARNED, "of 5000 nodes berth is asked about 1000 at most (percentageOfNodesToScore is lower than 100)", "100",
+    s->configs[0].config.percentage = 20)
+CASE(B125, floor_sample, PASSED, "", "", s->configs[0].config.percentage = 1; s->berths[0].n_nodes = s->berths[1].n_nodes = 100)
+CASE(B125, small_cluster, PASSED, "", "", s->configs[0].config.percentage = -1; s->berths[0].n_nodes = s->berths[1].n_nodes = 99)
+CASE(B125, unknown_size, WARNED, "a sample, 500 of 5,000", "100", NO_BERTHS; s->configs[0].config.percentage = -1)
+CASE(B126, self_deadlock, FAILED, "default.yaml:12: default-scheduler places pod berth-system/berth-0, and asks berth about it", "managedResources",
+    s->extenders[1][0].n_managed = 0)
+CASE(B126, self_default_name, FAILED, "default-scheduler places", "ignorable: true", s->extenders[1][0].n_managed = 0;
+    s->configs[1].config.n_scheduler_names = 0)
+CASE(B126, self_static, PASSED, "", "", s->extenders[1][0].n_managed = 0; s->pods[0].is_static = s->pods[1].is_static = true)
+CASE(B126, self_ignorable, PASSED, "", "", s->extenders[1][0].n_managed = 0; s->extenders[1][0].is_ignorable = true)
+CASE(B126, self_scores_only, PASSED, "", "", s->extenders[1][0].n_managed = 0;
+    s->extenders[1][0].filter_verb = s->extenders[1][0].bind_verb = STR(""))
+CASE(B126, self_not_asked, PASSED, "", "", ONE_CONFIG)
+CASE(B126, self_asked, SKIPPED, "default-scheduler places pod berth-system/berth-0 and asks berth", "", ONE_CONFIG;
+    s->schedulers[0][0].name = STR("default-scheduler"))
+CASE(B126, self_unknown, SKIPPED, "not known which scheduler", "", s->facts.are_pods_known = false)
+CASE(B127, configs_differ, WARNED, "berth.yaml:12 and default.yaml:12 differ in weight", "make weight the same", s->extenders[1][0].weight = 1)
+CASE(B127, verbs_differ, WARNED, "differ in verbs", "make verbs", s->extenders[1][0].preempt_verb = STR(""))
+CASE(B127, timeouts_differ, WARNED, "differ in httpTimeout", "make httpTimeout", OWN.timeout_nsec = 1)
+CASE(B127, caches_differ, WARNED, "differ in nodeCacheCapable", "make nodeCacheCapable", OWN.is_node_cache_capable = false)
+CASE(B127, ignorables_differ, WARNED, "differ in ignorable", "make ignorable", OWN.is_ignorable = true)
+CASE(B127, managed_differ, WARNED, "differ in managedResources", "make managedResources", s->managed[0][0].name = STR("example.com/other"))
+CASE(B127, one_config, SKIPPED, "one configuration", "", ONE_CONFIG)
+CASE(B128, two_leaders, FAILED, "berth.yaml: leaderElect: false, and there are 2 pods", "leaderElect: true", ON_LOOPBACK;
+    s->configs[0].config.has_leader_election = false)
+CASE(B128, one_leader, PASSED, "", "", ON_LOOPBACK; s->facts.n_pods = 1; s->configs[0].config.has_leader_election = false)
+CASE(B128, leaders_unknown, SKIPPED, "as long as there is one", "", s->configs[0].config.has_leader_election = false)
+
+CASE(B201, no_berth, FAILED, "none was found", "--server URL", NO_BERTHS)
+CASE(B201, berth_down, FAILED, "https://10.0.0.1:8443: connection refused", "curl https://10.0.0.1:8443/readyz", s->berths[0].error = STR("connection refused"))
+CASE(B201, berth_forbids, FAILED, "https://10.0.0.1:8443: 403", "--pages-client-name", s->berths[0].error = STR("https://10.0.0.1:8443: 403");
+    s->berths[0].is_forbidden = true)
+CASE(B202, not_ready, FAILED, "https://10.0.0.2:8443 is not ready\n[-]sync failed", "/readyz?verbose", s->berths[1].is_ready = false;
+    s->berths[1].readiness = STR("[-]sync failed"))
+CASE(B203, verbs_dead, FAILED, "https://10.0.0.1:8443: 404", "urlPrefix", s->berths[0].probe_error = STR("404"))
+CASE(B203, verbs_unprobed, SKIPPED, "not tried", "", s->berths[0].was_probed = s->berths[1].was_probed = false)
+CASE(B204, two_versions, WARNED, "https://10.0.0.1:8443: 0.1.0\nhttps://10.0.0.2:8443: 0.2.0", "rollout status", s->berths[1].version = STR("0.2.0"))
+CASE(B204, version_alone, SKIPPED, "one berth", "", ONE_BERTH)
+CASE(B205, berth_plain, FAILED, "https://10.0.0.1:8443 speaks plain HTTP", "--tls-cert", s->berths[0].has_tls = false)
+CASE(B205, berth_plain_local, PASSED, "", "", s->berths[0].has_tls = false; s->berths[0].url = STR("http://localhost:8080"))
+CASE(B205, berth_beside, SKIPPED, "on loopback", "", ON_LOOPBACK)
+CASE(B206, berth_ends_soon, WARNED, "https://10.0.0.1:8443: it ends in 29 days", "berth certs --renew", s->berths[0].certificate_sec = 29.5 * DAY)
+CASE(B206, berth_ended, FAILED, "it ended 2 days ago", "berth certs --renew", s->berths[0].certificate_sec = -2 * DAY)
+CASE(B206, berth_end_unknown, SKIPPED, "https://10.0.0.2:8443 does not tell", "", s->berths[1].certificate_sec = 0)
+CASE(B206, berth_no_certificate, SKIPPED, "no berth has", "", s->berths[0].has_tls = s->berths[1].has_tls = false)
+CASE(B207, berth_open, FAILED, "https://10.0.0.1:8443 answers whoever asks, and binds for them", "--client-ca", s->berths[0].n_client_names = 0)
+CASE(B207, berth_open_beside, SKIPPED, "on loopback", "", ON_LOOPBACK; s->berths[0].n_client_names = 0)
+CASE(B208, policy_refused, FAILED, "the last good one decides\np.yaml:3:1: error: x", "berth check FILE", s->berths[0].policy_refused = STR("p.yaml:3:1: error: x"))
+CASE(B209, no_lease, FAILED, "https://10.0.0.2:8443 binds, and has no lease", "--lease", s->berths[1].has_lease = false)
+CASE(B209, lease_one, SKIPPED, "one berth binds", "", s->berths[1].answers_bind = false)
+CASE(B209, lease_none, SKIPPED, "no berth binds", "", s->berths[0].answers_bind = s->berths[1].answers_bind = false)
+CASE(B210, lease_fails, FAILED, "https://10.0.0.1:8443: 403", "--only rights", s->berths[0].lease_error = STR("403"))
+CASE(B210, lease_twice, FAILED, "2 berths hold a lease", "the same for all", s->berths[1].holds_lease = true)
+CASE(B210, lease_idle, WARNED, "nobody holds it", "get lease", s->berths[0].holds_lease = false;
+    s->berths[0].lease_holder = s->berths[1].lease_holder = STR(""))
+CASE(B210, lease_not_wanted, PASSED, "", "", s->berths[0].holds_lease = false; s->berths[0].lease_holder = s->berths[1].lease_holder = STR("");
+    s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 60)
+CASE(B210, lease_absent, SKIPPED, "no berth has a lease", "", s->berths[0].has_lease = s->berths[1].has_lease = false)
+
+CASE(B301, server_down, FAILED, "connection refused", "kubectl get --raw /readyz", s->facts.cluster_error = STR("connection refused"))
+CASE(B301, server_unnamed, SKIPPED, "--kubeconfig", "", s->facts.was_cluster_asked = false)
+CASE(B302, right_missing, FAILED, "system:serviceaccount:berth-system:berth may not create pods/binding, to bind pods (--bind)",
+    "kubectl create clusterrole berth-bind --verb=create --resource=pods/binding\n"
+    "kubectl create clusterrolebinding berth-bind --clusterrole=berth-bind --serviceaccount=berth-system:berth",
+    s->rights[1].answer = RIGHT_DENIED)
+CASE(B302, right_missing_user, FAILED, "berth may not list nodes", "--user=berth", s->rights[0].answer = RIGHT_DENIED; s->facts.subject = STR("berth"))
+CASE(B302, lease_right_missing, FAILED, "update leases.coordination.k8s.io berth in namespace berth-system",
+    "kubectl -n berth-system create role berth-lease --verb=get,update --resource=leases.coordination.k8s.io --resource-name=berth",
+    s->rights[3].answer = RIGHT_DENIED)
+CASE(B302, strange_right_missing, FAILED, "may not list things", "kubectl auth can-i list things --as=", s->rights[0].answer = RIGHT_DENIED;
+    s->rights[0].resource = STR("things"))
+CASE(B302, one_right_unknown, SKIPPED, "not known of 1: list nodes: timeout", "", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[0].error = STR("timeout"))
+CASE(B302, missing_and_unknown, FAILED, "not known of 1", "berth-bind", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[1].answer = RIGHT_DENIED)
+CASE(B302, rights_unknown, SKIPPED, "does not tell", "", s->facts.n_rights = 0)
+CASE(B303, right_extra, FAILED, "may get secrets: berth never needs it", "grep 'berth'", s->rights[4].answer = RIGHT_ALLOWED)
+CASE(B303, extra_unknown, SKIPPED, "not known of 2", "", s->rights[4].answer = s->rights[5].answer = RIGHT_UNKNOWN)
+
+CASE(B401, not_listed_yet, FAILED, "https://10.0.0.1:8443 has not yet\n403 Forbidden", "--only rights", s->berths[0].is_synced = false;
+    s->berths[0].cluster_error = STR("403 Forbidden"))
+CASE(B401, no_watchers, SKIPPED, "no berth has a cluster", "", s->berths[0].knows_cluster = s->berths[1].knows_cluster = false)
+CASE(B402, not_connected, WARNED, "https://10.0.0.1:8443 is not\nrefused", "/readyz?verbose", s->berths[0].is_connected = false;
+    s->berths[0].cluster_error = STR("refused"))
+CASE(B403, stale, WARNED, "https://10.0.0.1:8443 last heard of the cluster 3 minutes ago", "/readyz", s->berths[0].staleness_sec = 200)
+CASE(B403, very_stale, FAILED, "10 minutes ago", "/readyz", s->berths[0].staleness_sec = 601)
+CASE(B403, five_minutes, WARNED, "5 minutes ago", "/readyz", s->berths[0].staleness_sec = 300)
+CASE(B403, stale_nan, FAILED, "last heard", "/readyz", s->berths[0].staleness_sec = NAN)
+CASE(B403, never_heard, FAILED, "heard of nothing yet", "/readyz", s->berths[0].staleness_sec = -1)
+CASE(B403, quiet, PASSED, "", "", s->berths[0].staleness_sec = 130)
+CASE(B404, no_nodes, FAILED, "https://10.0.0.1:8443 knows none", "kubectl get nodes", s->berths[0].n_nodes = 0)
+CASE(B405, counts_differ, WARNED, "https://10.0.0.1:8443 knows 5000 nodes, https://10.0.0.2:8443 4999", "--only cluster", s->berths[1].n_nodes = 4999)
+CASE(B405, count_alone, SKIPPED, "one berth", "", ONE_BERTH)
+CASE(B406, clock_ahead, WARNED, "https://10.0.0.1:8443 is 5 s ahead of the API server", "timedatectl", s->berths[0].clock_skew_sec = 5.4)
+CASE(B406, clock_behind, FAILED, "https://10.0.0.1:8443 is 5 minutes behind the API server", "timedatectl", s->berths[0].clock_skew_sec = -300)
+CASE(B406, clock_one_minute, WARNED, "60 s ahead", "timedatectl", s->berths[0].clock_skew_sec = 60; s->facts.cluster_skew_sec = 0)
+CASE(B406, clock_ours, PASSED, "", "", s->berths[0].clock_skew_sec = s->berths[1].clock_skew_sec = s->facts.cluster_skew_sec = 3600)
+CASE(B406, clock_by_us, WARNED, "ahead of this machine", "timedatectl", s->berths[0].clock_skew_sec = 5; s->facts.is_skew_known = false)
+CASE(B407, own_clock_off, FAILED, "this machine is 2 hours ahead of the API server", "timedatectl", s->facts.cluster_skew_sec = -2 * 3600.0)
+CASE(B407, own_clock_unknown, SKIPPED, "not asked for the time", "", s->facts.is_skew_known = false)
+
+CASE(B501, no_policy, WARNED, "https://10.0.0.1:8443 has none: every node passes", "--policy", s->berths[0].n_policies = 0)
+CASE(B502, never_matched, WARNED, "cool has applied to no pod yet", "berth explain", s->policies[0][1].n_matched = s->policies[1][1].n_matched = 0)
+CASE(B502, matched_by_one, PASSED, "", "", s->policies[0][1].n_matched = 0)
+CASE(B502, match_young, SKIPPED, "up for 5 minutes only", "", s->berths[0].uptime_sec = s->berths[1].uptime_sec = 300)
+CASE(B502, match_unasked, SKIPPED, "no scheduler has asked", "", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
+CASE(B503, rejects_all, FAILED, "cool refused every node to each of 14 pods", "berth explain --last",
+    s->policies[0][1].n_rejected_all = s->policies[1][1].n_rejected_all = 7)
+CASE(B503, would_reject_all, WARNED, "cool would have refused every node to each of 14 pods", "berth explain --last",
+    s->policies[0][1].n_rejected_all = s->policies[1][1].n_rejected_all = 7; s->policies[0][1].is_observing = true)
+CASE(B503, rejects_five, FAILED, "each of 5 pods", "berth explain", s->policies[0][1] = (PolicyFact){STR("cool"), false, 5, 5};
+    s->policies[1][1] = (PolicyFact){STR("cool"), false, 0, 0})
+CASE(B503, rejects_few, PASSED, "", "", s->policies[0][1] = s->policies[1][1] = (PolicyFact){STR("cool"), false, 2, 2})
+CASE(B504, observing, WARNED, "cool only observes", "mode: Enforce", s->policies[0][1].is_observing = s->policies[1][1].is_observing = true)
+CASE(B505, metric_absent, FAILED, "load of source default is failing: 503", "/api/v1/sources", s->sources[0][0].state = STR("failing");
+    s->sources[0][0].error = STR("503"); s->sources[0][0].n_covered = 0)
+CASE(B505, metric_failing, WARNED, "its last values count: 503", "/api/v1/sources", s->sources[0][0].state = STR("failing"); s->sources[0][0].error = STR("503"))
+CASE(B505, metric_waiting, SKIPPED, "not answered yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
+CASE(B505, metric_waits_long, FAILED, "is waiting: no node has a value", "/api/v1/sources", s->sources[0][0].state = STR("waiting"); s->sources[0][0].n_covered = 0)
+CASE(B505, no_metrics, SKIPPED, "no policy reads a metric", "", s->berths[0].n_sources = s->berths[1].n_sources = 0)
+CASE(B506, metric_some, WARNED, "load has a value for 4000 of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 4000)
+CASE(B506, metric_cover_waits, SKIPPED, "load: not answered yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
+CASE(B506, metric_no_nodes, SKIPPED, "load: no nodes are known", "", s->sources[0][0].n_nodes = 0)
+CASE(B506, metric_none, FAILED, "load has a value for none of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 0)
+
+CASE(B601, policies_differ, FAILED, "https://10.0.0.1:8443 has p1, https://10.0.0.2:8443 has p2", "--only B601", s->berths[1].policy_digest = STR("p2"))
+CASE(B601, policies_alone, SKIPPED, "one berth", "", ONE_BERTH)
+CASE(B602, clusters_differ, WARNED, "differ (5000 and 5000 nodes, 150000 and 149999 pods)", "--only B602", s->berths[1].cluster_digest = STR("c2");
+    s->berths[1].n_pods = 149999)
+CASE(B602, clusters_untold, SKIPPED, "does not tell", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
+CASE(B603, no_pods, WARNED, "app.kubernetes.io/name=berth", "berth install plan", s->facts.n_pods = 0)
+CASE(B603, pods_unknown, SKIPPED, "does not show them", "", s->facts.are_pods_known = false)
+CASE(B604, pod_unready, FAILED, "berth-system/berth-1 is not, and has no node", "kubectl -n berth-system describe pod berth-1",
+    s->pods[1].is_ready = false; s->pods[1].node = STR(""))
+CASE(B605, one_pod, WARNED, "berth-system/berth-0 is the only one", "--replicas=2", s->facts.n_pods = 1)
+CASE(B605, one_static_pod, SKIPPED, "static pod", "", s->facts.n_pods = 1; s->pods[0].is_static = true)
+CASE(B606, same_node, WARNED, "berth-0 and berth-1 are both on node-a", "delete pod berth-1", s->pods[1].node = STR("node-a"))
+CASE(B606, pod_alone, SKIPPED, "there is one", "", s->facts.n_pods = 1)
+CASE(B606, pending_both, PASSED, "", "", s->pods[0].node = s->pods[1].node = STR(""))
+CASE(B607, not_exempt, WARNED, "https://10.0.0.1:8443: policies apply to berth-system/berth-0, too", "--exempt berth-system/app.kubernetes.io/name=berth",
+    s->exempt[0] = STR("kube-system"))
+CASE(B607, exempt_otherwise, WARNED, "policies apply", "--exempt", s->exempt[0] = STR("berth-system/app=other"))
+CASE(B607, namespace_exempt, PASSED, "", "", s->exempt[0] = STR("berth-system"))
+CASE(B608, bypass, FAILED, "https://10.0.0.1:8443: 3 since its start", "ignorable: false", ONE_BERTH; s->berths[0].n_bypassed = 3)
+CASE(B608, bypass_perhaps, WARNED, "other berths may have been asked", "bypassed", s->berths[0].n_bypassed = 3)
+CASE(B609, never_asked, WARNED, "no scheduler has ever asked", "--only scheduler", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
+CASE(B609, long_ago, WARNED, "the last time was 3 days ago", "--only scheduler",
+    s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 3 * DAY)
+CASE(B609, asked_one, PASSED, "https://10.0.0.1:8443: berth, 5 s ago", "", s->schedulers[1][0].last_asked_sec = 3 * DAY)
+CASE(B609, just_started, SKIPPED, "has just started", "", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0;
+    s->berths[0].uptime_sec = s->berths[1].uptime_sec = 60)
+
+#undef ONE_CONFIG
+#undef ONE_BERTH
+#undef OWN
+#undef NO_BERTHS
+#undef ON_LOOPBACK
+
+/* clang-format on */

@@ -1,0 +1,195 @@
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "checkup/check.h"
+#include "checkup/span.h"
+
+#define TEXT_MAX ((size_t)1024 * 1024)
+
+static const Check some[] = {
+    {.code = "B101", .group = CHECK_SCHEDULER, .title = "a thing is so"},
+    {.code = "B102", .group = CHECK_SCHEDULER, .title = "something else is right"},
+    {.code = "B201", .group = CHECK_BERTH, .title = "third"},
+    {.code = "B202", .group = CHECK_BERTH, .title = "fourth"},
+};
+
+static Finding findings[] = {
+    {CHECK_PASSED, STR("by the way"), STR("")},
+    {CHECK_WARNED, STR("f:1: \"weak\"\nand more \033[2J"), STR("do this\nthen that")},
+    {CHECK_FAILED, STR("it broke"), STR("mend it")},
+    {CHECK_SKIPPED, STR("nobody knows"), STR("")},
+};
+
+static const Check *list[] = {&some[0], &some[1], &some[2], &some[3]};
+static const Checkup checkup = {.checks = list, .findings = findings, .n = ELEMENTS_OF(some)};
+
+static void test_text(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+
+    (void)state;
+    checkup_print(&checkup, /* has_colour= */ false, &out);
+    assert_text("text",
+        buf_str(&out),
+        "scheduler\n"
+        "---------\n"
+        "√ a thing is so            B101\n"
+        "    by the way\n"
+        "‼ something else is right  B102\n"
+        "    f:1: \"weak\"\n"
+        "    and more \\x1b[2J\n"
+        "    fix: do this\n"
+        "         then that\n"
+        "\n"
+        "berth\n"
+        "-----\n"
+        "× third                    B201\n"
+        "    it broke\n"
+        "    fix: mend it\n"
+        "- fourth                   B202\n"
+        "    nobody knows\n"
+        "\n"
+        "1 passed, 1 warning, 1 failed, 1 skipped\n");
+}
+
+static void test_ascii(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    const Checkup two = {.checks = list + 2, .findings = findings + 2, .n = 2};
+
+    (void)state;
+    checkup_print_ascii(&two, /* has_colour= */ false, &out);
+    assert_text("text",
+        buf_str(&out),
+        "berth\n"
+        "-----\n"
+        "x  third   B201\n"
+        "    it broke\n"
+        "    fix: mend it\n"
+        "-  fourth  B202\n"
+        "    nobody knows\n"
+        "\n"
+        "0 passed, 0 warnings, 1 failed, 1 skipped\n");
+}
+
+static void test_colour(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    const Checkup first = {.checks = list, .findings = findings, .n = 1};
+    const Checkup last = {.checks = list + 3, .findings = findings + 3, .n = 1};
+
+    (void)state;
+    checkup_print(&first, /* has_colour= */ true, &out);
+    checkup_print(&last, /* has_colour= */ true, &out);
+    assert_text("text",
+        buf_str(&out),
+        "scheduler\n"
+        "---------\n"
+        "\033[32m√\033[0m a thing is so  B101\n"
+        "\033[2m    by the way\n"
+        "\033[0m\n"
+        "1 passed, 0 warnings, 0 failed, 0 skipped\n"
+        "berth\n"
+        "-----\n"
+        "\033[2m- fourth  B202\033[0m\n"
+        "\033[2m    nobody knows\n"
+        "\033[0m\n"
+        "0 passed, 0 warnings, 0 failed, 1 skipped\n");
+}
+
+static void test_none(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    const Checkup none = {.n = 0};
+
+    (void)state;
+    checkup_print(&none, /* has_colour= */ false, &out);
+    assert_text("text", buf_str(&out), "0 passed, 0 warnings, 0 failed, 0 skipped\n");
+}
+
+static void test_json(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    const Checkup two = {.checks = list + 1, .findings = findings + 1, .n = 2};
+
+    (void)state;
+    checkup_print_json(&two, &out);
+    assert_text("json",
+        buf_str(&out),
+        "{\n"
+        "  \"state\": \"failed\",\n"
+        "  \"counts\": {\n"
+        "    \"passed\": 0,\n"
+        "    \"warned\": 1,\n"
+        "    \"failed\": 1,\n"
+        "    \"skipped\": 0\n"
+        "  },\n"
+        "  \"checks\": [\n"
+        "    {\n"
+        "      \"code\": \"B102\",\n"
+        "      \"group\": \"scheduler\",\n"
+        "      \"title\": \"something else is right\",\n"
+        "      \"state\": \"warned\",\n"
+        "      \"cause\": \"f:1: \\\"weak\\\"\\nand more \\u001b[2J\",\n"
+        "      \"fix\": \"do this\\nthen that\",\n"
+        "      \"hint\": \"docs/troubleshooting.md#b102\"\n"
+        "    },\n"
+        "    {\n"
+        "      \"code\": \"B201\",\n"
+        "      \"group\": \"berth\",\n"
+        "      \"title\": \"third\",\n"
+        "      \"state\": \"failed\",\n"
+        "      \"cause\": \"it broke\",\n"
+        "      \"fix\": \"mend it\",\n"
+        "      \"hint\": \"docs/troubleshooting.md#b201\"\n"
+        "    }\n"
+        "  ]\n"
+        "}\n");
+}
+
+static void test_codes(void **state) {
+    static const char first[] = "| B101 | scheduler | kube-scheduler's configuration was found | ";
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    Str text, line;
+    size_t n = 0;
+
+    (void)state;
+    checkup_print_codes(&out);
+    text = buf_str(&out);
+    assert_true(str_has_prefix(text, STR(first)));
+    while (str_split(&text, '\n', &line))
+        n += !str_is_empty(line);
+    assert_int_equal(n, n_checks);
+}
+
+static void test_span(void **state) {
+    static const struct {
+        double sec;
+        const char *text;
+    } cases[] = {
+        {6.9 * SPAN_DAY_SEC, "6 days"},
+        {-400 * SPAN_DAY_SEC, "400 days"},
+        {47.9 * 3600, "47 hours"},
+        {7199, "119 minutes"},
+        {119.9, "119 s"},
+        {5.25, "5.25 s"},
+        {0.1, "100 ms"},
+        {0.000001, "0.001 ms"},
+        {0, "0 ms"},
+        {__builtin_inf(), "inf days"},
+        {__builtin_nan(""), ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        assert_string_equal(span_of(cases[i].sec).text, cases[i].text);
+    assert_true(strlen(span_of(1e300).text) < SPAN_TEXT_MAX);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_ascii),
+        cmocka_unit_test(test_colour),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_span),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

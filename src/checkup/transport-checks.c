@@ -1,0 +1,326 @@
+/*
+ * The way from kube-scheduler to berth: scheme, certificates, names, time.
+ *
+ * How kube-scheduler makes its connection of the entry (1.16 to 1.38): the URL's scheme alone
+ * decides between HTTP and HTTPS; with enableHTTPS and no CA the server's certificate is not
+ * verified, whatever else is given; without enableHTTPS and CA the system's roots count.
+ */
+
+#include "checkup/address.h"
+#include "checkup/judges.h"
+#include "checkup/known.h"
+#include "checkup/lifetime.h"
+#include "checkup/span.h"
+
+static bool has_ca(const ExtenderTls *tls) {
+    return !str_is_empty(tls->ca_file) || !str_is_empty(tls->ca_data);
+}
+
+static bool has_certificate(const ExtenderTls *tls) {
+    return !str_is_empty(tls->cert_file) || !str_is_empty(tls->cert_data);
+}
+
+/* The next entry that goes by HTTPS. */
+static bool https_next(const Facts *facts, size_t *at, Own *ret) {
+    while (own_next(facts, at, ret))
+        if (address_is_https(ret->entry->url_prefix))
+            return true;
+    return false;
+}
+
+static bool https_expect(const Facts *facts, Verdict *verdict) {
+    size_t at = 0;
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return false;
+    if (https_next(facts, &at, &own))
+        return true;
+    verdict_skip(verdict, "kube-scheduler asks by plain HTTP");
+    return false;
+}
+
+/* --- who answers ---------------------------------------------------------------------------- */
+
+void judge_server_verified(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!https_expect(facts, verdict))
+        return;
+    for (size_t at = 0; https_next(facts, &at, &own);) {
+        const ExtenderEntry *entry = own.entry;
+
+        if (has_ca(&entry->tls))
+            continue;
+        if (entry->is_https)
+            verdict_fail(verdict,
+                "%s: enableHTTPS without a CA: nobody verifies who answers at %.*s%s",
+                own.where,
+                STR_FMT(entry->url_prefix),
+                has_certificate(&entry->tls) ? ", client certificate or not" : "");
+        else
+            verdict_warn(verdict,
+                "%s: no CA: the certificate at %.*s must be signed by one that the system trusts",
+                own.where,
+                STR_FMT(entry->url_prefix));
+        verdict_fix(verdict, "tlsConfig: {caFile: ca.crt}   # the CA of berth's certificate");
+    }
+}
+
+void judge_not_insecure(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!https_expect(facts, verdict))
+        return;
+    for (size_t at = 0; https_next(facts, &at, &own);) {
+        if (!own.entry->tls.is_insecure)
+            continue;
+        verdict_fail(verdict,
+            "%s: insecure: true: kube-scheduler does not verify who answers at %.*s",
+            own.where,
+            STR_FMT(own.entry->url_prefix));
+        verdict_fix(verdict,
+            "tlsConfig: {insecure: false, caFile: ca.crt}   # the CA of berth's certificate");
+    }
+}
+
+void judge_scheme_agrees(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        Str url = own.entry->url_prefix;
+
+        if (!address_is_http(url) && !address_is_https(url)) {
+            verdict_fail(verdict,
+                "%s: urlPrefix %.*s begins with neither http:// nor https://",
+                own.where,
+                STR_FMT(url));
+            verdict_fix(verdict, "urlPrefix: https://%.*s", STR_FMT(url));
+        } else if (address_is_http(url) && own.entry->is_https) {
+            verdict_fail(verdict,
+                "%s: enableHTTPS with %.*s: plain HTTP is spoken",
+                own.where,
+                STR_FMT(url));
+            verdict_fix(verdict, "urlPrefix: https://%.*s", STR_FMT(str_skip(url, 7)));
+        }
+    }
+}
+
+void judge_plain_on_loopback(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        Str url = own.entry->url_prefix;
+
+        if (!address_is_http(url) || address_is_loopback(url))
+            continue;
+        verdict_fail(verdict, "%s: plain HTTP to %.*s", own.where, STR_FMT(url));
+        verdict_fix(verdict,
+            "urlPrefix: https://%.*s, enableHTTPS: true, tlsConfig: {caFile: ca.crt, certFile: "
+            "client.crt, keyFile: client.key}   # berth certs DIR makes them",
+            STR_FMT(str_skip(url, 7)));
+    }
+}
+
+/* --- who asks ------------------------------------------------------------------------------- */
+
+/* The first berth that asks for certificates. */
+static const BerthFact *doorkeeper(const Facts *facts) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->n_client_names > 0)
+            return berth;
+    return NULL;
+}
+
+static bool doorkeeper_expect(const Facts *facts, Verdict *verdict) {
+    if (!https_expect(facts, verdict) || !berth_expect(facts, verdict))
+        return false;
+    if (doorkeeper(facts))
+        return true;
+    verdict_skip(verdict, "no berth asks for a client certificate");
+    return false;
+}
+
+void judge_client_certificate(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!doorkeeper_expect(facts, verdict))
+        return;
+    for (size_t at = 0; https_next(facts, &at, &own);) {
+        if (has_certificate(&own.entry->tls))
+            continue;
+        verdict_fail(verdict,
+            "%s: no certFile or certData, and %.*s asks for a certificate",
+            own.where,
+            STR_FMT(doorkeeper(facts)->url));
+        verdict_fix(verdict,
+            "tlsConfig: {certFile: client.crt, keyFile: client.key}   # berth certs DIR makes "
+            "them");
+    }
+}
+
+static bool lets_in(const BerthFact *berth, Str name) {
+    for (size_t i = 0; i < berth->n_client_names; i++)
+        if (str_eq(berth->client_names[i], name))
+            return true;
+    return berth->n_client_names == 0;
+}
+
+static void judge_name_at(const Facts *facts, const Own *own, Verdict *verdict) {
+    const BerthFact *berth;
+    Str name = own->fact->client_name;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (lets_in(berth, name))
+            continue;
+        verdict_fail(verdict,
+            "%s: the certificate's CN is %.*s; %.*s lets in %.*s%s",
+            own->where,
+            STR_FMT(name),
+            STR_FMT(berth->url),
+            STR_FMT(berth->client_names[0]),
+            berth->n_client_names > 1 ? " and others" : "");
+        verdict_fix(verdict, "berth serve --client-name '%.*s' ...", STR_FMT(name));
+    }
+}
+
+void judge_client_name(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!doorkeeper_expect(facts, verdict))
+        return;
+    for (size_t at = 0; https_next(facts, &at, &own);) {
+        if (str_is_empty(own.fact->client_name))
+            verdict_skip(verdict, "%s: its client certificate cannot be read from here", own.where);
+        else
+            judge_name_at(facts, &own, verdict);
+    }
+}
+
+void judge_client_certificate_lasts(const Facts *facts, Verdict *verdict) {
+    size_t n = 0;
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (!has_certificate(&own.entry->tls))
+            continue;
+        n++;
+        if (!lifetime_judge(own.where, own.fact->client_certificate_sec, verdict))
+            verdict_skip(verdict, "%s: its client certificate cannot be read from here", own.where);
+    }
+    if (n == 0)
+        verdict_skip(verdict, "kube-scheduler has no client certificate");
+}
+
+/* --- where it is ---------------------------------------------------------------------------- */
+
+/* In a pod of a cluster kube-scheduler needs no kubeconfig. One that has its own is a static pod,
+ * or a process of the host: it asks the host's DNS. */
+void judge_host_resolves(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        Str url = own.entry->url_prefix, kubeconfig = own.fact->config.kubeconfig;
+
+        if (!address_is_service(url) || str_is_empty(kubeconfig))
+            continue;
+        verdict_warn(verdict,
+            "%s: %.*s is a Service, and this kube-scheduler (kubeconfig %.*s) seems to run on its "
+            "host's network",
+            own.where,
+            STR_FMT(url),
+            STR_FMT(kubeconfig));
+        verdict_fix(verdict,
+            "urlPrefix: http://127.0.0.1:8080   # berth beside kube-scheduler, or the Service's "
+            "clusterIP with tlsConfig.serverName");
+    }
+}
+
+/* --- how long it may take ------------------------------------------------------------------- */
+
+#define NSEC 1e9
+#define DEADLINE_DEFAULT_SEC 0.1 /* berth serve --deadline */
+#define TIMEOUT_LONG_SEC 2.0     /* scheduling stands still while kube-scheduler waits */
+#define TIMEOUT_BIND_SEC 12.0    /* berth gives the API server 10 s for a bind */
+
+/* Below 0: for ever. */
+static double timeout_sec(const ExtenderEntry *entry) {
+    int64_t nsec = entry->timeout_nsec == 0 ? WIRING_TIMEOUT_DEFAULT : entry->timeout_nsec;
+
+    return (double)nsec / NSEC;
+}
+
+/* The longest of all. */
+static double deadline_sec(const Facts *facts) {
+    const BerthFact *berth;
+    double longest = 0;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->deadline_sec > longest)
+            longest = berth->deadline_sec;
+    return longest > 0 ? longest : DEADLINE_DEFAULT_SEC;
+}
+
+void judge_timeout_deadline(const Facts *facts, Verdict *verdict) {
+    double deadline = deadline_sec(facts);
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        double timeout = timeout_sec(own.entry);
+
+        if (timeout < 0 || timeout > deadline)
+            continue;
+        verdict_fail(verdict,
+            "%s: httpTimeout %s; berth may take %s%s",
+            own.where,
+            span_of(timeout).text,
+            span_of(deadline).text,
+            berth_count(facts) > 0 ? "" : " unless told otherwise");
+        verdict_fix(verdict, "httpTimeout: 1s   # or a shorter berth serve --deadline");
+    }
+}
+
+static void judge_timeout_of(const Own *own, Verdict *verdict) {
+    double timeout = timeout_sec(own->entry);
+    bool has_bind = !str_is_empty(own->entry->bind_verb);
+    const char *given = own->entry->timeout_nsec == 0 ? " (kube-scheduler's default)" : "";
+
+    if (timeout < 0)
+        verdict_fail(verdict, "%s: a negative httpTimeout is none at all", own->where);
+    else if (has_bind && timeout < TIMEOUT_BIND_SEC)
+        verdict_warn(verdict,
+            "%s: httpTimeout %s%s, and a bind may take 10 s",
+            own->where,
+            span_of(timeout).text,
+            given);
+    else if (!has_bind && timeout > TIMEOUT_LONG_SEC)
+        verdict_warn(verdict,
+            "%s: httpTimeout %s%s: a berth that hangs stops scheduling for as long, pod by pod",
+            own->where,
+            span_of(timeout).text,
+            given);
+    else
+        return;
+    verdict_fix(verdict, has_bind ? "httpTimeout: 15s" : "httpTimeout: 1s");
+}
+
+void judge_timeout_verbs(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        judge_timeout_of(&own, verdict);
+}

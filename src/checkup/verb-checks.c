@@ -1,0 +1,270 @@
+/* What kube-scheduler asks berth for, and how much the answers count. */
+
+#include "checkup/judges.h"
+#include "checkup/known.h"
+
+#define WEIGHT_DOMINATES 13 /* over 1200 points, which is all that the default plugins have */
+#define SHARE_AUDIBLE 0.10
+#define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
+#define RELEASE_EMPTY_NODES 33 /* from 1.33 on whole nodes in answers look empty to plugins */
+
+static bool any_filters(const Facts *facts) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->has_filters)
+            return true;
+    return false;
+}
+
+static bool any_scores(const Facts *facts) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->has_scores)
+            return true;
+    return false;
+}
+
+/* --- verbs ---------------------------------------------------------------------------------- */
+
+static void judge_no_filter_verb(const Facts *facts, const Own *own, Verdict *verdict) {
+    if (!str_is_empty(own->entry->bind_verb))
+        verdict_fail(verdict,
+            "%s: bindVerb without filterVerb: berth binds only what a filter has passed",
+            own->where);
+    else if (!berth_expect(facts, verdict) || !any_filters(facts))
+        return;
+    else
+        verdict_fail(verdict, "%s: no filterVerb, and there are filters", own->where);
+    verdict_fix(verdict, "filterVerb: filter");
+}
+
+void judge_filter_verb(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (str_is_empty(own.entry->filter_verb))
+            judge_no_filter_verb(facts, &own, verdict);
+    }
+}
+
+void judge_prioritize_verb(const Facts *facts, Verdict *verdict) {
+    bool has_scores = any_scores(facts);
+    Own own;
+
+    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        bool is_set = !str_is_empty(own.entry->prioritize_verb);
+
+        if (has_scores && !is_set) {
+            verdict_fail(verdict, "%s: no prioritizeVerb, and there are scores", own.where);
+            verdict_fix(verdict, "prioritizeVerb: prioritize, weight: 5");
+        } else if (is_set && !has_scores) {
+            verdict_warn(verdict,
+                "%s: prioritizeVerb is set, and no policy scores: every pod waits for one more "
+                "answer",
+                own.where);
+            verdict_fix(verdict, "leave prioritizeVerb out, or write a policy with scores");
+        }
+    }
+}
+
+void judge_preempt_verb(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (str_is_empty(own.entry->filter_verb) || !str_is_empty(own.entry->preempt_verb))
+            continue;
+        verdict_warn(verdict,
+            "%s: filterVerb without preemptVerb: pods may be evicted from nodes that berth's "
+            "filters refuse",
+            own.where);
+        verdict_fix(verdict, "preemptVerb: preempt");
+    }
+}
+
+static void judge_bind_at(const Own *own, const BerthFact *berth, Verdict *verdict) {
+    bool is_set = !str_is_empty(own->entry->bind_verb);
+
+    if (is_set && !berth->answers_bind) {
+        verdict_fail(verdict,
+            "%s: bindVerb is set, and %.*s does not bind",
+            own->where,
+            STR_FMT(berth->url));
+        verdict_fix(verdict, "berth serve --bind ...   # or leave bindVerb out");
+    } else if (!is_set && berth->answers_bind) {
+        verdict_warn(verdict,
+            "%s: %.*s would bind, and bindVerb is not set",
+            own->where,
+            STR_FMT(berth->url));
+        verdict_fix(verdict, "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind");
+    }
+}
+
+void judge_bind_verb(const Facts *facts, Verdict *verdict) {
+    const BerthFact *berth;
+    Own own;
+
+    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        for (size_t i = 0; (berth = berth_next(facts, &i));)
+            judge_bind_at(&own, berth, verdict);
+}
+
+static bool any_binds(const Facts *facts) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->answers_bind)
+            return true;
+    return false;
+}
+
+void judge_sole_binder(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        const SchedulerConfig *config = &own.fact->config;
+        bool is_ours = !str_is_empty(own.entry->bind_verb) || any_binds(facts);
+
+        for (size_t i = 0; i < config->n_extenders && is_ours; i++) {
+            if (i == own.fact->own || str_is_empty(config->extenders[i].bind_verb))
+                continue;
+            verdict_fail(verdict,
+                "%s: berth binds, and so does extender %zu, %.*s",
+                own.where,
+                i + 1,
+                STR_FMT(config->extenders[i].url_prefix));
+            verdict_fix(verdict, "leave bindVerb out of one of them");
+        }
+    }
+}
+
+/* --- weight --------------------------------------------------------------------------------- */
+
+/* Scores over the usual range count as a larger weight would. */
+static int64_t effective_weight(const Facts *facts, int64_t weight) {
+    int64_t range = SCORE_USUAL, product;
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (berth->max_score > range)
+            range = berth->max_score;
+    return __builtin_mul_overflow(weight, range, &product) ? INT64_MAX : product / SCORE_USUAL;
+}
+
+static void judge_weight_of(const Facts *facts, const Own *own, Verdict *verdict) {
+    int64_t weight = own->entry->weight, effective = effective_weight(facts, weight);
+    double share = weight > 0 ? wiring_weight_share(effective) : 0;
+
+    if (weight <= 0) {
+        verdict_fail(verdict,
+            "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that",
+            own->where,
+            (long long)weight);
+        verdict_fix(verdict, "weight: 5");
+        return;
+    }
+    verdict_note(verdict,
+        "%s: weight %lld is at most %.0f %% of a node's total%s",
+        own->where,
+        (long long)weight,
+        100 * share,
+        effective > weight ? ", as scores go beyond 10" : "");
+    if (effective >= WEIGHT_DOMINATES)
+        verdict_warn(verdict, "more than all of kube-scheduler's own scores together");
+    else if (share < SHARE_AUDIBLE)
+        verdict_warn(verdict, "a hint at best");
+    else
+        return;
+    verdict_fix(verdict, "weight: 5   # at most 29 %%");
+}
+
+void judge_weight(const Facts *facts, Verdict *verdict) {
+    size_t n = 0;
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (str_is_empty(own.entry->prioritize_verb))
+            continue;
+        judge_weight_of(facts, &own, verdict);
+        n++;
+    }
+    if (n == 0)
+        verdict_skip(verdict, "prioritizeVerb is not set: no weight counts");
+}
+
+/* --- names or nodes; without us ------------------------------------------------------------- */
+
+static void judge_names_at(const Facts *facts, const Own *own, Verdict *verdict) {
+    const BerthFact *berth;
+
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        if (berth->knows_cluster)
+            continue;
+        verdict_fail(verdict,
+            "%s: names of nodes are sent, and %.*s knows no cluster",
+            own->where,
+            STR_FMT(berth->url));
+        verdict_fix(verdict, "berth serve --in-cluster ...   # or --kubeconfig FILE");
+    }
+}
+
+void judge_node_cache(const Facts *facts, Verdict *verdict) {
+    bool is_new = release_minor(facts->cluster_version) >= RELEASE_EMPTY_NODES;
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (own.entry->is_node_cache_capable) {
+            judge_names_at(facts, &own, verdict);
+            continue;
+        }
+        if (is_new)
+            verdict_fail(verdict,
+                "%s: nodeCacheCapable is not true: %.*s takes every node for empty when it scores",
+                own.where,
+                STR_FMT(facts->cluster_version));
+        else
+            verdict_warn(verdict,
+                "%s: nodeCacheCapable is not true: every question carries whole Node objects",
+                own.where);
+        verdict_fix(verdict, "nodeCacheCapable: true   # and berth serve --in-cluster");
+    }
+}
+
+void judge_ignorable(const Facts *facts, Verdict *verdict) {
+    Own own;
+
+    if (!own_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);) {
+        if (!own.entry->is_ignorable) {
+            verdict_note(verdict,
+                "%s: not ignorable: while no berth answers, no pod it is asked about is placed",
+                own.where);
+        } else if (str_is_empty(own.entry->bind_verb)) {
+            verdict_note(verdict,
+                "%s: ignorable: while no berth answers, pods are placed without its policies",
+                own.where);
+        } else {
+            verdict_fail(verdict,
+                "%s: ignorable with bindVerb: while no berth answers, kube-scheduler binds past "
+                "its ledger",
+                own.where);
+            verdict_fix(verdict, "ignorable: false");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+/*
+ * Verdict: a Finding while it is being made. It begins as passed, and what is said against it can
+ * only make it worse.
+ *
+ *     if (str_is_empty(entry->filter_verb)) {
+ *         verdict_fail(verdict, "%s: filterVerb is not set", where);
+ *         verdict_fix(verdict, "filterVerb: filter");
+ *     }
+ *
+ * Each call adds a line; over VERDICT_LINES_MAX they are counted only. Running out of memory is
+ * remembered, and told at the end.
+ */
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "checkup/check.h"
+#include "checkup/facts.h"
+
+#define VERDICT_LINES_MAX 12u
+#define VERDICT_TEXT_MAX ((size_t)64 * 1024)
+
+typedef struct Verdict {
+    CheckState state;
+    Buf cause, fix;
+    size_t n_causes, n_fixes; /* including those over the ceiling */
+} Verdict;
+
+/* A line that changes nothing: worth knowing also when all is well. */
+void verdict_note(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void verdict_warn(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void verdict_fail(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lines of somebody else's (diagnostics), as they are. Changes nothing either. */
+void verdict_quote(Verdict *verdict, Str lines);
+
+/* Cannot be found out, or does not apply; no effect once there is something to complain of. */
+void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A command or a line of configuration that mends it; the same line is said once. */
+void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef void (*Judge)(const Facts *facts, Verdict *verdict);
+
+/* Lets @judge speak. 0, with texts in @arena; or -ENOMEM. */
+int verdict_of(Judge judge, const Facts *facts, Arena *arena, Finding *ret);

@@ -1,0 +1,81 @@
+#pragma once
+
+/*
+ * Authority: a certificate authority, and the pairs (certificate and key) that it issues.
+ *
+ * Its certificates are a bundle: the first is the one that signs, the others are predecessors that
+ * are still trusted, so that a new authority can take over without a gap. Each has a name of its
+ * own, because verifiers look for issuers by name.
+ *
+ * Keys are ECDSA on P-256, which GnuTLS, OpenSSL and Go all take. Everything is PEM.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/access.h"
+
+#define AUTHORITY_ERROR_MAX ACCESS_ERROR_MAX
+#define AUTHORITY_TEXT_MAX ((size_t)256 * 1024) /* of one PEM text */
+#define AUTHORITY_BUNDLE_MAX 8u                 /* certificates of it */
+
+typedef struct Authority Authority;
+
+/* A certificate with its key. */
+typedef struct PemPair {
+    Buf certificate;
+    Buf key;
+    int64_t until_sec; /* since 1970 */
+} PemPair;
+
+#define PEM_PAIR_INIT                                                                              \
+    ((PemPair){.certificate = BUF_INIT(AUTHORITY_TEXT_MAX), .key = BUF_INIT(AUTHORITY_TEXT_MAX)})
+
+void pem_pair_done(PemPair *pair); /* the key is wiped */
+
+typedef enum PairUse { PAIR_SERVER, PAIR_CLIENT } PairUse;
+
+/* What is wanted of a pair. */
+typedef struct PairWish {
+    PairUse use;
+    Str common_name;
+    const Str *names; /* DNS names and addresses of a server */
+    size_t n_names;
+    int64_t from_sec, until_sec; /* since 1970 */
+} PairWish;
+
+/* All of these return 0, or a negative errno with a message for a person in @error
+ * (AUTHORITY_ERROR_MAX). */
+
+/* A new one, with a key of its own. @previous, or NULL: one whose certificates stay in the
+ * bundle, but for those that have ended before @from_sec; its key is not needed. */
+int authority_new(
+    const Authority *previous, int64_t from_sec, int64_t until_sec, Authority **ret, char *error);
+
+/* Reads a bundle and the key of its first certificate. @key may be empty: then nothing can be
+ * issued. */
+int authority_read(Str certificates, Str key, Authority **ret, char *error);
+
+/* A new pair with a new key. It does not last longer than the authority: what it will be is in
+ * @ret->until_sec. */
+int authority_issue(const Authority *authority, const PairWish *wish, PemPair *ret, char *error);
+
+Authority *authority_free(Authority *authority); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Authority *, authority_free)
+
+/* Only the newest is left in the bundle. Returns how many were dropped. */
+unsigned authority_retire(Authority *authority);
+
+/* The bundle, and the key, as PEM. */
+int authority_print(const Authority *authority, Buf *certificates, char *error);
+int authority_print_key(const Authority *authority, Buf *key, char *error);
+
+unsigned authority_n_certificates(const Authority *authority);
+int64_t authority_until(const Authority *authority); /* of the one that signs; since 1970 */
+void authority_print_name(const Authority *authority, Buf *out);
+
+/* Which certificate of the bundle has signed @certificate, the first of a PEM text; -1: none. */
+int authority_signer_of(const Authority *authority, Str certificate);

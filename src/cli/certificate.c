@@ -1,0 +1,79 @@
+#include "cli/certificate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <gnutls/x509.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "kube/message.h"
+
+#define NAME_SIZE 1024u
+
+typedef VEC(Str) NameList;
+
+static void cleanup_certificate(gnutls_x509_crt_t *certificate) {
+    if (*certificate)
+        gnutls_x509_crt_deinit(*certificate);
+}
+
+/* An address as text; @bytes as they are when they are none. */
+static Str name_text(int kind, Str bytes, Arena *arena) {
+    char text[INET6_ADDRSTRLEN];
+    int family = bytes.len == sizeof(struct in_addr) ? AF_INET : AF_INET6;
+
+    if (kind != GNUTLS_SAN_IPADDRESS)
+        return arena_copy(arena, bytes);
+    if (bytes.len != sizeof(struct in_addr) && bytes.len != sizeof(struct in6_addr))
+        return arena_copy(arena, STR("?"));
+    if (!inet_ntop(family, bytes.ptr, text, sizeof(text)))
+        return arena_copy(arena, STR("?"));
+    return arena_copy(arena, str_from_c(text));
+}
+
+static int read_names(gnutls_x509_crt_t certificate, Arena *arena, NameList *names) {
+    for (unsigned i = 0; i < CERTIFICATE_NAMES_MAX; i++) {
+        char bytes[NAME_SIZE];
+        size_t size = sizeof(bytes);
+        int kind = gnutls_x509_crt_get_subject_alt_name(certificate, i, bytes, &size, NULL);
+        Str *name;
+
+        if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
+            continue;
+        if (kind < 0)
+            break;
+        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_IPADDRESS)
+            continue;
+        name = VEC_PUSH(names, arena);
+        if (!name)
+            return error_origin(-ENOMEM);
+        *name = name_text(kind, str_of(bytes, size), arena);
+        if (!name->ptr)
+            return error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
+    gnutls_datum_t text = {.data = (unsigned char *)(uintptr_t)pem.ptr, .size = (unsigned)pem.len};
+    char name[NAME_SIZE];
+    size_t size = sizeof(name);
+    NameList names = {0};
+    int r = gnutls_x509_crt_init(&certificate);
+
+    if (r >= 0)
+        r = gnutls_x509_crt_import(certificate, &text, GNUTLS_X509_FMT_PEM);
+    if (r < 0)
+        return message_fail(-EINVAL, error, "no certificate in PEM: %s", gnutls_strerror(r));
+    *ret =
+        (CertificateFacts){.until_sec = (int64_t)gnutls_x509_crt_get_expiration_time(certificate)};
+    if (gnutls_x509_crt_get_dn_by_oid(
+            certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) >= 0)
+        ret->common_name = arena_copy(arena, str_of(name, size));
+    if (read_names(certificate, arena, &names) < 0)
+        return message_fail(-ENOMEM, error, "out of memory");
+    ret->names = names.items;
+    ret->n_names = names.n;
+    return 0;
+}

@@ -1,0 +1,62 @@
+#pragma once
+
+/*
+ * PemFolder: the files of `berth certs`, read at once and written at once.
+ *
+ * Each is written beside its place and moved there whole, keys before their certificates; what
+ * is replaced keeps its owner and mode, so that a berth that may read the old key may read the new
+ * one. One process at a time works in a folder: it is locked from reading to pem_folder_done().
+ */
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "kube/access.h"
+
+#define PEM_FOLDER_ERROR_MAX ACCESS_ERROR_MAX
+
+typedef enum PemFile {
+    PEM_CA_KEY,
+    PEM_CA,
+    PEM_SERVER_KEY,
+    PEM_SERVER,
+    PEM_CLIENT_KEY,
+    PEM_CLIENT,
+    _PEM_FILE_MAX,
+} PemFile;
+
+typedef struct PemFolder {
+    const char *path; /* the caller's */
+    int fd;           /* -1: it is not there yet */
+    Buf texts[_PEM_FILE_MAX];
+    bool is_there[_PEM_FILE_MAX]; /* on disk */
+    bool is_new[_PEM_FILE_MAX];   /* put, and perhaps not yet written */
+} PemFolder;
+
+#define PEM_FOLDER_INIT ((PemFolder){.fd = -1})
+
+const char *pem_file_name(PemFile file); /* "ca.crt" */
+
+/* Both: 0, or a negative errno with a message for a person in @error (PEM_FOLDER_ERROR_MAX). */
+
+/* A folder that is not there is an empty one. -EBUSY: another process is at work in it. */
+int pem_folder_read(PemFolder *folder, const char *path, char *error);
+
+/* Writes what was put; makes the folder, for its owner only, if it is not there. */
+int pem_folder_write(PemFolder *folder, char *error);
+
+/* Takes a copy of @text as the new content of @file, for pem_folder_write(). */
+void pem_folder_put(PemFolder *folder, PemFile file, Str text);
+
+static inline Str pem_folder_text(const PemFolder *folder, PemFile file) {
+    return buf_str(&folder->texts[file]);
+}
+
+/* The first file that is there; NULL: none is. */
+const char *pem_folder_first(const PemFolder *folder);
+
+/* Whether others than its owner may write to it. */
+bool pem_folder_is_open(const PemFolder *folder);
+
+void pem_folder_done(PemFolder *folder);

@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * SchedulerPod: what a pod of the API server says of itself that a checkup wants to know: who it
+ * is, and if a kube-scheduler runs in it, where that has its configuration from.
+ *
+ * The configuration of a kube-scheduler is a file, named by its flag --config (or, up to 1.22,
+ * --policy-config-file or --policy-configmap); the file is in a volume; and the volume is a
+ * ConfigMap's, or a folder of the node's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "checkup/facts.h"
+#include "json/read.h"
+
+typedef enum ConfigOrigin {
+    CONFIG_NO_SCHEDULER, /* there is no kube-scheduler in this pod */
+    CONFIG_DEFAULT,      /* no file: kube-scheduler's defaults, without extenders */
+    CONFIG_MAP,          /* namespace, name and key */
+    CONFIG_NODE,         /* path is a file of its node's */
+    CONFIG_ELSEWHERE,    /* path is a file of the container's, that comes from who knows where */
+} ConfigOrigin;
+
+typedef struct SchedulerPod {
+    PodFact pod;
+    Str service_account;
+    bool is_ending; /* it has a deletionTimestamp, or has ended */
+    ConfigOrigin origin;
+    Str map_namespace, map_name, map_key;
+    Str path;
+} SchedulerPod;
+
+/* Reads one Pod. Strings are slices of the input or in the arena; errors are the reader's. */
+void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret);
+
+/* Reads a PodList, up to @max pods into @ret. False when it is none. */
+bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod *ret, size_t max, size_t *ret_n);

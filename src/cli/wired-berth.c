@@ -1,0 +1,74 @@
+#include "cli/wired-berth.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/diag.h"
+#include "cli/commands.h"
+#include "cli/gather.h"
+#include "cli/terminal.h"
+#include "input/policies.h"
+
+#define TEXT_MAX ((size_t)4 * 1024 * 1024)
+#define DEADLINE_MAX_SEC 3600.0
+
+/* --- one that runs ------------------------------------------------------------------------ */
+
+static void take_facts(const BerthFact *fact, WiredBerth *ret) {
+    bool has_deadline = fact->deadline_sec > 0 && fact->deadline_sec < DEADLINE_MAX_SEC;
+
+    *ret = (WiredBerth){
+        .has_filters = fact->has_filters,
+        .has_scores = fact->has_scores,
+        .may_bind = fact->answers_bind,
+        .knows_cluster = fact->knows_cluster,
+        .max_score = fact->max_score,
+        .deadline_nsec = has_deadline ? (int64_t)(fact->deadline_sec * NSEC_PER_SEC) : 0,
+        .wants_certificate = fact->n_client_names > 0,
+        .managed = fact->managed,
+        .n_managed = fact->n_managed,
+    };
+}
+
+int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, WiredBerth *ret) {
+    _cleanup_(buf_done) Buf notes = BUF_INIT(TEXT_MAX);
+    GatherOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
+    Facts facts = {0};
+    Gather gather = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
+    int r = gather_berths(&gather);
+
+    if (r < 0 || facts.n_berths != 1) {
+        terminal_complain(who, "out of memory");
+        return EXIT_UNREACHABLE;
+    }
+    if (!str_is_empty(facts.berths[0].error)) {
+        terminal_complain(who, arena_copy(arena, facts.berths[0].error).ptr);
+        return EXIT_UNREACHABLE;
+    }
+    take_facts(&facts.berths[0], ret);
+    return 0;
+}
+
+/* --- one that will run ---------------------------------------------------------------------- */
+
+int wired_berth_load(
+    const char *const *paths, size_t n_paths, const char *who, Arena *arena, WiredBerth *ret) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(buf_done) Buf said = BUF_INIT(TEXT_MAX);
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = policies_load(paths, n_paths, &diags, &program);
+
+    diag_list_print(&diags, terminal_has_colour(stderr), &said);
+    (void)terminal_print(stderr, buf_str(&said));
+    if (r < 0)
+        terminal_complain(who, "out of memory");
+    if (r != 0)
+        return r == POLICIES_E_INVALID ? EXIT_FAILED : EXIT_UNREACHABLE;
+    *ret = (WiredBerth){
+        .has_filters = program->n_filters > 0,
+        .has_scores = program->n_scores > 0,
+        .knows_cluster = true,
+        .max_score = (int)program_wire_max(program),
+    };
+    return 0;
+}

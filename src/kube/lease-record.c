@@ -1,0 +1,162 @@
+#include "kube/lease-record.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/calendar.h"
+#include "base/clock.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define READ_BUDGET ((size_t)256 * 1024)
+
+/* What of the object is read, as slices of it. */
+typedef struct Parts {
+    Str metadata, version, holder;
+    int64_t duration_sec, transitions;
+} Parts;
+
+void lease_record_done(LeaseRecord *record) {
+    buf_done(&record->metadata);
+}
+
+void lease_record_clear(LeaseRecord *record) {
+    buf_reset(&record->metadata);
+    record->exists = false;
+    record->holder[0] = record->version[0] = '\0';
+    record->duration_sec = record->transitions = 0;
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+static void read_spec(JsonReader *reader, Arena *arena, Parts *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("holderIdentity")))
+            json_string(reader, arena, &ret->holder);
+        else if (json_key_is(reader, key, STR("leaseDurationSeconds")))
+            json_int64(reader, &ret->duration_sec);
+        else if (json_key_is(reader, key, STR("leaseTransitions")))
+            json_int64(reader, &ret->transitions);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static bool read_version(Str metadata, Arena *arena, Str *ret) {
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, metadata);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("resourceVersion")))
+            json_string(&reader, arena, ret);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && ret->len > 0 && ret->len <= LEASE_VERSION_MAX;
+}
+
+static bool read_parts(Str text, Arena *arena, Parts *ret) {
+    JsonReader reader;
+    Str key;
+
+    *ret = (Parts){0};
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            json_skip(&reader, &ret->metadata);
+        else if (json_key_is(&reader, key, STR("spec")))
+            read_spec(&reader, arena, ret);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && ret->metadata.len <= LEASE_METADATA_MAX &&
+           read_version(ret->metadata, arena, &ret->version);
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+bool lease_record_read(LeaseRecord *record, Str text, int default_sec) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
+    Parts parts;
+
+    if (!arena || !read_parts(text, arena, &parts))
+        return false;
+    lease_record_clear(record);
+    buf_append(&record->metadata, parts.metadata);
+    if (buf_error(&record->metadata)) {
+        lease_record_clear(record);
+        return false;
+    }
+    record->exists = true;
+    (void)snprintf(record->holder, sizeof(record->holder), "%.*s", STR_FMT(parts.holder));
+    (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(parts.version));
+    record->duration_sec =
+        parts.duration_sec > 0 ? clamp(parts.duration_sec, 1, LEASE_OTHERS_MAX_SEC) : default_sec;
+    record->transitions = clamp(parts.transitions, 0, INT32_MAX - 1);
+    return true;
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+static void write_member(JsonWriter *writer, Str key, Str value) {
+    json_write_key(writer, key);
+    json_write_string(writer, value);
+}
+
+/* MicroTime: always six digits behind the point. */
+static void write_time(JsonWriter *writer, Str key, int64_t wall_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    int64_t nanos = wall_nsec % NSEC_PER_SEC;
+
+    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &text);
+    if (text.len > 0)
+        text.len--; /* the Z */
+    buf_printf(&text, ".%06dZ", (int)(nanos < 0 ? 0 : nanos / 1000));
+    write_member(writer, key, buf_str(&text));
+}
+
+static void write_metadata(const LeaseRecord *record, const LeaseClaim *claim, JsonWriter *writer) {
+    json_write_key(writer, STR("metadata"));
+    if (record->exists) {
+        json_write_raw(writer, buf_str(&record->metadata));
+        return;
+    }
+    json_write_object(writer);
+    write_member(writer, STR("name"), claim->name);
+    write_member(writer, STR("namespace"), claim->namespace);
+    json_write_end_object(writer);
+}
+
+static void write_spec(const LeaseClaim *claim, JsonWriter *writer) {
+    json_write_key(writer, STR("spec"));
+    json_write_object(writer);
+    write_member(writer, STR("holderIdentity"), claim->holder);
+    json_write_key(writer, STR("leaseDurationSeconds"));
+    json_write_int(writer, claim->duration_sec);
+    write_time(writer, STR("acquireTime"), claim->acquired_nsec);
+    write_time(writer, STR("renewTime"), claim->renewed_nsec);
+    json_write_key(writer, STR("leaseTransitions"));
+    json_write_int(writer, claim->transitions);
+    json_write_end_object(writer);
+}
+
+void lease_record_write(const LeaseRecord *record, const LeaseClaim *claim, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
+    write_member(&writer, STR("kind"), STR("Lease"));
+    write_metadata(record, claim, &writer);
+    write_spec(claim, &writer);
+    json_write_end_object(&writer);
+}

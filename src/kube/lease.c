@@ -1,0 +1,443 @@
+#include "kube/lease.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "kube/message.h"
+#include "kube/status.h"
+#include "kube/url.h"
+
+/*
+ * One errand at a time: look, take (or renew), create, give up. Every write carries the
+ * resourceVersion that was read before, so of two that write one fails and looks again.
+ *
+ * What is ours is counted from the moment a write was *sent*, what is another's from the moment
+ * its record was *received*. A write is committed between the two, so we stop before anybody else
+ * may begin, however long messages take. A write whose end nobody knows counts for nothing: we look
+ * and write again.
+ */
+
+#define PATH_MAX_BYTES ((size_t)4 * 1024)
+#define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)
+#define ANSWER_MAX_BYTES ((size_t)256 * 1024)
+#define ANSWER_BUDGET ((size_t)256 * 1024)
+
+typedef enum Errand {
+    ERRAND_NONE,
+    ERRAND_LOOK,
+    ERRAND_CREATE,
+    ERRAND_HOLD, /* takes it, or renews it */
+    ERRAND_RELEASE,
+} Errand;
+
+/* For messages about rights. */
+static const char *const verbs[] = {
+    [ERRAND_NONE] = "",
+    [ERRAND_LOOK] = "get",
+    [ERRAND_CREATE] = "create",
+    [ERRAND_HOLD] = "update",
+    [ERRAND_RELEASE] = "update",
+};
+
+struct Lease {
+    LeaseOptions options;
+    char *namespace, *name, *identity;
+
+    LeaseRecord record; /* as last seen, or written */
+    bool is_known;      /* ... and nothing we sent may have changed it since */
+    int64_t seen_at;    /* when the record was first seen as it is */
+
+    int64_t wanted_until;
+    int64_t held_until;    /* 0: not held */
+    int64_t claimed_at;    /* the last write that would make it ours; 0: none, or given up */
+    int64_t acquired_nsec; /* wall time of taking it */
+    char own_version[LEASE_VERSION_MAX + 1]; /* of our last write that is known to have arrived */
+    uint64_t term;
+    bool is_ending; /* it is to be given up, for good */
+
+    Call *call;
+    Errand errand;                            /* of the call */
+    int64_t sent_at;                          /* the call */
+    char sent_version[LEASE_VERSION_MAX + 1]; /* what it was to replace */
+    Buf answer;
+    int64_t due_at;       /* no errand before this */
+    unsigned n_conflicts; /* in a row */
+
+    char error[LEASE_TEXT_MAX];
+    LeaseStatus told;
+};
+
+/* --- life ------------------------------------------------------------------------------ */
+
+Lease *lease_new(const LeaseOptions *options) {
+    Lease *lease = calloc(1, sizeof(*lease));
+
+    if (!lease)
+        return NULL;
+    lease->options = *options;
+    lease->record = LEASE_RECORD_INIT;
+    lease->answer = BUF_INIT(ANSWER_MAX_BYTES);
+    lease->namespace = strdup(options->namespace);
+    lease->name = strdup(options->name);
+    lease->identity = strndup(options->identity, LEASE_HOLDER_MAX - 1);
+    return lease->namespace && lease->name && lease->identity ? lease : lease_free(lease);
+}
+
+Lease *lease_free(Lease *lease) {
+    if (!lease)
+        return NULL;
+    call_cancel(lease->call);
+    lease_record_done(&lease->record);
+    buf_done(&lease->answer);
+    free(lease->namespace);
+    free(lease->name);
+    free(lease->identity);
+    free(lease);
+    return NULL;
+}
+
+/* --- what is so --------------------------------------------------------------------------- */
+
+static bool is_wanted(const Lease *lease, int64_t now) {
+    return now < lease->wanted_until && !lease->is_ending;
+}
+
+static bool is_ours(const Lease *lease) {
+    return lease->record.exists && strcmp(lease->record.holder, lease->identity) == 0;
+}
+
+/* When another's lease has run out, unless it is renewed. */
+static int64_t expires_at(const Lease *lease) {
+    return lease->seen_at + lease->record.duration_sec * NSEC_PER_SEC;
+}
+
+static bool is_free(const Lease *lease, int64_t now) {
+    return lease->record.holder[0] == '\0' || now >= expires_at(lease);
+}
+
+/* Whether the API server may have it as ours, so that others would wait for it. */
+static bool may_be_ours(const Lease *lease, int64_t now) {
+    return lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
+}
+
+bool lease_is_held(const Lease *lease, int64_t now_nsec) {
+    return now_nsec < lease->held_until && !lease->is_ending;
+}
+
+uint64_t lease_term(const Lease *lease) {
+    return lease->term;
+}
+
+void lease_want(Lease *lease, int64_t now_nsec) {
+    lease->wanted_until = now_nsec + LEASE_IDLE_SEC * NSEC_PER_SEC;
+}
+
+static Errand next_errand(const Lease *lease, int64_t now) {
+    bool wants = is_wanted(lease, now);
+
+    if (!wants && !may_be_ours(lease, now))
+        return ERRAND_NONE;
+    if (!lease->is_known)
+        return ERRAND_LOOK;
+    if (is_ours(lease))
+        return wants ? ERRAND_HOLD : ERRAND_RELEASE;
+    if (!wants)
+        return ERRAND_NONE;
+    if (!lease->record.exists)
+        return ERRAND_CREATE;
+    return is_free(lease, now) ? ERRAND_HOLD : ERRAND_LOOK;
+}
+
+/* --- what others are told -------------------------------------------------------------------- */
+
+static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
+    ret->is_held = lease_is_held(lease, now);
+    ret->is_wanted = is_wanted(lease, now);
+    (void)snprintf(ret->holder, sizeof(ret->holder), "%s", lease->record.holder);
+    (void)snprintf(ret->error, sizeof(ret->error), "%s", lease->error);
+}
+
+/* Something may have changed: who cares is told if it has. */
+static void tell(Lease *lease, int64_t now) {
+    LeaseStatus before = lease->told;
+
+    fill_status(lease, now, &lease->told);
+    lease->told.n_taken += lease->told.is_held && !before.is_held;
+    if (lease->options.changed &&
+        (before.is_held != lease->told.is_held || strcmp(before.holder, lease->told.holder) != 0 ||
+            strcmp(before.error, lease->told.error) != 0))
+        lease->options.changed(lease->options.context);
+}
+
+void lease_status(const Lease *lease, LeaseStatus *ret) {
+    *ret = lease->told;
+}
+
+/* --- how an errand ends ------------------------------------------------------------------------
+ */
+
+static void lose(Lease *lease) {
+    if (lease->held_until != 0)
+        lease->told.n_lost++;
+    lease->held_until = 0;
+}
+
+static void pause_for(Lease *lease, int64_t now, int64_t nsec) {
+    lease->due_at = now + nsec;
+}
+
+/* Somebody else was quicker. Once in a while that is to be expected, for ever it is not. */
+static void on_conflict(Lease *lease, int64_t now) {
+    lease->is_known = false;
+    pause_for(lease, now, lease->n_conflicts++ == 0 ? 0 : LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+}
+
+static void explain(Lease *lease, const CallResult *result) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    ApiStatus status = {0};
+
+    if (result->outcome != CALL_DONE) {
+        message_set(lease->error, sizeof(lease->error), "%s", result->error);
+        return;
+    }
+    if (result->status == 403) {
+        message_set(lease->error,
+            sizeof(lease->error),
+            "HTTP 403: it needs the right %s on leases.coordination.k8s.io in namespace %s "
+            "(Role berth-lease)",
+            verbs[lease->errand],
+            lease->namespace);
+        return;
+    }
+    if (arena)
+        (void)api_status_read(buf_str(&lease->answer), arena, &status);
+    message_set(lease->error,
+        sizeof(lease->error),
+        "HTTP %u%s%.*s",
+        result->status,
+        str_is_empty(status.message) ? "" : ": ",
+        STR_FMT(str_take(status.message, LEASE_TEXT_MAX)));
+}
+
+static void fail(Lease *lease, const CallResult *result, int64_t now) {
+    explain(lease, result);
+    if (lease->errand != ERRAND_LOOK)
+        lease->is_known = false;
+    pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+}
+
+/* What came is the Lease as it is now. False: it is none. */
+static bool take_record(Lease *lease, int64_t now) {
+    char before[LEASE_VERSION_MAX + 1];
+
+    (void)snprintf(before, sizeof(before), "%s", lease->record.version);
+    if (!lease_record_read(&lease->record, buf_str(&lease->answer), LEASE_DURATION_SEC)) {
+        message_set(lease->error, sizeof(lease->error), "the API server's answer is no Lease");
+        lease->is_known = false;
+        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+        return false;
+    }
+    if (strcmp(before, lease->record.version) != 0)
+        lease->seen_at = now;
+    lease->is_known = true;
+    return true;
+}
+
+static void note_absent(Lease *lease, int64_t now) {
+    lease_record_clear(&lease->record);
+    lease->is_known = true;
+    lose(lease);
+    pause_for(lease, now, 0);
+}
+
+static void on_looked(Lease *lease, int64_t now) {
+    int64_t at = now + LEASE_RETRY_SEC * NSEC_PER_SEC;
+
+    if (!take_record(lease, now))
+        return;
+    pause_for(lease, now, 0);
+    if (is_ours(lease))
+        return;
+    lose(lease); /* somebody has taken it by force */
+    lease->claimed_at = 0;
+    if (is_free(lease, now))
+        return;
+    lease->error[0] = '\0'; /* there is nothing wrong with waiting */
+    lease->due_at = at < expires_at(lease) ? at : expires_at(lease);
+}
+
+static void on_held(Lease *lease, int64_t now) {
+    if (!take_record(lease, now))
+        return;
+    if (lease->errand == ERRAND_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
+        lease->term++;
+    (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
+    lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
+    lease->n_conflicts = 0;
+    lease->error[0] = '\0';
+    lease->due_at = lease->sent_at + LEASE_RETRY_SEC * NSEC_PER_SEC;
+}
+
+static void on_released(Lease *lease, int64_t now) {
+    if (!take_record(lease, now))
+        return;
+    (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
+    lease->claimed_at = 0;
+    lease->n_conflicts = 0;
+    lease->error[0] = '\0';
+    pause_for(lease, now, 0);
+}
+
+static void settle(Lease *lease, const CallResult *result, int64_t now) {
+    bool is_answered = result->outcome == CALL_DONE;
+    unsigned status = result->status;
+
+    if (is_answered && status == 404 && lease->errand != ERRAND_CREATE)
+        note_absent(lease, now);
+    else if (is_answered && status == 409)
+        on_conflict(lease, now);
+    else if (!is_answered || (status != 200 && status != 201))
+        fail(lease, result, now);
+    else if (lease->errand == ERRAND_LOOK)
+        on_looked(lease, now);
+    else if (lease->errand == ERRAND_RELEASE)
+        on_released(lease, now);
+    else
+        on_held(lease, now);
+}
+
+/* --- calls ---------------------------------------------------------------------------------------
+ */
+
+static bool on_data(void *context, Str bytes) {
+    Lease *lease = context;
+
+    buf_append(&lease->answer, bytes);
+    return buf_error(&lease->answer) == 0;
+}
+
+static void on_done(void *context, const CallResult *result) {
+    Lease *lease = context;
+    int64_t now = lease->options.clock();
+
+    lease->call = NULL;
+    settle(lease, result, now);
+    buf_done(&lease->answer);
+    tell(lease, now);
+}
+
+static void write_path(const Lease *lease, Errand errand, Buf *out) {
+    buf_append(out, STR("/apis/coordination.k8s.io/v1/namespaces/"));
+    url_escape(out, str_from_c(lease->namespace));
+    buf_append(out, STR("/leases"));
+    if (errand == ERRAND_CREATE)
+        return;
+    buf_append_char(out, '/');
+    url_escape(out, str_from_c(lease->name));
+}
+
+/* As client-go's leader election has it, so that its tools show the truth. */
+static void write_body(Lease *lease, Errand errand, Buf *out) {
+    const LeaseRecord *record = &lease->record;
+    int64_t wall = lease->options.wall_clock();
+    bool is_release = errand == ERRAND_RELEASE;
+    LeaseClaim claim = {
+        .namespace = str_from_c(lease->namespace),
+        .name = str_from_c(lease->name),
+        .holder = is_release ? STR("") : str_from_c(lease->identity),
+        .duration_sec = is_release ? 1 : LEASE_DURATION_SEC,
+        .renewed_nsec = wall,
+        .transitions = record->transitions + (record->exists && !is_ours(lease)),
+    };
+
+    if (is_release || !is_ours(lease))
+        lease->acquired_nsec = wall;
+    claim.acquired_nsec = lease->acquired_nsec;
+    lease_record_write(record, &claim, out);
+}
+
+/* From now on others may see what we send. */
+static void note_sending(Lease *lease, Errand errand, int64_t now) {
+    lease->errand = errand;
+    lease->sent_at = now;
+    (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
+    if (errand == ERRAND_RELEASE)
+        lease->held_until = 0;
+    else if (errand != ERRAND_LOOK)
+        lease->claimed_at = now;
+}
+
+static void start(Lease *lease, Errand errand, int64_t now) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
+    _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX_BYTES);
+    const CallHandler handler = {.context = lease, .data = on_data, .done = on_done};
+    bool is_write = errand != ERRAND_LOOK;
+    CallOptions call = {
+        .method = !is_write                 ? "GET"
+                  : errand == ERRAND_CREATE ? "POST"
+                                            : "PUT",
+        .content_type = is_write ? "application/json" : NULL,
+        .total_sec = LEASE_CALL_SEC,
+        .bytes_max = ANSWER_MAX_BYTES,
+    };
+
+    write_path(lease, errand, &path);
+    if (is_write)
+        write_body(lease, errand, &body);
+    call.path = url_text(&path);
+    call.body = buf_str(&body);
+    note_sending(lease, errand, now);
+    if (call.path && !buf_error(&body))
+        lease->call = client_call(lease->options.client, &call, &handler);
+    if (!lease->call) {
+        message_set(lease->error, sizeof(lease->error), "out of memory");
+        pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
+    }
+}
+
+/* --- time
+ * ------------------------------------------------------------------------------------------
+ */
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* When something happens without an answer: it is lost, or wanted no more, or an errand is due. */
+static int64_t next_time(const Lease *lease, int64_t now) {
+    int64_t at = INT64_MAX;
+
+    if (lease->held_until != 0)
+        at = lease->held_until;
+    if (is_wanted(lease, now))
+        at = earlier(at, lease->wanted_until);
+    if (!lease->call && next_errand(lease, now) != ERRAND_NONE)
+        at = earlier(at, lease->due_at);
+    return at;
+}
+
+int64_t lease_tick(Lease *lease, int64_t now_nsec) {
+    Errand errand = next_errand(lease, now_nsec);
+    bool is_due = now_nsec >= lease->due_at;
+
+    if (lease->held_until != 0 && now_nsec >= lease->held_until)
+        lose(lease);
+    /* Who gives it up does not wait for the time of the next renewal. */
+    if (errand == ERRAND_RELEASE && lease->held_until != 0)
+        is_due = true;
+    if (!lease->call && errand != ERRAND_NONE && is_due)
+        start(lease, errand, now_nsec);
+    tell(lease, now_nsec);
+    return next_time(lease, now_nsec);
+}
+
+bool lease_release(Lease *lease) {
+    int64_t now = lease->options.clock();
+
+    lease->is_ending = true;
+    (void)lease_tick(lease, now);
+    return !lease->call && next_errand(lease, now) == ERRAND_NONE;
+}

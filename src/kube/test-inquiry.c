@@ -1,0 +1,194 @@
+#include "kube/inquiry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test-assert.h"
+#include "base/test-folder.h"
+#include "kube/test-server.h"
+
+/* --- a server that does as the path says --- */
+
+static const char refusal[] = "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\","
+                              "\"message\":\"pods is forbidden\\u001b[31m\"}";
+
+static void send_large(TestPeer *peer) {
+    static char block[65536];
+    char head[128];
+
+    (void)snprintf(head,
+        sizeof(head),
+        "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+        INQUIRY_BYTES_MAX + sizeof(block));
+    test_send(peer, str_from_c(head));
+    for (size_t sent = 0; sent < INQUIRY_BYTES_MAX + sizeof(block); sent += sizeof(block))
+        test_send(peer, str_of(block, sizeof(block)));
+}
+
+static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
+    if (str_is(request->path, "/echo?a=b")) {
+        char text[256];
+
+        (void)snprintf(text,
+            sizeof(text),
+            "%.*s %.*s %.*s",
+            STR_FMT(request->method),
+            STR_FMT(test_header(request, "Content-Type")),
+            STR_FMT(request->body));
+        test_answer(
+            peer, "201 Created", "Date: Thu, 01 Jan 1970 00:01:40 GMT\r\n", str_from_c(text));
+    } else if (str_is(request->path, "/forbidden")) {
+        test_answer(peer, "403 Forbidden", "", STR(refusal));
+    } else if (str_is(request->path, "/unauthorized")) {
+        test_answer(peer, "401 Unauthorized", "", STR("{}"));
+    } else if (str_is(request->path, "/large")) {
+        send_large(peer);
+    } else if (str_is(request->path, "/never")) {
+        test_linger(peer);
+    } else {
+        test_answer(peer, "500 Oh", "", STR("not JSON"));
+    }
+    return true;
+}
+
+typedef struct Setup {
+    Folder folder;
+    TestServer *server;
+    Access *access;
+    Arena *arena;
+} Setup;
+
+static int setup(void **state) {
+    Setup *setup = calloc(1, sizeof(*setup));
+    char text[512], error[ACCESS_ERROR_MAX];
+
+    assert_non_null(setup);
+    folder_init(&setup->folder);
+    setup->arena = arena_new(4 * INQUIRY_BYTES_MAX);
+    setup->server = test_server_new(&(TestServerOptions){.handler = answer});
+    (void)snprintf(text,
+        sizeof(text),
+        "current-context: c\n"
+        "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+        "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n"
+        "users: [{name: u, user: {}}]\n",
+        test_server_port(setup->server));
+    (void)folder_replace(&setup->folder, "config", text);
+    assert_int_equal(
+        access_from_kubeconfig(folder_path(&setup->folder, "config"), NULL, &setup->access, error),
+        0);
+    *state = setup;
+    return 0;
+}
+
+static int teardown(void **state) {
+    Setup *setup = *state;
+
+    access_free(setup->access);
+    test_server_free(setup->server);
+    folder_done(&setup->folder);
+    arena_free(setup->arena);
+    free(setup);
+    return 0;
+}
+
+static void test_answers(void **state) {
+    static const struct {
+        Inquiry inquiry;
+        unsigned status;
+        int64_t date_sec;
+        const char *body, *complaint;
+    } cases[] = {
+        {{.path = "/echo?a=b"}, 201, 100, "GET  ", "the API server says 201"},
+        {{.method = "POST", .path = "/echo?a=b", .body = STR("{\"a\":1}")},
+            201,
+            100,
+            "POST application/json {\"a\":1}",
+            "the API server says 201"},
+        {{.path = "/forbidden"},
+            403,
+            0,
+            refusal,
+            "the API server says 403: pods is forbidden\\x1b[31m"},
+        {{.path = "/else"}, 500, 0, "not JSON", "the API server says 500"},
+    };
+    Setup *setup = *state;
+    char error[INQUIRY_ERROR_MAX];
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        InquiryReply reply;
+
+        assert_int_equal(
+            inquiry_run(setup->access, &cases[i].inquiry, setup->arena, &reply, error), 0);
+        assert_int_equal(reply.status, cases[i].status);
+        assert_int_equal(reply.date_sec, cases[i].date_sec);
+        assert_text(cases[i].inquiry.path, reply.body, cases[i].body);
+        inquiry_complain(&reply, setup->arena, error);
+        assert_string_equal(error, cases[i].complaint);
+    }
+}
+
+static void test_no_answer(void **state) {
+    static const struct {
+        Inquiry inquiry;
+        const char *word; /* that is in the message */
+    } cases[] = {
+        {{.path = "/large"}, "larger than"},
+        {{.path = "/never", .sec = 1}, "1 s"},
+        {{.path = "/unauthorized"}, "401"},
+    };
+    Setup *setup = *state;
+    char error[INQUIRY_ERROR_MAX];
+    InquiryReply reply;
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        assert_int_equal(
+            inquiry_run(setup->access, &cases[i].inquiry, setup->arena, &reply, error), 1);
+        if (!strstr(error, cases[i].word))
+            fail_msg("%s: %s", cases[i].inquiry.path, error);
+    }
+    test_server_free(setup->server);
+    setup->server = test_server_new(&(TestServerOptions){.handler = answer}); /* another port */
+    assert_int_equal(
+        inquiry_run(setup->access, &(Inquiry){.path = "/"}, setup->arena, &reply, error), 1);
+    assert_non_null(strstr(error, "127.0.0.1"));
+}
+
+/* One connection for all. */
+static void test_client_is_kept(void **state) {
+    Setup *setup = *state;
+    Client *client = client_new(setup->access);
+    char error[INQUIRY_ERROR_MAX];
+    InquiryReply reply;
+
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(
+            inquiry_run_with(client, &(Inquiry){.path = "/forbidden"}, setup->arena, &reply, error),
+            0);
+    assert_int_equal(test_server_connections(setup->server), 1);
+    client_free(client);
+}
+
+static void test_small_arena(void **state) {
+    Setup *setup = *state;
+    Arena *arena = arena_new(16);
+    char error[INQUIRY_ERROR_MAX];
+    InquiryReply reply;
+
+    assert_int_equal(
+        inquiry_run(setup->access, &(Inquiry){.path = "/forbidden"}, arena, &reply, error),
+        -ENOMEM);
+    arena_free(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_client_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_small_arena, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+#pragma once
+
+/*
+ * Warrant: whether this berth may bind now, where several take turns.
+ *
+ * It may while it holds the lease (kube/lease.h) and knows what those before it have bound. A
+ * ledger is in memory, and a watch lags behind: after taking over, the last Bindings of the one
+ * before may not have reached us. So whenever somebody else may have held the lease since we last
+ * did, all pods are listed anew, from what is committed (no cached version will do), and nothing is
+ * bound until that list is whole. The list is begun after our own write of the lease was committed;
+ * who held it before has sent his last Binding before that:
+ *
+ *     former holder    ── last Binding ── gives up, or LEASE_RENEW_SEC without a renewal
+ *     lease                                     ── taken (at least LEASE_DURATION_SEC later) ──
+ *     new holder                                                  list ── whole ── first Binding
+ *
+ * A Binding has BINDING_POST_SEC to be answered, which is what lies between LEASE_RENEW_SEC and
+ * LEASE_DURATION_SEC. What is left is a Binding that the API server took from a berth which crashed
+ * or was cut off, and commits only after the new holder's list: more than these five seconds later.
+ *
+ * Threads: the client's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "kube/client.h"
+#include "kube/lease.h"
+#include "kube/reflector.h"
+
+typedef struct Warrant Warrant;
+
+typedef struct WarrantOptions {
+    Client *client;
+    const char *namespace, *name, *identity; /* of the lease, and ours; copied */
+    Reflector *pods;                         /* outlives it */
+    int64_t (*clock)(void);                  /* monotonic, in ns */
+    int64_t (*wall_clock)(void);             /* since 1970, in ns */
+    void *context;
+    void (*changed)(void *context); /* as LeaseOptions.changed */
+} WarrantOptions;
+
+Warrant *warrant_new(const WarrantOptions *options); /* NULL when out of memory */
+Warrant *warrant_free(Warrant *warrant);             /* takes NULL */
+DEFINE_CLEANUP(Warrant *, warrant_free)
+
+/* Somebody asks us, or we have something to bind. */
+void warrant_want(Warrant *warrant, int64_t now_nsec);
+
+/* Whether a Binding may be sent now. */
+bool warrant_is_good(const Warrant *warrant, int64_t now_nsec);
+
+/* Why it may not, for a person. */
+void warrant_explain(const Warrant *warrant, char *text, size_t size);
+
+/* As lease_tick() and lease_release(). */
+int64_t warrant_tick(Warrant *warrant, int64_t now_nsec);
+bool warrant_release(Warrant *warrant);
+
+void warrant_status(const Warrant *warrant, LeaseStatus *ret);

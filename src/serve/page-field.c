@@ -1,0 +1,56 @@
+#include "serve/page-field.h"
+
+#include "base/calendar.h"
+#include "base/clock.h"
+
+void field_text(JsonWriter *writer, Str key, Str text) {
+    json_write_key(writer, key);
+    json_write_string(writer, text);
+}
+
+void field_count(JsonWriter *writer, Str key, uint64_t n) {
+    json_write_key(writer, key);
+    json_write_int(writer, (int64_t)n);
+}
+
+void field_bool(JsonWriter *writer, Str key, bool value) {
+    json_write_key(writer, key);
+    json_write_bool(writer, value);
+}
+
+void field_seconds(JsonWriter *writer, Str key, int64_t nsec, bool is_known) {
+    json_write_key(writer, key);
+    if (is_known)
+        json_write_double(writer, (double)nsec / (double)NSEC_PER_SEC);
+    else
+        json_write_null(writer);
+}
+
+void field_time(JsonWriter *writer, Str key, int64_t at_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    json_write_key(writer, key);
+    if (at_nsec == 0) {
+        json_write_null(writer);
+        return;
+    }
+    calendar_print(at_nsec / NSEC_PER_SEC,
+        (uint32_t)(at_nsec % NSEC_PER_SEC / NSEC_PER_MSEC * NSEC_PER_MSEC),
+        &text);
+    json_write_string(writer, buf_str(&text));
+}
+
+void field_digest(JsonWriter *writer, Str key, Digest digest) {
+    char text[DIGEST_TEXT_MAX];
+    bool is_none = digest.high == 0 && digest.low == 0;
+
+    field_text(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
+}
+
+void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_string(writer, texts[i]);
+    json_write_end_array(writer);
+}

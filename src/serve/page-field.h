@@ -1,0 +1,26 @@
+#pragma once
+
+/* Fields of the pages under /api/v1: a key and one value, into an object that is open. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/str.h"
+#include "json/write.h"
+
+void field_text(JsonWriter *writer, Str key, Str text);
+void field_count(JsonWriter *writer, Str key, uint64_t n);
+void field_bool(JsonWriter *writer, Str key, bool value);
+
+/* Seconds; null: not known. */
+void field_seconds(JsonWriter *writer, Str key, int64_t nsec, bool is_known);
+
+/* RFC 3339 with milliseconds; null when @at_nsec, since 1970, is 0. */
+void field_time(JsonWriter *writer, Str key, int64_t at_nsec);
+
+/* Hexadecimal; empty when there was nothing to make one of. */
+void field_digest(JsonWriter *writer, Str key, Digest digest);
+
+void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n);

@@ -1,0 +1,167 @@
+#include "serve/pages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "serve/routes.h"
+
+/* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
+#define PAGES_HEADER_MAX ((size_t)16 * 1024)
+#define PAGES_BODY_MAX ((size_t)4 * 1024) /* none is taken at all */
+#define PAGES_MEMORY_MAX ((size_t)32 * 1024 * 1024)
+#define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
+
+#define PAGES_TEXT_MAX 256u
+
+struct Pages {
+    const PagesOptions *options;
+    Answers *answers;
+    Token *token;
+    const char *verbs_url;
+    Server *server;
+    char url[SERVER_URL_MAX];
+};
+
+/* --- who may see what ------------------------------------------------------------------------- */
+
+static bool may_see(const Pages *pages, const HttpRequest *request) {
+    bool asks_names = pages->options->n_client_names > 0;
+
+    if (pages->token && token_opens(pages->token, request->authorization))
+        return true;
+    if (asks_names)
+        return request->is_authenticated;
+    return !pages->token && server_is_loopback(pages->options->address);
+}
+
+static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
+    if (pages->token) {
+        answers_refuse(request,
+            reply,
+            401,
+            STR("berth: the token is needed here: Authorization: Bearer TOKEN "
+                "(--pages-token-file)"));
+        reply->authenticate = "Bearer";
+    } else if (pages->options->n_client_names > 0)
+        answers_refuse(request,
+            reply,
+            403,
+            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+                "--pages-client-name)"));
+    else
+        answers_refuse(request,
+            reply,
+            403,
+            STR("berth: only health is shown here; --pages-token-file or --pages-client-name "
+                "opens the rest"));
+}
+
+static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
+    char text[PAGES_TEXT_MAX];
+
+    (void)snprintf(text,
+        sizeof(text),
+        "berth: there are no verbs on this listener (--pages-listen); they are at %s",
+        pages->verbs_url);
+    answers_refuse(request, reply, 404, str_from_c(text));
+}
+
+/* --- the server's callbacks ------------------------------------------------------------------- */
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Pages *pages = context;
+    Route route = route_find(request->path);
+
+    reply->tag = (int)route;
+    if (route_is_verb(route)) {
+        point_to_verbs(pages, request, reply);
+        return false;
+    }
+    if (!route_is_health(route) && !may_see(pages, request)) {
+        refuse(pages, request, reply);
+        return false;
+    }
+    return answers_admit_route(request, reply);
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Pages *pages = context;
+
+    answers_handle(pages->answers, request, reply);
+}
+
+static void finished(void *context, const HttpOutcome *outcome) {
+    const Pages *pages = context;
+
+    answers_finished(pages->answers, outcome);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+static ServerOptions server_options(const PagesOptions *options, TlsStore *tls) {
+    ServerOptions server = server_default_options();
+
+    server.address = options->address;
+    server.port = options->port;
+    server.tls = tls;
+    server.client_names = options->client_names;
+    server.n_client_names = options->n_client_names;
+    server.n_workers = 1;
+    server.header_max = PAGES_HEADER_MAX;
+    server.body_max = PAGES_BODY_MAX;
+    server.memory_max = PAGES_MEMORY_MAX;
+    server.connections_max = PAGES_CONNECTIONS_MAX;
+    server.connections_per_address_max = PAGES_CONNECTIONS_PER_ADDRESS_MAX;
+    return server;
+}
+
+int pages_new(const PagesOptions *options, Answers *answers, TlsStore *tls, Token *token,
+    const char *verbs_url, Pages **ret) {
+    _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
+    ServerOptions server = server_options(options, tls);
+    int r;
+
+    if (!pages)
+        return error_origin(-ENOMEM);
+    pages->options = options;
+    pages->answers = answers;
+    pages->token = token;
+    pages->verbs_url = verbs_url;
+    r = server_new(&server,
+        &(ServerCallbacks){
+            .context = pages, .admit = admit, .handle = handle, .finished = finished},
+        &pages->server);
+    if (r < 0)
+        return error_trace(r);
+    (void)server_url(pages->server, pages->url);
+    *ret = TAKE_PTR(pages);
+    return 0;
+}
+
+Pages *pages_free(Pages *pages) {
+    if (!pages)
+        return NULL;
+    server_free(pages->server);
+    free(pages);
+    return NULL;
+}
+
+const char *pages_url(const Pages *pages) {
+    return pages->url;
+}
+
+void pages_tick(Pages *pages, int64_t now_nsec) {
+    if (pages)
+        server_tick(pages->server, now_nsec);
+}
+
+void pages_retire(Pages *pages) {
+    if (pages)
+        server_retire(pages->server);
+}
+
+unsigned pages_drain(Pages *pages) {
+    return pages ? server_drain(pages->server) : 0;
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+/*
+ * Token: a secret in a file, for callers who have no certificate to show.
+ *
+ * Whoever sends "Authorization: Bearer SECRET" is let in. The file is read whole; spaces and the
+ * newline at its end are no part of the secret. One that is too short to be safe, or that no header
+ * can carry, is refused, and the one in use stays.
+ *
+ * Any thread may compare; one thread reloads.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define TOKEN_MIN 16u
+#define TOKEN_MAX 4096u
+
+typedef struct Token Token;
+
+/* Reads and checks. 0, or a negative errno with a sentence for a person in @error. The path is
+ * borrowed. */
+int token_new(const char *path, Token **ret, char *error, size_t error_size);
+Token *token_free(Token *token); /* takes NULL */
+DEFINE_CLEANUP(Token *, token_free)
+
+/* Reads the file again. 0, or a negative errno with why in @error: the old one stays. */
+int token_reload(Token *token, char *error, size_t error_size);
+
+/* Whether @authorization, the value of that header, carries the secret. How long it takes says
+ * nothing of how much of it is right. */
+bool token_opens(Token *token, Str authorization);

@@ -1,0 +1,208 @@
+/*
+ * The extenders of a file, with kube-scheduler's own validation: what it would refuse to start
+ * with is an error here, at the line that has to change.
+ */
+
+#include <stdio.h>
+
+#include "base/label.h"
+#include "wiring/read-part.h"
+
+/* --- managed resources ------------------------------------------------------ */
+
+static const WiringField resource_fields[] = {
+    WIRING_FIELD(ManagedResource, name, "name", wiring_read_string),
+    WIRING_FIELD(ManagedResource, is_ignored_by_scheduler, "ignoredByScheduler", wiring_read_bool),
+};
+
+/* A name of somebody's domain, also with the "requests." that quotas put in front of it. */
+static bool is_extended(Str name) {
+    size_t slash = str_find(name, '/');
+    Str native = STR("kubernetes.io/");
+    char quota[LABEL_PREFIX_MAX + LABEL_NAME_MAX + 16];
+    int len;
+
+    if (slash == SIZE_MAX || !label_is_key(name) ||
+        memmem(name.ptr, name.len, native.ptr, native.len) ||
+        str_has_prefix(name, STR("requests.")))
+        return false;
+    len = snprintf(quota, sizeof(quota), "requests.%.*s", STR_FMT(name));
+    return label_is_key(str_of(quota, (size_t)len));
+}
+
+static void check_resource(WiringReading *reading, const YamlNode *entry, Str name) {
+    const YamlNode *at = wiring_find(entry, "name");
+    bool is_new = map_find(&reading->managed, name) == MAP_NONE;
+
+    at = at ? at : entry;
+    if (!is_extended(name))
+        reader_error_hint(&reading->reader,
+            at,
+            STR("only resources of a domain, like example.com/gpu, can be managed by an extender"),
+            "\"%.*s\" is no extended resource",
+            STR_FMT(name));
+    else if (!is_new || map_add(&reading->managed, name, /* value= */ 0) < 0)
+        reader_error_hint(&reading->reader,
+            at,
+            STR("a resource belongs to one extender, and is named once"),
+            "\"%.*s\" is managed already",
+            STR_FMT(name));
+}
+
+static void read_resources(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    ExtenderEntry *entry = into;
+
+    if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
+        return;
+    if (value->n > WIRING_RESOURCES_MAX) {
+        reader_error(
+            &reading->reader, value, "more than %u resources are not read", WIRING_RESOURCES_MAX);
+        return;
+    }
+    entry->managed = ARENA_ARRAY(reading->reader.arena, ManagedResource, value->n);
+    for (size_t i = 0; entry->managed && i < value->n; i++) {
+        ManagedResource *resource = &entry->managed[entry->n_managed];
+        size_t n_errors = reading->reader.diags->n_errors;
+
+        if (!wiring_read_fields(reading,
+                value->items[i],
+                "a managed resource",
+                !reading->is_legacy,
+                resource_fields,
+                ELEMENTS_OF(resource_fields),
+                resource))
+            continue;
+        if (reading->reader.diags->n_errors == n_errors)
+            check_resource(reading, value->items[i], resource->name);
+        entry->n_managed++;
+    }
+}
+
+/* --- TLS --------------------------------------------------------------------- */
+
+static const WiringField tls_fields[] = {
+    WIRING_FIELD(ExtenderTls, is_insecure, "insecure", wiring_read_bool),
+    WIRING_FIELD(ExtenderTls, server_name, "serverName", wiring_read_string),
+    WIRING_FIELD(ExtenderTls, ca_file, "caFile", wiring_read_string),
+    WIRING_FIELD(ExtenderTls, ca_data, "caData", wiring_read_pem),
+    WIRING_FIELD(ExtenderTls, cert_file, "certFile", wiring_read_string),
+    WIRING_FIELD(ExtenderTls, cert_data, "certData", wiring_read_pem),
+    WIRING_FIELD(ExtenderTls, key_file, "keyFile", wiring_read_string),
+    WIRING_FIELD(ExtenderTls, key_data, "keyData", wiring_read_pem),
+};
+
+/* The line is not shown: there may be a key in it. */
+static void report_tls(WiringReading *reading, DiagLevel level, Place place, Str text, Str hint) {
+    diag_add(reading->reader.diags, level, place, STR_NULL, text, hint);
+}
+
+static void check_tls(WiringReading *reading, Place place, const ExtenderTls *tls) {
+    bool has_ca = tls->ca_file.len + tls->ca_data.len > 0;
+    bool has_cert = tls->cert_file.len + tls->cert_data.len > 0;
+    bool has_key = tls->key_file.len + tls->key_data.len > 0;
+
+    if (has_ca && tls->is_insecure)
+        report_tls(reading,
+            DIAG_ERROR,
+            place,
+            STR("a CA and insecure together: kube-scheduler refuses to start"),
+            STR("leave insecure out: the CA is what makes the connection safe"));
+    if (has_cert != has_key)
+        report_tls(reading,
+            DIAG_WARNING,
+            place,
+            has_cert ? STR("a certificate without its key: no client certificate is sent")
+                     : STR("a key without its certificate: no client certificate is sent"),
+            STR_NULL);
+}
+
+static void read_tls(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    ExtenderTls *tls = into;
+    size_t n_errors = reading->reader.diags->n_errors;
+
+    if (value->kind == YAML_NULL ||
+        !wiring_read_fields(
+            reading, value, name, !reading->is_legacy, tls_fields, ELEMENTS_OF(tls_fields), tls))
+        return;
+    tls->is_given = true;
+    if (reading->reader.diags->n_errors == n_errors)
+        check_tls(reading, value->place, tls);
+}
+
+/* --- an extender -------------------------------------------------------------- */
+
+static const WiringField extender_fields[] = {
+    WIRING_FIELD(ExtenderEntry, url_prefix, "urlPrefix", wiring_read_string),
+    WIRING_FIELD(ExtenderEntry, filter_verb, "filterVerb", wiring_read_string),
+    WIRING_FIELD(ExtenderEntry, preempt_verb, "preemptVerb", wiring_read_string),
+    WIRING_FIELD(ExtenderEntry, prioritize_verb, "prioritizeVerb", wiring_read_string),
+    WIRING_FIELD(ExtenderEntry, weight, "weight", wiring_read_int64),
+    WIRING_FIELD(ExtenderEntry, bind_verb, "bindVerb", wiring_read_string),
+    WIRING_FIELD(ExtenderEntry, is_https, "enableHTTPS", wiring_read_bool),
+    WIRING_FIELD(ExtenderEntry, tls, "tlsConfig", read_tls),
+    WIRING_FIELD(ExtenderEntry, timeout_nsec, "httpTimeout", wiring_read_time),
+    WIRING_FIELD(ExtenderEntry, is_node_cache_capable, "nodeCacheCapable", wiring_read_bool),
+    {.name = "managedResources", .read = read_resources}, /* two fields of the entry */
+    WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
+};
+
+/* Where @key stands, else the whole. A legacy key may be spelt in another case. */
+static const YamlNode *place_of(const YamlNode *mapping, const char *key) {
+    for (size_t i = 0; i < mapping->n; i++)
+        if (str_eq_nocase(mapping->pairs[i].key->text, str_from_c(key)))
+            return mapping->pairs[i].value;
+    return mapping;
+}
+
+/* @is_clean: no error has been told of this one; what is missing was not misspelt. */
+static void check_extender(
+    WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
+    YamlReader *reader = &reading->reader;
+
+    if (is_clean && str_is_empty(entry->url_prefix))
+        reader_warning(reader,
+            place_of(mapping, "urlPrefix"),
+            STR_NULL,
+            "no urlPrefix: kube-scheduler starts, and every call fails");
+    if (is_clean && entry->prioritize_verb.len > 0 && entry->weight <= 0)
+        reader_error_hint(reader,
+            place_of(mapping, "weight"),
+            STR("5 is at most 29 % of a node's total; without prioritizeVerb none is needed"),
+            "prioritizeVerb needs a weight above 0");
+    if (entry->bind_verb.len > 0 && reading->has_binder)
+        reader_error(
+            reader, place_of(mapping, "bindVerb"), "only one extender can have a bindVerb");
+    reading->has_binder |= entry->bind_verb.len > 0;
+}
+
+void wiring_read_extenders(
+    WiringReading *reading, const YamlNode *value, const char *name, void *config) {
+    SchedulerConfig *into = config;
+
+    if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
+        return;
+    if (value->n > WIRING_EXTENDERS_MAX) {
+        reader_error(
+            &reading->reader, value, "more than %u extenders are not read", WIRING_EXTENDERS_MAX);
+        return;
+    }
+    into->extenders = ARENA_ARRAY(reading->reader.arena, ExtenderEntry, value->n);
+    for (size_t i = 0; into->extenders && i < value->n; i++) {
+        ExtenderEntry *entry = &into->extenders[into->n_extenders];
+        size_t n_errors = reading->reader.diags->n_errors;
+
+        entry->place = value->items[i]->place;
+        if (!wiring_read_fields(reading,
+                value->items[i],
+                "an extender",
+                !reading->is_legacy,
+                extender_fields,
+                ELEMENTS_OF(extender_fields),
+                entry))
+            continue;
+        check_extender(
+            reading, value->items[i], entry, reading->reader.diags->n_errors == n_errors);
+        into->n_extenders++;
+    }
+}

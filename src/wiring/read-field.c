@@ -1,0 +1,211 @@
+/*
+ * One mapping and the values in it, as Go decodes them: no number is taken for a string, no string
+ * for a number, and null for anything.
+ */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/base64.h"
+#include "cel/duration.h"
+#include "wiring/read-part.h"
+
+#define PEM_MAX ((size_t)1024 * 1024)
+#define TIME_SHORT INT64_C(1000000) /* below it nothing is answered */
+
+/* --- fields ---------------------------------------------------------------- */
+
+static const WiringField *find_exact(const WiringField *fields, size_t n_fields, Str key) {
+    for (size_t i = 0; i < n_fields; i++)
+        if (str_is(key, fields[i].name))
+            return &fields[i];
+    return NULL;
+}
+
+static const WiringField *find_nocase(const WiringField *fields, size_t n_fields, Str key) {
+    for (size_t i = 0; i < n_fields; i++)
+        if (str_eq_nocase(key, str_from_c(fields[i].name)))
+            return &fields[i];
+    return NULL;
+}
+
+static void complain_of_case(
+    WiringReading *reading, const YamlNode *key, const char *what, const WiringField *field) {
+    char hint[128];
+
+    (void)snprintf(hint, sizeof(hint), "write \"%s\": capitals count in this format", field->name);
+    reader_error_hint(&reading->reader,
+        key,
+        str_from_c(hint),
+        "unknown field \"%.*s\" in %s",
+        STR_FMT(key->text),
+        what);
+}
+
+static void complain_of_key(WiringReading *reading, const YamlNode *key, const char *what,
+    bool is_exact, const WiringField *fields, size_t n_fields) {
+    Str known[WIRING_FIELDS_MAX];
+
+    assert(n_fields <= WIRING_FIELDS_MAX);
+    for (size_t i = 0; i < n_fields; i++)
+        known[i] = str_from_c(fields[i].name);
+    reader_unknown_field(
+        &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n_fields);
+}
+
+bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
+    bool is_exact, const WiringField *fields, size_t n_fields, void *into) {
+    if (!reader_mapping(&reading->reader, mapping, what))
+        return false;
+    for (size_t i = 0; i < mapping->n; i++) {
+        const YamlNode *key = mapping->pairs[i].key, *value = mapping->pairs[i].value;
+        const WiringField *field = find_exact(fields, n_fields, key->text);
+        const WiringField *near = field ? field : find_nocase(fields, n_fields, key->text);
+
+        if (!near)
+            complain_of_key(reading, key, what, is_exact, fields, n_fields);
+        else if (!field && is_exact)
+            complain_of_case(reading, key, what, near);
+        else if (near->read)
+            near->read(reading, value, near->name, (char *)into + near->offset);
+    }
+    return true;
+}
+
+const YamlNode *wiring_find(const YamlNode *mapping, const char *key) {
+    const YamlNode *value = yaml_find(mapping, str_from_c(key));
+
+    return value && value->kind != YAML_NULL ? value : NULL;
+}
+
+/* --- values ---------------------------------------------------------------- */
+
+void wiring_read_string(
+    WiringReading *reading, const YamlNode *value, const char *name, void *str) {
+    if (value->kind != YAML_NULL)
+        (void)reader_string(&reading->reader, value, name, str);
+}
+
+/* Kubernetes reads YAML 1.1, in which these are true and false, too. */
+static bool is_old_bool(const YamlNode *value, bool *ret) {
+    static const struct {
+        Str word;
+        bool value;
+    } words[] = {{STR("yes"), true}, {STR("on"), true}, {STR("no"), false}, {STR("off"), false}};
+
+    for (size_t i = 0; value->kind == YAML_STRING && i < ELEMENTS_OF(words); i++)
+        if (str_eq_nocase(value->text, words[i].word)) {
+            *ret = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag) {
+    if (value->kind != YAML_NULL && !is_old_bool(value, flag))
+        (void)reader_bool(&reading->reader, value, name, flag);
+}
+
+void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n) {
+    if (value->kind != YAML_NULL)
+        (void)reader_int(&reading->reader, value, name, INT64_MIN, INT64_MAX, n);
+}
+
+void wiring_print_time(Buf *out, int64_t nsec) {
+    static const struct {
+        int64_t nsec;
+        const char *unit;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    size_t i = 0;
+
+    while (nsec % units[i].nsec != 0)
+        i++;
+    buf_printf(out, "%" PRId64 "%s", nsec / units[i].nsec, units[i].unit);
+}
+
+/* How the time is written in the format that is read here. */
+static void hint_of_time(const WiringReading *reading, int64_t nsec, Buf *out) {
+    if (reading->is_legacy) {
+        buf_printf(out,
+            "write %" PRId64 ": this format counts nanoseconds; texts like \"1s\" are for v1",
+            nsec);
+        return;
+    }
+    buf_append(out, STR("write \""));
+    wiring_print_time(out, nsec);
+    buf_append(out, STR("\": nanoseconds are how the legacy Policy counts"));
+}
+
+static void complain_of_time(
+    WiringReading *reading, const YamlNode *value, const char *name, bool has_time, int64_t nsec) {
+    _cleanup_(buf_done) Buf hint = BUF_INIT(256);
+
+    if (has_time && nsec >= TIME_SHORT)
+        hint_of_time(reading, nsec, &hint);
+    else if (!reading->is_legacy)
+        buf_append(&hint, STR("a number and its unit, like 200ms, 1s or 1m30s"));
+    reader_wrong_kind(&reading->reader,
+        value,
+        name,
+        reading->is_legacy ? "a whole number of nanoseconds" : "a length of time",
+        buf_str(&hint));
+}
+
+static void check_time(
+    WiringReading *reading, const YamlNode *value, const char *name, int64_t nsec) {
+    if (nsec < 0)
+        reader_warning(
+            &reading->reader, value, STR_NULL, "%s is negative: calls have no limit at all", name);
+    else if (nsec > 0 && nsec < TIME_SHORT)
+        reader_warning(&reading->reader,
+            value,
+            reading->is_legacy ? STR("this format counts nanoseconds: 1000000000 is a second")
+                               : STR_NULL,
+            "%s is %" PRId64 " ns: every call will fail",
+            name,
+            nsec);
+}
+
+/* An empty time is an error in v1: Go hands "null" to the type, which knows texts only. */
+void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
+    bool is_text = value->kind == YAML_STRING, is_number = value->kind == YAML_INT;
+    int64_t time = value->integer;
+    bool has_time = is_number || (is_text && cel_duration_parse(value->text, &time));
+
+    if (value->kind == YAML_NULL && reading->is_legacy)
+        return;
+    if (!has_time || is_number != reading->is_legacy) {
+        complain_of_time(reading, value, name, has_time, time);
+        return;
+    }
+    check_time(reading, value, name, time);
+    *(int64_t *)nsec = time;
+}
+
+/* The line itself is not shown: it may be a key. */
+static void complain_of_pem(
+    WiringReading *reading, const YamlNode *value, const char *name, const char *why, Str hint) {
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%s %s", name, why);
+    diag_add(reading->reader.diags, DIAG_ERROR, value->place, STR_NULL, str_from_c(text), hint);
+}
+
+/* Base64 of PEM, as it stands in the file. */
+void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str) {
+    static const Str hint =
+        STR("base64 -w0 FILE makes it; the name of a file goes into caFile, certFile or keyFile");
+    _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX);
+    Str mark = STR("-----BEGIN ");
+
+    if (value->kind == YAML_NULL)
+        return;
+    if (value->kind != YAML_STRING || !base64_decode(value->text, &pem)) {
+        complain_of_pem(reading, value, name, "is no base64", hint);
+        return;
+    }
+    if (value->text.len > 0 && !(pem.len > 0 && memmem(pem.data, pem.len, mark.ptr, mark.len)))
+        complain_of_pem(reading, value, name, "is base64, but not of PEM", hint);
+    *(Str *)str = value->text;
+}

@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * What the files of the reader share: a table of fields for each mapping, and how kube-scheduler
+ * decodes one.
+ *
+ * Two ways of decoding. From v1beta1 on it is exact: capitals count, and a field that nobody knows
+ * stops kube-scheduler. The legacy one, of Policy and v1alpha2, takes keys in any case, passes over
+ * the others, and writes times as nanoseconds. In both an empty value is one that is not given.
+ */
+
+#include "base/map.h"
+#include "wiring/scheduler-config.h"
+#include "yaml/reader.h"
+
+typedef struct WiringReading {
+    YamlReader reader;
+    SchedulerConfig *config;
+    bool is_legacy; /* of extenders */
+    Map managed;    /* resources that an extender manages already */
+    bool has_binder;
+} WiringReading;
+
+typedef struct WiringField {
+    const char *name;
+    /* @into is the field itself: at its offset in what is read. NULL: anything, not looked at. */
+    void (*read)(WiringReading *reading, const YamlNode *value, const char *name, void *into);
+    size_t offset;
+} WiringField;
+
+#define WIRING_FIELD(type, member, key, how)                                                       \
+    { .name = (key), .read = (how), .offset = offsetof(type, member) }
+
+#define WIRING_FIELDS_MAX 32u
+
+/* Reads the fields of @mapping, "an extender" in messages, into @into. False: it is no mapping. */
+bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
+    bool is_exact, const WiringField *fields, size_t n_fields, void *into);
+
+/* What may stand in a table: */
+void wiring_read_string(WiringReading *reading, const YamlNode *value, const char *name, void *str);
+void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag);
+void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n);
+void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec);
+void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str);
+
+/* The value of @key in @mapping; NULL when it is not there or empty. */
+const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
+
+/* The list of extenders. */
+void wiring_read_extenders(
+    WiringReading *reading, const YamlNode *value, const char *name, void *config);
+
+/* Appends a time as Go reads it, in the largest unit that is exact: "200ms", "1s". */
+void wiring_print_time(Buf *out, int64_t nsec);

@@ -1,0 +1,337 @@
+/*
+ * A file of kube-scheduler: which of its formats it is, and what of it matters to an extender.
+ *
+ * What only kube-scheduler's own plugins care about is let pass unread.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "wiring/read-part.h"
+
+#define GROUP "kubescheduler.config.k8s.io/"
+#define DEFAULT_SCHEDULER "default-scheduler"
+
+/* --- sections ------------------------------------------------------------------ */
+
+static void read_leader_election(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    SchedulerConfig *config = into;
+    const YamlNode *elect = wiring_find(value, "leaderElect");
+    const YamlNode *namespace = wiring_find(value, "resourceNamespace");
+    const YamlNode *lease = wiring_find(value, "resourceName");
+
+    if (value->kind != YAML_NULL && !reader_mapping(&reading->reader, value, name))
+        return;
+    if (elect)
+        wiring_read_bool(reading, elect, "leaderElect", &config->has_leader_election);
+    if (namespace)
+        wiring_read_string(reading, namespace, "resourceNamespace", &config->lease_namespace);
+    if (lease)
+        wiring_read_string(reading, lease, "resourceName", &config->lease_name);
+}
+
+static void read_client_connection(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    SchedulerConfig *config = into;
+    const YamlNode *kubeconfig = wiring_find(value, "kubeconfig");
+
+    if (value->kind != YAML_NULL && !reader_mapping(&reading->reader, value, name))
+        return;
+    if (kubeconfig)
+        wiring_read_string(reading, kubeconfig, "kubeconfig", &config->kubeconfig);
+}
+
+static void read_percentage(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    int64_t percentage;
+
+    if (value->kind != YAML_NULL && reader_int(&reading->reader, value, name, 0, 100, &percentage))
+        *(int *)into = (int)percentage;
+}
+
+/* --- profiles -------------------------------------------------------------------- */
+
+typedef struct Profile {
+    Str name;
+    int percentage; /* -1: that of all */
+} Profile;
+
+static const WiringField profile_fields[] = {
+    WIRING_FIELD(Profile, name, "schedulerName", wiring_read_string),
+    WIRING_FIELD(Profile, percentage, "percentageOfNodesToScore", read_percentage),
+    {.name = "plugins"},
+    {.name = "pluginConfig"},
+};
+
+/* kube-scheduler gives a name to a profile that is alone, and wants one of each of several. */
+static void read_name(WiringReading *reading, const YamlNode *profile, bool is_only, Str name) {
+    SchedulerConfig *config = reading->config;
+    const YamlNode *at = wiring_find(profile, "schedulerName");
+
+    if (!at && is_only)
+        name = STR(DEFAULT_SCHEDULER);
+    if (str_is_empty(name)) {
+        if (!at || at->kind == YAML_STRING)
+            reader_error(&reading->reader, at ? at : profile, "a profile needs a schedulerName");
+        return;
+    }
+    for (size_t i = 0; i < config->n_scheduler_names; i++)
+        if (str_eq(config->scheduler_names[i], name)) {
+            reader_error(&reading->reader,
+                at ? at : profile,
+                "another profile has the schedulerName \"%.*s\"",
+                STR_FMT(name));
+            return;
+        }
+    config->scheduler_names[config->n_scheduler_names++] = name;
+}
+
+static void read_profiles(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    (void)into; /* done when percentageOfNodesToScore of all is known */
+    if (value->kind != YAML_NULL && reader_sequence(&reading->reader, value, name) &&
+        value->n > WIRING_PROFILES_MAX)
+        reader_error(
+            &reading->reader, value, "more than %u profiles are not read", WIRING_PROFILES_MAX);
+}
+
+/* The smaller of two, of which 0 and -1 stand for "as kube-scheduler likes", the least. */
+static int fewer(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* A profile's own percentage counts; the smallest says how little an extender may be shown. */
+static void finish_profiles(WiringReading *reading, const YamlNode *root) {
+    const YamlNode *list = wiring_find(root, "profiles");
+    SchedulerConfig *config = reading->config;
+    int all = config->percentage, least = 100;
+
+    if (!list || list->kind != YAML_SEQUENCE || list->n == 0 || list->n > WIRING_PROFILES_MAX)
+        return;
+    config->scheduler_names = ARENA_ARRAY(reading->reader.arena, Str, list->n);
+    for (size_t i = 0; config->scheduler_names && i < list->n; i++) {
+        Profile profile = {.percentage = -1};
+
+        if (!wiring_read_fields(reading,
+                list->items[i],
+                "a profile",
+                /* is_exact= */ true,
+                profile_fields,
+                ELEMENTS_OF(profile_fields),
+                &profile))
+            continue;
+        read_name(reading, list->items[i], list->n == 1, profile.name);
+        least = fewer(least, profile.percentage >= 0 ? profile.percentage : all);
+    }
+    config->percentage = least;
+}
+
+/* --- documents -------------------------------------------------------------------- */
+
+#define SECTION(key, how)                                                                          \
+    { .name = (key), .read = (how) }
+
+static const WiringField config_fields[] = {
+    SECTION("apiVersion", NULL),
+    SECTION("kind", NULL),
+    SECTION("extenders", wiring_read_extenders),
+    SECTION("profiles", read_profiles),
+    WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
+    SECTION("leaderElection", read_leader_election),
+    SECTION("clientConnection", read_client_connection),
+    SECTION("parallelism", NULL),
+    SECTION("enableProfiling", NULL),
+    SECTION("enableContentionProfiling", NULL),
+    SECTION("podInitialBackoffSeconds", NULL),
+    SECTION("podMaxBackoffSeconds", NULL),
+    SECTION("delayCacheUntilActive", NULL),
+    /* Only the versions before v1: */
+    SECTION("healthzBindAddress", NULL),
+    SECTION("metricsBindAddress", NULL),
+    /* Only v1alpha2: */
+    SECTION("disablePreemption", NULL),
+    SECTION("bindTimeoutSeconds", NULL),
+};
+
+#define N_FIELDS_ALPHA ELEMENTS_OF(config_fields)
+#define N_FIELDS_BETA (N_FIELDS_ALPHA - 2)
+#define N_FIELDS_V1 (N_FIELDS_BETA - 2)
+
+static const WiringField policy_fields[] = {
+    SECTION("apiVersion", NULL),
+    SECTION("kind", NULL),
+    SECTION("extenders", wiring_read_extenders),
+    SECTION("predicates", NULL),
+    SECTION("priorities", NULL),
+    SECTION("hardPodAffinitySymmetricWeight", NULL),
+    SECTION("alwaysCheckAllPredicates", NULL),
+};
+
+typedef struct Version {
+    Str name;
+    const char *releases; /* of kube-scheduler that read it; NULL: all since 1.25 */
+    bool is_legacy;
+    size_t n_fields;
+} Version;
+
+static const Version versions[] = {
+    {STR(GROUP "v1"), NULL, false, N_FIELDS_V1},
+    {STR(GROUP "v1beta3"), "1.23 to 1.28", false, N_FIELDS_BETA},
+    {STR(GROUP "v1beta2"), "1.22 to 1.27", false, N_FIELDS_BETA},
+    {STR(GROUP "v1beta1"), "1.19 to 1.22", false, N_FIELDS_BETA},
+    {STR(GROUP "v1alpha2"), "1.18", true, N_FIELDS_ALPHA},
+};
+
+static const Version *find_version(WiringReading *reading, const YamlNode *at) {
+    Str known[ELEMENTS_OF(versions)], meant;
+    char hint[128] = "kube-scheduler 1.25 and later read " GROUP "v1";
+
+    for (size_t i = 0; i < ELEMENTS_OF(versions); i++) {
+        if (str_eq(versions[i].name, at->text))
+            return &versions[i];
+        known[i] = versions[i].name;
+    }
+    meant = str_nearest(at->text, known, ELEMENTS_OF(known));
+    if (str_is(at->text, GROUP "v1alpha1"))
+        (void)snprintf(hint, sizeof(hint), "it has no extenders; use a Policy, or a later format");
+    else if (!str_is_empty(meant))
+        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    reader_error_hint(&reading->reader,
+        at,
+        str_from_c(hint),
+        "no kube-scheduler reads extenders from apiVersion \"%.*s\"",
+        STR_FMT(at->text));
+    return NULL;
+}
+
+static void read_config(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
+    const Version *version = find_version(reading, api_version);
+    SchedulerConfig *config = reading->config;
+
+    if (!version)
+        return;
+    if (version->releases)
+        reader_warning(&reading->reader,
+            api_version,
+            STR("1.25 and later read " GROUP "v1"),
+            "only kube-scheduler %s reads this apiVersion",
+            version->releases);
+    reading->is_legacy = version->is_legacy;
+    config->has_leader_election = true;
+    (void)wiring_read_fields(reading,
+        root,
+        "KubeSchedulerConfiguration",
+        /* is_exact= */ true,
+        config_fields,
+        version->n_fields,
+        config);
+    finish_profiles(reading, root);
+}
+
+static void read_policy(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
+    if (!str_is(api_version->text, "v1") && !str_is(api_version->text, GROUP "v1"))
+        reader_error(&reading->reader,
+            api_version,
+            "apiVersion of a Policy must be v1, not \"%.*s\"",
+            STR_FMT(api_version->text));
+    reading->config->format = WIRING_POLICY;
+    reading->is_legacy = true;
+    (void)wiring_read_fields(reading,
+        root,
+        "Policy",
+        /* is_exact= */ true,
+        policy_fields,
+        ELEMENTS_OF(policy_fields),
+        reading->config);
+}
+
+/* What else people hand over, and where the file is that was meant. */
+static Str hint_of_kind(Str kind) {
+    static const struct {
+        Str kind, hint;
+    } hints[] = {
+        {STR("ConfigMap"),
+            STR("the file is in its data: kubectl get configmap NAME -n NAMESPACE -o "
+                "jsonpath='{.data.KEY}'")},
+        {STR("Pod"), STR("the file is what its --config names, mostly by a hostPath or ConfigMap")},
+        {STR("Deployment"), STR("the file is what its --config names, mostly by a ConfigMap")},
+        {STR("PlacementPolicy"), STR("policies are checked by: berth check FILE")},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(hints); i++)
+        if (str_eq(hints[i].kind, kind))
+            return hints[i].hint;
+    return STR_NULL;
+}
+
+/* A string that must be there. NULL after an error. */
+static const YamlNode *need_text(WiringReading *reading, const YamlNode *root, const char *key) {
+    const YamlNode *value = wiring_find(root, key);
+    Str text;
+
+    if (!value)
+        reader_error(&reading->reader, root, "%s is missing", key);
+    return value && reader_string(&reading->reader, value, key, &text) ? value : NULL;
+}
+
+static void read_document(WiringReading *reading, const YamlNode *root) {
+    const YamlNode *kind, *api_version;
+
+    if (!reader_mapping(&reading->reader, root, "kube-scheduler's configuration"))
+        return;
+    kind = need_text(reading, root, "kind");
+    api_version = need_text(reading, root, "apiVersion");
+    if (!kind || !api_version)
+        return;
+    reading->config->api_version = api_version->text;
+    if (str_is(kind->text, "KubeSchedulerConfiguration"))
+        read_config(reading, root, api_version);
+    else if (str_is(kind->text, "Policy"))
+        read_policy(reading, root, api_version);
+    else
+        reader_error_hint(&reading->reader,
+            kind,
+            hint_of_kind(kind->text),
+            "kind must be KubeSchedulerConfiguration (or Policy, before 1.23), not \"%.*s\"",
+            STR_FMT(kind->text));
+}
+
+static int set_default_name(SchedulerConfig *config, Arena *arena) {
+    if (config->n_scheduler_names > 0)
+        return 0;
+    config->scheduler_names = ARENA_ARRAY(arena, Str, 1);
+    if (!config->scheduler_names)
+        return error_origin(-ENOMEM);
+    config->scheduler_names[config->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
+    return 0;
+}
+
+int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret) {
+    WiringReading reading = {
+        .reader = {.arena = arena, .diags = diags}, .config = ret, .managed = MAP_INIT_IN(arena)};
+    size_t n_errors = diags->n_errors, from = diags->diags.n;
+    YamlStream stream;
+    int r;
+
+    *ret = (SchedulerConfig){.file = file, .percentage = -1};
+    r = yaml_parse(file, text, arena, diags, &stream);
+    if (r < 0)
+        return error_trace(r);
+    reading.reader.source = stream.source;
+    if (stream.n_documents == 0)
+        diag_add(diags, DIAG_ERROR, (Place){.file = file}, STR_NULL, STR("it is empty"), STR_NULL);
+    else
+        read_document(&reading, stream.documents[0]);
+    if (stream.n_documents > 1)
+        reader_warning(&reading.reader,
+            stream.documents[1],
+            STR_NULL,
+            "kube-scheduler reads the first document only; this one is not seen");
+    diag_list_sort(diags, from);
+    r = set_default_name(ret, arena);
+    if (r < 0 || arena_has_failed(arena))
+        return error_origin(-ENOMEM);
+    return diags->n_errors > n_errors ? error_origin(-EINVAL) : 0;
+}

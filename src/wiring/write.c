@@ -1,0 +1,392 @@
+/*
+ * The configuration as a file, each choice with what it means beside it. Who reads the file years
+ * later did not choose, and kube-scheduler says nothing of any of this.
+ */
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/origin.h"
+#include "wiring/read-part.h"
+#include "json/write.h"
+
+#define MAX_SCORE 10 /* what kube-scheduler expects at most */
+
+static bool has_ca(const ExtenderTls *tls) {
+    return tls->ca_data.len + tls->ca_file.len > 0;
+}
+
+static bool has_nothing(const ExtenderTls *tls) {
+    return !tls->is_insecure && !has_ca(tls) &&
+           tls->server_name.len + tls->cert_file.len + tls->cert_data.len + tls->key_file.len +
+                   tls->key_data.len ==
+               0;
+}
+
+static bool is_tls(const ExtenderEntry *entry) {
+    Origin origin;
+
+    return origin_parse(entry->url_prefix, &origin) && origin.is_tls;
+}
+
+static bool is_default_profile(const SchedulerConfig *config) {
+    return config->n_scheduler_names == 0 ||
+           (config->n_scheduler_names == 1 &&
+               str_is(config->scheduler_names[0], "default-scheduler"));
+}
+
+/* --- YAML ---------------------------------------------------------------------- */
+
+/* What any YAML reader takes for a string without quotes. */
+static bool is_plain(Str text) {
+    static const Str words[] = {STR("true"),
+        STR("false"),
+        STR("null"),
+        STR("yes"),
+        STR("no"),
+        STR("on"),
+        STR("off"),
+        STR("y"),
+        STR("n")};
+
+    if (text.len == 0 || text.ptr[text.len - 1] == ':' ||
+        (text.ptr[0] >= '0' && text.ptr[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '/' &&
+            (i == 0 || (!(c >= '0' && c <= '9') && !memchr("-._:+=", c, 6))))
+            return false;
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq_nocase(text, words[i]))
+            return false;
+    return true;
+}
+
+static void put_value(Buf *out, Str value) {
+    if (is_plain(value))
+        buf_append(out, value);
+    else
+        json_quote(out, value);
+    buf_append_char(out, '\n');
+}
+
+static void put_string(Buf *out, const char *indent, const char *key, Str value) {
+    if (str_is_empty(value))
+        return;
+    buf_printf(out, "%s%s: ", indent, key);
+    put_value(out, value);
+}
+
+static void put_bool(Buf *out, const char *indent, const char *key, bool value) {
+    buf_printf(out, "%s%s: %s\n", indent, key, value ? "true" : "false");
+}
+
+static void put_leader_election(const SchedulerConfig *config, Buf *out) {
+    bool is_own = config->lease_namespace.len + config->lease_name.len > 0;
+
+    buf_append(out, STR("leaderElection:\n"));
+    if (!config->has_leader_election)
+        buf_append(out, STR("  # One process only: two would place the same pods twice.\n"));
+    else if (is_own)
+        buf_append(out,
+            STR("  # One of its replicas schedules, the others wait. The Lease is its own: with "
+                "that\n"
+                "  # of the default scheduler only one of the two would ever work.\n"));
+    else
+        buf_append(out,
+            STR("  # One of its replicas schedules, the others wait: by the Lease\n"
+                "  # kube-system/kube-scheduler, which is the default scheduler's.\n"));
+    put_bool(out, "  ", "leaderElect", config->has_leader_election);
+    put_string(out, "  ", "resourceNamespace", config->lease_namespace);
+    put_string(out, "  ", "resourceName", config->lease_name);
+}
+
+static void put_percentage(const SchedulerConfig *config, Buf *out) {
+    if (config->percentage < 0)
+        return;
+    if (config->percentage == 100)
+        buf_append(out,
+            STR("# Every node is looked at. Left out, kube-scheduler stops at a share of them (50 "
+                "%\n"
+                "# at 100 nodes, 42 % at 1,000, 10 % at 5,000, 5 % from 5,625 on; never below 100\n"
+                "# nodes), and extenders are asked about these only: when they reject them all, "
+                "the\n"
+                "# pod waits although others would do.\n"));
+    else
+        buf_append(out,
+            STR("# Once so many nodes passed its own filters, kube-scheduler stops looking (0: 5 "
+                "to\n"
+                "# 50 %, by the size of the cluster) and asks extenders about these only: when "
+                "they\n"
+                "# reject them all, the pod waits although others would do. 100 looks at all.\n"));
+    buf_printf(out, "percentageOfNodesToScore: %d\n", config->percentage);
+}
+
+static void put_profiles(const SchedulerConfig *config, Buf *out) {
+    if (is_default_profile(config)) {
+        buf_append(
+            out, STR("# No profiles: it is the default scheduler, for pods that name none.\n"));
+        return;
+    }
+    buf_append(out, STR("# For pods with this name as their spec.schedulerName, and no others.\n"));
+    buf_append(out, STR("profiles:\n"));
+    for (size_t i = 0; i < config->n_scheduler_names; i++)
+        put_string(out, "  - ", "schedulerName", config->scheduler_names[i]);
+}
+
+/* --- an extender in YAML -------------------------------------------------------- */
+
+#define IN "    "
+
+static void put_weight(const ExtenderEntry *entry, Buf *out) {
+    int max_score = entry->max_score > MAX_SCORE ? entry->max_score : MAX_SCORE;
+    double share = wiring_weight_share(entry->weight), wide;
+    int64_t scaled;
+
+    buf_printf(out,
+        IN "# At most %.0f %% of a node's total: kube-scheduler's default plugins give up to "
+           "1,200\n" IN
+           "# points, each 1 of weight adds up to 100. 1 is a hint; from 13 on this one decides.\n",
+        100 * share);
+    if (max_score > MAX_SCORE &&
+        !__builtin_mul_overflow(entry->weight, (int64_t)max_score, &scaled)) {
+        wide = wiring_weight_share(scaled / MAX_SCORE);
+        buf_printf(out,
+            IN "# But these policies answer up to %d instead of 10, and nothing is cut off: at "
+               "most\n" IN "# %.0f %%.\n",
+            max_score,
+            100 * wide);
+    }
+    buf_printf(out, IN "weight: %" PRId64 "\n", entry->weight);
+}
+
+static void put_verbs(const ExtenderEntry *entry, Buf *out) {
+    put_string(out, IN, "filterVerb", entry->filter_verb);
+    if (entry->preempt_verb.len > 0)
+        buf_append(out,
+            STR(IN "# Which evictions are worth it: none on nodes that policies reject anyway.\n"));
+    put_string(out, IN, "preemptVerb", entry->preempt_verb);
+    if (entry->prioritize_verb.len > 0) {
+        put_string(out, IN, "prioritizeVerb", entry->prioritize_verb);
+        put_weight(entry, out);
+    } else {
+        buf_append(out, STR(IN "# No prioritizeVerb: policies have no scores.\n"));
+    }
+    if (entry->bind_verb.len > 0)
+        buf_append(out,
+            STR(IN
+                "# berth creates the Bindings. Of all extenders only one may have this verb.\n"));
+    put_string(out, IN, "bindVerb", entry->bind_verb);
+}
+
+static void put_tls(const ExtenderEntry *entry, Buf *out) {
+    const ExtenderTls *tls = &entry->tls;
+
+    if (entry->is_https)
+        put_bool(out, IN, "enableHTTPS", true);
+    if (!tls->is_given)
+        return;
+    buf_append(out, has_nothing(tls) ? STR(IN "tlsConfig: {}\n") : STR(IN "tlsConfig:\n"));
+    if (has_ca(tls))
+        buf_append(out,
+            STR(IN
+                "  # Who signed berth's certificate. Never leave it out: with enableHTTPS and\n" IN
+                "  # without a CA kube-scheduler verifies nothing, and says nothing.\n"));
+    if (tls->is_insecure)
+        put_bool(out, IN "  ", "insecure", true);
+    put_string(out, IN "  ", "caData", tls->ca_data);
+    put_string(out, IN "  ", "caFile", tls->ca_file);
+    put_string(out, IN "  ", "serverName", tls->server_name);
+    if (tls->cert_file.len + tls->cert_data.len > 0)
+        buf_append(
+            out, STR(IN "  # What kube-scheduler shows of itself; paths are as it sees them.\n"));
+    put_string(out, IN "  ", "certData", tls->cert_data);
+    put_string(out, IN "  ", "certFile", tls->cert_file);
+    put_string(out, IN "  ", "keyData", tls->key_data);
+    put_string(out, IN "  ", "keyFile", tls->key_file);
+}
+
+static void put_resources(const ExtenderEntry *entry, Buf *out) {
+    if (entry->n_managed == 0)
+        return;
+    buf_append(out,
+        STR(IN
+            "# Only pods that request one of these are asked about. ignoredByScheduler: nodes\n" IN
+            "# need not offer it, berth alone counts it.\n" IN "managedResources:\n"));
+    for (size_t i = 0; i < entry->n_managed; i++) {
+        put_string(out, IN "  - ", "name", entry->managed[i].name);
+        if (entry->managed[i].is_ignored_by_scheduler)
+            put_bool(out, IN "    ", "ignoredByScheduler", true);
+    }
+}
+
+static void put_ignorable(const ExtenderEntry *entry, Buf *out) {
+    if (!entry->is_ignorable)
+        buf_append(out,
+            STR(IN
+                "# While berth does not answer, pods wait and are tried again; none is placed\n" IN
+                "# against a policy.\n"));
+    else
+        buf_append(out,
+            STR(IN "# While berth does not answer, pods are placed as if there were no policies, "
+                   "and\n" IN
+                   "# no event says so: watch the count of bypassed pods (berth check --live).\n"));
+    if (entry->is_ignorable && entry->bind_verb.len > 0)
+        buf_append(out,
+            STR(IN
+                "# And from 1.30 on kube-scheduler binds such pods itself, past berth's books.\n"));
+    put_bool(out, IN, "ignorable", entry->is_ignorable);
+}
+
+static void put_timeout(const ExtenderEntry *entry, Buf *out) {
+    int64_t nsec = entry->timeout_nsec;
+
+    if (nsec == 0)
+        return;
+    buf_append(out,
+        STR(IN "# For one call, from dialling on. kube-scheduler stands still meanwhile, but for "
+               "bind.\n" IN "httpTimeout: "));
+    wiring_print_time(out, nsec);
+    buf_append_char(out, '\n');
+}
+
+static void put_node_cache(const ExtenderEntry *entry, Buf *out) {
+    if (entry->is_node_cache_capable)
+        buf_append(
+            out, STR(IN "# Nodes are sent by name: berth has a view of the cluster itself.\n"));
+    else
+        buf_append(out,
+            STR(IN "# Whole Node objects are sent with each call: megabytes, and from 1.33 on\n" IN
+                   "# kube-scheduler then scores all nodes as if they were empty.\n"));
+    put_bool(out, IN, "nodeCacheCapable", entry->is_node_cache_capable);
+}
+
+static void put_extender(const ExtenderEntry *entry, Buf *out) {
+    buf_append(out, STR("  - urlPrefix: "));
+    put_value(out, entry->url_prefix);
+    put_tls(entry, out);
+    put_verbs(entry, out);
+    put_node_cache(entry, out);
+    put_timeout(entry, out);
+    put_ignorable(entry, out);
+    put_resources(entry, out);
+}
+
+/* v1 unless it is one of the betas, which have the same fields. */
+static Str api_version_of(const SchedulerConfig *config) {
+    Str beta = STR("kubescheduler.config.k8s.io/v1beta");
+
+    return str_has_prefix(config->api_version, beta) ? config->api_version
+                                                     : STR("kubescheduler.config.k8s.io/v1");
+}
+
+static void write_v1(const SchedulerConfig *config, Buf *out) {
+    put_string(out, "", "apiVersion", api_version_of(config));
+    buf_append(out, STR("kind: KubeSchedulerConfiguration\n"));
+    if (config->kubeconfig.len > 0)
+        buf_append(out, STR("clientConnection:\n"));
+    put_string(out, "  ", "kubeconfig", config->kubeconfig);
+    put_leader_election(config, out);
+    put_percentage(config, out);
+    put_profiles(config, out);
+    if (config->n_extenders > 0)
+        buf_append(out, STR("extenders:\n"));
+    for (size_t i = 0; i < config->n_extenders; i++)
+        put_extender(&config->extenders[i], out);
+}
+
+/* --- the legacy Policy ------------------------------------------------------------ */
+
+static void member_string(JsonWriter *writer, const char *key, Str value) {
+    if (str_is_empty(value))
+        return;
+    json_write_key(writer, str_from_c(key));
+    json_write_string(writer, value);
+}
+
+static void member_int(JsonWriter *writer, const char *key, int64_t value) {
+    if (value == 0)
+        return;
+    json_write_key(writer, str_from_c(key));
+    json_write_int(writer, value);
+}
+
+static void member_bool(JsonWriter *writer, const char *key, bool value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_bool(writer, value);
+}
+
+static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
+    json_write_key(writer, STR("tlsConfig"));
+    json_write_object(writer);
+    if (tls->is_insecure)
+        member_bool(writer, "insecure", true);
+    member_string(writer, "caData", tls->ca_data);
+    member_string(writer, "caFile", tls->ca_file);
+    member_string(writer, "serverName", tls->server_name);
+    member_string(writer, "certData", tls->cert_data);
+    member_string(writer, "certFile", tls->cert_file);
+    member_string(writer, "keyData", tls->key_data);
+    member_string(writer, "keyFile", tls->key_file);
+    json_write_end_object(writer);
+}
+
+static void write_resources(JsonWriter *writer, const ExtenderEntry *entry) {
+    json_write_key(writer, STR("managedResources"));
+    json_write_array(writer);
+    for (size_t i = 0; i < entry->n_managed; i++) {
+        json_write_object(writer);
+        member_string(writer, "name", entry->managed[i].name);
+        member_bool(writer, "ignoredByScheduler", entry->managed[i].is_ignored_by_scheduler);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_extender(JsonWriter *writer, const ExtenderEntry *entry) {
+    json_write_object(writer);
+    member_string(writer, "urlPrefix", entry->url_prefix);
+    if (entry->is_https)
+        member_bool(writer, "enableHttps", true);
+    if (entry->tls.is_given)
+        write_tls(writer, &entry->tls);
+    member_string(writer, "filterVerb", entry->filter_verb);
+    member_string(writer, "preemptVerb", entry->preempt_verb);
+    member_string(writer, "prioritizeVerb", entry->prioritize_verb);
+    member_int(writer, "weight", entry->weight);
+    member_string(writer, "bindVerb", entry->bind_verb);
+    member_bool(writer, "nodeCacheCapable", entry->is_node_cache_capable);
+    member_int(writer, "httpTimeout", entry->timeout_nsec);
+    member_bool(writer, "ignorable", entry->is_ignorable);
+    if (entry->n_managed > 0)
+        write_resources(writer, entry);
+    json_write_end_object(writer);
+}
+
+static void write_policy(const SchedulerConfig *config, Buf *out) {
+    JsonWriter writer = {.out = out, .indent = 2};
+
+    json_write_object(&writer);
+    member_string(&writer, "kind", STR("Policy"));
+    member_string(
+        &writer, "apiVersion", config->api_version.len > 0 ? config->api_version : STR("v1"));
+    json_write_key(&writer, STR("extenders"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < config->n_extenders; i++)
+        write_extender(&writer, &config->extenders[i]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}
+
+void scheduler_config_write(const SchedulerConfig *config, Buf *out) {
+    for (size_t i = 0; i < config->n_extenders; i++)
+        assert(!is_tls(&config->extenders[i]) || has_ca(&config->extenders[i].tls));
+    if (config->format == WIRING_POLICY)
+        write_policy(config, out);
+    else
+        write_v1(config, out);
+}

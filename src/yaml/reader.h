@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * YamlReader: values of a tree as C values, with every mistake reported at its place.
+ *
+ * Reading goes on after a mistake, so that one run shows them all.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include "yaml/document.h"
+
+typedef struct YamlReader {
+    Arena *arena; /* what is read lives here */
+    DiagList *diags;
+    Str source; /* the file's text, for source lines */
+} YamlReader;
+
+/* Reports an error at @at. The second form adds how to mend it. */
+void reader_error(YamlReader *reader, const YamlNode *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void reader_error_hint(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void reader_warning(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Reports a field that is none of @known, with the one that was meant or all that there are. @what
+ * names the mapping in messages ("a filter"). */
+void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
+    const char *what, const Str *known, size_t n_known);
+
+/* Reports that @value is not @wanted ("a list"); @hint may be empty. */
+void reader_wrong_kind(
+    YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint);
+
+/* Each returns false, with an error reported, when the value is something else.
+ * @what names it in the message ("reason"). Strings are borrowed from the tree. @ret is set on true
+ * only. */
+bool reader_string(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
+bool reader_bool(YamlReader *reader, const YamlNode *value, const char *what, bool *ret);
+bool reader_int(YamlReader *reader, const YamlNode *value, const char *what, int64_t min,
+    int64_t max, int64_t *ret);
+bool reader_number(YamlReader *reader, const YamlNode *value, const char *what, double min,
+    double max, double *ret);
+bool reader_mapping(YamlReader *reader, const YamlNode *value, const char *what);
+bool reader_sequence(YamlReader *reader, const YamlNode *value, const char *what);
+
+/* A field that has one value only: apiVersion, kind. Reports any other. */
+void reader_constant(
+    YamlReader *reader, const YamlNode *value, const char *what, const char *wanted);

@@ -1,0 +1,42 @@
+"""What is in deploy/, as Kubernetes would get it. tools/check-deploy says where helm, kube-score and
+kubectl are ($BERTH_DEPLOY_TOOLS, a folder; $BERTH_KUBECTL); without them what needs them is skipped."""
+
+import os
+import pathlib
+
+import pytest
+from rendering import DEPLOY, HERE, Chart, Kustomize
+
+NEEDS = "is built by tools/check-deploy, which runs this"
+
+
+@pytest.fixture(scope="session")
+def tool():
+    """tool(name) -> its path; the test is skipped where it is not there."""
+
+    def find(name):
+        folder = os.environ.get("BERTH_DEPLOY_TOOLS", "/nowhere")
+        path = os.environ.get("BERTH_KUBECTL", "") if name == "kubectl" else f"{folder}/{name}"
+        if not pathlib.Path(path or "/nowhere/none").exists():
+            pytest.skip(f"{name} {NEEDS}")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def chart(tool, tmp_path_factory):
+    return Chart(tool("helm"), tmp_path_factory.mktemp("chart"))
+
+
+@pytest.fixture(scope="session")
+def kustomize(tool):
+    return Kustomize(tool("kubectl"), DEPLOY / "kustomize")
+
+
+def pytest_generate_tests(metafunc):
+    """A test that takes `values` is run with each file of values/; `refused` likewise."""
+    for name in ("values", "refused"):
+        if name in metafunc.fixturenames:
+            files = sorted((HERE / name).glob("*.yaml"))
+            metafunc.parametrize(name, files, ids=[file.stem for file in files])

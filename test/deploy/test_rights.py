@@ -1,0 +1,138 @@
+"""What berth may do is the table of rights, one role for each thing, and nothing else.
+
+decide: read nodes and pods. events, bind (with a Lease) and wake-up: only where they are switched on.
+"""
+
+import pytest
+import yaml
+from rendering import HERE, NAMESPACE, OVERLAYS, of_kind
+
+DECIDE = {("*", "", kind, "", verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")}
+EVENTS = {("*", "events.k8s.io", "events", "", verb) for verb in ("create", "patch")}
+BIND = {("*", "", "pods/binding", "", "create")}
+WAKE_UP = {("*", "", "nodes", "", "patch")}
+SCHEDULER_ROLES = {
+    ("*", "ClusterRole", "system:kube-scheduler"),
+    ("*", "ClusterRole", "system:volume-scheduler"),
+    ("kube-system", "Role", "extension-apiserver-authentication-reader"),
+}
+
+
+def lease(name):
+    """To make any Lease, and to hold one."""
+    group = "coordination.k8s.io"
+    held = {(NAMESPACE, group, "leases", name, verb) for verb in ("get", "update")}
+    return held | {(NAMESPACE, group, "leases", "", "create")}
+
+
+def rights_of(objects, subject):
+    """What @subject, (kind, name), may: (where, group, resource, name, verb); and roles of others."""
+    roles = {(each["kind"], each["metadata"]["name"]): each for each in of_kind(objects, "Role", "ClusterRole")}
+    rights, foreign = set(), set()
+    for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding"):
+        if subject not in {(each["kind"], each["name"]) for each in binding["subjects"]}:
+            continue
+        where = "*" if binding["kind"] == "ClusterRoleBinding" else binding["metadata"]["namespace"]
+        role = binding["roleRef"]["kind"], binding["roleRef"]["name"]
+        if role not in roles:
+            foreign.add((where, *role))
+            continue
+        for rule in roles[role]["rules"]:
+            assert set(rule) <= {"apiGroups", "resources", "resourceNames", "verbs"}, rule
+            rights |= {
+                (where, group, resource, name, verb)
+                for group in rule["apiGroups"]
+                for resource in rule["resources"]
+                for name in rule.get("resourceNames", [""])
+                for verb in rule["verbs"]
+            }
+    return rights, foreign
+
+
+def subjects(objects):
+    for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding"):
+        for each in binding["subjects"]:
+            yield each["kind"], each["name"]
+
+
+def expected(given, name="berth"):
+    rights = set(DECIDE)
+    if given.get("events", {}).get("enabled"):
+        rights |= EVENTS
+    if given.get("bind", {}).get("enabled"):
+        rights |= BIND | lease(f"{name}-bind")
+    if given.get("wakeUp", {}).get("enabled"):
+        rights |= WAKE_UP
+    return rights
+
+
+def test_chart(chart, values):
+    given = yaml.safe_load(values.read_text()) or {}
+    objects = chart.render(values)
+    name = given.get("fullnameOverride", "berth")
+    if not given.get("rbac", {}).get("create", True):
+        assert not of_kind(objects, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+        return
+    mode = given.get("mode", "second-scheduler")
+    scheduler = ("ServiceAccount", f"{name}-scheduler")
+    own = lease(f"{name}-scheduler")
+    known = set()
+    if mode == "default-scheduler":
+        berth = ("User", "berth")
+    elif given.get("placement") == "sidecar":
+        berth = scheduler
+    else:
+        berth = ("ServiceAccount", name)
+        known.add(("ServiceAccount", f"{name}-check"))
+    rights, foreign = rights_of(objects, berth)
+    assert rights == expected(given, name) | (own if berth == scheduler else set())
+    assert foreign == (SCHEDULER_ROLES if berth == scheduler else set())
+    known.add(berth)
+    if mode == "second-scheduler":
+        known.add(scheduler)
+        if berth != scheduler:
+            assert rights_of(objects, scheduler) == (own, SCHEDULER_ROLES)
+    assert set(subjects(objects)) == known
+
+
+def test_what_helm_test_may(chart):
+    """More than berth, for a moment: to look up rights, and the scheduler's configuration by name."""
+    rights, foreign = rights_of(chart.render(), ("ServiceAccount", "berth-check"))
+    assert not foreign
+    assert rights == DECIDE | {
+        ("*", "authorization.k8s.io", "subjectaccessreviews", "", "create"),
+        (NAMESPACE, "", "configmaps", "berth-scheduler", "get"),
+    }
+
+
+OVERLAY_RIGHTS = {
+    "standalone": ({}, ("ServiceAccount", "berth")),
+    "second-scheduler": ({}, ("ServiceAccount", "berth")),
+    "observe-only": ({}, ("ServiceAccount", "berth")),
+    "bind": ({"bind": {"enabled": True}}, ("ServiceAccount", "berth")),
+    "default-scheduler": ({}, ("User", "berth")),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_overlay(kustomize, name):
+    given, berth = OVERLAY_RIGHTS[name]
+    objects = kustomize.overlay(name)
+    assert rights_of(objects, berth) == (expected(given), set())
+    scheduler = ("ServiceAccount", "berth-scheduler")
+    has_scheduler = name in ("second-scheduler", "observe-only", "bind")
+    assert set(subjects(objects)) == {berth} | ({scheduler} if has_scheduler else set())
+    if has_scheduler:
+        assert rights_of(objects, scheduler) == (lease("berth-scheduler"), SCHEDULER_ROLES)
+
+
+@pytest.mark.parametrize("name, given", [
+    ("events", {"events": {"enabled": True}}),
+    ("wake-up", {"wakeUp": {"enabled": True}}),
+    ("bind", {"bind": {"enabled": True}}),
+])  # fmt: skip
+def test_component(name, given):
+    """Read as they are: no kubectl needed."""
+    folder = HERE.parent.parent / "deploy" / "kustomize" / "components" / name
+    objects = list(yaml.safe_load_all((folder / "rbac.yaml").read_text()))
+    assert rights_of(objects, ("ServiceAccount", "berth")) == (expected(given) - DECIDE, set())

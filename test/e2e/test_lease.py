@@ -1,0 +1,241 @@
+"""Several berths that bind: the Lease says which one, it follows who is asked, and nothing is given
+away twice when it changes hands."""
+
+import collections
+import random
+import signal
+import time
+
+import pytest
+from client import metrics
+from cluster import get_health
+from nodemode import Live
+from objects import make_extender
+from process import pick_port
+from verbs import NOBODY, WaitingBind, ask_bind, ask_filter
+from waiting import wait_for
+
+SLOT = "example.com/slot"
+ONE_SLOT = {SLOT: "1"}
+REASON = "no slot is free"
+POLICY = f"""
+filters:
+  - {{name: slots, headroom: {{{SLOT}: 0}}, reason: {REASON}}}
+"""
+MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
+DURATION, IDLE = 15, 10  # seconds, as src/kube/lease.h has them
+
+
+class Berths:
+    """Two of them, a and b, that share a Lease; and pods that no scheduler looks at."""
+
+    def __init__(self, cluster, has_right=True):
+        self.cluster, self.has_right = cluster, has_right
+        self.policy = cluster.write_policy(POLICY)
+        self.path = f"/apis/coordination.k8s.io/v1/namespaces/{cluster.namespace}/leases"
+        if has_right:
+            cluster.plane.grant_lease(cluster.namespace)
+        self.a, self.b = self.start(), self.start()
+
+    def start(self, port=None):
+        lease = f"{self.cluster.namespace}/berth"
+        flags = ["--policy", self.policy, "--bind", "--lease", lease]
+        return self.cluster.start_berth(
+            *Live().flags(self.cluster), *flags, port=port or pick_port()
+        )
+
+    def add_pod(self, name):
+        return self.cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY)
+
+    def spec(self):
+        return self.cluster.api.get(f"{self.path}/berth")["spec"]
+
+    def holder(self):
+        return self.spec().get("holderIdentity", "")
+
+    def bind(self, berth, pod, node):
+        """As a scheduler does it: asks first. The error."""
+        assert ask_filter(berth, pod, [node]) == [node]
+        return ask_bind(berth, pod, node)
+
+    def bind_at_last(self, berth, pod, node, seconds):
+        """Tries again and again, as a scheduler does. Returns how long it took, and the errors."""
+        begin, errors = time.monotonic(), []
+        while error := self.bind(berth, pod, node):
+            errors.append(error)
+            assert time.monotonic() < begin + seconds, errors
+            time.sleep(1)
+        return time.monotonic() - begin, errors
+
+
+@pytest.fixture
+def berths(cluster):
+    for name in ("one", "two"):
+        cluster.add_node(name, **{SLOT: "2"})
+    return Berths(cluster)
+
+
+def say(text, seconds):
+    print(f"\nmeasured: {text}: {seconds:.2f} s")
+
+
+def test_whoever_is_asked_holds_it(cluster, berths):
+    berths.cluster.start_scheduler(
+        make_extender(berths.a.url, bindVerb="bind", managedResources=MANAGED, httpTimeout="15s")
+    )
+    for i in range(4):
+        cluster.add_pod(f"pod-{i}", asks=ONE_SLOT)
+    places = cluster.wait_places(4)
+    assert set(collections.Counter(places.values()).values()) == {2}
+
+    assert metrics(berths.a)["berth_lease_held"] == 1
+    assert metrics(berths.a)["berth_lease_taken_total"] == 1
+    assert metrics(berths.b)["berth_lease_held"] == 0
+    assert "[+]lease ok: held\n" in get_health(berths.a)[1]
+    assert get_health(berths.b)[0] == 200 and "not held: nobody asks" in get_health(berths.b)[1]
+    spec = berths.spec()
+    assert spec["leaseDurationSeconds"] == DURATION and spec["leaseTransitions"] == 0
+
+    # Nobody asks: it is given up, and nothing is written any more.
+    wait_for("the lease to be given up", berths.holder, lambda holder: holder == "")
+    version = cluster.api.get(f"{berths.path}/berth")["metadata"]["resourceVersion"]
+    time.sleep(3)
+    assert cluster.api.get(f"{berths.path}/berth")["metadata"]["resourceVersion"] == version
+    assert metrics(berths.a)["berth_lease_lost_total"] == 0
+
+
+def test_an_orderly_end(cluster, berths):
+    assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
+    holder = berths.holder()
+    assert holder
+    second, third = berths.add_pod("second"), berths.add_pod("third")
+    assert berths.bind(berths.a, second, "one") == ""  # the last slot
+
+    begin = time.monotonic()
+    berths.a.stop()
+    ended = time.monotonic()
+    assert berths.holder() == ""
+    # It knows of it, although it has just taken over.
+    wait_for(
+        "the other to know", lambda: ask_filter(berths.b, third, ["one"]), lambda names: names == []
+    )
+    assert berths.bind(berths.b, third, "two") == ""
+    say("from the end of the holder to a Binding of the other", time.monotonic() - ended)
+    say("from SIGTERM to it", time.monotonic() - begin)
+    assert time.monotonic() - begin < 5
+    assert berths.holder() not in ("", holder)
+    assert berths.spec()["leaseTransitions"] == 1
+
+
+def test_a_crash(cluster, berths):
+    assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
+    holder = berths.holder()
+    begin = time.monotonic()
+    berths.a.stop(signal.SIGKILL)
+    pod = berths.add_pod("second")
+    _, errors = berths.bind_at_last(berths.b, pod, "two", seconds=40)
+    taken = time.monotonic() - begin
+    say("from SIGKILL of the holder to a Binding of the other", taken)
+    assert DURATION - 3 < taken < DURATION + 5, errors
+    assert errors and all(
+        f"{holder} holds the lease {cluster.namespace}/berth and binds" in error for error in errors
+    )
+    assert cluster.places() == {"first": "one", "second": "two"}
+
+
+def test_it_follows_the_scheduler(cluster, berths):
+    def start_scheduler(berth):
+        return cluster.start_scheduler(
+            make_extender(berth.url, bindVerb="bind", managedResources=MANAGED, httpTimeout="15s")
+        )
+
+    scheduler = start_scheduler(berths.a)
+    cluster.add_pod("first", asks=ONE_SLOT)
+    cluster.wait_bound("first")
+    holder = berths.holder()
+    scheduler.stop()
+    start_scheduler(berths.b)
+    begin = time.monotonic()
+    cluster.add_pod("second", asks=ONE_SLOT)
+    cluster.wait_bound("second")
+    say("from the first pod of the other scheduler to its Binding", time.monotonic() - begin)
+    assert berths.holder() not in ("", holder)
+    assert metrics(berths.a)["berth_lease_lost_total"] == 0  # it gave it up
+
+
+def test_the_right_that_is_missing_is_named(cluster):
+    cluster.add_node("one", **{SLOT: "2"})
+    berths = Berths(cluster, has_right=False)
+    pod = berths.add_pod("first")
+    error = berths.bind(berths.a, pod, "one")
+    assert "needs the right get on leases.coordination.k8s.io" in error
+    assert f"in namespace {cluster.namespace} (Role berth-lease)" in error
+    assert cluster.places() == {}
+    assert "needs the right get on leases" in get_health(berths.a)[1]
+    assert get_health(berths.a)[0] == 200
+    cluster.plane.grant_lease(cluster.namespace)
+    berths.bind_at_last(berths.a, pod, "one", seconds=20)
+
+
+def test_one_that_stood_still_does_not_bind(cluster, berths):
+    """It held the lease, was halted, and wakes up with a bind for a slot that is taken since."""
+    assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
+    late, quick = berths.add_pod("late"), berths.add_pod("quick")
+    assert ask_filter(berths.a, late, ["one"]) == ["one"]
+    with berths.a.halted():
+        bind = WaitingBind(berths.a, late, "one")
+        berths.bind_at_last(berths.b, quick, "one", seconds=40)
+    error = bind.read_error()
+    assert REASON in error or "holds the lease" in error, error
+    assert cluster.places() == {"first": "one", "quick": "one"}
+
+
+def test_two_schedulers_never_over_book(cluster):
+    """Each with a berth of its own, for the same slots, while holders are killed and halted, and
+    the API server crashes."""
+    dice = random.Random(7)
+    n_nodes, n_slots = 4, 5
+    for i in range(n_nodes):
+        cluster.add_node(f"node-{i}", **{SLOT: str(n_slots)})
+    berths = Berths(cluster)
+    running = {"left": berths.a, "right": berths.b}
+    for name, berth in running.items():
+        extender = make_extender(
+            berth.url, bindVerb="bind", managedResources=MANAGED, httpTimeout="15s"
+        )
+        cluster.start_scheduler(extender, profiles=[{"schedulerName": name}])
+
+    def find_holder():
+        return next((name for name in running if metrics(running[name])["berth_lease_held"]), None)
+
+    def kill():
+        name = wait_for("somebody to hold the lease", find_holder)
+        running[name].stop(signal.SIGKILL)
+        running[name] = berths.start(port=running[name].port)
+
+    def halt():
+        with running[wait_for("somebody to hold the lease", find_holder)].halted():
+            time.sleep(DURATION + 3)
+
+    def crash():
+        cluster.plane.restart_apiserver(how=signal.SIGKILL)
+
+    n_pods = 0
+    for fault, n in ((kill, 8), (crash, 6), (halt, 16)):
+        for _ in range(n):
+            scheduler = dice.choice(list(running))
+            cluster.add_pod(f"pod-{n_pods}", asks=ONE_SLOT, schedulerName=scheduler)
+            n_pods += 1
+        cluster.wait_places(n_pods - n + 1)
+        fault()
+
+    # A pod that has a node keeps it, and none is deleted: what was given away once too often shows.
+    places = wait_for(
+        "all slots to be taken",
+        cluster.places,
+        lambda seen: len(seen) >= n_nodes * n_slots,
+        seconds=90,
+        steady=2,
+    )
+    assert collections.Counter(places.values()) == {f"node-{i}": n_slots for i in range(n_nodes)}
+    assert berths.spec()["leaseTransitions"] >= 2

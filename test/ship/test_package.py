@@ -1,0 +1,153 @@
+"""The Debian package: what it brings, that it keeps quiet, and its service."""
+
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+from client import REPOSITORY
+
+VERSION = re.search(r"version: '(.*)'", (REPOSITORY / "meson.build").read_text())[1]
+MOST_EXPOSED = 1.5  # of 10, as systemd-analyze counts
+
+
+def run(*command, **options):
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120, **options)
+
+
+@pytest.fixture(scope="module")
+def package():
+    found = sorted((REPOSITORY / "build-deb").glob("berth_*.deb"))
+    if not found:
+        pytest.fail("there is no package in build-deb: run make ship-test, or make deb")
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def tree(package, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    assert run("dpkg-deb", "--raw-extract", package, folder).returncode == 0
+    return folder
+
+
+def test_name_and_needs(package):
+    fields = run("dpkg-deb", "--field", package).stdout
+    fields = dict(re.findall(r"^([A-Za-z-]+): (.*)$", fields, re.M))
+    assert (fields["Package"], fields["Version"]) == ("berth", VERSION)
+    assert package.name == f"berth_{VERSION}_{fields['Architecture']}.deb"
+    for library in ("libc6", "libcurl3-gnutls", "libfyaml0", "libgnutls30", "libmicrohttpd12"):
+        assert re.search(rf"\b{library} \(>= ", fields["Depends"]), fields["Depends"]
+    assert "tzdata" in fields["Depends"]
+
+
+def test_contents(tree):
+    paths = {str(path.relative_to(tree)) for path in tree.rglob("*") if not path.is_dir() or path.is_symlink()}
+    paths = {path for path in paths if not path.startswith("DEBIAN/")}
+    assert {
+        "etc/default/berth",
+        "lib/systemd/system/berth.service",
+        "usr/bin/berth",
+        "usr/bin/kubectl-berth",
+        "usr/bin/kubectl_complete-berth",
+        "usr/share/bash-completion/completions/berth",
+        "usr/share/berth/policies/workspaces.yaml",
+        "usr/share/doc/berth/copyright",
+        "usr/share/fish/vendor_completions.d/berth.fish",
+        "usr/share/man/man1/berth.1.gz",
+        "usr/share/zsh/site-functions/_berth",
+    } <= paths
+    policies = {path.name for path in (REPOSITORY / "policies").glob("*.yaml")}
+    assert {path.name for path in (tree / "usr/share/berth/policies").iterdir()} == policies
+    pages = {path.name for path in (REPOSITORY / "man").glob("*.[1-9]")}
+    packed = {path.stem for path in tree.glob("usr/share/man/man*/*.gz")}
+    assert packed == pages | {"kubectl-berth.1", "kubectl_complete-berth.1"}
+    assert list((tree / "etc/berth/policies").iterdir()) == []
+    for name in ("kubectl-berth", "kubectl_complete-berth"):
+        assert (tree / "usr/bin" / name).readlink() == pathlib.Path("berth")
+    for path in tree.rglob("*"):
+        if not path.is_symlink():
+            assert not path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID | 0o022), path
+
+
+def test_starts_nothing_by_itself(tree):
+    assert (tree / "DEBIAN/conffiles").read_text().split() == ["/etc/default/berth"]
+    scripts = "".join(path.read_text() for path in tree.glob("DEBIAN/p*"))
+    assert "deb-systemd-invoke" not in scripts and "invoke-rc.d" not in scripts
+    assert not list(tree.glob("etc/systemd/**/*"))
+
+
+def test_runs(tree):
+    result = run(tree / "usr/bin/berth", "version")
+    assert result.returncode == 0 and result.stdout.startswith(f"berth {VERSION}\n")
+    result = run(tree / "usr/bin/kubectl-berth", "--help")
+    assert "usage: kubectl berth COMMAND" in result.stdout
+    policies = sorted((tree / "usr/share/berth/policies").iterdir())
+    result = run(tree / "usr/bin/berth", "check", *policies)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_hardening(tree):
+    said = run("readelf", "--wide", "--headers", "--dynamic", tree / "usr/bin/berth").stdout
+    assert "GNU_RELRO" in said and re.search(r"\bBIND_NOW\b|Flags: .*NOW", said)
+    assert re.search(r"Type:\s+DYN", said)
+    assert re.search(r"GNU_STACK.* RW ", said)
+
+
+def test_lintian(package):
+    if not shutil.which("lintian"):
+        pytest.skip("lintian is not installed")
+    result = run("lintian", "--allow-root", "--fail-on", "error,warning", "--display-info", package)
+    assert result.returncode == 0 and result.stdout == "", result.stdout
+
+
+# --- the service ---
+
+
+@pytest.fixture
+def unit(tree, tmp_path):
+    """The unit, with the program where it was unpacked."""
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    text = (tree / "lib/systemd/system/berth.service").read_text()
+    assert "ExecStart=/usr/bin/berth serve " in text
+    path = tmp_path / "berth.service"
+    path.write_text(text.replace("ExecStart=/usr/bin/berth", f"ExecStart={tree}/usr/bin/berth"))
+    return path
+
+
+def verify(unit):
+    return run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit)
+
+
+def test_unit_is_sound(unit):
+    result = verify(unit)
+    assert (result.returncode, result.stderr) == (0, "")
+    unit.write_text(unit.read_text() + "\n[Service]\nProtectSystems=strict\n")
+    assert "ProtectSystems" in verify(unit).stderr  # it does look
+
+
+def test_unit_with_the_example(unit):
+    folder = unit.parent / "berth.service.d"
+    folder.mkdir()
+    shutil.copy(REPOSITORY / "deploy/systemd/kubeconfig.conf", folder)
+    result = verify(unit)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_unit_is_confined(unit):
+    said = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit).stdout
+    assert float(re.search(r"exposure level for \S+: ([0-9.]+)", said)[1]) <= MOST_EXPOSED, said
+
+
+def test_flags_of_the_service(tree):
+    """What /etc/default/berth and the example say is understood by this berth."""
+    usage = run(tree / "usr/bin/berth", "serve", "--help").stdout
+    texts = [(tree / "etc/default/berth").read_text(), (tree / "lib/systemd/system/berth.service").read_text(),
+             (REPOSITORY / "deploy/systemd/kubeconfig.conf").read_text()]  # fmt: skip
+    flags = set(re.findall(r"(?<=[ =])--[a-z-]+", "\n".join(re.findall(r"^#?.*BERTH_.*$", "\n".join(texts), re.M))))
+    assert {"--policy", "--kubeconfig", "--tls-cert"} <= flags
+    for flag in flags:
+        assert flag in usage, flag

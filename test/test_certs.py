@@ -1,0 +1,378 @@
+"""berth certs: what it makes is accepted by others, and is renewed without a gap."""
+
+import base64
+import pathlib
+import re
+import shutil
+import ssl
+import stat
+import subprocess
+
+import pytest
+import yaml
+
+from test_tls import Traffic, post, wait_until_served
+
+FILES = {"ca.crt", "ca.key", "server.crt", "server.key", "client.crt", "client.key"}
+NAMES = [
+    "berth.berth-system.svc", "berth.berth-system.svc.cluster.local", "berth", "localhost",
+    "127.0.0.1", "::1",
+]  # fmt: skip
+
+
+@pytest.fixture
+def certs(berth_path):
+    """certs(*arguments, code=0) -> the finished process; @code is the exit code it must have."""
+
+    def run(*arguments, code=0):
+        done = subprocess.run(
+            [berth_path, "certs", *map(str, arguments)], capture_output=True, text=True, timeout=20
+        )
+        assert done.returncode == code, (arguments, done.stdout, done.stderr)
+        return done
+
+    return run
+
+
+@pytest.fixture
+def folder(certs, tmp_path):
+    certs(tmp_path / "certs")
+    return tmp_path / "certs"
+
+
+def openssl(*arguments):
+    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def text_of(certificate):
+    return openssl("x509", "-in", certificate, "-noout", "-text")[1]
+
+
+def is_verified(folder, name, purpose, *more):
+    code, said = openssl(
+        "verify", "-x509_strict", "-CAfile", folder / "ca.crt", "-purpose", purpose, *more,
+        folder / name,
+    )  # fmt: skip
+    assert code in (0, 2), said
+    return code == 0
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def changed(before, folder):
+    return {name for name, content in contents(folder).items() if before.get(name) != content}
+
+
+def flags(folder):
+    files = {"--tls-cert": "server.crt", "--tls-key": "server.key", "--client-ca": "ca.crt"}
+    return [part for flag, name in files.items() for part in (flag, folder / name)]
+
+
+def client(folder, pair=True):
+    """A TLS context that trusts what is in @folder now, and shows its client pair."""
+    context = ssl.create_default_context(cafile=folder / "ca.crt")
+    if pair:
+        context.load_cert_chain(folder / "client.crt", folder / "client.key")
+    return context
+
+
+# --- what is made ---
+
+
+def test_files(certs, tmp_path):
+    folder = tmp_path / "certs"
+    said = certs(folder).stdout
+    assert set(contents(folder)) == FILES
+    assert mode_of(folder) == 0o700
+    for path in folder.iterdir():
+        assert mode_of(path) == (0o600 if path.suffix == ".key" else 0o644), path
+    for word in ("ca.crt", "until ", "system:kube-scheduler", "berth.berth-system.svc"):
+        assert word in said
+    assert re.search(r"berth serve .*--tls-cert .*/server\.crt", said)
+    assert "berth config " in said
+
+
+def test_verified_by_openssl(folder):
+    assert is_verified(folder, "server.crt", "sslserver")
+    assert is_verified(folder, "client.crt", "sslclient")
+    assert not is_verified(folder, "server.crt", "sslclient")
+    assert not is_verified(folder, "client.crt", "sslserver")
+    for name in NAMES:
+        option = "-verify_ip" if re.fullmatch(r"[0-9.:]+", name) else "-verify_hostname"
+        assert is_verified(folder, "server.crt", "sslserver", option, name), name
+    assert not is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "example.com")
+
+
+def test_extensions(folder):
+    ca, server = text_of(folder / "ca.crt"), text_of(folder / "server.crt")
+    assert re.search(r"Basic Constraints: critical\s+CA:TRUE, pathlen:0", ca)
+    assert re.search(r"Key Usage: critical\s+Certificate Sign, CRL Sign", ca)
+    assert re.search(r"Basic Constraints: critical\s+CA:FALSE", server)
+    for text in (ca, server):
+        assert "P-256" in text and "ecdsa-with-SHA256" in text
+        serial = re.search(r"Serial Number:\s+([0-9a-f:]+)", text)[1]
+        assert len(serial.split(":")) == 16
+        assert "Subject Key Identifier" in text and "Authority Key Identifier" in text
+
+
+def test_each_ca_is_another(certs, tmp_path):
+    certs(tmp_path / "a")
+    certs(tmp_path / "b")
+    subjects = [openssl("x509", "-in", tmp_path / x / "ca.crt", "-noout", "-subject") for x in "ab"]
+    assert subjects[0] != subjects[1]
+
+
+def test_dates(certs, tmp_path):
+    folder = tmp_path / "certs"
+    certs(folder, "--days", 3)
+
+    def ends_within(name, days):
+        return openssl("x509", "-in", folder / name, "-noout", "-checkend", days * 86400)[0] == 1
+
+    assert ends_within("server.crt", 4) and not ends_within("server.crt", 2)
+    assert ends_within("client.crt", 4)
+    assert ends_within("ca.crt", 3651) and not ends_within("ca.crt", 3649)
+    assert re.search(r"server\.crt.*\(\d days left\)", certs(folder, "--renew", "--days", 9).stdout)
+
+
+def test_pairs_do_not_outlive_their_ca(certs, folder):
+    certs(folder, "--renew", "--days", 3650)
+    ends = [
+        openssl("x509", "-in", folder / name, "-noout", "-enddate")[1]
+        for name in ("ca.crt", "server.crt")
+    ]
+    assert ends[0] == ends[1]
+
+
+def test_names(certs, tmp_path):
+    folder = tmp_path / "certs"
+    said = certs(
+        folder, "--name", "*.example.com", "--name", "10.1.2.3", "--client-name", "alice"
+    ).stdout
+    assert is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "a.example.com")
+    assert is_verified(folder, "server.crt", "sslserver", "-verify_ip", "10.1.2.3")
+    assert not is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "localhost")
+    assert "CN = alice" in text_of(folder / "client.crt")
+    assert "--client-name 'alice'" in said
+
+
+def test_names_stay_when_renewed(certs, tmp_path):
+    folder = tmp_path / "certs"
+    certs(folder, "--name", "a.example.com", "--client-name", "alice")
+    certs(folder, "--renew")
+    assert is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "a.example.com")
+    assert "CN = alice" in text_of(folder / "client.crt")
+    certs(folder, "--renew", "--name", "b.example.com", "--client-name", "bob")
+    assert not is_verified(folder, "server.crt", "sslserver", "-verify_hostname", "a.example.com")
+    assert "CN = bob" in text_of(folder / "client.crt")
+
+
+def test_secrets(certs, tmp_path):
+    folder = tmp_path / "certs"
+    made = certs(folder, "-o", "kubernetes", "--namespace", "elsewhere")
+    server, own_client = yaml.safe_load_all(made.stdout)
+    for secret, name in ((server, "server"), (own_client, "client")):
+        assert secret["metadata"]["name"] == f"berth-{name}"
+        assert secret["metadata"]["namespace"] == "elsewhere"
+        assert secret["type"] == "kubernetes.io/tls"
+        files = {"ca.crt": "ca.crt", "tls.crt": f"{name}.crt", "tls.key": f"{name}.key"}
+        assert set(secret["data"]) == set(files)
+        for key, file in files.items():
+            assert base64.b64decode(secret["data"][key]) == (folder / file).read_bytes()
+    before = contents(folder)
+    again = certs(folder, "-o", "kubernetes", "--namespace", "elsewhere")
+    assert again.stdout == made.stdout
+    assert not changed(before, folder)
+
+
+# --- what is there is kept ---
+
+
+def test_nothing_is_overwritten(certs, folder):
+    before = contents(folder)
+    said = certs(folder, code=1).stderr
+    assert "--renew" in said and "--force" in said
+    assert not changed(before, folder)
+    certs(folder, "--force")
+    assert changed(before, folder) == FILES
+
+
+@pytest.mark.parametrize("option, new", [
+    ("--renew", FILES - {"ca.crt", "ca.key"}),
+    ("--renew-ca", {"ca.crt", "ca.key"}),
+    ("--retire-ca", set()),
+])  # fmt: skip
+def test_what_each_option_changes(certs, folder, option, new):
+    before = contents(folder)
+    certs(folder, option)
+    assert changed(before, folder) == new
+
+
+def test_rights_are_kept(certs, folder):
+    """A berth of another group that may read the old key may read the new one."""
+    (folder / "server.key").chmod(0o640)
+    certs(folder, "--renew")
+    assert mode_of(folder / "server.key") == 0o640
+    assert mode_of(folder / "client.key") == 0o600
+    (folder / "server.key").chmod(0o644)
+    certs(folder, "--renew")
+    assert mode_of(folder / "server.key") == 0o640  # but not everybody
+
+
+def test_folder_that_others_write_to(certs, folder):
+    assert "WARNING" not in certs(folder, "--renew").stdout
+    folder.chmod(0o777)
+    assert "WARNING" in certs(folder, "--renew").stdout
+
+
+# --- wrong uses ---
+
+
+def test_wrong_options(certs, folder):
+    wrong = {
+        (): "which folder",
+        (folder, folder): "one folder",
+        (folder, "--renew", "--renew-ca"): "exclude each other",
+        (folder, "--renew-ca", "--name", "x"): "--renew",
+        (folder, "--days", "0"): "from 1 to 3650",
+        (folder, "--days", "many"): "from 1 to 3650",
+        (folder, "--name", "https://berth:8443"): "DNS name",
+        (folder, "--name", ""): "DNS name",
+        (folder, "--name", "a..b"): "DNS name",
+        (folder, "--name", "a."): "DNS name",
+        (folder, "--client-name", ""): "1 to 64",
+        (folder, "--client-name", "x" * 65): "1 to 64",
+        (folder, "--client-name", "a\nb"): "ASCII",
+        (folder, "--namespace", "A b"): "namespace",
+        (folder, "-o", "json"): "files or kubernetes",
+    }
+    before = contents(folder)
+    for arguments, said in wrong.items():
+        assert said in certs(*arguments, code=2).stderr, arguments
+    assert not changed(before, folder)
+
+
+def test_folders_that_do_not_allow_it(certs, folder, tmp_path):
+    before = contents(folder)
+    assert "ca.crt" in certs(tmp_path / "none", "--renew", code=1).stderr
+    assert not (tmp_path / "none").exists()
+
+    (folder / "ca.key").write_bytes(before["server.key"])
+    assert "does not belong" in certs(folder, "--renew", code=1).stderr
+    (folder / "ca.key").unlink()
+    assert "no ca.key" in certs(folder, "--renew", code=1).stderr
+    (folder / "ca.key").write_bytes(before["ca.key"])
+    (folder / "ca.crt").write_bytes(before["server.crt"])
+    assert "not that of a CA" in certs(folder, "--renew", code=1).stderr
+    (folder / "ca.crt").write_bytes(b"nonsense")
+    assert "PEM" in certs(folder, "--renew-ca", code=1).stderr
+    (folder / "ca.crt").unlink()
+    (folder / "ca.crt").symlink_to("elsewhere")
+    assert "not a file" in certs(folder, "--renew-ca", code=1).stderr
+    certs("/dev/null/certs", code=3)
+    certs(tmp_path / "no" / "such", code=3)
+
+
+def test_not_more_authorities_than_a_bundle_has(certs, folder):
+    for _ in range(7):
+        certs(folder, "--renew-ca")
+    assert "--retire-ca" in certs(folder, "--renew-ca", code=1).stderr
+
+
+# --- with berth ---
+
+
+def test_who_is_let_in(start_berth, folder):
+    berth = start_berth(*flags(folder))
+    assert post(berth, client(folder)) == 200
+    assert post(berth, client(folder, pair=False)) == 403
+
+
+def test_curl(start_berth, folder):
+    berth = start_berth(*flags(folder))
+
+    def status(*more):
+        return subprocess.run(
+            ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", folder / "ca.crt",
+             "-d", "{}", f"https://localhost:{berth.port}/filter", *more],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+
+    assert status() == "403"
+    assert status("--cert", folder / "client.crt", "--key", folder / "client.key") != "403"
+
+
+def test_renewed_under_a_running_berth(certs, start_berth, folder):
+    berth = start_berth(*flags(folder))
+    with Traffic(berth, client(folder)) as traffic:
+        certs(folder, "--renew")
+        wait_until_served(berth, folder / "server.crt")
+        assert post(berth, client(folder)) == 200
+    assert traffic.failures == []
+    assert set(traffic.statuses) == {200}
+
+
+def copy_ca(source, target):
+    shutil.copy(source / "ca.crt", target / "ca.new")
+    (target / "ca.new").rename(target / "ca.crt")
+
+
+def copy_pair(source, target, name):
+    for suffix in (".key", ".crt"):
+        shutil.copy(source / (name + suffix), target / "pair.new")
+        (target / "pair.new").rename(target / (name + suffix))
+
+
+def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
+    """Both sides have copies of their own, and get each step at another time, in either order."""
+    origin, server, peer = (tmp_path / name for name in ("origin", "server", "peer"))
+    certs(origin)
+    shutil.copytree(origin, server)
+    shutil.copytree(origin, peer)
+    berth = start_berth(*flags(server))
+
+    def both_agree(certificate):
+        wait_until_served(berth, certificate)
+        return post(berth, client(peer)) == 200
+
+    def settle():
+        """berth reads what is there, and the two still agree."""
+        berth.proc.send_signal(1)
+        assert both_agree(server / "server.crt")
+
+    certs(origin, "--renew-ca")
+    copy_ca(origin, peer)
+    settle()
+    copy_ca(origin, server)
+    settle()
+
+    certs(origin, "--renew")
+    copy_pair(origin, peer, "client")
+    settle()
+    copy_pair(origin, server, "server")
+    settle()
+
+    said = certs(origin, "--retire-ca").stdout
+    assert "restart" in said
+    copy_ca(origin, server)
+    settle()
+    copy_ca(origin, peer)
+    settle()
+    assert pathlib.Path(peer / "ca.crt").read_text().count("BEGIN") == 1
+
+
+def test_a_ca_in_use_is_not_retired(certs, folder):
+    certs(folder, "--renew-ca")
+    before = contents(folder)
+    assert "--renew" in certs(folder, "--retire-ca", code=1).stderr
+    assert not changed(before, folder)
+    assert "--retire-ca" in certs(folder, "--renew").stdout
+    certs(folder, "--retire-ca")
+    assert is_verified(folder, "server.crt", "sslserver")

@@ -1,0 +1,693 @@
+"""berth check --live and --offline: situations that are wrong, and what is said about them.
+
+Real berths, configurations of kube-scheduler in files and in a small API server (small_api.py).
+What each check makes of its facts is tested beside the code; here, that the facts arrive.
+"""
+
+import base64
+import copy
+import json
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from authority import PAST, Authority
+from client import PATIENCE, get, post, wait_until, write_cluster
+from small_api import SmallApi, pod, scheduler_pod
+
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+POLICY = """
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: pool}
+spec:
+  filters:
+    - {name: pool, nodeLabels: {pool: web}, reason: node is not in the pool}
+  scores:
+    - {name: one, expression: "node.metadata.name == 'n0' ? 100.0 : 50.0"}
+"""
+
+NODES = [{"metadata": {"name": f"n{i}", "labels": {"pool": "web"}}} for i in range(3)]
+
+
+def entry(url, **changes):
+    """An extender's; None: without that field."""
+    fields = {
+        "urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize",
+        "preemptVerb": "preempt", "weight": 5, "httpTimeout": "1s", "nodeCacheCapable": True,
+        **changes,
+    }  # fmt: skip
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def scheduler_config(*extenders, **changes):
+    fields = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": True}, "percentageOfNodesToScore": 100,
+        "profiles": [{"schedulerName": "berth"}], "extenders": [*extenders], **changes,
+    }  # fmt: skip
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
+
+
+class Checkup:
+    """What one run of the command said."""
+
+    def __init__(self, done):
+        self.code, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.report = json.loads(done.stdout) if done.stdout.startswith("{") else {"checks": []}
+        self.checks = {each["code"]: each for each in self.report["checks"]}
+
+    def state(self, code):
+        return self.checks[code]["state"]
+
+    def failed(self):
+        return {code for code, each in self.checks.items() if each["state"] == "failed"}
+
+
+@pytest.fixture
+def run(berth_path, tmp_path):
+    """run(*arguments, config=text, stdin=text) -> Checkup, of JSON."""
+
+    def run(*arguments, config=None, stdin=None, form="json"):
+        if config is not None:
+            (tmp_path / "scheduler.yaml").write_text(config)
+            arguments = [*arguments, "--scheduler-config", tmp_path / "scheduler.yaml"]
+        command = [berth_path, "check", *map(str, arguments), "-o", form]
+        return Checkup(
+            subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE)
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkup")
+    (folder / "policy.yaml").write_text(POLICY)
+    write_cluster(folder / "cluster.json", NODES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(folder, start_shared):
+    """A berth on loopback, without TLS."""
+    return start_shared("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
+
+
+@pytest.fixture(scope="module")
+def certificates(folder):
+    authority = Authority(folder / "authority", "checkup")
+    authority.server = authority.issue_server()
+    authority.scheduler = authority.issue("system:kube-scheduler")
+    authority.stranger = authority.issue("stranger")
+    authority.old = authority.issue("system:kube-scheduler", **PAST)
+    return authority
+
+
+@pytest.fixture(scope="module")
+def secure(folder, certificates, start_shared):
+    """A berth that asks for client certificates."""
+    certificate, key = certificates.server
+    return start_shared(
+        "--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json",
+        "--tls-cert", certificate, "--tls-key", key, "--client-ca", certificates.certificate,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def api():
+    api = SmallApi()
+    yield api
+    api.stop()
+
+
+def of_secure(certificates, who=None):
+    certificate, key = who or certificates.scheduler
+    return ["--ca", certificates.certificate, "--cert", certificate, "--key", key]
+
+
+def secure_entry(secure, certificates, who=None, tls=(), **changes):
+    certificate, key = who or certificates.scheduler
+    fields = {
+        "caData": base64.b64encode(certificates.certificate.read_bytes()).decode(),
+        "certData": base64.b64encode(certificate.read_bytes()).decode(),
+        "keyData": base64.b64encode(key.read_bytes()).decode(),
+        **dict(tls),
+    }  # fmt: skip
+    fields = {key: value for key, value in fields.items() if value is not None}
+    return entry(secure.url, enableHTTPS=True, tlsConfig=fields, **changes)
+
+
+# --- healthy installations ---
+
+
+def test_healthy_sidecar(plain, run):
+    """Beside kube-scheduler on loopback, asked from there."""
+    done = run("--live", "--server", plain.url, config=scheduler_config(entry(plain.url)))
+    assert done.code == FINE and not done.failed(), done.stdout
+    for code in ("B101", "B102", "B103", "B113", "B201", "B202", "B203", "B401", "B404", "B501"):
+        assert done.state(code) == "passed", done.checks[code]
+
+
+def test_healthy_service(secure, certificates, run):
+    config = scheduler_config(secure_entry(secure, certificates))
+    done = run("--live", "--server", secure.url, *of_secure(certificates), config=config)
+    assert done.code == FINE and not done.failed(), done.stdout
+    for code in ("B105", "B106", "B109", "B110", "B111", "B203", "B206"):
+        assert done.state(code) == "passed", done.checks[code]
+
+
+def test_healthy_cluster(plain, run, api, tmp_path):
+    """Everything is found by itself: the scheduler's ConfigMap, berth's pods, whose rights."""
+    api.config_maps["berth-system", "scheduler"] = {"config.yaml": scheduler_config(entry(plain.url))}
+    labels = {
+        "app.kubernetes.io/name": "berth", "app.kubernetes.io/part-of": "berth",
+        "app.kubernetes.io/component": "scheduler",
+    }  # fmt: skip
+    for i in range(2):
+        api.pods.append(
+            scheduler_pod(
+                "berth-system", f"berth-{i}", ["--config=/etc/berth/config.yaml"], labels=labels,
+                mounts=[{"name": "config", "mountPath": "/etc/berth"}], node=f"n{i}",
+                volumes=[{"name": "config", "configMap": {"name": "scheduler"}}],
+                serviceAccountName="berth",
+            )
+        )  # fmt: skip
+    done = run("--live", "--server", plain.url, "--kubeconfig", api.kubeconfig(tmp_path))
+    assert done.code == FINE and not done.failed(), done.stdout
+    assert "ConfigMap berth-system/scheduler" in done.checks["B101"]["cause"]
+    for code in ("B102", "B103", "B104", "B203", "B301", "B302", "B303", "B407", "B603", "B604", "B605"):
+        assert done.state(code) == "passed", done.checks[code]
+    users = {user for user, _, _ in api.reviews}
+    assert users == {"system:serviceaccount:berth-system:berth"}
+
+
+# --- configurations that are wrong, of a berth that runs ---
+
+WRONG = [
+    # what is wrong, the entry's fields, which check fails
+    ("unknown field", {"filterverb": "filter"}, "B102"),
+    ("no extender", None, "B103"),
+    ("scheme", {"enableHTTPS": True}, "B107"),
+    ("no filter", {"filterVerb": None}, "B113"),
+    ("no prioritize", {"prioritizeVerb": None, "weight": None}, "B114"),
+    ("bind", {"bindVerb": "bind", "httpTimeout": "15s"}, "B116"),
+    ("short timeout", {"httpTimeout": "50ms"}, "B119"),
+    ("managed", {"managedResources": [{"name": "example.com/gpu"}]}, "B123"),
+    ("misspelt verb", {"filterVerb": "fitler"}, "B203"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what, fields, code", WRONG, ids=[each[0] for each in WRONG])
+def test_wrong_configuration(plain, run, what, fields, code):
+    extenders = [] if fields is None else [entry(plain.url, **fields)]
+    done = run("--live", "--server", plain.url, config=scheduler_config(*extenders))
+    assert done.code == FAILED and done.state(code) == "failed", (done.checks, done.stderr)
+    assert done.checks[code]["cause"] and done.checks[code]["fix"], done.checks[code]
+
+
+WRONG_TLS = [
+    ("no CA", {"caData": None}, None, "B105"),
+    ("insecure", {"caData": None, "insecure": True}, None, "B106"),
+    ("no client certificate", {"certData": None, "keyData": None}, None, "B109"),
+    ("another's name", {}, "stranger", "B110"),
+    ("ended", {}, "old", "B111"),
+]
+
+
+@pytest.mark.parametrize("what, tls, who, code", WRONG_TLS, ids=[each[0] for each in WRONG_TLS])
+def test_wrong_certificates(secure, certificates, run, what, tls, who, code):
+    who = getattr(certificates, who) if who else None
+    config = scheduler_config(secure_entry(secure, certificates, who, tls))
+    done = run("--live", "--server", secure.url, *of_secure(certificates), config=config)
+    assert done.code == FAILED and done.state(code) == "failed", (done.checks, done.stderr)
+
+
+def test_certificate_in_a_file(secure, certificates, run):
+    """It is read where the configuration is a file of this machine's."""
+    certificate, key = certificates.stranger
+    tls = {"certData": None, "keyData": None, "certFile": str(certificate), "keyFile": str(key)}
+    config = scheduler_config(secure_entry(secure, certificates, tls=tls))
+    done = run("--live", "--server", secure.url, *of_secure(certificates), config=config)
+    assert done.state("B110") == "failed" and "stranger" in done.checks["B110"]["cause"]
+
+
+# --- berths that are not well ---
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def test_no_berth(run, plain):
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    done = run("--live", "--server", nowhere)
+    assert done.code == UNREACHABLE and done.state("B201") == "failed", done.stdout
+    done = run("--live", "--server", nowhere, "--server", plain.url)
+    assert done.code == FAILED and done.failed() == {"B201"}
+    assert nowhere in done.checks["B201"]["cause"] and plain.url not in done.checks["B201"]["cause"]
+
+
+def test_not_a_berth(run, api):
+    done = run("--live", "--server", api.url)
+    assert done.state("B201") == "failed" and api.url in done.checks["B201"]["cause"]
+
+
+def test_turned_away(run, secure, certificates):
+    """403: it is there, and we are not on its list. That is no unreachable berth."""
+    done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))
+    assert done.code == FAILED and done.state("B201") == "failed"
+    assert "certificate" in done.checks["B201"]["cause"] and "--cert" in done.checks["B201"]["fix"]
+    done = run("--live", "--server", secure.url, "--ca", certificates.certificate)
+    assert done.code == FAILED and "certificate" in done.checks["B201"]["cause"]
+    done = run("--live", "--server", secure.url)  # whose certificate we cannot verify
+    assert done.code == UNREACHABLE and done.state("B201") == "failed"
+
+
+def test_not_ready(run, start_berth, api, tmp_path):
+    """Its API server has no such thing as a list of nodes."""
+    berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path))
+    done = run("--live", "--server", berth.url)
+    assert done.code == FAILED and {"B202", "B401"} <= done.failed(), done.stdout
+    assert "sync" in done.checks["B202"]["cause"]
+
+
+def test_policies(run, start_berth, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.replace("spec:", "spec:\n  mode: Observe"))
+    berth = start_berth("--policy", policy)
+    done = run("--live", "--server", berth.url)
+    assert done.state("B504") == "warned" and done.code == FINE, done.stdout
+    policy.write_text(POLICY.replace("nodeLabels", "nodeLabel"))
+    wait_until(lambda: get(berth, "/api/v1/status").json()["policy"]["refused"], "a refusal")
+    done = run("--live", "--server", berth.url)
+    assert done.code == FAILED and done.failed() == {"B208"}
+    assert "nodeLabel" in done.checks["B208"]["cause"]
+    empty = start_berth()
+    assert run("--live", "--server", empty.url).state("B501") == "warned"
+
+
+def test_metrics(run, start_berth, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    metric = "  metrics:\n    - {name: load, prometheus: {query: load}, interval: 15s}\n  filters:"
+    policy.write_text(
+        POLICY.replace("  filters:", metric).replace("100.0 : 50.0", "metrics.load : 50.0")
+    )
+    berth = start_berth("--policy", policy)
+    done = run("--live", "--server", berth.url)
+    assert done.code == FAILED and "B505" in done.failed(), done.stdout
+    assert "load" in done.checks["B505"]["cause"]
+
+
+def test_replicas_differ(run, plain, start_berth, folder, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.replace("pool: web", "pool: other"))
+    cluster = write_cluster(tmp_path / "cluster.json", NODES[:2])
+    same = start_berth("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
+    other = start_berth("--policy", policy, "--cluster", cluster)
+    done = run("--live", "--server", plain.url, "--server", same.url)
+    assert done.code == FINE and done.state("B601") == done.state("B602") == "passed"
+    done = run("--live", "--server", plain.url, "--server", other.url)
+    assert done.state("B601") == "failed" and done.state("B405") == "warned"
+    assert done.state("B602") in ("warned", "failed"), done.checks["B602"]
+
+
+def test_token(run, start_berth, tmp_path):
+    """A page of a listener of its own, for who has the token."""
+    (tmp_path / "token").write_text("open-sesame-open-sesame\n")
+    (tmp_path / "wrong").write_text("open-semolina-open-semolina\n")
+    port = free_port()
+    start_berth("--pages-listen", f"127.0.0.1:{port}", "--pages-token-file", tmp_path / "token")
+    url = f"http://127.0.0.1:{port}"
+    assert run("--live", "--server", url, "--token-file", tmp_path / "token").state("B201") == "passed"
+    done = run("--live", "--server", url, "--token-file", tmp_path / "wrong")
+    assert done.code == FAILED and done.state("B201") == "failed"
+    done = run("--live", "--server", url, "--token-file", tmp_path / "none")
+    assert done.code == UNREACHABLE and "none" in done.stderr
+
+
+def test_the_probe_is_harmless(run, start_berth, folder):
+    """It asks a filter about no nodes, and nobody takes that for a scheduler's."""
+    berth = start_berth("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
+    before = get(berth, "/api/v1/status").json()
+    for _ in range(3):
+        done = run("--live", "--server", berth.url, config=scheduler_config(entry(berth.url)))
+        assert done.state("B203") == "passed"
+    after = get(berth, "/api/v1/status").json()
+    assert after["schedulers"] == before["schedulers"] == []
+    assert after["bypassed"] == 0 and after["policy"]["list"][0]["rejectedAll"] == 0
+    pod = {"metadata": {"name": "a", "namespace": "b", "uid": "c"}}
+    assert post(berth, "filter", {"Pod": pod, "NodeNames": ["n0"]}).json()["NodeNames"] == ["n0"]
+
+
+# --- the API server ---
+
+
+def in_cluster(api, tmp_path, plain):
+    return ["--live", "--server", plain.url, "--kubeconfig", api.kubeconfig(tmp_path)]
+
+
+def test_api_server_is_away(run, plain, api, tmp_path):
+    arguments = in_cluster(api, tmp_path, plain)
+    api.stop()
+    done = run(*arguments)
+    assert done.code == FAILED and done.failed() == {"B301"}, done.stdout
+    done = run("--live", "--kubeconfig", tmp_path / "none")
+    assert done.code == UNREACHABLE and "none" in done.stderr
+
+
+def test_rights(run, plain, api, tmp_path):
+    arguments = [*in_cluster(api, tmp_path, plain), "--service-account", "berth-system/berth"]
+    assert run(*arguments).state("B302") == "passed"
+    assert {user for user, _, _ in api.reviews} == {"system:serviceaccount:berth-system:berth"}
+    api.denied = {"watch pods"}
+    done = run(*arguments)
+    assert done.code == FAILED and done.failed() == {"B302"}
+    assert "watch pods" in done.checks["B302"]["cause"] and "kubectl" in done.checks["B302"]["fix"]
+    api.denied, api.allowed = set(), {"get secrets"}
+    done = run(*arguments)
+    assert done.state("B303") == "failed" and "secrets" in done.checks["B303"]["cause"]
+    for right in ("patch nodes", "create pods/binding", "* *", "create pods/exec", "delete pods",
+                  "impersonate users", "escalate clusterroles", "list configmaps"):  # fmt: skip
+        api.allowed = {right}
+        assert run(*arguments, "--only", "B303").code == FAILED, right
+
+
+def test_rights_of_nobody(run, plain, api, tmp_path):
+    """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B302") == done.state("B303") == "skipped"
+    assert "--service-account" in done.stderr
+    api.forbidden = {"/apis/authorization.k8s.io/v1/subjectaccessreviews"}
+    done = run(*in_cluster(api, tmp_path, plain), "--user", "berth")
+    assert done.state("B302") == done.state("B303") == "skipped"
+    assert "forbidden" in done.checks["B302"]["cause"]
+
+
+def test_clock(run, plain, api, tmp_path):
+    api.skew = 7200
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.code == FAILED and {"B406", "B407"} <= done.failed(), done.stdout
+
+
+def test_release(run, plain, api, tmp_path):
+    config = scheduler_config(entry(plain.url), apiVersion="kubescheduler.config.k8s.io/v1beta2")
+    done = run(*in_cluster(api, tmp_path, plain), config=config)
+    assert done.state("B104") == "failed" and "v1.34" in done.checks["B104"]["cause"]
+
+
+def test_pods(run, plain, api, tmp_path):
+    arguments = in_cluster(api, tmp_path, plain)
+    assert run(*arguments).state("B603") == "warned"
+    labels = {"app.kubernetes.io/name": "berth"}
+    api.pods = [pod("berth-system", "a", labels, ready=False)]
+    done = run(*arguments)
+    assert done.state("B604") == "failed" and "a" in done.checks["B604"]["cause"]
+    assert done.state("B605") == "warned"
+    api.pods = [pod("berth-system", name, labels, node="n1", scheduler="berth") for name in "ab"]
+    done = run(*arguments, config=scheduler_config(entry(plain.url)))
+    assert done.state("B606") == "warned" and done.state("B126") == "failed", done.checks["B126"]
+    api.forbidden = {"/api/v1/pods"}
+    done = run(*arguments)
+    assert done.state("B604") == "skipped" and "forbidden" in done.stderr
+
+
+# --- finding kube-scheduler's configuration ---
+
+HOW = [
+    # flags, volumes, mounts, ConfigMap and key
+    ("key", ["--config=/c/s.yaml"], {"configMap": {"name": "m"}}, {"mountPath": "/c"}, "s.yaml"),
+    ("two words", ["--config", "/c/s.yaml"], {"configMap": {"name": "m"}}, {"mountPath": "/c/"}, "s.yaml"),
+    (
+        "item", ["--config=/c/d/s.yaml"],
+        {"configMap": {"name": "m", "items": [{"key": "k", "path": "d/s.yaml"}]}},
+        {"mountPath": "/c"}, "k",
+    ),
+    (
+        "one file", ["--config=/c/s.yaml"], {"configMap": {"name": "m"}},
+        {"mountPath": "/c/s.yaml", "subPath": "k"}, "k",
+    ),
+    (
+        "projected", ["--config=/c/s.yaml"],
+        {"projected": {"sources": [{"secret": {"name": "x"}}, {"configMap": {"name": "m"}}]}},
+        {"mountPath": "/c"}, "s.yaml",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what, flags, volume, mount, key", HOW, ids=[each[0] for each in HOW])
+def test_config_map(run, plain, api, tmp_path, what, flags, volume, mount, key):
+    mounts = [{"name": "v", **mount}, {"name": "other", "mountPath": "/"}]
+    volumes = [{"name": "other", "emptyDir": {}}, {"name": "v", **volume}]
+    api.pods.append(scheduler_pod("kube-system", "s", flags, volumes, mounts))
+    api.config_maps["kube-system", "m"] = {"z": "", key: scheduler_config(entry(plain.url))}
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B103") == done.state("B203") == "passed", (done.checks["B101"], done.stderr)
+    api.config_maps["kube-system", "m"] = {"z": ""}
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B101") == "failed" and "key" in done.checks["B101"]["cause"]
+    del api.config_maps["kube-system", "m"]
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B101") == "failed" and "not found" in done.checks["B101"]["cause"]
+
+
+def test_file_of_a_node(run, plain, api, tmp_path):
+    """It cannot be read from here: what to run there is said."""
+    api.pods.append(
+        scheduler_pod(
+            "kube-system", "kube-scheduler-cp1", ["--config=/etc/kubernetes/berth/s.yaml"],
+            [{"name": "v", "hostPath": {"path": "/etc/kubernetes/berth"}}],
+            [{"name": "v", "mountPath": "/etc/kubernetes/berth"}], node="cp1",
+            annotations={"kubernetes.io/config.mirror": "x"},
+        )
+    )  # fmt: skip
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.state("B101") == "warned"
+    assert "cp1" in done.checks["B101"]["cause"]
+    assert "berth check --offline /etc/kubernetes/berth/s.yaml" in done.checks["B101"]["cause"]
+
+
+def test_scheduler_without_configuration(run, plain, api, tmp_path):
+    """kube-scheduler's defaults have no extenders; but another scheduler may."""
+    arguments = in_cluster(api, tmp_path, plain)
+    api.pods.append(scheduler_pod("kube-system", "s", ["--leader-elect=true"]))
+    assert run(*arguments).state("B103") == "failed"
+    done = run(*arguments, config=scheduler_config(entry(plain.url)))
+    assert done.state("B103") == "passed" and not done.failed(), done.stdout
+
+
+def test_named_pod(run, plain, api, tmp_path):
+    api.config_maps["a", "m"] = {"policy.cfg": json.dumps({
+        "kind": "Policy", "apiVersion": "v1",
+        "extenders": [entry(plain.url, httpTimeout=1000000000)],
+    })}  # fmt: skip
+    flags = ["--policy-configmap=m", "--policy-configmap-namespace=a"]
+    api.pods = [scheduler_pod("a", "mine", flags, labels={"app": "mine"}), pod("a", "web")]
+    arguments = in_cluster(api, tmp_path, plain)
+    assert run(*arguments).state("B101") == "warned"
+    done = run(*arguments, "--scheduler-pod", "a/mine")
+    assert done.state("B103") == "passed", done.checks["B102"]
+    done = run(*arguments, "--scheduler-pod", "a/web")
+    assert done.state("B101") == "failed" and "no kube-scheduler" in done.checks["B101"]["cause"]
+    assert run(*arguments, "--scheduler-pod", "a/none").state("B101") == "failed"
+    assert run(*arguments, "--scheduler-pod", "mine").code == USAGE
+
+
+# --- which entry is berth's ---
+
+
+def test_own_entry(run, plain, tmp_path):
+    """By --server, by --url, by its name, or by being the only one: and that is said."""
+    other = entry("https://tas.example.com:9001", enableHTTPS=True, tlsConfig={"caFile": "/ca"})
+    config = scheduler_config(other, entry(plain.url))
+    done = run("--live", "--server", plain.url, config=config)
+    assert "extender 2" in done.checks["B103"]["cause"] and not done.stderr
+    done = run("--live", "--server", plain.url, "--url", "https://tas.example.com:9001", config=config)
+    assert "extender 1" in done.checks["B103"]["cause"]
+    path = tmp_path / "several.yaml"
+    path.write_text(scheduler_config(other, entry("https://berth.berth-system.svc:8443")))
+    done = run("--offline", path)
+    assert "extender 2" in done.checks["B103"]["cause"] and "taken to be berth" in done.stderr
+    path.write_text(scheduler_config(other, entry("https://gpu.example.com")))
+    done = run("--offline", path)
+    assert done.state("B103") == "failed" and "--url" in done.stderr
+    path.write_text(scheduler_config(entry("https://gpu.example.com")))
+    assert "extender 1" in run("--offline", path).checks["B103"]["cause"]
+
+
+# --- offline ---
+
+TAS = {  # as another extender's documentation has it: a client certificate, and no CA
+    "urlPrefix": "https://tas-service.telemetry-aware-scheduling.svc.cluster.local:9001",
+    "prioritizeVerb": "scheduler/prioritize", "filterVerb": "scheduler/filter", "weight": 1,
+    "enableHTTPS": True, "managedResources": [{"name": "telemetry/scheduling", "ignoredByScheduler": True}],
+    "ignorable": True,
+    "tlsConfig": {"insecure": False, "certFile": "/host/certs/client.crt", "keyFile": "/host/certs/client.key"},
+}  # fmt: skip
+SERVICE = "https://berth.berth-system.svc:8443"
+CA = {"tlsConfig": {"caFile": "/ca.crt", "certFile": "/c.crt", "keyFile": "/c.key"}, "enableHTTPS": True}
+
+SAMPLES = [
+    # what it is, the text, which checks fail
+    ("sidecar", scheduler_config(entry("http://127.0.0.1:8080")), set()),
+    ("service", scheduler_config(entry(SERVICE, **CA)), set()),
+    ("another's, without a CA", scheduler_config(TAS), {"B105"}),
+    ("insecure", scheduler_config(entry(SERVICE, enableHTTPS=True, tlsConfig={"insecure": True})), {"B106"}),
+    ("plain HTTP over a network", scheduler_config(entry("http://10.0.0.7:8080")), {"B108"}),
+    ("http and enableHTTPS", scheduler_config(entry("http://127.0.0.1:8080", enableHTTPS=True)), {"B107"}),
+    ("no extender", scheduler_config(), {"B103"}),
+    ("misspelt", scheduler_config(entry(SERVICE, enableHttps=True)), {"B102"}),
+    ("no weight", scheduler_config(entry("http://127.0.0.1:8080", weight=0)), {"B102"}),
+    ("no YAML", "a: [", {"B102"}),
+    ("something else", "kind: ConfigMap\napiVersion: v1\n", {"B102"}),
+    (
+        "two binders",
+        scheduler_config(entry(SERVICE, **CA, bindVerb="bind"), entry("http://127.0.0.1:1", bindVerb="b")),
+        {"B102"},
+    ),
+    (
+        "bind and ignorable",
+        scheduler_config(entry("http://127.0.0.1:8080", bindVerb="bind", ignorable=True, httpTimeout="15s")),
+        {"B122"},
+    ),
+    (
+        "legacy",
+        json.dumps({"kind": "Policy", "apiVersion": "v1",
+                    "extenders": [entry("http://127.0.0.1:8080", httpTimeout=1000000000)]}),
+        set(),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what, text, failed", SAMPLES, ids=[each[0] for each in SAMPLES])
+def test_offline(run, tmp_path, what, text, failed):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    done = run("--offline", path)
+    assert failed <= done.failed() and bool(failed) == bool(done.failed()), done.checks
+    assert done.code == (FAILED if failed else FINE)
+    assert not any(code[1] in "23456" for code in done.checks), "only configurations are looked at"
+    assert run("--offline", "-", stdin=text).failed() == done.failed()
+
+
+def test_offline_files(run, tmp_path):
+    good, none = tmp_path / "good.yaml", tmp_path / "none.yaml"
+    good.write_text(scheduler_config(entry("http://127.0.0.1:8080")))
+    assert run("--offline", none).code == UNREACHABLE
+    done = run("--offline", good, none)
+    assert done.code == FAILED and "none.yaml" in done.checks["B101"]["cause"]
+    other = tmp_path / "other.yaml"
+    other.write_text(scheduler_config(entry("http://127.0.0.1:8080", weight=7)))
+    assert run("--offline", good, other).state("B127") == "warned"
+
+
+# --- the command ---
+
+
+def test_only(run, plain):
+    arguments = ["--live", "--server", plain.url]
+    assert set(run(*arguments, "--only", "B201").checks) == {"B201"}
+    codes = set(run(*arguments, "--only", "berth,B501", "--only", "cluster").checks)
+    assert {"B201", "B501", "B401"} <= codes and not {"B101", "B502", "B601"} & codes
+    for name in ("nonsense", "B999", "berth,B20"):
+        done = run(*arguments, "--only", name)
+        assert done.code == USAGE and name.split(",")[-1] in done.stderr and not done.stdout
+
+
+def test_wait(run, berth_path):
+    """A berth that is started later is waited for, and one round is shown."""
+    port = free_port()
+    started = []
+
+    def start():
+        time.sleep(1.5)
+        command = [berth_path, "serve", "--listen", f"127.0.0.1:{port}"]
+        started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{port}"
+        done = run("--live", "--server", url, "--only", "berth", "--wait", "20s")
+    finally:
+        thread.join()
+        started[0].terminate()
+        started[0].wait()
+    assert done.code == FINE and done.state("B201") == "passed", done.stdout
+    begin = time.monotonic()
+    assert run("--live", "--server", url, "--wait", "2s").code == UNREACHABLE
+    assert 1 < time.monotonic() - begin < 15
+    assert run("--live", "--wait", "soon").code == USAGE
+
+
+def without_figures(report):
+    report = copy.deepcopy(report)
+    for each in report["checks"]:
+        each.pop("cause")
+    return report
+
+
+def test_json(run, plain):
+    """The same again and again, and every key in its place."""
+    arguments = ["--live", "--server", plain.url]
+    first, second = run(*arguments), run(*arguments)
+    assert without_figures(first.report) == without_figures(second.report)
+    assert list(first.report) == ["state", "counts", "checks"]
+    for each in first.report["checks"]:
+        assert list(each) == ["code", "group", "title", "state", "cause", "fix", "hint"]
+        assert each["state"] in ("passed", "warned", "failed", "skipped")
+        assert each["state"] in ("passed", "failed", "warned") or each["cause"], each
+
+
+def test_text(run, plain):
+    done = run("--live", "--server", plain.url, "--only", "B201,B501", form="text")
+    assert done.code == FINE and "√" in done.stdout and "B201" in done.stdout
+    done = run("--live", "--server", f"http://127.0.0.1:{free_port()}", "--only", "B201", form="text")
+    assert done.code == UNREACHABLE and "×" in done.stdout and "fix: " in done.stdout
+
+
+def test_with_policy_files(run, plain, folder, tmp_path):
+    """They are checked first, and their metrics when a cluster is named; then the installation."""
+    policy = folder / "policy.yaml"
+    done = run("--live", "--cluster", folder / "cluster.json", policy, form="text")
+    assert done.code == FINE and "ok: 1 policy" in done.stdout and "no policy has metrics" in done.stdout
+    assert "B201" not in done.stdout
+    done = run("--live", "--server", plain.url, policy, form="text")
+    assert done.code == FINE and done.stdout.startswith("ok: 1 policy") and "B201" in done.stdout
+    assert "metrics\n" not in done.stdout
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(POLICY.replace("nodeLabels", "nodeLabel"))
+    done = run("--live", "--server", plain.url, bad, form="text")
+    assert done.code == FAILED and "did you mean" in done.stdout and "B201" not in done.stdout
+
+
+WRONG_USAGE = [
+    (["--live", "--offline", "x"], "--offline is instead"),
+    (["--offline"], "which file"),
+    (["--offline", "x", "--server", "http://127.0.0.1:1"], "asks nobody"),
+    (["--offline", "x", "--kubeconfig", "y"], "asks nobody"),
+    (["--server", "http://127.0.0.1:1", "x"], "--live or --offline"),
+    (["--only", "berth", "x"], "--live or --offline"),
+    (["--live", "--server", "127.0.0.1:8080"], "http://HOST:PORT"),
+    (["--live", "--prometheus", "http://127.0.0.1:1"], "hich file"),
+    (["--live", "--cluster", "x"], "hich file"),
+    (["--live", "--cert", "x"], "go together"),
+    (["--live", "--service-account", "a/b"], "API server"),
+    (["--live", "--scheduler-pod", "a/b"], "API server"),
+    (["--live", "--kubeconfig", "x", "--service-account", "berth"], "NAMESPACE/NAME"),
+    (["--live", "--kubeconfig", "x", "--in-cluster"], "instead of"),
+    (["--live", "--context", "x"], "--kubeconfig"),
+    (["--live", "x"], "--cluster"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, said", WRONG_USAGE, ids=[" ".join(each[0]) for each in WRONG_USAGE])
+def test_wrong_usage(run, arguments, said):
+    done = run(*arguments, form="text")
+    assert done.code == USAGE and said in done.stderr and not done.stdout, done.stderr

@@ -1,0 +1,462 @@
+"""What a shell completes: from help texts, from files, from servers; in real shells."""
+
+import functools
+import http.server
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import string
+import subprocess
+import threading
+import time
+
+import pytest
+import yaml
+
+LIVE_SECONDS = 2.5  # the program's own ceiling is one second; the machine may be busy
+
+
+@pytest.fixture(scope="module")
+def complete(berth_path):
+    """complete(*words) -> {word: what it is} and whether files may stand there."""
+
+    def run(*words, env=None):
+        done = subprocess.run(
+            [berth_path, "__complete", *map(str, words)],
+            capture_output=True, text=True, timeout=20, env={**os.environ, **(env or {})},
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stderr == "", done
+        *lines, directive = done.stdout.splitlines()
+        assert directive in (":0", ":4")
+        pairs = [line.partition("\t") for line in lines]
+        assert len({word for word, _, _ in pairs}) == len(pairs), "something is offered twice"
+        return {word: about for word, _, about in pairs}, directive == ":0"
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def help_of(berth_path):
+    @functools.cache
+    def run(*command):
+        done = subprocess.run([berth_path, *command, "--help"], capture_output=True, text=True)
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def all_commands(help_of):
+    return re.findall(r"^  ([a-z]+) ", help_of(), re.M)
+
+
+# --- what there is ---
+
+
+def test_commands(complete, help_of, all_commands):
+    words, files = complete("")
+    assert not files
+    assert [word for word in words if not word.startswith("-") and word != "help"] == all_commands
+    for word, about in words.items():
+        assert about
+    assert set(complete("che")[0]) == {"check"}
+    assert complete("nonsense", "")[0] == {}
+
+
+def options_in_help(text):
+    """Names of options, in lines that begin with one; letters where there is no longer name."""
+    heads = re.findall(r"^  (-.*?)(?:  |$)", re.sub(r"^  -\w, ", "  ", text, flags=re.M), re.M)
+    return {name for head in heads for name in re.findall(r"(?:^|[ ,])--?([a-z][a-z-]*)", head)}
+
+
+def options_of_getopt(berth, command):
+    """The long options that the command takes, from what getopt_long() says of abbreviations."""
+    found = set()
+    for letter in string.ascii_lowercase:
+        for last in ([f"--{letter}=x", "--no-such"], [f"--{letter}"]):
+            done = subprocess.run(
+                [berth, command, *last], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                env={**os.environ, "LC_ALL": "C", "HOME": "/nonexistent"}, timeout=20,
+            )  # fmt: skip
+            for line in done.stderr.splitlines():
+                if re.search(r"is ambiguous|allow an argument|requires an argument", line):
+                    found |= set(re.findall(r"'--([a-z][a-z-]+)'", line))
+    return found
+
+
+# taken, so that it can be refused with a reason
+REFUSED = {"check": {"metrics"}}
+
+
+def test_options_are_those_of_getopt(berth_path, complete, help_of, all_commands):
+    """The program's tables, its help and what is completed are the same."""
+    for command in all_commands:
+        offered = {word.lstrip("-") for word in complete(command, "-")[0]}
+        told = options_in_help(help_of(command))
+        assert offered == told | {"help"}, command
+        taken = options_of_getopt(berth_path, command)
+        if not taken:  # it has no options
+            assert told == set()
+            continue
+        letters = {name for name in told if len(name) == 1}
+        told -= letters
+        assert told <= taken, (command, "in the help, but not taken", told - taken)
+        hidden = taken - told - {"help"} - ({"output"} if "o" in letters else set())
+        hidden -= REFUSED.get(command, set())
+        assert not hidden, (command, "taken, but not in the help", hidden)
+
+
+def test_abouts(complete):
+    words = complete("serve", "--")[0]
+    assert words["--workers"] == "threads that answer"
+    assert words["--tls-key"] == words["--tls-cert"] == "serve HTTPS (PEM)"
+    for about in words.values():
+        assert len(about) <= 72 and "[" not in about
+
+
+VALUES = {
+    ("serve", "--log-level", ""): {"debug", "info", "warn", "error"},
+    ("serve", "--log-level", "w"): {"warn"},
+    ("serve", "--log-format", ""): {"logfmt", "json"},
+    ("serve", "--log-format=",): {"--log-format=logfmt", "--log-format=json"},
+    ("eval", "--dump", ""): {"tree", "graph", "code"},
+    ("explain", "-o", ""): {"table", "json"},
+    ("check", "-o", "j"): {"json"},
+    ("certs", "-o", ""): {"files", "kubernetes"},
+    ("completion", ""): {"bash", "zsh", "fish"},
+    ("completion", "bash", ""): set(),
+    ("serve", ""): set(),
+    ("serve", "--workers", ""): set(),
+    ("eval", "--", "--p"): set(),
+}  # fmt: skip
+
+
+def test_values(complete):
+    for words, wanted in VALUES.items():
+        assert set(complete(*words)[0]) == wanted, words
+
+
+FILES = [
+    ("serve", "--policy", ""),
+    ("serve", "--tls-cert", "a"),
+    ("serve", "--tls-cert", "a", "--tls-key", ""),
+    ("serve", "--policy=",),
+    ("explain", "--kubeconfig", ""),
+    ("dump", "--compare", ""),
+    ("check", ""),
+    ("check", "a.yaml", "b"),
+    ("certs", ""),
+    ("certs", "--renew", ""),
+]  # fmt: skip
+
+
+def test_files(complete):
+    for words in FILES:
+        assert complete(*words) == ({}, True), words
+    for words in (("serve", ""), ("completion", ""), ("certs", "a", ""), ("explain", "--node", "")):
+        assert not complete(*words, env={"HOME": "/nonexistent"})[1], words
+
+
+def test_checks(complete):
+    words = complete("check", "--only", "")[0]
+    assert {"scheduler", "berth", "rights", "cluster", "policies", "installation"} <= set(words)
+    codes = {word: about for word, about in words.items() if re.fullmatch(r"B\d{3}", word)}
+    assert len(codes) >= 20 and all(codes.values())
+    assert set(complete("check", "--only", "rights,sch")[0]) == {"rights,scheduler"}
+    assert set(complete("check", "--only=rights,sch")[0]) == {"--only=rights,scheduler"}
+
+
+# --- names ---
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    """kubeconfig(server, *contexts) -> a file."""
+
+    def write(server, *contexts):
+        path = tmp_path / "kubeconfig"
+        path.write_text(yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": contexts[0],
+            "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in contexts],
+        }))  # fmt: skip
+        return path
+
+    return write
+
+
+def test_contexts(complete, kubeconfig):
+    path = kubeconfig("http://127.0.0.1:1", "admin@prod", "dev", "$(reboot)", "a b", "-x")
+    assert set(complete("dump", "--kubeconfig", path, "--context", "")[0]) == {"admin@prod", "dev"}
+    assert set(complete("dump", f"--kubeconfig={path}", "--context", "d")[0]) == {"dev"}
+    assert set(complete("dump", "--context", "", env={"KUBECONFIG": f"/none:{path}"})[0]) == {
+        "admin@prod", "dev",
+    }  # fmt: skip
+
+
+HOSTILE = ["$(reboot)", "`id`", "a;b", "a b", "a'b", 'a"b', "\x1b[31m", "a\nb", "-rf", "ü", "a*"]
+
+
+@pytest.fixture
+def api_server():
+    """Pods and nodes, some with names that no API server would let through."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        asked = []
+        delay = 0
+
+        def do_GET(self):
+            self.asked.append(self.path)
+            time.sleep(self.delay)
+            path = self.path.partition("?")[0]
+            pods = [("web", "a-1"), ("web", "a-2"), ("jobs", "b"), ("jobs", "done")]
+            pods += [("web", name) for name in HOSTILE]
+            if path == "/api/v1/nodes":
+                found = [{"name": name} for name in ["n1", "n2", *HOSTILE]]
+            elif path == "/api/v1/pods":
+                found = [{"namespace": a, "name": b} for a, b in pods]
+            else:
+                namespace = path.split("/")[4]
+                found = [{"namespace": a, "name": b} for a, b in pods if a == namespace]
+            body = json.dumps({"kind": "List", "items": [{"metadata": x} for x in found]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except BrokenPipeError:
+                pass
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.url, server.handler = f"http://127.0.0.1:{server.server_port}", Handler
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_names_of_the_api_server(complete, kubeconfig, api_server):
+    path = kubeconfig(api_server.url, "c")
+    pods = {"web/a-1", "web/a-2", "jobs/b", "jobs/done"}
+    assert set(complete("explain", "--kubeconfig", path, "")[0]) == pods
+    assert set(complete("explain", "", env={"KUBECONFIG": str(path)})[0]) == pods
+    assert set(complete("explain", "--kubeconfig", path, "web/a")[0]) == {"web/a-1", "web/a-2"}
+    assert api_server.handler.asked[-1].startswith("/api/v1/namespaces/web/pods?limit=")
+    assert set(complete("explain", "--kubeconfig", path, "--node", "")[0]) == {"n1", "n2"}
+    assert set(complete("explain", "--kubeconfig", path, "--node=n2")[0]) == {"--node=n2"}
+
+
+def test_slow_server(complete, kubeconfig, api_server):
+    api_server.handler.delay = 4
+    path = kubeconfig(api_server.url, "c")
+    start = time.monotonic()
+    assert complete("explain", "--kubeconfig", path, "")[0] == {}
+    assert time.monotonic() - start < LIVE_SECONDS
+
+
+def test_nobody_answers(complete, kubeconfig):
+    path = kubeconfig("http://127.0.0.1:1", "c")
+    start = time.monotonic()
+    for words in (
+        ("explain", "--kubeconfig", path, ""),
+        ("explain", "--kubeconfig", "/none", ""),
+        ("explain", "--cluster", "/none", "--node", ""),
+        ("explain", "--server", "http://127.0.0.1:1", "--last", ""),
+        ("dump", "--kubeconfig", "/dev/null", "--context", ""),
+    ):
+        assert complete(*words) == ({}, False), words
+    assert time.monotonic() - start < 5 * LIVE_SECONDS
+
+
+def test_nodes_of_a_file(complete, tmp_path):
+    items = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        for name in ("n1", "n2", "m1", "a$b")
+    ]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert set(complete("explain", "--cluster", path, "--node", "n")[0]) == {"n1", "n2"}
+    assert complete("explain", "--cluster", path, "")[0] == {}  # such a pod is given as a file
+
+
+def test_decided_pods(complete, start_berth):
+    berth = start_berth()
+    for pod in ("web-1", "web-2", "$(id)"):
+        body = {
+            "Pod": {"metadata": {"name": pod, "namespace": "shop", "uid": pod}},
+            "NodeNames": ["n"],
+        }
+        subprocess.run(
+            ["curl", "-sf", "-o", "/dev/null", "-d", json.dumps(body), f"{berth.url}/filter"],
+            check=True,
+        )
+    words = complete("explain", "--server", berth.url, "--last", "shop/web")[0]
+    assert set(words) == {"shop/web-1", "shop/web-2"}
+
+
+def test_quick(complete):
+    """Typically within 50 ms; here, the best of a few tries."""
+    times = []
+    for _ in range(10):
+        start = time.monotonic()
+        complete("serve", "--")
+        times.append(time.monotonic() - start)
+    assert min(times) < 0.05
+
+
+# --- as a plugin of kubectl ---
+
+
+def test_plugin(berth_path, tmp_path, help_of):
+    for name in ("kubectl-berth", "kubectl_complete-berth"):
+        (tmp_path / name).symlink_to(pathlib.Path(berth_path).resolve())
+
+    def run(name, *arguments):
+        done = subprocess.run(
+            [tmp_path / name, *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    assert "usage: kubectl berth COMMAND" in run("kubectl-berth")
+    assert "usage: kubectl berth serve" in run("kubectl-berth", "serve", "--help")
+    assert run("kubectl_complete-berth", "vers").splitlines()[0].startswith("version\t")
+    assert run("kubectl_complete-berth", "serve", "--lis").startswith("--listen\t")
+
+
+def test_kubectl(berth_path, tmp_path):
+    if not shutil.which("kubectl"):
+        pytest.skip("kubectl is not here")
+    for name in ("kubectl-berth", "kubectl_complete-berth"):
+        (tmp_path / name).symlink_to(pathlib.Path(berth_path).resolve())
+    done = subprocess.run(
+        ["kubectl", "__complete", "berth", "completion", "z"],
+        capture_output=True, text=True, timeout=20,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.stdout.split() == ["zsh", ":4"]
+
+
+# --- in shells ---
+
+
+def script(berth_path, shell):
+    done = subprocess.run([berth_path, "completion", shell], capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+def need(shell):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not here")
+
+
+def environment(berth_path, home):
+    folder = pathlib.Path(berth_path).resolve().parent
+    return {"HOME": str(home), "PATH": f"{folder}:/usr/bin:/bin", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+
+
+def test_wrong_use(berth_path):
+    for arguments in ([], ["powershell"], ["bash", "zsh"], ["--no-such"]):
+        done = subprocess.run([berth_path, "completion", *arguments], capture_output=True, text=True)
+        assert done.returncode == 2 and "completion" in done.stderr
+
+
+@pytest.mark.parametrize("shell, check", [("bash", "-n"), ("zsh", "-n"), ("fish", "-n")])
+def test_syntax(berth_path, tmp_path, shell, check):
+    need(shell)
+    path = tmp_path / "script"
+    path.write_text(script(berth_path, shell))
+    done = subprocess.run(
+        [shell, check, path], capture_output=True, env=environment(berth_path, tmp_path)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_bash(berth_path, tmp_path):
+    (tmp_path / "script").write_text(script(berth_path, "bash"))
+
+    def replies(line):
+        done = subprocess.run(
+            ["bash", "--norc", "-c",
+             'source ./script; COMP_LINE=$1 COMP_POINT=${#1}; _berth 2>/dev/null;'
+             'printf "%s\\n" "${COMPREPLY[@]}"', "bash", line],
+            capture_output=True, text=True, cwd=tmp_path, env=environment(berth_path, tmp_path),
+        )  # fmt: skip
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert replies("berth comp") == ["completion"]
+    assert replies("berth completion ") == ["bash", "zsh", "fish"]
+    assert replies("berth serve --log-level w") == ["warn"]
+    assert replies("berth serve --log-format=j") == ["json"]  # behind the = only
+    assert "--listen" in replies("berth serve --l")
+
+
+def test_fish(berth_path, tmp_path):
+    need("fish")
+    (tmp_path / "script").write_text(script(berth_path, "fish"))
+
+    def replies(line):
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", f"source script; complete -C'{line}'"],
+            capture_output=True, text=True, cwd=tmp_path, env=environment(berth_path, tmp_path),
+        )  # fmt: skip
+        return dict(reply.split("\t") if "\t" in reply else (reply, "") for reply in done.stdout.splitlines())
+
+    assert replies("berth che") == {"check": "check policy files"} or "check" in replies("berth che")
+    assert set(replies("berth completion ")) == {"bash", "zsh", "fish"}
+    assert set(replies("berth serve --log-level ")) == {"debug", "info", "warn", "error"}
+    assert "--listen" in replies("berth serve --l")
+    (tmp_path / "policy.yaml").write_text("")
+    assert "policy.yaml" in replies("berth check po")
+
+
+INTERACTIVE = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source ./script"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit; compinit -u -D; source ./script"),
+}
+
+
+@pytest.mark.parametrize("shell", INTERACTIVE)
+def test_key(berth_path, tmp_path, shell):
+    """The Tab key itself, on a terminal: `berth completi<Tab>fis<Tab>` runs that command."""
+    need(shell)
+    command, setup = INTERACTIVE[shell]
+    (tmp_path / "script").write_text(script(berth_path, shell))
+    master, terminal = pty.openpty()
+    proc = subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=tmp_path,
+        env=environment(berth_path, tmp_path), start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    seen = b""
+
+    def wait_for(text):
+        nonlocal seen
+        end = time.monotonic() + 20
+        while text not in seen:
+            assert time.monotonic() < end, seen.decode(errors="replace")
+            if select.select([master], [], [], 0.2)[0]:
+                seen += os.read(master, 65536)
+        seen = seen.partition(text)[2]
+
+    try:
+        os.write(master, f"{setup}; echo re''ady\n".encode())
+        wait_for(b"ready")
+        os.write(master, b"berth completi\tfis\t; echo do''ne\n")
+        wait_for(b"complete -c berth -f")  # a line of the script for fish
+        wait_for(b"done")
+    finally:
+        proc.kill()
+        proc.wait()
+        os.close(master)

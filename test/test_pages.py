@@ -1,0 +1,222 @@
+"""The pages' listener: who sees what there, and that verbs are elsewhere."""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import types
+
+import pytest
+
+from authority import Authority
+from client import ask, get, metrics, open_connection, post, wait_until
+
+SECRET = "a-token-of-good-length"
+HEALTH = ["/livez", "/readyz", "/healthz", "/readyz?verbose"]
+REST = ["/", "/metrics", "/version", "/api/v1/status", "/api/v1/decisions", "/api/v1/sources"]
+FILTER = {"Pod": {"metadata": {"name": "p"}}, "Nodes": {"items": [{"metadata": {"name": "n1"}}]}}
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def pages_of(berth):
+    """The second listener, as something that can be asked."""
+    line = berth.proc.stdout.readline().strip()
+    scheme, host, port = re.match(r"pages on (https?)://(.*):(\d+)$", line).groups()
+    return types.SimpleNamespace(scheme=scheme, host=host, port=int(port))
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    path = tmp_path / "token"
+    path.write_text(SECRET + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("pages") / "ca", "ca")
+
+
+@pytest.fixture
+def tls(authority):
+    certificate, key = authority.issue_server()
+    return ["--tls-cert", certificate, "--tls-key", key, "--client-ca", authority.certificate]
+
+
+def statuses(pages, paths, **options):
+    return {get(pages, path, **options).status for path in paths}
+
+
+# --- who sees what ---
+
+
+def test_loopback_needs_nothing(start_berth):
+    berth = start_berth("--pages-listen", "127.0.0.1:0")
+    pages = pages_of(berth)
+    assert pages.port != berth.port
+    assert statuses(pages, HEALTH + REST) == {200}
+    assert statuses(berth, HEALTH + REST) == {200}  # the first listener has them as before
+
+
+def test_elsewhere_only_health_is_shown(start_berth):
+    pages = pages_of(start_berth("--pages-listen", "0.0.0.0:0"))
+    assert statuses(pages, HEALTH) == {200}
+    assert statuses(pages, REST) == {403}
+    assert "--pages-token-file" in get(pages, "/metrics").error()
+    assert get(pages, "/metrics", headers=bearer(SECRET)).status == 403
+
+
+def test_token(start_berth, token_file):
+    pages = pages_of(
+        start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
+    )
+    assert statuses(pages, HEALTH) == {200}
+    assert statuses(pages, REST) == {401}
+    assert statuses(pages, REST, headers=bearer(SECRET)) == {200}
+    for wrong in (SECRET[:-1], SECRET + "x", SECRET.upper(), "", "x" * 4000):
+        reply = get(pages, "/metrics", headers=bearer(wrong))
+        assert reply.status == 401 and reply.headers["WWW-Authenticate"] == "Bearer"
+        assert SECRET not in reply.text
+    assert get(pages, "/metrics", headers={"Authorization": f"Basic {SECRET}"}).status == 401
+
+
+def test_the_token_is_not_for_the_first_listener(start_berth, authority, tls, token_file):
+    """Nor is a name of the pages good for verbs, or the scheduler's for pages."""
+    berth = start_berth(
+        *tls, "--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file,
+        "--pages-client-name", "prometheus",
+    )  # fmt: skip
+    pages = pages_of(berth)
+    nobody = authority.context()
+    prometheus = authority.context(authority.issue("prometheus"))
+    scheduler = authority.context(authority.issue("system:kube-scheduler"))
+    assert get(berth, "/metrics", headers=bearer(SECRET), context=nobody).status == 403
+    assert post(berth, "filter", FILTER, context=prometheus).status == 403
+    assert post(berth, "filter", FILTER, context=scheduler).status == 200
+    assert pages.scheme == "https"
+    assert statuses(pages, HEALTH, context=nobody) == {200}
+    assert statuses(pages, REST, context=nobody) == {401}
+    assert statuses(pages, REST, context=scheduler) == {401}
+    assert statuses(pages, REST, context=prometheus) == {200}
+    assert statuses(pages, REST, context=nobody, headers=bearer(SECRET)) == {200}
+
+
+def test_names_alone(start_berth, authority, tls, tmp_path):
+    other = Authority(tmp_path / "other", "other")
+    flags = ["--pages-listen", "127.0.0.1:0", "--pages-client-name", "a", "--pages-client-name", "b"]
+    pages = pages_of(start_berth(*tls, *flags))
+    for name, status in (("a", 200), ("b", 200), ("c", 403)):
+        context = authority.context(authority.issue(name))
+        assert get(pages, "/metrics", context=context).status == status
+    assert get(pages, "/metrics", context=authority.context()).status == 403
+    assert get(pages, "/livez", context=authority.context()).status == 200
+    context = authority.context(other.issue("a"))  # the right name, of another authority
+    assert get(pages, "/metrics", context=context).status == 403
+
+
+def test_a_new_token_takes_the_place_of_the_old(start_berth, token_file):
+    berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
+    pages = pages_of(berth)
+    after = "another-token-of-good-length"
+    new = token_file.with_suffix(".new")
+    new.write_text(after)
+    os.rename(new, token_file)
+    wait_until(lambda: get(pages, "/metrics", headers=bearer(after)).status == 200, "the new token")
+    assert get(pages, "/metrics", headers=bearer(SECRET)).status == 401
+    token_file.write_text("short")
+    verbose = "/readyz?verbose"
+    wait_until(lambda: "at least 16" in get(pages, verbose).text, "the refusal")
+    assert get(pages, "/metrics", headers=bearer(after)).status == 200  # it stays
+    assert metrics(berth)['berth_config_last_reload_success{config="pages-token"}'] == 0
+
+
+# --- what is there ---
+
+
+@pytest.mark.parametrize("verb", ["filter", "prioritize", "preempt", "bind", "a/b/predicates"])
+def test_no_verbs(start_berth, verb):
+    berth = start_berth("--pages-listen", "127.0.0.1:0")
+    reply = post(pages_of(berth), verb, FILTER)
+    assert reply.status == 404
+    assert berth.url in reply.error()
+
+
+def test_methods_and_bodies(start_berth):
+    pages = pages_of(start_berth("--pages-listen", "127.0.0.1:0"))
+    assert ask(pages, "HEAD", "/metrics").status == 200
+    assert post(pages, "/metrics", {}).status == 405
+    assert ask(pages, "GET", "/metrics", body=b"x" * 10).status == 413
+    assert get(pages, "/no/such/path").status == 404
+
+
+def test_its_connections_are_its_own(start_berth):
+    """Whoever fills the pages' listener takes nothing from decisions."""
+    berth = start_berth("--pages-listen", "127.0.0.1:0", "--max-connections-per-address", 16)
+    pages = pages_of(berth)
+    held = [open_connection(pages) for _ in range(40)]
+    for connection in held:
+        connection.connect()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        replies = pool.map(lambda _: post(berth, "filter", FILTER).status, range(40))
+        assert set(replies) == {200}
+    for connection in held:
+        connection.close()
+
+
+# --- flags ---
+
+REFUSED = {
+    # case: (flags, exit status, what is said)
+    "a token without a listener": (["--pages-token-file", "TOKEN"], 2, "need --pages-listen"),
+    "a name without a listener": (["--pages-client-name", "a"], 2, "need --pages-listen"),
+    "a name without a CA": (
+        ["--pages-listen", "127.0.0.1:0", "--pages-client-name", "a"],
+        2,
+        "--pages-client-name needs --client-ca",
+    ),
+    "a token in the clear": (
+        ["--pages-listen", "0.0.0.0:0", "--pages-token-file", "TOKEN"],
+        1,
+        "would show the token",
+    ),
+    "a short token": (
+        ["--pages-listen", "127.0.0.1:0", "--pages-token-file", "SHORT"],
+        1,
+        "at least 16 characters",
+    ),
+    "no token": (
+        ["--pages-listen", "127.0.0.1:0", "--pages-token-file", "NONE"],
+        3,
+        "No such file",
+    ),
+    "no address": (["--pages-listen", "nowhere"], 2, "nowhere"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(berth_path, token_file, case):
+    flags, status, said = REFUSED[case]
+    short = token_file.with_name("short")
+    short.write_text("0123456789")
+    paths = {"TOKEN": token_file, "SHORT": short, "NONE": token_file.with_name("none")}
+    flags = [str(paths.get(flag, flag)) for flag in flags]
+    done = subprocess.run(
+        [berth_path, "serve", "--listen", "127.0.0.1:0", *flags], capture_output=True, text=True,
+        timeout=20,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_port_that_is_taken(start_berth, berth_path):
+    port = start_berth().port
+    done = subprocess.run(
+        [berth_path, "serve", "--listen", "127.0.0.1:0", "--pages-listen", f"127.0.0.1:{port}"],
+        capture_output=True, text=True, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr

@@ -1,0 +1,229 @@
+"""What a berth says of itself: /api/v1/status."""
+
+import datetime
+import json
+
+import pytest
+
+from authority import Authority
+from client import get, post, wait_until, write_cluster
+
+NODES = [
+    {"metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": {"allocatable": {"cpu": "4"}}},
+    {"metadata": {"name": "n2"}, "spec": {"taints": [{"key": "x", "effect": "NoSchedule"}]}},
+    {"metadata": {"name": "n3"}, "status": {"allocatable": {"example.com/gpu": "8"}}},
+]
+PODS = [
+    {
+        "metadata": {"name": f"p{i}", "namespace": "default", "uid": f"u{i}"},
+        "spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "100m"}}}]},
+    }
+    for i in range(3)
+]
+
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: zones}
+spec:
+  filters: [{name: zone, nodeLabels: {zone: a}, reason: not here}]
+  scores: [{name: flat, expression: '50'}]
+---
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: trial}
+spec:
+  mode: Observe
+  match: {namespaces: [batch]}
+  filters: [{name: none, expression: 'false', reason: never}]
+"""
+
+FIELDS = [
+    "version", "identity", "startTime", "time", "uptimeSeconds", "verbs", "nodeCacheCapable",
+    "deadlineSeconds", "maxScore", "policy", "cluster", "bind", "wakeUp", "events",
+    "managedResources", "exempt", "tls", "bypassed", "schedulers",
+]  # fmt: skip
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    return write_cluster(tmp_path / "cluster.json", NODES, PODS)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY)
+    return path
+
+
+def status(berth, **options):
+    reply = get(berth, "/api/v1/status", **options)
+    assert reply.status == 200
+    assert reply.headers["Content-Type"] == "application/json"
+    return reply.json()
+
+
+def ask_about(berth, namespace="default", scheduler="berth", nodes=("n1", "n2", "n3")):
+    pod = {"metadata": {"name": "p", "namespace": namespace}, "spec": {"schedulerName": scheduler}}
+    return post(berth, "filter", {"Pod": pod, "NodeNames": list(nodes)}).json()
+
+
+def parse_time(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def test_of_a_file(start_berth, cluster, policy):
+    berth = start_berth("--policy", policy, "--cluster", cluster, "--deadline", "250ms")
+    told = status(berth)
+    assert list(told) == FIELDS
+    assert told["verbs"] == ["filter", "prioritize", "preempt"]
+    assert told["nodeCacheCapable"] is True
+    assert told["deadlineSeconds"] == 0.25 and told["maxScore"] == 10
+    assert told["cluster"].pop("digest")
+    assert told["cluster"] == {
+        "source": "file",
+        "synced": True,
+        "connected": True,
+        "stalenessSeconds": 0,
+        "error": "",
+        "server": "",
+        "nodes": 3,
+        "pods": 3,
+        "generation": 1,
+    }
+    assert told["policy"].pop("digest")
+    assert told["policy"] == {
+        "policies": 2,
+        "filters": 2,
+        "scores": 1,
+        "refused": "",
+        "list": [
+            {"name": "zones", "mode": "Enforce", "matched": 0, "rejectedAll": 0},
+            {"name": "trial", "mode": "Observe", "matched": 0, "rejectedAll": 0},
+        ],
+    }
+    assert told["bind"] == {"enabled": False, "lease": None}
+    assert told["tls"] == {"enabled": False, "notAfter": "", "clientNames": []}
+    assert told["exempt"] == told["managedResources"] == told["schedulers"] == []
+    assert told["bypassed"] == 0 and not told["wakeUp"] and not told["events"]
+
+
+def test_the_largest_score(start_berth, policy):
+    policy.write_text(POLICY.replace("spec:\n", "spec:\n  wire: {maxScore: 50}\n", 1))
+    assert status(start_berth("--policy", policy))["maxScore"] == 50
+
+
+def test_of_nothing(start_berth):
+    told = status(start_berth())
+    assert told["nodeCacheCapable"] is False
+    assert told["cluster"]["source"] == "none" and told["cluster"]["digest"] == ""
+    assert told["cluster"]["synced"] is False and told["cluster"]["nodes"] == 0
+    assert told["policy"]["list"] == []
+
+
+def test_times_and_names(start_berth, monkeypatch):
+    monkeypatch.setenv("POD_NAME", "berth-7d9f-abcde")
+    one, other = status(start_berth()), status(start_berth())
+    assert one["identity"].startswith("berth-7d9f-abcde_")
+    assert one["identity"] != other["identity"]
+    assert parse_time(one["startTime"]) <= parse_time(one["time"])
+    passed = (parse_time(one["time"]) - parse_time(one["startTime"])).total_seconds()
+    assert abs(passed - one["uptimeSeconds"]) < 0.01
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert abs((now - parse_time(one["time"])).total_seconds()) < 60
+
+
+def test_figures_of_policies(start_berth, cluster, policy):
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    ask_about(berth)
+    ask_about(berth, nodes=["n2", "n3"])  # all that are asked about are elsewhere
+    ask_about(berth, nodes=["n2", "nobody-knows"])
+    ask_about(berth, namespace="batch")
+    assert status(berth)["policy"]["list"] == [
+        {"name": "zones", "mode": "Enforce", "matched": 4, "rejectedAll": 2},
+        {"name": "trial", "mode": "Observe", "matched": 1, "rejectedAll": 1},
+    ]
+
+
+def test_figures_outlive_a_reload(start_berth, cluster, policy):
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    ask_about(berth)
+    before = status(berth)["policy"]
+    policy.write_text(policy.read_text().replace("zone: a", "zone: b"))
+    wait_until(lambda: status(berth)["policy"]["digest"] != before["digest"], "the new policy")
+    ask_about(berth)
+    zones = status(berth)["policy"]["list"][0]
+    assert zones["matched"] == 2 and zones["rejectedAll"] == 1
+
+
+def test_a_refused_policy_is_told(start_berth, cluster, policy):
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    digest = status(berth)["policy"]["digest"]
+    policy.write_text("nonsense: true\n")
+    told = wait_until(lambda: status(berth)["policy"]["refused"], "the refusal")
+    assert str(policy) in told
+    assert status(berth)["policy"]["digest"] == digest
+
+
+def test_schedulers(start_berth, cluster):
+    berth = start_berth("--cluster", cluster)
+    for _ in range(3):
+        ask_about(berth, scheduler="berth")
+    ask_about(berth, scheduler='"odd"\n')
+    for i in range(20):
+        ask_about(berth, scheduler=f"s{i}")
+    told = status(berth)["schedulers"]
+    assert [entry["name"] for entry in told[:3]] == ["berth", '"odd"\n', "s0"]
+    assert told[0]["asked"] == 3 and parse_time(told[0]["lastAskedTime"])
+    assert len(told) == 17 and told[-1]["name"] == "" and told[-1]["asked"] == 6
+
+
+def test_replicas_agree(start_berth, tmp_path, cluster):
+    """The same content in another order is the same; anything else is not."""
+    shuffled = write_cluster(tmp_path / "shuffled.json", NODES[::-1], PODS[::-1])
+    fewer = write_cluster(tmp_path / "fewer.json", NODES, PODS[1:])
+    one, same, other = (
+        status(start_berth("--cluster", path))["cluster"]["digest"]
+        for path in (cluster, shuffled, fewer)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_the_digest_follows_the_cluster(start_berth, cluster):
+    berth = start_berth("--cluster", cluster)
+    before = status(berth)["cluster"]
+    document = json.loads(cluster.read_text())
+    document["items"][0]["metadata"]["labels"]["zone"] = "b"
+    cluster.write_text(json.dumps(document))
+    wait_until(lambda: status(berth)["cluster"]["generation"] == 2, "the new cluster")
+    assert status(berth)["cluster"]["digest"] != before["digest"]
+
+
+def test_tls(start_berth, tmp_path):
+    authority = Authority(tmp_path / "ca", "ca")
+    certificate, key = authority.issue_server()
+    client = authority.issue("operator")
+    berth = start_berth(
+        "--tls-cert", certificate, "--tls-key", key,
+        "--client-ca", authority.certificate, "--client-name", "operator",
+    )  # fmt: skip
+    nobody = authority.context()
+    assert get(berth, "/api/v1/status", context=nobody).status == 403
+    told = status(berth, context=authority.context(client))
+    assert told["tls"]["enabled"] is True
+    assert parse_time(told["tls"]["notAfter"]).year == 2049
+    assert told["tls"]["clientNames"] == ["operator"]
+
+
+def test_flags_are_told(start_berth, cluster):
+    flags = ["--exempt", "kube-system", "--exempt", "a/b=c", "--managed-resource", "example.com/x"]
+    told = status(start_berth("--cluster", cluster, *flags))
+    assert told["exempt"] == ["kube-system", "a/b=c"]
+    assert told["managedResources"] == ["example.com/x"]
+
+
+def test_other_methods(start_berth):
+    berth = start_berth()
+    assert post(berth, "/api/v1/status", {}).status == 405
