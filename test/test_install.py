@@ -1,60 +1,317 @@
-"""make install: what goes where, and that it is all taken away again."""
+"""berth install plan: what it sees of a cluster, what it says of it, and that it only looks."""
 
-import os
-import pathlib
-import shutil
+import re
+import shlex
 import subprocess
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
 from client import PATIENCE, REPOSITORY
+from small_api import SmallApi, pod, refusal, scheduler_pod
 
-NAMES = ["berth", "kubectl-berth", "kubectl_complete-berth"]
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+TAINTS = [{"key": CONTROL_PLANE, "effect": "NoSchedule"}]
+STATIC = {"kubernetes.io/config.mirror": "x", "kubernetes.io/config.source": "file"}
+
+
+class Cluster(SmallApi):
+    """With nodes and objects; it remembers who asked for what, and takes nothing but GET."""
+
+    def __init__(self):
+        super().__init__()
+        self.nodes, self.objects, self.asked = [], set(), []
+
+    def get(self, target):
+        url = urlsplit(target)
+        self.asked.append(target)
+        if url.path in self.forbidden:
+            return 403, refusal(403, f"{url.path} is forbidden")
+        if url.path == "/api/v1/nodes":
+            return 200, self.list_nodes(parse_qs(url.query))
+        if url.path in self.objects:
+            return 200, {}
+        return super().get(target)
+
+    def list_nodes(self, query):
+        label = query.get("labelSelector", [None])[0]
+        found = [n for n in self.nodes if label is None or label in n["metadata"]["labels"]]
+        page = found[: int(query["limit"][0])]
+        rest = len(found) - len(page)
+        metadata = {"remainingItemCount": rest, "continue": "x"} if rest and label is None else {}
+        return {"kind": "NodeList", "metadata": metadata, "items": page}
+
+    def post(self, target, body):
+        raise AssertionError(f"POST {target}")
+
+    def add_node(self, name, **labels):
+        self.nodes.append({"metadata": {"name": name, "labels": labels}, "spec": {}})
+
+    def add_control_plane(self, name, flags=("--leader-elect=true",), label=CONTROL_PLANE, **more):
+        self.nodes.append({"metadata": {"name": name, "labels": {label: ""}}, "spec": {"taints": TAINTS}})
+        self.pods.append(
+            scheduler_pod(
+                "kube-system", f"kube-scheduler-{name}", flags, node=name, annotations=STATIC, **more
+            )
+        )
 
 
 @pytest.fixture
-def installed(berth_path, tmp_path):
-    """The folder into which the build that is tested was installed."""
-    build = pathlib.Path(berth_path).resolve().parent
-    if not (build / "meson-info").is_dir() or not shutil.which("meson"):
-        pytest.skip("$BERTH is not in a build folder")
-    folder = tmp_path / "root"
-    subprocess.run(
-        ["meson", "install", "-C", build, "--no-rebuild", "--quiet"],
-        check=True,
-        timeout=PATIENCE,
-        env={**os.environ, "DESTDIR": str(folder)},
+def cluster():
+    api = Cluster()
+    yield api
+    api.stop()
+
+
+@pytest.fixture
+def install(berth_path):
+    """install(*options) -> (exit code, stdout, stderr)"""
+
+    def run(*options):
+        done = subprocess.run(
+            [berth_path, "install", *map(str, options)],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.fixture
+def plan(install, cluster, tmp_path):
+    """plan(*options) -> the text for the cluster"""
+
+    def run(*options, code=FINE):
+        done, out, err = install("plan", "--kubeconfig", cluster.kubeconfig(tmp_path), *options)
+        assert done == code, err
+        return out if code == FINE else err
+
+    return run
+
+
+def commands(text):
+    """The commands of a plan, each on one line."""
+    found, part = [], ""
+    for line in text.splitlines():
+        if not line.startswith("     "):
+            continue
+        line = line.strip()
+        if line.endswith("\\"):
+            part += line[:-1]
+            continue
+        found.append(part + line)
+        part = ""
+    assert not part
+    return found
+
+
+# --- without a cluster ---
+
+
+def test_without_a_cluster(install):
+    code, out, err = install("plan")
+    assert (code, err) == (FINE, "")
+    assert "No cluster was named" in out and "Nothing was changed." in out
+    assert "What to know" not in out
+
+
+@pytest.mark.parametrize("mode", ["second-scheduler", "default-scheduler", "standalone"])
+@pytest.mark.parametrize("tool", ["helm", "kustomize"])
+def test_every_plan_is_whole(install, mode, tool):
+    code, out, _ = install("plan", "--mode", mode, "--tool", tool, "--policy", "my/po'l x.yaml")
+    assert code == FINE
+    numbers = [int(n) for n in re.findall(r"^(\d+)\. ", out, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) >= 6
+    assert "After a change" in out and "Back to a clean state" in out
+    assert "berth check --live" in out
+    assert ("helm upgrade --install" in out) == (tool == "helm")
+    assert ("apply -k my-berth" in out) == (tool == "kustomize")
+    for command in commands(out):
+        words = shlex.split(command, comments=True)  # every quote is closed
+        if words[:2] == ["berth", "check"] and "--live" not in words and "--offline" not in words:
+            assert words[2] in ("my/po'l x.yaml", "/etc/kubernetes/berth/policies")
+    for path in re.findall(r"deploy/[a-z-]+(?:/[a-z-]+)*", out):
+        assert (REPOSITORY / path).exists(), path
+
+
+def test_commands_are_of_this_program(install, berth_path):
+    """Every option that a plan gives to berth is one that the command has."""
+    for mode in ("second-scheduler", "default-scheduler", "standalone"):
+        _, out, _ = install("plan", "--mode", mode, "--tool", "kustomize")
+        for command in commands(out):
+            for part in re.split(r"\||&&|>|\(|\)", command):
+                words = shlex.split(part, comments=True)
+                if words[:1] != ["berth"]:
+                    continue
+                help_text = subprocess.run(
+                    [berth_path, words[1], "--help"], capture_output=True, text=True, check=True
+                ).stdout
+                for option in (word for word in words if word.startswith("--")):
+                    assert option in help_text, (command, option)
+
+
+def test_the_overlay_that_is_written(install, tmp_path):
+    _, out, _ = install("plan", "--tool", "kustomize", "--policy", "some/pool.yaml")
+    (command,) = [c for c in commands(out) if "printf" in c]
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    overlay = yaml.safe_load((tmp_path / "my-berth" / "kustomization.yaml").read_text())
+    assert overlay["resources"] == ["../deploy/kustomize/overlays/second-scheduler"]
+    assert overlay["configMapGenerator"][0]["files"] == ["pool.yaml"]
+
+
+# --- with one ---
+
+
+def test_kubeadm(plan, cluster):
+    for name in ("cp-1", "cp-2", "cp-3"):
+        cluster.add_control_plane(name)
+    for i in range(7):
+        cluster.add_node(f"n{i}")
+    cluster.version = "v1.36.4"
+    out = plan()
+    assert "Kubernetes v1.36.4" in out and cluster.url in out
+    assert "10; control plane: cp-1, cp-2, cp-3" in out
+    assert "3 static pods, as kubeadm makes them" in out
+    assert "does not run here" in out and "berth-system will be made" in out
+    assert "What to know" not in out
+    out = plan("--mode", "default-scheduler")
+    assert "   - cp-2\n" in out and "berth-static-pod" in out
+    assert {urlsplit(each).path for each in cluster.asked} >= {"/version", "/api/v1/nodes"}
+
+
+def test_a_managed_control_plane(plan, cluster):
+    for i in range(3):
+        cluster.add_node(f"n{i}")
+    out = plan()
+    assert "none to be seen: the control plane is managed" in out
+    assert "! The default scheduler cannot be edited here" in out
+    assert "control plane: none to be seen" in out
+    err = plan("--mode", "default-scheduler", code=FAILED)
+    assert "--mode second-scheduler" in err
+
+
+@pytest.mark.parametrize(
+    "version, says",
+    [
+        ("v1.22.17", "berth config\n    --format policy"),
+        ("v1.24.0+k3s1", "put v1beta2 in the place of v1"),
+        ("v1.25.0", None),
+        ("v1.36+", None),
+        ("dev", None),
+    ],
+)
+def test_versions(plan, cluster, version, says):
+    cluster.version = version
+    for i in range(3):
+        cluster.add_node(f"n{i}")
+    cluster.add_control_plane("cp")
+    out = plan()
+    assert says in out if says else "What to know" not in out
+
+
+def test_old_labels(plan, cluster):
+    cluster.add_control_plane("cp", label="node-role.kubernetes.io/master")
+    assert "control plane: cp" in plan()
+
+
+def test_few_nodes(plan, cluster):
+    cluster.add_control_plane("cp")
+    assert "Every node is tainted" in plan()
+    cluster.add_node("n1")
+    assert "One node takes pods" in plan()
+    cluster.add_node("n2")
+    assert "What to know" not in plan()
+
+
+def test_the_default_scheduler_as_it_is(plan, cluster):
+    cluster.add_control_plane("cp")
+    out = plan("--mode", "default-scheduler")
+    assert "There is one kube-scheduler" in out
+    assert "has a configuration already" not in out
+    cluster.pods.clear()
+    volume = {"name": "c", "hostPath": {"path": "/etc/kubernetes"}}
+    mount = {"name": "c", "mountPath": "/etc/kubernetes"}
+    cluster.add_control_plane(
+        "cp-2", ["--config=/etc/kubernetes/scheduler.yaml"], volumes=[volume], mounts=[mount]
     )
-    [prefix] = {path.parent.parent for path in folder.glob("**/bin/berth")}
-    return prefix
+    assert "has a configuration already" in plan("--mode", "default-scheduler")
 
 
-def test_what_goes_where(installed):
-    assert sorted(path.name for path in (installed / "bin").iterdir()) == NAMES
-    for name in NAMES[1:]:
-        assert (installed / "bin" / name).readlink() == pathlib.Path("berth")
-    share = installed / "share"
-    for place in ("bash-completion/completions/berth", "zsh/site-functions/_berth", "fish/vendor_completions.d/berth.fish"):
-        assert (share / place).stat().st_size > 100, place
-    wanted = {path.name for path in (REPOSITORY / "policies").glob("*.yaml")}
-    assert {path.name for path in (share / "berth/policies").iterdir()} == wanted
-    pages = {path.name for path in (REPOSITORY / "man").glob("*.[1-9]")}
-    assert "berth.1" in pages and {path.name for path in share.glob("man/man*/*")} == pages
-    for name in ("README.md", "LICENSE", "docs/operations.md", "examples/kubeconfig.conf"):
-        assert (share / "doc/berth" / name).is_file()
+def test_a_berth_that_is_there(plan, cluster):
+    cluster.objects |= {
+        "/api/v1/namespaces/berth-system",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+    }
+    for i in range(3):
+        cluster.add_node(f"n{i}")
+    cluster.add_control_plane("cp")
+    out = plan()
+    assert "the ClusterRole berth-decide is there" in out and "berth-system is there" in out
+    cluster.pods.append(pod("berth-system", "berth-1", {"app.kubernetes.io/name": "berth"}))
+    assert "bring it up to date" in plan()
+    assert "berth runs in another namespace" in plan("--namespace", "elsewhere")
 
 
-def test_service_starts_what_was_installed(installed):
-    [unit] = installed.glob("lib/systemd/system/berth.service")
-    text = unit.read_text()
-    [start] = [line for line in text.splitlines() if line.startswith("ExecStart=")]
-    program = start.removeprefix("ExecStart=").split()[0]
-    assert str(installed).endswith(str(pathlib.Path(program).parent.parent))
-    assert "@" not in text.replace("SystemCallFilter=@", "").replace("~@", "").replace(" @resources", "")
+def test_what_may_not_be_seen(plan, cluster):
+    cluster.forbidden = {
+        "/api/v1/nodes",
+        "/api/v1/pods",
+        "/api/v1/namespaces/kube-system/pods",
+        "/api/v1/namespaces/berth-system",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+    }
+    out = plan()
+    assert out.count("not known") >= 4 and out.count("note: ") == 5
+    assert "is forbidden" in out and "What to know" not in out
+    assert "static-pod" in plan("--mode", "default-scheduler")  # not known is not managed
 
 
-def test_kubectl_finds_it(installed):
-    """As kubectl runs plugins: by the name in PATH."""
-    env = {**os.environ, "PATH": f"{installed}/bin:{os.environ['PATH']}"}
-    said = subprocess.run(["kubectl-berth", "--help"], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert said.returncode == 0 and "kubectl berth" in said.stdout
+def test_flags_are_handed_on(plan, cluster, tmp_path):
+    cluster.add_node("n1")
+    out = plan("--context", "c", "--namespace", "here")
+    path = shlex.quote(str(tmp_path / "kubeconfig"))
+    assert f"kubectl --kubeconfig {path} --context c -n here " in out
+    assert f"helm --kubeconfig {path} --kube-context c upgrade" in out
+    assert f"berth check --live --kubeconfig {path} --context c " in out
+    assert "https://berth.here.svc:8443" in out
+
+
+def test_hostile_names(plan, cluster):
+    cluster.version = "v1.36.0\x1b[31m"
+    cluster.add_control_plane("cp\x1b[2J")
+    out = plan("--mode", "default-scheduler")
+    assert "\x1b" not in out
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ([], "the word plan"),
+        (["apply"], "the word plan"),
+        (["plan", "x"], "the word plan"),
+        (["plan", "--mode", "x"], "expected second-scheduler"),
+        (["plan", "--tool", "x"], "helm or kustomize"),
+        (["plan", "--namespace", "A;b"], "small letters"),
+        (["plan", "--context", "x"], "--context needs --kubeconfig"),
+        (["plan", "--in-cluster", "--kubeconfig", "x"], "instead of"),
+        (["plan", "--tool", "kustomize", "--namespace", "x"], "berth-system; with helm"),
+    ],
+)
+def test_wrong_usage(install, options, says):
+    code, out, err = install(*options)
+    assert (code, out) == (USAGE, "") and says in err
+
+
+def test_nobody_there(install, cluster, tmp_path):
+    path = cluster.kubeconfig(tmp_path)
+    path.write_text(path.read_text().replace(cluster.url, "http://127.0.0.1:1"))
+    code, out, err = install("plan", "--kubeconfig", path)
+    assert (code, out) == (UNREACHABLE, "") and "127.0.0.1:1" in err
+    code, out, err = install("plan", "--kubeconfig", tmp_path / "none")
+    assert (code, out) == (UNREACHABLE, "") and "none" in err

@@ -30,7 +30,7 @@ CHECK(B105, SCHEDULER, true, server_verified,
     "kube-scheduler verifies berth's certificate",
     "Without a CA verification is off, silently: whoever sits at that address decides where pods go.")
 CHECK(B106, SCHEDULER, true, not_insecure,
-    "verification is not switched off",
+    "insecure: true is not set",
     "With insecure: true kube-scheduler believes whoever answers.")
 CHECK(B107, SCHEDULER, true, scheme_agrees,
     "the URL's scheme is the one that is meant",

@@ -19,7 +19,8 @@ static const Unit units[] = {
     {120.0, 60.0, "minutes", true},
     {10.0, 1.0, "s", true},
     {1.0, 1.0, "s", false},
-    {0.0, 0.001, "ms", false},
+    {1e-6, 1e-3, "ms", false},
+    {0.0, 1e-9, "ns", false},
 };
 
 Span span_of(double sec) {

@@ -111,7 +111,7 @@ CASE(B118, no_scores, SKIPPED, "no weight counts", "", ONE_CONFIG; OWN.prioritiz
 CASE(B119, timeout_too_short, FAILED, "httpTimeout 50 ms; berth may take 100 ms", "httpTimeout: 1s", OWN.timeout_nsec = SEC / 20)
 CASE(B119, timeout_equal, FAILED, "httpTimeout 100 ms; berth may take 100 ms", "httpTimeout", OWN.timeout_nsec = SEC / 10)
 CASE(B119, deadline_too_long, FAILED, "httpTimeout 15 s; berth may take 20 s", "--deadline", s->berths[1].deadline_sec = 20)
-CASE(B119, timeout_offline, FAILED, "berth may take 100 ms unless told otherwise", "httpTimeout", NO_BERTHS; OWN.timeout_nsec = 1)
+CASE(B119, timeout_offline, FAILED, "the default, 100 ms\nberth.yaml:12: httpTimeout 1 ns; berth may take 100 ms", "httpTimeout", NO_BERTHS; OWN.timeout_nsec = 1)
 CASE(B120, no_timeout, FAILED, "negative httpTimeout is none", "httpTimeout: 15s", OWN.timeout_nsec = -1)
 CASE(B120, short_for_bind, WARNED, "httpTimeout 5 s (kube-scheduler's default), and a bind may take 10 s", "httpTimeout: 15s", OWN.timeout_nsec = 0)
 CASE(B120, long_without_bind, WARNED, "httpTimeout 15 s: a berth that hangs", "httpTimeout: 1s", OWN.bind_verb = STR(""))

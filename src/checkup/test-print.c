@@ -169,7 +169,8 @@ static void test_span(void **state) {
         {5.25, "5.25 s"},
         {0.1, "100 ms"},
         {0.000001, "0.001 ms"},
-        {0, "0 ms"},
+        {1e-9, "1 ns"},
+        {0, "0 ns"},
         {__builtin_inf(), "inf days"},
         {__builtin_nan(""), ""},
     };

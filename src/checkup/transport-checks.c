@@ -277,17 +277,18 @@ void judge_timeout_deadline(const Facts *facts, Verdict *verdict) {
 
     if (!own_expect(facts, verdict))
         return;
+    if (berth_count(facts) == 0)
+        verdict_note(verdict, "berth's deadline is taken to be the default, 100 ms");
     for (size_t at = 0; own_next(facts, &at, &own);) {
         double timeout = timeout_sec(own.entry);
 
         if (timeout < 0 || timeout > deadline)
             continue;
         verdict_fail(verdict,
-            "%s: httpTimeout %s; berth may take %s%s",
+            "%s: httpTimeout %s; berth may take %s",
             own.where,
             span_of(timeout).text,
-            span_of(deadline).text,
-            berth_count(facts) > 0 ? "" : " unless told otherwise");
+            span_of(deadline).text);
         verdict_fix(verdict, "httpTimeout: 1s   # or a shorter berth serve --deadline");
     }
 }

@@ -250,8 +250,11 @@ static int add_previous(
 int authority_new(
     const Authority *previous, int64_t from_sec, int64_t until_sec, Authority **ret, char *error) {
     _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
-    int r = authority ? make_own(authority, from_sec, until_sec) : GNUTLS_E_MEMORY_ERROR;
+    int r;
 
+    if (!authority)
+        return fail(GNUTLS_E_MEMORY_ERROR, "a new CA", error);
+    r = make_own(authority, from_sec, until_sec);
     if (r < 0)
         return fail(r, "a new CA", error);
     r = previous ? add_previous(authority, previous, from_sec, error) : 0;
@@ -306,9 +309,11 @@ static int read_key(Authority *authority, Str text, char *error) {
 
 int authority_read(Str certificates, Str key, Authority **ret, char *error) {
     _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
-    int r = authority ? read_bundle(authority, certificates, error)
-                      : fail(GNUTLS_E_MEMORY_ERROR, "a CA", error);
+    int r;
 
+    if (!authority)
+        return fail(GNUTLS_E_MEMORY_ERROR, "a CA", error);
+    r = read_bundle(authority, certificates, error);
     if (r == 0 && !str_is_empty(key))
         r = read_key(authority, key, error);
     if (r < 0)

@@ -181,10 +181,12 @@ static int facts_of(
 int certs_report(const CertsReport *report, const PemFolder *folder, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
-    CertificateFacts server, client;
+    CertificateFacts server = {0}, client = {0};
     unsigned n_authorities = 0;
-    int r = arena ? 0 : error_origin(-ENOMEM);
+    int r = 0;
 
+    if (!arena)
+        return message_fail(-ENOMEM, error, "out of memory");
     buf_append(&out, STR("In "));
     (void)visible_append(&out, str_from_c(folder->path));
     buf_append(&out, STR(":\n"));

@@ -322,7 +322,8 @@ static int print_round(const CheckupCommand *command, const Round *round) {
     if (command->is_json)
         checkup_print_json(&round->checkup, &out);
     else
-        checkup_print(&round->checkup, terminal_has_colour(stdout), &out);
+        (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
+            &round->checkup, terminal_has_colour(stdout), &out);
     if (buf_error(&out))
         return out_of_memory();
     if (!terminal_print(stdout, buf_str(&out)) || !round->is_anything_reached)

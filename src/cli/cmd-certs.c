@@ -22,6 +22,7 @@
 #include "cli/pem-folder.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
+#include "kube/message.h"
 
 #define DAY_SEC INT64_C(86400)
 #define CA_DAYS 3650
@@ -192,7 +193,7 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
     int r;
 
     if (!folder->is_there[PEM_CA] || (needs_key && !has_key)) {
-        (void)snprintf(error,
+        message_set(error,
             AUTHORITY_ERROR_MAX,
             "%s has no %s: only who has the CA's key can sign; without it make all anew (--force)",
             folder->path,
@@ -201,7 +202,7 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
     }
     r = authority_read(pem_folder_text(folder, PEM_CA), key, ret, detail);
     if (r < 0)
-        (void)snprintf(error, AUTHORITY_ERROR_MAX, "the CA in %s: %s", folder->path, detail);
+        message_set(error, AUTHORITY_ERROR_MAX, "the CA in %s: %s", folder->path, detail);
     return error_trace(r);
 }
 
@@ -212,7 +213,7 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
     int r;
 
     if (settings->mode == MAKE && pem_folder_first(folder)) {
-        (void)snprintf(error,
+        message_set(error,
             AUTHORITY_ERROR_MAX,
             "%s/%s is there already; --renew makes new pairs of its CA, --force everything anew",
             folder->path,
@@ -258,7 +259,7 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
         if (folder->is_there[leaves[i]] &&
             authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0) {
-            (void)snprintf(error,
+            message_set(error,
                 AUTHORITY_ERROR_MAX,
                 "%s/%s is not of the newest CA; --renew first, and bring the new pairs to where "
                 "they are used",

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "checkup/check.h"
 #include "cli/check-live.h"
 #include "cli/check-rules.h"
 #include "cli/checkup-command.h"
@@ -72,7 +73,8 @@ static void print_help(FILE *out) {
         "Without files\n"
         "  --json-schema  the format of a policy as a JSON Schema, for editors\n"
         "  --format       every field of a policy file, as Markdown\n"
-        "  --fields       everything that expressions can read, as Markdown\n",
+        "  --fields       everything that expressions can read, as Markdown\n"
+        "  --codes        every check of --live, with its code, as Markdown\n",
         program_name,
         program_name,
         program_name,
@@ -176,6 +178,7 @@ enum {
     OPTION_JSON_SCHEMA,
     OPTION_FORMAT,
     OPTION_FIELDS,
+    OPTION_CODES,
     OPTION_LIVE,
     OPTION_OFFLINE,
 };
@@ -193,6 +196,7 @@ static const struct option long_options[] = {
     {"json-schema", no_argument, NULL, OPTION_JSON_SCHEMA},
     {"format", no_argument, NULL, OPTION_FORMAT},
     {"fields", no_argument, NULL, OPTION_FIELDS},
+    {"codes", no_argument, NULL, OPTION_CODES},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -228,6 +232,8 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
         return print_page(policy_describe);
     case OPTION_FIELDS:
         return print_page(schema_describe);
+    case OPTION_CODES:
+        return print_page(checkup_print_codes);
     case '?':
         print_help(stderr);
         return EXIT_USAGE;

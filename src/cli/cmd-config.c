@@ -73,8 +73,7 @@ static int check_berth(
     return 0;
 }
 
-/* --- the configuration ---------------------------------------------------------------------------
- */
+/* --- the configuration ------------------------------------------------------------------- */
 
 /* The CA as base64. 0 or an exit code. */
 static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
@@ -170,7 +169,8 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
         return;
     config->percentage = settings->percentage < 0 ? 100 : (int)settings->percentage;
     config->kubeconfig = str_from_c(settings->kubeconfig);
-    config->has_leader_election = settings->has_leader_election;
+    config->has_leader_election =
+        settings->has_leader_election || (!is_second && !settings->has_no_leader_election);
     config->lease_namespace = str_from_c(settings->lease_namespace);
     config->lease_name = str_from_c(settings->lease_name);
     if (!is_second || !settings->has_leader_election)

@@ -111,8 +111,7 @@ static const char *check_settings(const InstallSettings *settings) {
     return NULL;
 }
 
-/* --- the command ---------------------------------------------------------------------------------
- */
+/* --- the command ------------------------------------------------------------------------- */
 
 static int out_of_memory(void) {
     (void)fprintf(stderr, WHO ": out of memory\n");

@@ -349,7 +349,7 @@ static const HelpOption *walk(Line *line, size_t *ret_subjects, bool *ret_is_beh
     *ret_subjects = 0;
     *ret_is_behind_dashes = false;
     for (int i = 1; i < line->n; i++) {
-        Str word = str_from_c(line->words[i]), name = word;
+        Str word = str_from_c(line->words[i]);
         size_t equals = str_find(word, '=');
         const HelpOption *option;
 
@@ -358,8 +358,7 @@ static const HelpOption *walk(Line *line, size_t *ret_subjects, bool *ret_is_beh
             continue;
         }
         *ret_is_behind_dashes = str_is(word, "--");
-        name = str_take(word, equals);
-        option = help_text_find(&line->help, name);
+        option = help_text_find(&line->help, str_take(word, equals));
         if (!option || str_is_empty(option->argument))
             continue;
         if (equals == SIZE_MAX && ++i == line->n)

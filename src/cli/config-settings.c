@@ -34,6 +34,7 @@ enum {
     OPT_PERCENTAGE,
     OPT_SCHEDULER_NAME,
     OPT_LEADER_ELECT,
+    OPT_NO_LEADER_ELECT,
     OPT_LEASE_NAMESPACE,
     OPT_LEASE_NAME,
     OPT_KUBECONFIG,
@@ -75,7 +76,9 @@ static void print_help(FILE *out) {
         "Which kube-scheduler it is\n"
         "  --scheduler-name NAME  a second one, for pods with this spec.schedulerName\n"
         "                         [the default scheduler]\n"
-        "  --leader-elect         it has replicas, of which one works\n"
+        "  --leader-elect         a second one that has replicas: one of them works; the default\n"
+        "                         scheduler is always told so\n"
+        "  --no-leader-elect      ... unless there is only one of it, ever\n"
         "  --lease-namespace NAME --lease-name NAME  by this Lease   [of a second one:\n"
         "                         " CONFIG_LEASE_NAMESPACE "/its name]\n"
         "  --scheduler-kubeconfig PATH  its own, where it runs in no pod, or a static one\n",
@@ -160,6 +163,8 @@ static bool *flag_of(ConfigSettings *settings, int option) {
         return &settings->is_ignorable;
     case OPT_LEADER_ELECT:
         return &settings->has_leader_election;
+    case OPT_NO_LEADER_ELECT:
+        return &settings->has_no_leader_election;
     default:
         return NULL;
     }
@@ -226,8 +231,8 @@ static const char *check_url(const ConfigSettings *settings) {
 static const char *check_format(const ConfigSettings *settings) {
     if (!settings->is_policy)
         return NULL;
-    if (settings->scheduler_name || settings->has_leader_election || settings->kubeconfig ||
-        settings->percentage >= 0)
+    if (settings->scheduler_name || settings->has_leader_election ||
+        settings->has_no_leader_election || settings->kubeconfig || settings->percentage >= 0)
         return "a Policy holds extenders only; --scheduler-name, --leader-elect and --kubeconfig "
                "are flags of kube-scheduler 1.16 to 1.22 itself, and percentageOfNodesToScore is "
                "in the file of its --config";
@@ -249,6 +254,8 @@ static const char *check_settings(const ConfigSettings *settings) {
         return "--cert and --key go together";
     if (!settings->client_cert != !settings->client_key)
         return "--client-cert and --client-key go together";
+    if (settings->has_leader_election && settings->has_no_leader_election)
+        return "--leader-elect or --no-leader-elect, not both";
     if ((settings->lease_namespace || settings->lease_name) && !settings->has_leader_election)
         return "--lease-namespace and --lease-name go with --leader-elect";
     return check_url(settings);
@@ -276,6 +283,7 @@ int config_settings_read(int argc, char *argv[], ConfigSettings *ret, bool *ret_
         {"percentage", required_argument, NULL, OPT_PERCENTAGE},
         {"scheduler-name", required_argument, NULL, OPT_SCHEDULER_NAME},
         {"leader-elect", no_argument, NULL, OPT_LEADER_ELECT},
+        {"no-leader-elect", no_argument, NULL, OPT_NO_LEADER_ELECT},
         {"lease-namespace", required_argument, NULL, OPT_LEASE_NAMESPACE},
         {"lease-name", required_argument, NULL, OPT_LEASE_NAME},
         {"scheduler-kubeconfig", required_argument, NULL, OPT_KUBECONFIG},

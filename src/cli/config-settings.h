@@ -36,7 +36,8 @@ typedef struct ConfigSettings {
     int64_t percentage; /* -1: not given */
 
     const char *scheduler_name;
-    bool has_leader_election;
+    bool has_leader_election;    /* by default that of the default scheduler, not of another */
+    bool has_no_leader_election; /* --no-leader-elect */
     const char *lease_namespace, *lease_name;
     const char *kubeconfig;
 } ConfigSettings;

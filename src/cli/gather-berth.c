@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -12,6 +13,10 @@
 #include "cli/gather.h"
 
 #define READINESS_MAX 1024u
+
+/* How often berths that know different clusters are asked again, and when. */
+#define AGREEMENT_TRIES 4
+#define AGREEMENT_PAUSE_NSEC (INT64_C(250) * 1000 * 1000)
 
 static int set_error(BerthFact *fact, Arena *arena, const char *error) {
     fact->error = arena_copy(arena, str_from_c(error));
@@ -129,15 +134,29 @@ static int gather_default(Gather *gather) {
     return 0;
 }
 
-int gather_berths(Gather *gather) {
+/* All of them know the same cluster: on a busy one two answers that were not given at the same
+ * moment differ without anything being wrong. */
+static bool do_clusters_agree(const Facts *facts) {
+    Str first = STR_NULL;
+
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        const BerthFact *berth = &facts->berths[i];
+
+        if (!str_is_empty(berth->error) || str_is_empty(berth->cluster_digest))
+            continue;
+        if (str_is_empty(first))
+            first = berth->cluster_digest;
+        else if (!str_eq(first, berth->cluster_digest))
+            return false;
+    }
+    return true;
+}
+
+static int gather_all(Gather *gather) {
     const GatherOptions *options = gather->options;
     Facts *facts = gather->facts;
 
-    facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
-    if (!facts->berths)
-        return error_origin(-ENOMEM);
-    if (options->n_servers == 0)
-        return error_trace(gather_default(gather));
+    facts->n_berths = 0;
     for (size_t i = 0; i < options->n_servers; i++) {
         int r = gather_one(gather, options->servers[i], &facts->berths[i]);
 
@@ -146,4 +165,24 @@ int gather_berths(Gather *gather) {
         facts->n_berths++;
     }
     return 0;
+}
+
+int gather_berths(Gather *gather) {
+    const GatherOptions *options = gather->options;
+    Facts *facts = gather->facts;
+    int r = 0;
+
+    facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
+    if (!facts->berths)
+        return error_origin(-ENOMEM);
+    if (options->n_servers == 0)
+        return error_trace(gather_default(gather));
+    for (int i = 0; i < AGREEMENT_TRIES; i++) {
+        if (i > 0)
+            (void)nanosleep(&(struct timespec){.tv_nsec = AGREEMENT_PAUSE_NSEC}, NULL);
+        r = gather_all(gather);
+        if (r < 0 || do_clusters_agree(facts))
+            break;
+    }
+    return error_trace(r);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/shell.h"
+#include "base/visible.h"
 #include "json/write.h"
 
 #define WORDS_MAX ((size_t)16 * 1024)
@@ -32,7 +33,9 @@ __attribute__((format(printf, 3, 0))) static void put_line(
     char line[4096];
 
     (void)vsnprintf(line, sizeof(line), format, arguments);
-    buf_printf(plan->out, "%s%s\n", indent, line);
+    buf_append(plan->out, str_from_c(indent));
+    (void)visible_append(plan->out, str_from_c(line)); /* names of nodes are somebody else's */
+    buf_append_char(plan->out, '\n');
 }
 
 void plan_say(InstallPlan *plan, const char *format, ...) {

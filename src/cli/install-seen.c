@@ -8,8 +8,7 @@
 #define FIRST_WITH_V1 25    /* kube-scheduler 1.x reads kubescheduler.config.k8s.io/v1 */
 #define FIRST_WITH_BETA2 23 /* ... and v1beta2 and not Policy */
 
-/* --- seen --------------------------------------------------------------------------------------
- */
+/* --- seen -------------------------------------------------------------------------------- */
 
 static void row(InstallPlan *plan, const char *what) {
     buf_printf(plan->out, "  %-15s ", what);
@@ -107,8 +106,7 @@ void plan_print_sight(InstallPlan *plan, Str notes) {
     }
 }
 
-/* --- what follows -------------------------------------------------------------------------------
- */
+/* --- what follows ------------------------------------------------------------------------ */
 
 static void warn(InstallPlan *plan, const char *first, const char *second) {
     buf_printf(plan->out, "  ! %s\n", first);

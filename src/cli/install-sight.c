@@ -216,8 +216,7 @@ static int minor_of(Str version) {
     return i > 3 ? minor : -1;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it --------------------------------------------------------------------------- */
 
 static int look_at_all(Look *look, const char *namespace) {
     Facts *facts = look->gather.facts;

@@ -164,8 +164,7 @@ static void step_check(InstallPlan *plan, const char *more) {
     plan_command(plan, "  --url https://berth.%s.svc:8443%s", plan->namespace, more);
 }
 
-/* --- change and revert -------------------------------------------------------------------------
- */
+/* --- change and revert ------------------------------------------------------------------- */
 
 static void step_change(InstallPlan *plan) {
     plan_step(plan, "After a change of a policy or a setting");
@@ -194,8 +193,7 @@ static void command_remove(InstallPlan *plan) {
         STR_FMT(plan->kubectl));
 }
 
-/* --- a second scheduler ------------------------------------------------------------------------
- */
+/* --- a second scheduler ------------------------------------------------------------------ */
 
 void plan_second_scheduler(InstallPlan *plan) {
     step_check_policies(plan);
@@ -223,8 +221,7 @@ void plan_second_scheduler(InstallPlan *plan) {
     command_remove(plan);
 }
 
-/* --- the default scheduler ---------------------------------------------------------------------
- */
+/* --- the default scheduler --------------------------------------------------------------- */
 
 static void step_files(InstallPlan *plan) {
     const InstallSight *sight = plan->sight;
@@ -293,8 +290,7 @@ void plan_default_scheduler(InstallPlan *plan) {
     command_remove(plan);
 }
 
-/* --- berth alone ---------------------------------------------------------------------------------
- */
+/* --- berth alone ------------------------------------------------------------------------- */
 
 static void step_tell_scheduler(InstallPlan *plan) {
     plan_step(plan, "Tell your kube-scheduler");

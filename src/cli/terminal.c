@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -10,6 +11,21 @@ bool terminal_has_colour(FILE *stream) {
     const char *no_colour = getenv("NO_COLOR");
 
     return isatty(fileno(stream)) && !(no_colour && no_colour[0]);
+}
+
+/* The first of these that is set counts, as setlocale() would have it. */
+bool terminal_has_symbols(FILE *stream) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    if (!isatty(fileno(stream)))
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
 }
 
 bool terminal_print(FILE *stream, Str text) {

@@ -11,6 +11,9 @@
 /* Colour: only on a terminal, and not when NO_COLOR is set (no-color.org). */
 bool terminal_has_colour(FILE *stream);
 
+/* Whether letters beyond ASCII can be shown: the locale says so, or nobody looks at it now. */
+bool terminal_has_symbols(FILE *stream);
+
 /* "WHO: TEXT" on stderr. What is in @text may come from outside and is shown escaped,
  * line by line; several get a heading first, so that diagnostics begin their lines. */
 void terminal_complain(const char *who, const char *text);

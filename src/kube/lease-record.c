@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "base/calendar.h"
-#include "base/clock.h"
+#include "kube/micro-time.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -113,18 +112,6 @@ static void write_member(JsonWriter *writer, Str key, Str value) {
     json_write_string(writer, value);
 }
 
-/* MicroTime: always six digits behind the point. */
-static void write_time(JsonWriter *writer, Str key, int64_t wall_nsec) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-    int64_t nanos = wall_nsec % NSEC_PER_SEC;
-
-    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &text);
-    if (text.len > 0)
-        text.len--; /* the Z */
-    buf_printf(&text, ".%06dZ", (int)(nanos < 0 ? 0 : nanos / 1000));
-    write_member(writer, key, buf_str(&text));
-}
-
 static void write_metadata(const LeaseRecord *record, const LeaseClaim *claim, JsonWriter *writer) {
     json_write_key(writer, STR("metadata"));
     if (record->exists) {
@@ -143,8 +130,8 @@ static void write_spec(const LeaseClaim *claim, JsonWriter *writer) {
     write_member(writer, STR("holderIdentity"), claim->holder);
     json_write_key(writer, STR("leaseDurationSeconds"));
     json_write_int(writer, claim->duration_sec);
-    write_time(writer, STR("acquireTime"), claim->acquired_nsec);
-    write_time(writer, STR("renewTime"), claim->renewed_nsec);
+    micro_time_write(writer, STR("acquireTime"), claim->acquired_nsec);
+    micro_time_write(writer, STR("renewTime"), claim->renewed_nsec);
     json_write_key(writer, STR("leaseTransitions"));
     json_write_int(writer, claim->transitions);
     json_write_end_object(writer);

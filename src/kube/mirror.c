@@ -53,7 +53,8 @@ struct Mirror {
     Store *store;
     Binder *binder;
     Touch *touch;
-    Warrant *warrant; /* NULL: nobody else binds */
+    Announce *announce; /* NULL: no Events are written */
+    Warrant *warrant;   /* NULL: nobody else binds */
     LeaseStatus lease_said;
     int64_t lease_said_at;
     Arena *arena; /* of one object */
@@ -67,7 +68,7 @@ struct Mirror {
     int64_t wait_said_at;
     int64_t began_at;
     uint64_t n_published, n_bound, n_bind_failed, n_expired;
-    bool has_said_forbidden;
+    bool has_said_forbidden, has_said_no_events;
 
     atomic_bool is_synced;
     atomic_bool is_asked;  /* since the last turn */
@@ -438,6 +439,21 @@ void mirror_touch_node(Mirror *mirror, Str node) {
     client_wake(mirror->client);
 }
 
+void mirror_announce(Mirror *mirror, const Announcement *announcement) {
+    if (mirror->announce && announce_add(mirror->announce, announcement))
+        client_wake(mirror->client);
+}
+
+static void post_events(Mirror *mirror, int64_t now) {
+    if (!mirror->announce)
+        return;
+    announce_tick(mirror->announce, now);
+    if (announce_figures(mirror->announce).is_forbidden && !mirror->has_said_no_events) {
+        mirror->has_said_no_events = true;
+        say(mirror, (MirrorNotice){.event = MIRROR_NO_EVENTS});
+    }
+}
+
 /* Up to JOBS_PER_TURN jobs that have not been taken yet; how many. */
 static size_t take_jobs(Mirror *mirror, BindJob **ret) {
     size_t n = 0;
@@ -533,6 +549,10 @@ static void update_status(Mirror *mirror) {
     if (mirror->warrant) {
         status.has_lease = true;
         warrant_status(mirror->warrant, &status.lease);
+    }
+    if (mirror->announce) {
+        status.may_announce = true;
+        status.events = announce_figures(mirror->announce);
     }
     pthread_mutex_lock(&mirror->mutex);
     mirror->status = status;
@@ -637,6 +657,7 @@ static int64_t turn(Mirror *mirror) {
     if (take_binds(mirror))
         next_at = now;
     take_touches(mirror);
+    post_events(mirror, now);
     for (size_t i = 0; i < _MIRROR_KINDS; i++) {
         next_at = earlier(next_at, reflector_tick(mirror->sides[i].reflector, now));
         say_connected(&mirror->sides[i]);
@@ -775,6 +796,18 @@ static bool make_warrant(Mirror *mirror) {
     return mirror->warrant != NULL;
 }
 
+static bool make_announce(Mirror *mirror) {
+    if (!mirror->options.may_announce)
+        return true;
+    mirror->announce = announce_new(&(AnnounceOptions){
+        .client = mirror->client,
+        .instance = mirror->options.identity,
+        .clock = clock_monotonic_nsec,
+        .wall_clock = clock_wall_nsec,
+    });
+    return mirror->announce != NULL;
+}
+
 static bool make_parts(Mirror *mirror) {
     uint64_t seed = random_seed();
 
@@ -799,12 +832,13 @@ static bool make_parts(Mirror *mirror) {
         .ended = on_bind_ended,
     });
     return mirror->touch && mirror->binder && make_side(mirror, MIRROR_NODES, seed) &&
-           make_side(mirror, MIRROR_PODS, ~seed) && make_warrant(mirror);
+           make_side(mirror, MIRROR_PODS, ~seed) && make_warrant(mirror) && make_announce(mirror);
 }
 
 /* Frees what make_parts() made, also in part. The thread has ended, or never was. */
 static Mirror *free_parts(Mirror *mirror) {
     warrant_free(mirror->warrant);
+    announce_free(mirror->announce);
     for (size_t i = 0; i < _MIRROR_KINDS; i++)
         reflector_free(mirror->sides[i].reflector);
     binder_free(mirror->binder);

@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
+#include "kube/announce.h"
 #include "kube/lease.h"
 #include "model/labels.h"
 #include "model/pod.h"
@@ -78,6 +79,7 @@ typedef enum MirrorEvent {
     MIRROR_DEPRIVED,    /* ... it could not be renewed, or was taken by force: why */
     MIRROR_ELSEWHERE,   /* we are asked, and somebody else holds the lease: why is who */
     MIRROR_NO_LEASE,    /* we are asked, and the lease cannot be had: why */
+    MIRROR_NO_EVENTS,   /* Events cannot be written: the right to create them is missing */
 } MirrorEvent;
 
 typedef struct MirrorNotice {
@@ -111,6 +113,7 @@ typedef struct MirrorOptions {
     /* The Lease that says which of several berths binds (kube/warrant.h), and who we are; they
      * outlive the mirror. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
+    bool may_announce; /* Events are written (kube/announce.h) */
 } MirrorOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -143,6 +146,9 @@ void mirror_note_asked(Mirror *mirror);
 #define MIRROR_TOUCHES_MAX 256u
 void mirror_touch_node(Mirror *mirror, Str node);
 
+/* Posts an Event, soon; dropped when many are waiting, and unless may_announce. Any thread. */
+void mirror_announce(Mirror *mirror, const Announcement *announcement);
+
 typedef struct MirrorKindStatus {
     bool is_synced;         /* one complete list has been seen */
     bool is_connected;      /* the API server sends: a watch is open, or a list comes in */
@@ -167,6 +173,8 @@ typedef struct MirrorStatus {
     uint64_t n_touched, n_touch_failed;
     bool has_lease;
     LeaseStatus lease;
+    bool may_announce;
+    AnnounceFigures events;
     char server[256];
 } MirrorStatus;
 

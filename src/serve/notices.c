@@ -72,6 +72,9 @@ void notice_log(const MirrorNotice *notice) {
         log_warn(
             "the lease cannot be had: this berth does not bind", LOG_CSTR("error", notice->why));
         break;
+    case MIRROR_NO_EVENTS:
+        log_warn("Events cannot be written: needs the right create on events.events.k8s.io");
+        break;
     case MIRROR_STUCK:
         log_error("the client cannot wait", LOG_CSTR("error", notice->why));
         break;

@@ -33,7 +33,8 @@ def run(command, **options):
 
 
 def read(text):
-    return [document for document in yaml.safe_load_all(text) if document]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [document for document in yaml.load_all(text, loader) if document]
 
 
 class Chart:
@@ -53,8 +54,9 @@ class Chart:
         flags = ["-f", values] if values else []
         return run([self.helm, "template", "berth", self.copy, "-n", NAMESPACE, *flags])
 
+    @functools.cache
     def render(self, values=None):
-        """The objects that the values file (None: the defaults) makes, hooks too."""
+        """The objects that the values file (None: the defaults) makes, hooks too. Not to be changed."""
         return [each for each in read(self.text(values)) if each["kind"] != "Notes"]
 
     def notes(self, values=None):
@@ -70,6 +72,7 @@ class Kustomize:
     def text(self, folder):
         return run([self.kubectl, "kustomize", folder])
 
+    @functools.cache
     def overlay(self, name):
         return read(self.text(self.folder / "overlays" / name))
 

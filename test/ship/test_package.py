@@ -74,8 +74,11 @@ def test_contents(tree):
 
 def test_starts_nothing_by_itself(tree):
     assert (tree / "DEBIAN/conffiles").read_text().split() == ["/etc/default/berth"]
-    scripts = "".join(path.read_text() for path in tree.glob("DEBIAN/p*"))
-    assert "deb-systemd-invoke" not in scripts and "invoke-rc.d" not in scripts
+    script = (tree / "DEBIAN/postinst").read_text()
+    # A service that runs is restarted by an upgrade; a new one is neither started nor enabled.
+    assert set(re.findall(r"deb-systemd-invoke (\S+)|_dh_action=(\S+)", script)) <= {("restart", ""), ("", "restart")}
+    for before in script.split("deb-systemd-helper enable")[:-1]:
+        assert "deb-systemd-helper --quiet was-enabled" in before
     assert not list(tree.glob("etc/systemd/**/*"))
 
 

@@ -1,0 +1,208 @@
+#include "kube/announce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/test-assert.h"
+#include "base/utf8.h"
+#include "test-fake-client.h"
+
+static int64_t now;
+
+static int64_t fake_clock(void) {
+    return now;
+}
+
+static int64_t fake_wall_clock(void) {
+    return INT64_C(1794700800) * NSEC_PER_SEC; /* 2026-11-15T00:00:00Z */
+}
+
+static Client *client;
+static Announce *announce;
+
+static int set_up(void **state) {
+    now = 1000 * NSEC_PER_SEC;
+    client = client_new(NULL);
+    announce = announce_new(&(AnnounceOptions){
+        .client = client,
+        .instance = "berth-0_1",
+        .clock = fake_clock,
+        .wall_clock = fake_wall_clock,
+    });
+    return client && announce ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    announce = announce_free(announce);
+    client = client_free(client);
+    return 0;
+}
+
+static Announcement about(const char *pod, Str note) {
+    return (Announcement){
+        .is_warning = true,
+        .reason = "NoNodePassed",
+        .action = "Filter",
+        .note = note,
+        .namespace = STR("shop"),
+        .pod = str_from_c(pod),
+        .uid = STR("u1"),
+    };
+}
+
+static bool add(const char *pod, Str note) {
+    Announcement what = about(pod, note);
+
+    return announce_add(announce, &what);
+}
+
+static void answer(size_t call, unsigned status) {
+    fake_answer(client, call, status, "{}");
+    (void)client_wait(client, 0);
+}
+
+static void test_what_is_sent(void **state) {
+    assert_true(add("web", STR("a \"note\"")));
+    assert_int_equal(fake_n_calls(client), 0); /* that is for the client's thread */
+    announce_tick(announce, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    assert_string_equal(fake_call(client, 0).method, "POST");
+    assert_string_equal(fake_call(client, 0).path, "/apis/events.k8s.io/v1/namespaces/shop/events");
+    assert_string_equal(fake_call(client, 0).body,
+        "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"name\":"
+        "\"web.18e80fc5f29b0000\",\"namespace\":\"shop\"},"
+        "\"eventTime\":\"2026-11-15T00:00:00.000000Z\",\"type\":\"Warning\","
+        "\"reason\":\"NoNodePassed\",\"action\":\"Filter\",\"note\":\"a \\\"note\\\"\","
+        "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
+        "\"web\",\"uid\":\"u1\"},\"reportingController\":\"berth.dev/berth\","
+        "\"reportingInstance\":\"berth-0_1\"}");
+    answer(0, 201);
+    assert_int_equal(announce_figures(announce).n_posted, 1);
+}
+
+/* What is in the member @key, a string, of the body of call @n; in @ret. */
+static void read_member(size_t n, const char *key, char *ret, size_t size) {
+    FakeCall call = fake_call(client, n);
+    const char *at = strstr(call.body, key);
+
+    assert_non_null(at);
+    at += strlen(key);
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void test_what_is_long_is_cut(void **state) {
+    char note[3000], text[4096], pod[254];
+
+    for (size_t i = 0; i + 3 < sizeof(note); i += 3)
+        memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: 1024 is inside of one */
+    memset(pod, 'a', sizeof(pod) - 1);
+    pod[253] = '\0';
+    pod[ANNOUNCE_NAME_MAX - 1] = '.'; /* what is left does not end with it */
+    pod[ANNOUNCE_NAME_MAX - 2] = 'c';
+    assert_true(add(pod, str_from_c(note)));
+    announce_tick(announce, now);
+    read_member(0, "\"note\":\"", text, sizeof(text));
+    assert_int_equal(strlen(text), 1023);
+    assert_int_equal(utf8_valid_length(str_from_c(text)), 1023);
+    read_member(0, "\"metadata\":{\"name\":\"", text, sizeof(text));
+    assert_int_equal(strlen(text), ANNOUNCE_NAME_MAX - 1 + 17);
+    assert_int_equal(text[ANNOUNCE_NAME_MAX - 2], 'c');
+    answer(0, 201);
+
+    memset(note, 0xff, 1500); /* no UTF-8 at all */
+    assert_true(add("web", str_of(note, 1500)));
+    announce_tick(announce, now);
+    read_member(1, "\"note\":\"", text, sizeof(text));
+    assert_in_range(strlen(text), 1000, ANNOUNCE_NOTE_MAX);
+}
+
+static void test_names_differ(void **state) {
+    char first[64], second[64];
+
+    assert_true(add("web", STR("x")) && add("web", STR("x")));
+    announce_tick(announce, now);
+    answer(0, 201);
+    assert_int_equal(fake_n_calls(client), 2);
+    read_member(0, "\"metadata\":{\"name\":\"", first, sizeof(first));
+    read_member(1, "\"metadata\":{\"name\":\"", second, sizeof(second));
+    assert_string_not_equal(first, second);
+}
+
+static void test_names_that_are_none(void **state) {
+    Announcement what = about("web", STR("x"));
+
+    assert_false(add("../web", STR("x")));
+    assert_false(add("", STR("x")));
+    what.namespace = STR("a/b");
+    assert_false(announce_add(announce, &what));
+    what = about("web", STR("x"));
+    what.uid = STR_NULL;
+    assert_false(announce_add(announce, &what));
+    assert_int_equal(announce_figures(announce).n_dropped, 4);
+}
+
+static void test_one_at_a_time_and_not_without_end(void **state) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < ANNOUNCE_WAITING_MAX; i++)
+        assert_true(add("web", STR("x")));
+    assert_false(add("web", STR("x")));
+    announce_tick(announce, now);
+    announce_tick(announce, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    for (; n < fake_n_calls(client); n++)
+        answer(n, 201);
+    assert_int_equal(n, ANNOUNCE_WAITING_MAX);
+    assert_int_equal(announce_figures(announce).n_posted, ANNOUNCE_WAITING_MAX);
+    assert_int_equal(announce_figures(announce).n_dropped, 1);
+}
+
+static void test_without_the_right(void **state) {
+    for (size_t i = 0; i < 10; i++)
+        assert_true(add("web", STR("x")));
+    announce_tick(announce, now);
+    answer(0, 403);
+    assert_int_equal(fake_n_calls(client), 1); /* no more of that */
+    assert_true(announce_figures(announce).is_forbidden);
+    assert_int_equal(announce_figures(announce).n_failed, 1);
+    assert_int_equal(announce_figures(announce).n_dropped, 9);
+    now += (ANNOUNCE_FORBIDDEN_SEC - 1) * NSEC_PER_SEC;
+    assert_true(add("web", STR("x")));
+    announce_tick(announce, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    now += NSEC_PER_SEC;
+    assert_true(add("web", STR("x")));
+    announce_tick(announce, now);
+    answer(1, 201);
+    assert_false(announce_figures(announce).is_forbidden);
+}
+
+static void test_failures_are_counted(void **state) {
+    assert_true(add("web", STR("x")) && add("web", STR("y")) && add("web", STR("z")));
+    announce_tick(announce, now);
+    answer(0, 500);
+    fake_done(client, 1, CALL_TIMEOUT);
+    fake_refuse_next(client); /* no memory for the third */
+    (void)client_wait(client, 0);
+    assert_int_equal(announce_figures(announce).n_failed, 3);
+    assert_true(add("web", STR("x")));
+    announce_tick(announce, now);
+    answer(2, 201);
+    assert_int_equal(announce_figures(announce).n_posted, 1);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_sent),
+        TEST(test_what_is_long_is_cut),
+        TEST(test_names_differ),
+        TEST(test_names_that_are_none),
+        TEST(test_one_at_a_time_and_not_without_end),
+        TEST(test_without_the_right),
+        TEST(test_failures_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+"""Every pod that deploy/ makes: Pod Security "restricted", and what a linter of manifests asks for.
+
+The rules of the standard are written down here; test/e2e has them judged by a real API server.
+"""
+
+import re
+
+import pytest
+import yaml
+from rendering import (
+    DEPLOY, HERE, OVERLAYS, berth_containers, containers, find, of_kind, pods, read, run, static_pods,
+)  # fmt: skip
+
+# what a pod of the restricted profile may mount
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "projected", "secret"}
+SECRETS = re.compile(r"PRIVATE KEY|^\s*(password|token|bearerToken|secret)\s*:", re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.fixture
+def objects(chart, values):
+    return chart.render(values)
+
+
+def find_breaches(spec):
+    """Of Pod Security, profile restricted."""
+    for field in ("hostNetwork", "hostPID", "hostIPC"):
+        if spec.get(field):
+            yield field
+    whole = spec.get("securityContext", {})
+    for volume in spec.get("volumes", []):
+        if not (volume.keys() - {"name"}) <= VOLUMES:
+            yield f"volume {volume}"
+    if whole.get("sysctls"):
+        yield "sysctls"
+    for container in spec.get("initContainers", []) + spec["containers"]:
+        own = container.get("securityContext", {})
+        if own.get("privileged") or own.get("allowPrivilegeEscalation") is not False:
+            yield "privileges may grow"
+        if not own.get("runAsNonRoot", whole.get("runAsNonRoot")):
+            yield "may run as root"
+        if own.get("runAsUser", whole.get("runAsUser")) == 0:
+            yield "runs as root"
+        if own.get("seccompProfile", whole.get("seccompProfile", {})).get("type") not in (
+            "RuntimeDefault", "Localhost",
+        ):  # fmt: skip
+            yield "no seccomp profile"
+        capabilities = own.get("capabilities", {})
+        if capabilities.get("drop") != ["ALL"] or capabilities.get("add"):
+            yield "capabilities"
+        if any(port.get("hostPort") for port in container.get("ports", [])):
+            yield "hostPort"
+
+
+def test_breaches_are_found():
+    """What the next test relies on."""
+    spec = {"hostNetwork": True, "containers": [{}], "volumes": [{"name": "x", "hostPath": {"path": "/"}}]}
+    assert len(list(find_breaches(spec))) == 6
+
+
+def test_pod_security_is_restricted(objects):
+    for who, _, spec in pods(objects):
+        assert list(find_breaches(spec)) == [], who
+
+
+def test_containers_are_confined(objects):
+    for who, container in containers(objects):
+        own = container["securityContext"]
+        assert own["readOnlyRootFilesystem"] is True, who
+        assert own["runAsUser"] == own["runAsGroup"] == 65532, who
+        for kind in ("requests", "limits"):
+            assert {"cpu", "memory"} <= container["resources"][kind].keys(), who
+        assert not container["image"].endswith(":latest") and re.search("[:@]", container["image"])
+        names = [each["name"] for each in container.get("env", [])]
+        assert len(names) == len(set(names)), who
+        assert not any("value" in each and "SECRET" in each["name"].upper() for each in container.get("env", []))
+
+
+def test_tokens_are_mounted_by_name_only(objects):
+    """None by default; a short-lived one where it is needed."""
+    for who, _, spec in pods(objects):
+        assert spec["automountServiceAccountToken"] is False, who
+        (token,) = [each["projected"] for each in spec["volumes"] if "projected" in each]
+        (source,) = [each["serviceAccountToken"] for each in token["sources"] if "serviceAccountToken" in each]
+        assert source["expirationSeconds"] <= 3600, who
+        assert spec["serviceAccountName"] != "default"
+    for account in of_kind(objects, "ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+
+
+def test_accounts_exist(objects):
+    accounts = {each["metadata"]["name"] for each in of_kind(objects, "ServiceAccount")}
+    for who, _, spec in pods(objects):
+        assert spec["serviceAccountName"] in accounts, who
+
+
+def test_deployments_survive_a_node(objects):
+    for deployment in of_kind(objects, "Deployment"):
+        name, spec = deployment["metadata"]["name"], deployment["spec"]
+        labels = spec["template"]["metadata"]["labels"]
+        assert spec["selector"]["matchLabels"].items() <= labels.items()
+        assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+        pod = spec["template"]["spec"]
+        (spread,) = pod["topologySpreadConstraints"]
+        assert spread["labelSelector"]["matchLabels"].items() <= labels.items()
+        assert pod["terminationGracePeriodSeconds"] == 30
+        budgets = [each for each in of_kind(objects, "PodDisruptionBudget")
+                   if each["spec"]["selector"]["matchLabels"].items() <= labels.items()]  # fmt: skip
+        assert len(budgets) == 1 or (not budgets and spec["replicas"] == 1), name
+        assert all(each["spec"]["maxUnavailable"] == 1 for each in budgets)
+
+
+def test_probes_are_distinct_and_at_ports_that_are_there(objects):
+    for who, container in containers(objects):
+        if who.startswith("Pod "):
+            continue
+        ports = {each["name"] for each in container["ports"]}
+        probes = [container[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
+        assert {each["port"] for each in probes} <= ports, who
+        assert container["name"] == "kube-scheduler" or probes[1]["path"] != probes[2]["path"]
+
+
+def test_services_lead_somewhere(objects):
+    for service in of_kind(objects, "Service"):
+        assert service["spec"]["type"] == "ClusterIP"
+        selector = service["spec"]["selector"]
+        found = [spec for _, metadata, spec in pods(objects) if selector.items() <= metadata["labels"].items()]
+        assert len(found) == 1
+        named = {port["name"] for each in found[0]["containers"] for port in each.get("ports", [])}
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= named
+
+
+def test_volumes_lead_somewhere(objects, values):
+    """Mounts have volumes; ConfigMaps and Secrets of ours are made, others are the user's."""
+    given = yaml.safe_load(values.read_text()) or {}
+    made = {(each["kind"], each["metadata"]["name"]) for each in objects}
+    made |= {("Secret", each["spec"]["secretName"]) for each in of_kind(objects, "Certificate")}
+    for who, _, spec in pods(objects):
+        volumes = {each["name"]: each for each in spec["volumes"]}
+        for container in spec["containers"]:
+            for mount in container["volumeMounts"]:
+                assert mount["name"] in volumes, who
+                assert mount["readOnly"] is True, who
+        used = {mount["name"] for each in spec["containers"] for mount in each["volumeMounts"]}
+        assert used == set(volumes), who
+        for volume in volumes.values():
+            named = ("ConfigMap", volume.get("configMap", {}).get("name")), ("Secret", volume.get("secret", {}).get("secretName"))
+            for kind, name in named:
+                assert name is None or (kind, name) in made or name in str(given), (who, name)
+
+
+def test_config_maps_hold_no_secrets(objects):
+    for each in of_kind(objects, "ConfigMap"):
+        if each["metadata"]["name"].endswith("-dashboard"):
+            continue
+        for text in each["data"].values():
+            assert not SECRETS.search(text), each["metadata"]["name"]
+
+
+# --- flags ---
+
+
+@pytest.fixture(scope="session")
+def flags(berth_path):
+    """flags(command) -> those that its help tells of."""
+    said = {name: run([berth_path, name, "--help"]) for name in ("serve", "check")}
+    return {name: set(re.findall(r"--[a-z][a-z-]*", text)) for name, text in said.items()}
+
+
+def assert_known(arguments, flags):
+    command, *rest = arguments
+    for argument in rest:
+        assert argument.split("=", 1)[0] in flags[command], argument
+
+
+def test_berth_knows_its_flags(objects, flags):
+    found = berth_containers(objects)
+    assert found
+    for container in found:
+        assert_known(container["args"], flags)
+    for who, container in containers(objects):
+        if container["name"] == "check":
+            assert_known(container["args"], flags)
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_berth_knows_the_flags_of_overlays(kustomize, name, flags):
+    for container in berth_containers(kustomize.overlay(name)):
+        assert_known(container["args"], flags)
+
+
+# --- NetworkPolicy ---
+
+
+def test_network_policies_have_every_pod(objects):
+    policies = of_kind(objects, "NetworkPolicy")
+    if not policies:
+        return
+    for who, metadata, _ in pods(objects):
+        (mine,) = [each["spec"] for each in policies
+                   if each["spec"]["podSelector"]["matchLabels"].items() <= metadata["labels"].items()]  # fmt: skip
+        assert mine["policyTypes"] == ["Ingress", "Egress"], who
+        assert all(rule["from"] for rule in mine.get("ingress", [])), who
+        assert all(rule["ports"] for rule in mine["egress"]), who
+
+
+# --- kustomize ---
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_overlay_pods(kustomize, name):
+    objects = kustomize.overlay(name)
+    labels = find(objects, "Namespace")["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    for who, metadata, spec in pods(objects):
+        assert list(find_breaches(spec)) == [], who
+        assert metadata["labels"]["app.kubernetes.io/name"] == "berth"
+        assert metadata["labels"]["app.kubernetes.io/part-of"] == "berth"
+        assert spec["automountServiceAccountToken"] is False
+
+
+def test_only_the_static_pod_is_on_the_host(chart):
+    """And there berth itself is confined as everywhere."""
+    (pod,) = static_pods(chart.render(HERE / "values" / "default-scheduler.yaml"))
+    breaches = set(find_breaches({"containers": [pod["spec"]["containers"][1]]}))
+    assert breaches == set()
+    for path in (DEPLOY / "kustomize").rglob("*.yaml"):
+        assert "hostPath" not in path.read_text(), path
+    for path in (DEPLOY / "kustomize").rglob("*.yaml"):
+        for each in read(path.read_text()):
+            assert isinstance(each, (dict, list))

@@ -1,0 +1,265 @@
+"""berth config: what kube-scheduler is told, for policies in files and for a berth that runs."""
+
+import base64
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from authority import Authority
+from client import PATIENCE, write_cluster
+
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
+FILTERS = "  filters:\n    - {name: pool, nodeLabels: {pool: web}, reason: not in the pool}\n"
+SCORES = """  scores:
+    - {name: one, expression: "node.metadata.name == 'a' ? 9.0 : 5.0"}
+"""
+WIDE = "  wire: {maxScore: 100}\n"
+
+
+@pytest.fixture
+def config(berth_path):
+    """config(*options) -> (exit code, stdout, stderr)"""
+
+    def run(*options):
+        done = subprocess.run(
+            [berth_path, "config", *map(str, options)],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.fixture
+def policy(tmp_path):
+    def write(*parts):
+        path = tmp_path / "policy.yaml"
+        path.write_text(HEAD + "".join(parts))
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("config") / "ca", "ca")
+
+
+def fields(text):
+    """Every field of the file that is no list or mapping, by its name: each is there once."""
+    found, left = {}, [yaml.safe_load(text)]
+    while left:
+        for key, value in left.pop().items():
+            if isinstance(value, list):
+                left += value
+            elif isinstance(value, dict):
+                left.append(value)
+            else:
+                found[key] = value
+    return found
+
+
+def is_good(berth_path, tmp_path, text):
+    """Whether the reader of `berth check --offline` takes it."""
+    path = tmp_path / "scheduler-config.yaml"
+    path.write_text(text)
+    done = subprocess.run(
+        [berth_path, "check", "--offline", path], capture_output=True, text=True, check=False
+    )
+    return not re.search(r"^\S+:\d+:\d+: ", done.stdout + done.stderr, re.M)
+
+
+# --- from policies ---
+
+
+@pytest.mark.parametrize(
+    "parts, has_preempt, has_scores",
+    [
+        ((FILTERS, SCORES), True, True),
+        ((FILTERS,), True, False),
+        ((SCORES,), False, True),
+    ],
+)
+def test_verbs_fit_the_policies(config, policy, parts, has_preempt, has_scores):
+    code, out, err = config("--policy", policy(*parts))
+    got = fields(out)
+    assert (code, err) == (FINE, "")
+    assert got["filterVerb"] == "filter"  # always: berth then knows what passed it by
+    assert ("preemptVerb" in got) == has_preempt
+    assert ("prioritizeVerb" in got) == ("weight" in got) == has_scores
+    assert "bindVerb" not in got
+    assert got["nodeCacheCapable"] is True
+
+
+def test_defaults(config, policy, berth_path, tmp_path):
+    code, out, err = config("--policy", policy(FILTERS, SCORES))
+    got = fields(out)
+    assert (code, err) == (FINE, "")
+    assert got["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+    assert got["urlPrefix"] == "http://127.0.0.1:8080"
+    assert got["weight"] == 5 and "At most 29 % of a node's total" in out
+    assert got["httpTimeout"] == "1s"
+    assert got["ignorable"] is False and "pods wait and are tried again" in out
+    assert got["percentageOfNodesToScore"] == 100 and "5 % from 5,625 on" in out
+    assert got["leaderElect"] is True and "resourceName" not in got  # the default scheduler's
+    assert "schedulerName" not in got and "tlsConfig" not in out and "kubeconfig" not in got
+    assert is_good(berth_path, tmp_path, out)
+
+
+def test_a_second_scheduler(config, policy):
+    path = policy(FILTERS)
+    code, out, _ = config("--policy", path, "--scheduler-name", "berth")
+    assert (code, fields(out)["leaderElect"]) == (FINE, False)
+    code, out, _ = config("--policy", path, "--scheduler-name", "berth", "--leader-elect")
+    got = fields(out)
+    assert code == FINE and got["leaderElect"] is True and got["schedulerName"] == "berth"
+    assert (got["resourceNamespace"], got["resourceName"]) == ("berth-system", "berth")
+    code, out, _ = config(
+        "--policy", path, "--scheduler-name", "berth", "--leader-elect", "--lease-namespace", "a",
+        "--lease-name", "b", "--scheduler-kubeconfig", "/etc/s.conf", "--percentage", 0,
+    )  # fmt: skip
+    got = fields(out)
+    assert (got["resourceNamespace"], got["resourceName"]) == ("a", "b")
+    assert got["kubeconfig"] == "/etc/s.conf" and got["percentageOfNodesToScore"] == 0
+
+
+def test_wide_scores_are_told(config, policy):
+    path = policy(FILTERS, SCORES, WIDE)
+    code, out, err = config("--policy", path)
+    assert (code, err) == (FINE, "")
+    assert "answer up to 100 instead of 10" in out and "81 %" in out
+
+
+def test_bind_and_resources(config, policy, berth_path, tmp_path):
+    code, out, _ = config(
+        "--policy", policy(FILTERS), "--bind",
+        "--managed-resource", "example.com/gpu:ignored", "--managed-resource", "example.com/nic",
+    )  # fmt: skip
+    got = fields(out)
+    assert code == FINE and got["bindVerb"] == "bind" and got["httpTimeout"] == "15s"
+    assert "- name: example.com/gpu\n        ignoredByScheduler: true\n" in out
+    assert "- name: example.com/nic\n" in out and out.count("ignoredByScheduler: true") == 1
+    assert is_good(berth_path, tmp_path, out)
+
+
+def test_https(config, policy, authority, berth_path, tmp_path):
+    code, out, err = config(
+        "--policy", policy(FILTERS), "--url", "https://berth.berth-system.svc:8443",
+        "--tls-ca", authority.certificate, "--client-cert", "/x/tls.crt", "--client-key", "/x/tls.key",
+        "--tls-server-name", "berth",
+    )  # fmt: skip
+    got = fields(out)
+    assert (code, err) == (FINE, "")
+    assert base64.b64decode(got["caData"]) == authority.certificate.read_bytes()
+    assert got["enableHTTPS"] is True and got["serverName"] == "berth"
+    assert (got["certFile"], got["keyFile"]) == ("/x/tls.crt", "/x/tls.key")
+    assert is_good(berth_path, tmp_path, out)
+
+
+def test_the_legacy_policy(config, policy, authority):
+    code, out, err = config(
+        "--format", "policy", "--policy", policy(FILTERS, SCORES), "--url", "https://b:1",
+        "--tls-ca", authority.certificate, "--timeout", "200ms", "--ignorable", "--weight", 2,
+    )  # fmt: skip
+    got = json.loads(out)
+    entry = got["extenders"][0]
+    assert (code, err) == (FINE, "")
+    assert (got["kind"], got["apiVersion"]) == ("Policy", "v1")
+    assert entry["enableHttps"] is True and entry["httpTimeout"] == 200_000_000
+    assert entry["ignorable"] is True and entry["weight"] == 2 and entry["nodeCacheCapable"] is True
+    assert base64.b64decode(entry["tlsConfig"]["caData"]) == authority.certificate.read_bytes()
+
+
+def test_without_policies_it_says_what_it_assumes(config):
+    code, out, err = config()
+    assert code == FINE and "no --policy and no --server" in err
+    assert {"filterVerb", "prioritizeVerb", "preemptVerb"} <= fields(out).keys()
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (["--url", "https://b:1"], "--tls-ca FILE"),
+        (["--url", "http://b:1"], "plain HTTP to another machine"),
+        (["--url", "b:1"], "must begin with https://"),
+        (["--url", "https://user@b"], "user"),
+        (["--tls-ca", "ca.crt"], "certificates are for https"),
+        (["--client-cert", "a"], "go together"),
+        (["--ignorable", "--bind"], "binds pods itself"),
+        (["--managed-resource", "cpu"], '"cpu" is no extended resource'),
+        (["--managed-resource", "a.b/c", "--managed-resource", "a.b/c"], "managed already"),
+        (["--weight", "0"], "from 1 to"),
+        (["--percentage", "101"], "from 0 to 100"),
+        (["--timeout", "5"], "length of time"),
+        (["--format", "v2"], "expected v1 or policy"),
+        (["--format", "policy", "--scheduler-name", "x"], "a Policy holds extenders only"),
+        (["--lease-name", "x"], "--leader-elect"),
+        (["--leader-elect", "--no-leader-elect"], "not both"),
+        (["--server", "http://127.0.0.1:1", "--bind"], "--server asks a berth"),
+        (["--ca", "x"], "go with --server"),
+        (["x"], "options only"),
+    ],
+)
+def test_wrong_usage(config, options, says):
+    code, out, err = config(*options)
+    assert (code, out) == (USAGE, "")
+    assert says in err
+
+
+def test_a_key_is_never_embedded(config, authority, tmp_path):
+    url = ["--url", "https://b:1"]
+    code, out, err = config(*url, "--tls-ca", authority.key)
+    assert (code, out) == (FAILED, "") and "holds no certificate" in err
+    both = tmp_path / "both.pem"
+    both.write_bytes(authority.certificate.read_bytes() + authority.key.read_bytes())
+    code, out, err = config(*url, "--tls-ca", both)
+    assert (code, out) == (FAILED, "") and "private key" in err
+    code, out, err = config(*url, "--tls-ca", tmp_path / "none")
+    assert (code, out) == (UNREACHABLE, "") and "none" in err
+
+
+def test_a_wrong_policy(config, tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(HEAD + "  filtres: []\n")
+    code, out, err = config("--policy", path)
+    assert (code, out) == (FAILED, "") and 'did you mean "filters"?' in err
+
+
+# --- from a berth that runs ---
+
+
+def test_a_running_berth(config, policy, start_berth, tmp_path):
+    cluster = write_cluster(tmp_path / "cluster.json", [{"metadata": {"name": "n1"}}])
+    berth = start_berth(
+        "--policy", policy(FILTERS), "--cluster", cluster, "--managed-resource", "example.com/gpu"
+    )
+    code, out, err = config("--server", berth.url)
+    got = fields(out)
+    assert (code, err) == (FINE, "")
+    assert "prioritizeVerb" not in got and got["preemptVerb"] == "preempt"
+    assert "- name: example.com/gpu\n" in out and "ignoredByScheduler: true" not in out
+    code, out, _ = config("--server", berth.url, "--managed-resource", "example.com/gpu:ignored")
+    assert code == FINE and "ignoredByScheduler: true" in out
+    code, _, err = config("--server", berth.url, "--managed-resource", "example.com/nic")
+    assert code == USAGE and "without --managed-resource example.com/nic" in err
+    code, _, err = config("--server", berth.url, "--timeout", "50ms")
+    assert code == USAGE and "--deadline" in err
+
+
+def test_a_berth_without_a_cluster(config, policy, start_berth):
+    berth = start_berth("--policy", policy(FILTERS))
+    code, out, err = config("--server", berth.url)
+    assert (code, out) == (USAGE, "") and "knows no cluster" in err
+
+
+def test_nobody_there(config):
+    code, out, err = config("--server", "http://127.0.0.1:1")
+    assert (code, out) == (UNREACHABLE, "") and "127.0.0.1:1" in err
