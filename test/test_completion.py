@@ -305,14 +305,18 @@ def test_decided_pods(complete, start_berth):
     assert set(words) == {"shop/web-1", "shop/web-2"}
 
 
-def test_quick(complete):
-    """Typically within 50 ms; here, the best of a few tries."""
-    times = []
-    for _ in range(10):
-        start = time.monotonic()
-        complete("serve", "--")
-        times.append(time.monotonic() - start)
-    assert min(times) < 0.05
+def test_quick(berth_path):
+    """50 ms, besides what it takes to start the program at all (a sanitizer takes its time)."""
+
+    def best(*arguments):
+        times = []
+        for _ in range(7):
+            start = time.monotonic()
+            subprocess.run([berth_path, *arguments], capture_output=True, check=True)
+            times.append(time.monotonic() - start)
+        return min(times)
+
+    assert best("__complete", "serve", "--") < best("version") + 0.05
 
 
 # --- as a plugin of kubectl ---

@@ -16,7 +16,7 @@ const char *program_name = "berth";
 
 const Command commands[] = {
     {"serve", cmd_serve, "run the extender"},
-    {"check", cmd_check, "check policy files"},
+    {"check", cmd_check, "check policy files, or an installation"},
     {"explain", cmd_explain, "show why a pod may go to which node"},
     {"eval", cmd_eval, "evaluate a CEL expression"},
     {"dump", cmd_dump, "show the cluster as berth sees it"},

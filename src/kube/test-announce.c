@@ -71,7 +71,7 @@ static void test_what_is_sent(void **state) {
     assert_string_equal(fake_call(client, 0).path, "/apis/events.k8s.io/v1/namespaces/shop/events");
     assert_string_equal(fake_call(client, 0).body,
         "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"name\":"
-        "\"web.18e80fc5f29b0000\",\"namespace\":\"shop\"},"
+        "\"web.18e80ede6e1c0000\",\"namespace\":\"shop\"},"
         "\"eventTime\":\"2026-11-15T00:00:00.000000Z\",\"type\":\"Warning\","
         "\"reason\":\"NoNodePassed\",\"action\":\"Filter\",\"note\":\"a \\\"note\\\"\","
         "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"

@@ -13,6 +13,7 @@
  *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
  *            kube-scheduler tries again the pods it has parked because of us
  *   bypass   pods that a scheduler which lists us bound without asking are counted
+ *   events   what a person should hear of is told as Kubernetes Events, if that is wanted
  *
  * Threads: functions are for any thread unless they say otherwise.
  */
@@ -27,6 +28,7 @@
 #include "extender/view.h"
 #include "kube/lease.h"
 #include "kube/mirror.h"
+#include "serve/announcements.h"
 #include "serve/passes.h"
 #include "serve/server.h"
 
@@ -42,6 +44,7 @@ typedef struct LiveOptions {
     bool may_bind;
     unsigned bind_window_sec;
     bool may_touch;     /* wake-ups */
+    OwnPod self;        /* with mirror.may_announce: whom Events about ourselves are about */
     const Str *managed; /* bypass: only pods that ask for one of these; none: all */
     size_t n_managed;
     MirrorOptions mirror;
@@ -75,6 +78,10 @@ void live_note_filter(Live *live, const View *view, const Decision *decision);
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
 
+/* What Events may be written about (serve/announcements.h); nothing where they are not wanted. */
+void live_note_policy(Live *live, Str error);
+void live_note_stale(Live *live, Str policy, Str metric, Str source);
+
 /* The view has changed from @before to @after; and time goes by: about once a second. One at a
  * time, of both. */
 void live_note_view(Live *live, const View *before, const View *after);
@@ -94,6 +101,7 @@ typedef struct LiveStatus {
     const char *lease_namespace, *lease_name; /* live as long as Live */
     LeaseStatus lease;
     bool writes_events;
+    uint64_t n_events_dropped; /* before they were the mirror's, for being too many */
 } LiveStatus;
 
 void live_status(Live *live, LiveStatus *ret);
