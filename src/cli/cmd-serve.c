@@ -25,6 +25,7 @@ static const struct option long_options[] = {
     {"bind", no_argument, NULL, OPTION_BIND},
     {"bind-window", required_argument, NULL, OPTION_BIND_WINDOW},
     {"lease", required_argument, NULL, OPTION_LEASE},
+    {"events", no_argument, NULL, OPTION_EVENTS},
     {"wake-up", no_argument, NULL, OPTION_WAKE_UP},
     {"managed-resource", required_argument, NULL, OPTION_MANAGED_RESOURCE},
     {"dump-file", required_argument, NULL, OPTION_DUMP_FILE},
@@ -89,6 +90,9 @@ static void print_help(FILE *out) {
         "                         (needs the rights create, get and update on it)\n"
         "  --wake-up              annotate nodes that would pass now, so that\n"
         "                         kube-scheduler tries again (needs the right to patch nodes)\n"
+        "  --events               write Kubernetes Events: no node passed, a pod was bound\n"
+        "                         without us, a policy was refused, a metric is stale (needs\n"
+        "                         the right to create events)\n"
         "  --managed-resource NAME  as in the scheduler's managedResources: other pods are\n"
         "                         not missed when they are bound without us; may be repeated\n"
         "  --watch-silence SEC    give up a watch that says nothing for so long     [150]\n"

@@ -1,6 +1,7 @@
 #include "cli/serve-settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/commands.h"
 #include "model/node.h"
@@ -220,6 +221,9 @@ int serve_settings_set(
             ELEMENTS_OF(settings->pages_client_names));
     case OPTION_DRAIN_DELAY:
         return set_number(name, value, 0, DRAIN_DELAY_MAX_SEC, &daemon->drain_delay_sec);
+    case OPTION_EVENTS:
+        daemon->live.mirror.may_announce = true;
+        return 0;
     case OPTION_LEASE:
         return set_lease(settings, value);
     case OPTION_EXEMPT:
@@ -261,6 +265,8 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         return "--bind needs --kubeconfig or --in-cluster: something to bind through";
     if (live->mirror.lease_name && !live->may_bind)
         return "--lease needs --bind: it says which of several berths binds";
+    if (live->mirror.may_announce && !live_is_wanted(live))
+        return "--events needs --kubeconfig or --in-cluster: somebody to write them to";
     if (live->may_touch && !live_is_wanted(live))
         return "--wake-up needs --kubeconfig or --in-cluster";
     return NULL;
@@ -316,6 +322,12 @@ static void place_lease(ServeSettings *settings) {
     live->mirror.lease_namespace = settings->lease_namespace;
 }
 
+/* As the downward API gives it to a container; without it there is nobody to write Events about. */
+static OwnPod find_own_pod(void) {
+    return (OwnPod){
+        .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
+}
+
 int serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
     const char *wrong = check_cluster(daemon);
@@ -332,6 +344,7 @@ int serve_settings_finish(ServeSettings *settings) {
     }
     add_own_pods(settings);
     place_lease(settings);
+    daemon->live.self = find_own_pod();
     daemon->policy_paths = settings->policies;
     daemon->tls.client_names = settings->client_names;
     daemon->pages.client_names = settings->pages_client_names;

@@ -24,6 +24,7 @@
 #include "serve/decisions.h"
 #include "serve/expiry.h"
 #include "serve/files.h"
+#include "serve/gauge-state.h"
 #include "serve/measuring.h"
 #include "serve/metrics.h"
 #include "serve/pages.h"
@@ -89,10 +90,22 @@ static void tick_loads(Daemon *daemon, int64_t now) {
     log_error("out of memory: values that are too old stay in force");
 }
 
+static void tell_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
+    Daemon *daemon = context;
+    const Gauge *about = &view->program->gauges[gauge];
+
+    expiry_log(context, view, gauge, change);
+    if (daemon->live && change == EXPIRY_GONE)
+        live_note_stale(daemon->live,
+            gauge_policy(view->program, gauge),
+            about->name,
+            gauge_source_name(about));
+}
+
 static void look_for_expired(Daemon *daemon) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
-    expiry_look(daemon->expiry, view, expiry_log, /* context= */ NULL);
+    expiry_look(daemon->expiry, view, tell_expired, daemon);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -426,8 +439,12 @@ static bool read_signals(Daemon *daemon) {
 }
 
 static void tick_live(Daemon *daemon, int64_t now) {
+    ReloadState policy;
+
     if (!daemon->live)
         return;
+    reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
+    live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
     live_tick(daemon->live, now);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);

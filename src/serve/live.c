@@ -29,6 +29,7 @@ struct Live {
     _Atomic uint64_t n_bind_refused;
     Parked *parked;                           /* NULL, and ... */
     Wakeup *wakeup;                           /* ... NULL: it may not touch nodes */
+    Announcements *announcements;             /* NULL: no Events are written */
     const char *lease_namespace, *lease_name; /* as in MirrorOptions */
 };
 
@@ -68,12 +69,15 @@ static void pod_bound(void *context, const Pod *pod) {
 
     if (live->parked)
         parked_note_bound(live->parked, pod->uid);
-    if (bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
-        log_warn("a pod was bound without asking berth",
-            LOG_STR("namespace", pod->namespace),
-            LOG_STR("pod", pod->name),
-            LOG_STR("node", pod->node_name),
-            LOG_STR("scheduler", pod->scheduler_name));
+    if (!bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
+        return;
+    log_warn("a pod was bound without asking berth",
+        LOG_STR("namespace", pod->namespace),
+        LOG_STR("pod", pod->name),
+        LOG_STR("node", pod->node_name),
+        LOG_STR("scheduler", pod->scheduler_name));
+    if (live->announcements)
+        announcements_note_bypassed(live->announcements, pod, clock_monotonic_nsec());
 }
 
 static void take_notice(void *context, const MirrorNotice *notice) {
@@ -125,6 +129,8 @@ void live_note_filter(Live *live, const View *view, const Decision *decision) {
             clock_monotonic_nsec());
     if (live->passes)
         keep_pass(live, view, decision);
+    if (live->announcements)
+        announcements_note_filter(live->announcements, view, decision, clock_monotonic_nsec());
 }
 
 /* --- bind ------------------------------------------------------------------------------- */
@@ -309,6 +315,26 @@ void live_tick(Live *live, int64_t now_nsec) {
         wakeup_tick(live->wakeup, now_nsec, touch, live);
 }
 
+/* --- events ------------------------------------------------------------------------------------
+ */
+
+static void announce(void *context, const Announcement *announcement) {
+    Live *live = context;
+
+    mirror_announce(live->mirror, announcement);
+}
+
+void live_note_policy(Live *live, Str error) {
+    if (live->announcements)
+        announcements_note_policy(live->announcements, error, clock_monotonic_nsec());
+}
+
+void live_note_stale(Live *live, Str policy, Str metric, Str source) {
+    if (live->announcements)
+        announcements_note_stale(
+            live->announcements, policy, metric, source, clock_monotonic_nsec());
+}
+
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
@@ -332,8 +358,12 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
         live->parked = parked_new(clock_monotonic_nsec());
     if (live->parked)
         live->wakeup = wakeup_new(live->parked);
+    if (options->mirror.may_announce)
+        live->announcements = announcements_new(
+            &(AnnouncementsOptions){.self = options->self, .context = live, .announce = announce});
     if (!live->bypass || (options->may_bind && !live->passes) ||
-        (options->may_touch && !live->wakeup))
+        (options->may_touch && !live->wakeup) ||
+        (options->mirror.may_announce && !live->announcements))
         return error_origin(-ENOMEM);
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
@@ -364,6 +394,7 @@ Live *live_free(Live *live) {
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
     parked_free(live->parked);
+    announcements_free(live->announcements);
     free(live);
     return NULL;
 }
@@ -380,4 +411,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->lease_namespace = live->lease_namespace;
     ret->lease_name = live->lease_name;
     ret->lease = ret->mirror.lease;
+    ret->writes_events = live->announcements != NULL;
+    if (live->announcements)
+        ret->n_events_dropped = announcements_dropped(live->announcements);
 }

@@ -419,6 +419,19 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
         lease->n_lost);
 }
 
+static void print_announced(const LiveStatus *live, Buf *out) {
+    const AnnounceFigures *events = &live->mirror.events;
+
+    exposition_head(out, "berth_events_total", "counter", "Kubernetes Events of ours.");
+    buf_printf(out,
+        "berth_events_total{result=\"posted\"} %" PRIu64 "\n"
+        "berth_events_total{result=\"failed\"} %" PRIu64 "\n"
+        "berth_events_total{result=\"dropped\"} %" PRIu64 "\n",
+        events->n_posted,
+        events->n_failed,
+        events->n_dropped + live->n_events_dropped);
+}
+
 static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const MirrorStatus *mirror = &live->mirror;
 
@@ -463,6 +476,8 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         live->passes.n_dropped);
     if (live->has_lease)
         print_lease(&live->lease, out);
+    if (live->writes_events)
+        print_announced(live, out);
     print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
     print_count(out,
         "berth_wake_up_failures_total",

@@ -107,7 +107,6 @@ static void test_policy(void **state) {
 
 /* Each choice alone, beside the plainest configuration there is. */
 static void test_choices(void **state) {
-    static const ExtenderTls empty_tls = {.is_given = true};
     static const struct {
         const char *name;
         ExtenderEntry entry;
@@ -124,7 +123,7 @@ static void test_choices(void **state) {
             {.prioritize_verb = STR("p"), .weight = 5, .max_score = 100},
             "answer up to 100 instead of 10, and nothing is cut off: at most\n    # 81 %",
             NULL},
-        {"no tls", {.tls = empty_tls}, "tlsConfig: {}\n", NULL},
+        {"no tls", {.tls = {.is_given = true}}, "tlsConfig: {}\n", NULL},
         {"insecure", {.tls = {.is_given = true, .is_insecure = true}}, "insecure: true\n", NULL},
         {"odd verbs", {.filter_verb = STR("yes"), .preempt_verb = STR("5")}, "\"yes\"", NULL},
         {"quotes", {.filter_verb = STR("a\"b\\c: #d\n")}, "\"a\\\"b\\\\c: #d\\n\"", NULL},

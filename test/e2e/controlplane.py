@@ -24,6 +24,7 @@ ROLES = [
     make_role("berth-read", ["nodes", "pods"], ["get", "list", "watch"]),
     make_role("berth-bind", ["pods/binding"], ["create"]),
     make_role("berth-annotate", ["nodes"], ["patch"]),
+    make_role("berth-events", ["events"], ["create", "patch"], "events.k8s.io"),
 ]
 
 

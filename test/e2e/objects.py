@@ -68,8 +68,8 @@ def make_scheduler_config(kubeconfig, extenders, qps=1000, **fields):
     }
 
 
-def make_role(name, resources, verbs):
-    rule = {"apiGroups": [""], "resources": resources, "verbs": verbs}
+def make_role(name, resources, verbs, group=""):
+    rule = {"apiGroups": [group], "resources": resources, "verbs": verbs}
     return {"metadata": {"name": name}, "rules": [rule]}
 
 
