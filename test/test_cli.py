@@ -162,7 +162,7 @@ def test_help_of_a_command(run, command):
     assert run(command, "-h").stdout == result.stdout
 
 
-SWITCHES = {"--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up"}
+SWITCHES = {"--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events"}
 
 
 def test_help_lists_every_flag_of_serve(run):
@@ -172,6 +172,22 @@ def test_help_lists_every_flag_of_serve(run):
         result = run("serve", flag)
         assert result.returncode == USAGE
         assert f"option '{flag}' requires an argument" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "flags, error",
+    [
+        (["--lease", "berth"], "--lease needs --bind"),
+        (["--lease", "a/b/c"], "expected NAMESPACE/NAME or NAME"),
+        (["--lease", "/berth"], "expected NAMESPACE/NAME or NAME"),
+        (["--lease", "Berth"], "expected NAMESPACE/NAME or NAME"),
+        (["--lease", "x" * 64 + "/berth"], "expected NAMESPACE/NAME or NAME"),
+        (["--events"], "--events needs --kubeconfig or --in-cluster"),
+    ],
+)
+def test_flags_of_serve_that_make_no_sense(run, flags, error):
+    result = run("serve", *flags)
+    assert result.returncode == USAGE and error in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from machine import Load, cpu_seconds
 from programs import ROOT, Failure
 from world import NAMESPACES, make_new_pod, make_nodes, without
 
-from controlplane import RBAC, ROLES, ControlPlane  # programs knows where that is
+from controlplane import ControlPlane  # programs knows where that is
 
 NAMESPACE = "bench"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -42,10 +42,7 @@ class Plane(ControlPlane):
     def start(self):
         self.start_etcd()
         self.start_apiserver()
-        for role in ROLES:
-            self.api.create(f"{RBAC}/clusterroles", role)
-        self.berth_kubeconfig = self.write_kubeconfig("berth")
-        self.grant("berth", "berth-read")
+        self.install_berth()
         self.make_namespace(NAMESPACE)
 
     def for_all(self, items, do):

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "kube/micro-time.h"
+#include "kube/status.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -11,7 +12,8 @@
 
 /* What of the object is read, as slices of it. */
 typedef struct Parts {
-    Str metadata, version, holder;
+    Str metadata, holder;
+    ObjectMeta meta;
     int64_t duration_sec, transitions;
 } Parts;
 
@@ -44,22 +46,6 @@ static void read_spec(JsonReader *reader, Arena *arena, Parts *ret) {
     }
 }
 
-static bool read_version(Str metadata, Arena *arena, Str *ret) {
-    JsonReader reader;
-    Str key;
-
-    json_reader_init(&reader, metadata);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("resourceVersion")))
-            json_string(&reader, arena, ret);
-        else
-            json_skip(&reader, NULL);
-    }
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && ret->len > 0 && ret->len <= LEASE_VERSION_MAX;
-}
-
 static bool read_parts(Str text, Arena *arena, Parts *ret) {
     JsonReader reader;
     Str key;
@@ -77,7 +63,8 @@ static bool read_parts(Str text, Arena *arena, Parts *ret) {
     }
     json_end(&reader);
     return json_error(&reader) == JSON_OK && ret->metadata.len <= LEASE_METADATA_MAX &&
-           read_version(ret->metadata, arena, &ret->version);
+           object_meta_read(text, arena, /* with_annotations= */ false, &ret->meta) &&
+           ret->meta.version.len <= LEASE_VERSION_MAX;
 }
 
 static int64_t clamp(int64_t value, int64_t least, int64_t most) {
@@ -98,7 +85,7 @@ bool lease_record_read(LeaseRecord *record, Str text, int default_sec) {
     }
     record->exists = true;
     (void)snprintf(record->holder, sizeof(record->holder), "%.*s", STR_FMT(parts.holder));
-    (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(parts.version));
+    (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(parts.meta.version));
     record->duration_sec =
         parts.duration_sec > 0 ? clamp(parts.duration_sec, 1, LEASE_OTHERS_MAX_SEC) : default_sec;
     record->transitions = clamp(parts.transitions, 0, INT32_MAX - 1);

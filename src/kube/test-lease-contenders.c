@@ -101,6 +101,8 @@ static uint64_t draw(void) {
 }
 
 static int64_t pick(int64_t from, int64_t to) {
+    if (to <= from)
+        return from;
     return from + (int64_t)(draw() % (uint64_t)(to - from + 1));
 }
 
@@ -496,7 +498,7 @@ static bool is_held_by_who_wants(void) {
 }
 
 static void end_faults(void) {
-    uint64_t wanting = 1 + draw() % ((UINT64_C(1) << world.n_peers) - 1);
+    int64_t wanting = pick(1, (INT64_C(1) << world.n_peers) - 1); /* a bit each, not none */
 
     world.is_faulty = false;
     for (size_t i = 0; i < world.n_peers; i++) {

@@ -24,6 +24,7 @@ class Cluster:
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.running = []
         self.n_before = len(plane.processes)
+        self.audit_start, self.expected_denials = plane.audit.size(), set()
         plane.make_namespace(namespace)
 
     def clear(self):
@@ -37,6 +38,11 @@ class Cluster:
         # Another status of berth may be a sanitizer's finding. kube-scheduler ends as it likes.
         ends = [status for name, status in statuses if name == "berth"]
         assert all(status in CLEAN_ENDS for status in ends), f"berth ended with {ends}"
+        assert self.plane.audit.denials(self.audit_start) == self.expected_denials
+
+    def expect_denials(self, *denials):
+        """"ACCOUNT: VERB RESOURCE", which berth tries and is not allowed; all others are faults."""
+        self.expected_denials.update(denials)
 
     def find_logged(self):
         """The processes whose logs may tell why the scenario failed."""

@@ -6,26 +6,28 @@ part that cannot be left out), and what controllers would make, the harness make
 
 import base64
 import json
+import pathlib
 import re
 import signal
 import subprocess
 
+import yaml
 from api import Api, ApiError, make_context
+from audit import Audit
 from certs import Authority, openssl
 from kubelet import Kubelet
-from objects import make_lease_role, make_role, make_role_binding, make_scheduler_config
+from objects import BERTH_NAMESPACE, make_role_binding, make_scheduler_config
 from process import Process, make_environment, pick_port
 from waiting import wait_for
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
-# What berth may be allowed to do. Reading is enough for filter and prioritize.
-ROLES = [
-    make_role("berth-read", ["nodes", "pods"], ["get", "list", "watch"]),
-    make_role("berth-bind", ["pods/binding"], ["create"]),
-    make_role("berth-annotate", ["nodes"], ["patch"]),
-    make_role("berth-events", ["events"], ["create", "patch"], "events.k8s.io"),
-]
+INSTALLED = pathlib.Path(__file__).resolve().parent / "installed"
+ACCOUNTS = f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts"
+TOKEN_SECONDS = 24 * 3600
+
+# Of what is shipped, that which says who berth is and what it may.
+IDENTITY = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 
 class ControlPlane:
@@ -38,6 +40,8 @@ class ControlPlane:
         self.etcd_port, self.port = pick_port(), pick_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.processes = []
+        self.n_kubeconfigs = 0
+        self.audit = Audit(folder)
         self.api = self.connect("admin", "system:masters")
         self.admin_kubeconfig = self.write_kubeconfig("admin", "system:masters")
         self.scheduler_kubeconfig = self.write_kubeconfig("system:kube-scheduler")
@@ -47,10 +51,7 @@ class ControlPlane:
     def start(self):
         self.start_etcd()
         self.start_apiserver()
-        for role in ROLES:
-            self.api.create(f"{RBAC}/clusterroles", role)
-        self.berth_kubeconfig = self.write_kubeconfig("berth")
-        self.grant("berth", *(role["metadata"]["name"] for role in ROLES))
+        self.install_berth()
         self.kubelet.start()
 
     def stop(self):
@@ -68,7 +69,19 @@ class ControlPlane:
 
     def write_kubeconfig(self, user, group=None):
         pair = self.authority.issue_client(user, group)
-        path = self.folder / f"{user.replace(':', '-')}.{self.authority.n_issued}.kubeconfig"
+        proof = f"client-certificate-data: {encode(pair.certificate)}"
+        return self._write_kubeconfig(user, proof, f"client-key-data: {encode(pair.key)}")
+
+    def write_token_kubeconfig(self, account):
+        """Of a service account in berth's namespace."""
+        wanted = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
+        token = self.api.create(f"{ACCOUNTS}/{account}/token", wanted)["status"]["token"]
+        return self._write_kubeconfig(account, f"token: {token}")
+
+    def _write_kubeconfig(self, user, *proof):
+        self.n_kubeconfigs += 1
+        path = self.folder / f"{user.replace(':', '-')}.{self.n_kubeconfigs}.kubeconfig"
+        lines = "\n    ".join(proof)
         path.write_text(f"""\
 apiVersion: v1
 kind: Config
@@ -80,8 +93,7 @@ clusters:
 users:
 - name: {user}
   user:
-    client-certificate-data: {encode(pair.certificate)}
-    client-key-data: {encode(pair.key)}
+    {lines}
 contexts:
 - name: e2e
   context: {{cluster: e2e, user: {user}}}
@@ -89,21 +101,26 @@ current-context: e2e
 """)
         return path
 
-    def grant(self, user, *roles):
+    def install_berth(self):
+        """berth's account with the roles that deploy/ gives it, and nothing more."""
+        shipped = yaml.safe_load_all(self.kubectl("kustomize", INSTALLED))
+        identity = [each for each in shipped if each["kind"] in IDENTITY]
+        self.apply(identity)
+        self.berth_kubeconfig = self.write_token_kubeconfig("berth")
+
+    def make_berth_identity(self, name, *roles):
+        """A kubeconfig of a berth that may do less than the usual one. @roles: shipped ones."""
+        self.api.create_once(ACCOUNTS, {"metadata": {"name": name}})
         for role in roles:
-            self.api.create_once(f"{RBAC}/clusterrolebindings", make_role_binding(role, user))
+            self.api.create_once(f"{RBAC}/clusterrolebindings", make_role_binding(role, name))
+        return self.write_token_kubeconfig(name)
 
-    def grant_lease(self, namespace, name="berth", user="berth"):
-        """What --lease needs: the namespace's Lease of that name, and no other."""
-        path = f"{RBAC}/namespaces/{namespace}"
-        self.api.create_once(f"{path}/roles", make_lease_role(name))
-        binding = make_role_binding("berth-lease", user, kind="Role")
-        self.api.create_once(f"{path}/rolebindings", binding)
-
-    def make_berth_identity(self, user, *roles):
-        """A kubeconfig of a berth that may do less than the usual one."""
-        self.grant(user, *roles)
-        return self.write_kubeconfig(user)
+    def apply(self, objects, *flags):
+        """As `kubectl apply` does it in the API server. Returns what kubectl said of trouble."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        done = self.run_kubectl("apply", "--server-side", "-f", "-", *flags, input=text)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
 
     def make_namespace(self, name):
         self.api.create_once("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -139,13 +156,14 @@ current-context: e2e
             "--bind-address=127.0.0.1", "--secure-port", self.port,
             # Endpoints of the API server itself: loopback would be refused, nobody needs them.
             "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
-            "--service-cluster-ip-range=10.0.0.0/24",
+            "--service-cluster-ip-range=10.96.0.0/16",
             "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
             "--client-ca-file", authority.certificate,
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-key-file", self.folder / "sa.key",
             "--service-account-signing-key-file", self.folder / "sa.key",
             "--authorization-mode=RBAC",
+            *self.audit.flags,
             # It taints every new node, and nobody here would take the taint away.
             "--disable-admission-plugins=TaintNodesByCondition",
             # Told to stop, it would wait for watches of its clients to end by themselves.
@@ -199,15 +217,19 @@ current-context: e2e
 
     def kubectl(self, *args):
         """What kubectl prints. @args as on the command line."""
-        done = subprocess.run(
+        done = self.run_kubectl(*args)
+        assert done.returncode == 0, f"kubectl {' '.join(map(str, args))}: {done.stderr}"
+        return done.stdout
+
+    def run_kubectl(self, *args, **options):
+        return subprocess.run(
             [self.bin / "kubectl", *args],
             env=make_environment(self.folder, KUBECONFIG=str(self.admin_kubeconfig)),
             capture_output=True,
             text=True,
             timeout=60,
+            **options,
         )
-        assert done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
-        return done.stdout
 
 
 def count_waiting(scheduler_api, queue):

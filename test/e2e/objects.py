@@ -3,6 +3,8 @@
 # kube-scheduler takes another node if it can: a pod on a node with this shows that berth decided.
 AVOID = {"key": "example.com/avoid", "effect": "PreferNoSchedule"}
 
+BERTH_NAMESPACE = "berth-system"  # as in deploy/
+
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
 
 
@@ -68,27 +70,12 @@ def make_scheduler_config(kubeconfig, extenders, qps=1000, **fields):
     }
 
 
-def make_role(name, resources, verbs, group=""):
-    rule = {"apiGroups": [group], "resources": resources, "verbs": verbs}
-    return {"metadata": {"name": name}, "rules": [rule]}
-
-
-def make_lease_role(name):
-    """Who may be created cannot be said by name; who may be read and written can."""
-    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
-    return {
-        "metadata": {"name": "berth-lease"},
-        "rules": [
-            {**rule, "verbs": ["create"]},
-            {**rule, "resourceNames": [name], "verbs": ["get", "update"]},
-        ],
-    }
-
-
-def make_role_binding(role, user, kind="ClusterRole"):
+def make_role_binding(role, account, kind="ClusterRole"):
+    """For a service account in berth's namespace."""
     group = "rbac.authorization.k8s.io"
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": BERTH_NAMESPACE}
     return {
-        "metadata": {"name": f"{role}.{user}"},
+        "metadata": {"name": f"{role}.{account}"},
         "roleRef": {"apiGroup": group, "kind": kind, "name": role},
-        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+        "subjects": [subject],
     }

@@ -70,11 +70,12 @@ def test_berth_does_not_bind_unless_told_to(cluster):
 
 def test_the_right_that_is_missing_is_named(cluster):
     add_nodes(cluster)
-    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-read")
+    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
     policy = cluster.write_policy(POLICY)
     # The flag given last counts.
     berth = cluster.start_binder("--policy", policy, "--bind", "--kubeconfig", kubeconfig)
     assert_waits_with(cluster, "needs the right create on pods/binding")
+    cluster.expect_denials("berth-reads: create pods/binding")
     # What was not bound holds no place.
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
 

@@ -124,9 +124,10 @@ def test_a_node_that_has_room_again_is_marked(cluster):
 
 def test_without_the_right_to_wake_pods(cluster):
     add_nodes(cluster)
-    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-read")
+    kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
     # The flag given last counts.
     berth, scheduler = start_live(cluster, "--wake-up", "--kubeconfig", kubeconfig)
+    cluster.expect_denials("berth-reads: patch nodes")
     add_parked_pod(cluster, scheduler, "waits")
 
     cluster.edit_policy(berth, pool("blue"))

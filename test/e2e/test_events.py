@@ -49,14 +49,14 @@ def test_a_refused_policy(cluster, monkeypatch):
         monkeypatch.setenv(name, value)
     flags = ["--policy", cluster.write_policy(POLICY), "--events"]
     berth = cluster.start_berth(*Live().flags(cluster), *flags)
-    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", result="bad")
-    cluster.wait_event("berth-0", "PolicyRefused", "policy.yaml:5:27: error: ")
+    cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "refused")
+    cluster.wait_event("berth-0", "PolicyRefused", 'policy.yaml:5:26: error: unknown field "nodeLabel"')
     assert "PolicyRefused" in cluster.describe_pod("berth-0")
 
 
 def test_without_the_right(cluster):
     cluster.add_node("red", {"example.com/pool": "red"})
-    kubeconfig = cluster.plane.make_berth_identity("berth-mute", "berth-read")
+    kubeconfig = cluster.plane.make_berth_identity("berth-mute", "berth-decide")
     flags = ["--policy", cluster.write_policy(POLICY), "--events", "--kubeconfig", kubeconfig]
     berth = cluster.start_berth(*flags)
     pods = [cluster.add_pod(f"pod-{i}", schedulerName=NOBODY) for i in range(5)]
@@ -66,3 +66,4 @@ def test_without_the_right(cluster):
     assert metrics(berth)[FAILED] == 1, "one try shows that it is of no use"
     assert berth.log.read_text().count("needs the right create on events.events.k8s.io") == 1
     assert cluster.events("pod-0") == []
+    cluster.expect_denials("berth-mute: create events")

@@ -9,8 +9,8 @@ import time
 import pytest
 from client import metrics
 from cluster import get_health
-from nodemode import Live
-from objects import make_extender
+from controlplane import RBAC
+from objects import make_extender, make_role_binding
 from process import pick_port
 from verbs import NOBODY, WaitingBind, ask_bind, ask_filter
 from waiting import wait_for
@@ -23,32 +23,31 @@ filters:
   - {{name: slots, headroom: {{{SLOT}: 0}}, reason: {REASON}}}
 """
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
+LEASE = "berth-system/berth-bind"
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases/berth-bind"
 DURATION, IDLE = 15, 10  # seconds, as src/kube/lease.h has them
 
 
 class Berths:
-    """Two of them, a and b, that share a Lease; and pods that no scheduler looks at."""
+    """Two of them, a and b, that share the Lease that the shipped role is for; and pods that no
+    scheduler looks at."""
 
-    def __init__(self, cluster, has_right=True):
-        self.cluster, self.has_right = cluster, has_right
+    def __init__(self, cluster, kubeconfig=None):
+        self.cluster = cluster
+        self.access = ["--kubeconfig", kubeconfig or cluster.plane.berth_kubeconfig]
         self.policy = cluster.write_policy(POLICY)
-        self.path = f"/apis/coordination.k8s.io/v1/namespaces/{cluster.namespace}/leases"
-        if has_right:
-            cluster.plane.grant_lease(cluster.namespace)
+        cluster.api.delete(LEASE_PATH)  # of the scenario before
         self.a, self.b = self.start(), self.start()
 
     def start(self, port=None):
-        lease = f"{self.cluster.namespace}/berth"
-        flags = ["--policy", self.policy, "--bind", "--lease", lease]
-        return self.cluster.start_berth(
-            *Live().flags(self.cluster), *flags, port=port or pick_port()
-        )
+        flags = ["--policy", self.policy, "--bind", "--lease", LEASE]
+        return self.cluster.start_berth(*self.access, *flags, port=port or pick_port())
 
     def add_pod(self, name):
         return self.cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY)
 
     def spec(self):
-        return self.cluster.api.get(f"{self.path}/berth")["spec"]
+        return self.cluster.api.get(LEASE_PATH)["spec"]
 
     def holder(self):
         return self.spec().get("holderIdentity", "")
@@ -98,9 +97,9 @@ def test_whoever_is_asked_holds_it(cluster, berths):
 
     # Nobody asks: it is given up, and nothing is written any more.
     wait_for("the lease to be given up", berths.holder, lambda holder: holder == "")
-    version = cluster.api.get(f"{berths.path}/berth")["metadata"]["resourceVersion"]
+    version = cluster.api.get(LEASE_PATH)["metadata"]["resourceVersion"]
     time.sleep(3)
-    assert cluster.api.get(f"{berths.path}/berth")["metadata"]["resourceVersion"] == version
+    assert cluster.api.get(LEASE_PATH)["metadata"]["resourceVersion"] == version
     assert metrics(berths.a)["berth_lease_lost_total"] == 0
 
 
@@ -138,7 +137,7 @@ def test_a_crash(cluster, berths):
     say("from SIGKILL of the holder to a Binding of the other", taken)
     assert DURATION - 3 < taken < DURATION + 5, errors
     assert errors and all(
-        f"{holder} holds the lease {cluster.namespace}/berth and binds" in error for error in errors
+        f"{holder} holds the lease {LEASE} and binds" in error for error in errors
     )
     assert cluster.places() == {"first": "one", "second": "two"}
 
@@ -165,15 +164,18 @@ def test_it_follows_the_scheduler(cluster, berths):
 
 def test_the_right_that_is_missing_is_named(cluster):
     cluster.add_node("one", **{SLOT: "2"})
-    berths = Berths(cluster, has_right=False)
+    identity = cluster.plane.make_berth_identity("berth-binds", "berth-decide", "berth-bind")
+    berths = Berths(cluster, identity)
     pod = berths.add_pod("first")
     error = berths.bind(berths.a, pod, "one")
     assert "needs the right get on leases.coordination.k8s.io" in error
-    assert f"in namespace {cluster.namespace} (Role berth-lease)" in error
+    assert "in namespace berth-system (Role berth-lease)" in error
+    cluster.expect_denials("berth-binds: get leases")
     assert cluster.places() == {}
     assert "needs the right get on leases" in get_health(berths.a)[1]
     assert get_health(berths.a)[0] == 200
-    cluster.plane.grant_lease(cluster.namespace)
+    binding = make_role_binding("berth-lease", "berth-binds", kind="Role")
+    cluster.api.create(f"{RBAC}/namespaces/berth-system/rolebindings", binding)
     berths.bind_at_last(berths.a, pod, "one", seconds=20)
 
 

@@ -1,0 +1,54 @@
+"""What the API server refused to berth: its audit log tells.
+
+A right that berth tries to use and does not have is a fault of the roles that are shipped, or of
+berth, even where it goes on without: it fails the scenario, unless that expects it.
+"""
+
+import json
+
+from objects import BERTH_NAMESPACE
+
+STATIC_POD_USER = "berth"  # in kubeadm's static pod berth is no service account
+
+POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [
+        {"level": "Metadata", "userGroups": [f"system:serviceaccounts:{BERTH_NAMESPACE}"]},
+        {"level": "Metadata", "users": [STATIC_POD_USER]},
+        {"level": "None"},
+    ],
+}
+
+
+class Audit:
+    """The log is written before the answer is sent, so nothing is missed by reading it at once."""
+
+    def __init__(self, folder):
+        self.log, policy = folder / "audit.log", folder / "audit-policy.json"
+        policy.write_text(json.dumps(POLICY))
+        self.flags = ["--audit-policy-file", policy, "--audit-log-path", self.log]
+
+    def size(self):
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def read(self, start):
+        """What was asked since the log was of the size @start."""
+        with self.log.open("rb") as log:
+            log.seek(start)
+            return [json.loads(line) for line in log]
+
+    def denials(self, start):
+        """{"NAME: VERB RESOURCE"} that berth's accounts were refused since then."""
+        return {describe(each) for each in self.read(start) if each["responseStatus"]["code"] == 403}
+
+
+def describe(event):
+    """Who wanted what, without the names of objects."""
+    user = event["user"]["username"].rpartition(":")[2]
+    target = event.get("objectRef")
+    if not target:
+        return f"{user}: {event['verb']} {event['requestURI']}"
+    parts = [target.get("resource", ""), target.get("subresource", "")]
+    return f"{user}: {event['verb']} {'/'.join(filter(None, parts))}"
