@@ -4,6 +4,7 @@ A right that berth tries to use and does not have is a fault of the roles that a
 berth, even where it goes on without: it fails the scenario, unless that expects it.
 """
 
+import contextlib
 import json
 
 from objects import BERTH_NAMESPACE
@@ -27,17 +28,30 @@ class Audit:
 
     def __init__(self, folder):
         self.log, policy = folder / "audit.log", folder / "audit-policy.json"
+        self.unready = []
         policy.write_text(json.dumps(POLICY))
         self.flags = ["--audit-policy-file", policy, "--audit-log-path", self.log]
+
+    @contextlib.contextmanager
+    def looking_away(self):
+        """An API server that has just been started refuses everything until it knows all roles."""
+        start = self.size()
+        yield
+        self.unready.append(range(start, self.size()))
 
     def size(self):
         return self.log.stat().st_size if self.log.exists() else 0
 
     def read(self, start):
-        """What was asked since the log was of the size @start."""
+        """What was asked of an API server that was ready, since the log was of the size @start."""
+        events, at = [], start
         with self.log.open("rb") as log:
             log.seek(start)
-            return [json.loads(line) for line in log]
+            for line in log:
+                if not any(at in each for each in self.unready):
+                    events.append(json.loads(line))
+                at += len(line)
+        return events
 
     def denials(self, start):
         """{"NAME: VERB RESOURCE"} that berth's accounts were refused since then."""

@@ -16,6 +16,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))  # client.py of the other tests
+sys.path.append(str(HERE.parent / "deploy"))  # rendering.py
 
 import nodemode  # noqa: E402
 from cluster import Cluster  # noqa: E402

@@ -22,7 +22,7 @@ from waiting import wait_for
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
-INSTALLED = pathlib.Path(__file__).resolve().parent / "installed"
+INSTALLED = pathlib.Path(__file__).resolve().parent / "installed" / "rights"
 ACCOUNTS = f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts"
 TOKEN_SECONDS = 24 * 3600
 
@@ -149,8 +149,13 @@ current-context: e2e
 
     def start_apiserver(self, *flags):
         """@flags: added to the usual ones. Returns when it is ready."""
+        with self.audit.looking_away():
+            self.apiserver = self._run_apiserver(flags)
+            self.wait_ready(self.apiserver, self.api)
+
+    def _run_apiserver(self, flags):
         server, authority = self.server_pair, self.authority
-        self.apiserver = self.run(
+        return self.run(
             "kube-apiserver", self.bin / "kube-apiserver",
             "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
             "--bind-address=127.0.0.1", "--secure-port", self.port,
@@ -170,7 +175,6 @@ current-context: e2e
             "--shutdown-watch-termination-grace-period=1s",
             *flags,
         )  # fmt: skip
-        self.wait_ready(self.apiserver, self.api)
 
     def stop_apiserver(self, how=signal.SIGTERM):
         self.apiserver.stop(how)

@@ -1,0 +1,166 @@
+"""What deploy/ makes, brought to a real API server; and run, as far as that goes without kubelets:
+a container becomes a process, and the paths and ports of its pod become ones of this machine.
+"""
+
+import base64
+import copy
+import json
+import pathlib
+import re
+import subprocess
+
+import yaml
+from process import pick_port
+from rendering import find, pods
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DEPLOY = ROOT / "deploy"
+PART_OF_BERTH = "app.kubernetes.io/part-of=berth"
+
+# Where a module has the definitions of kinds that Kubernetes does not know by itself: its hash, its
+# folder of them, and those that are used.
+DEFINITIONS = {
+    "github.com/cert-manager/cert-manager@v1.21.2": (
+        "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=",
+        "deploy/crds",
+        ["cert-manager.io_certificates", "cert-manager.io_issuers"],
+    ),
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0": (
+        "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+        "example/prometheus-operator-crd",
+        ["monitoring.coreos.com_servicemonitors", "monitoring.coreos.com_prometheusrules"],
+    ),
+}
+ADDED_GROUPS = ("cert-manager.io/", "monitoring.coreos.com/")
+
+# What can be left of an installation, and where.
+NAMESPACED = {
+    "/api/v1": ["pods", "services", "serviceaccounts", "secrets", "configmaps"],
+    "/apis/apps/v1": ["deployments"],
+    "/apis/policy/v1": ["poddisruptionbudgets"],
+    "/apis/rbac.authorization.k8s.io/v1": ["roles", "rolebindings"],
+    "/apis/networking.k8s.io/v1": ["networkpolicies"],
+}
+NAMESPACES = ["berth-system", "kube-system", "monitoring"]
+CLUSTER_WIDE = ["clusterroles", "clusterrolebindings"]
+
+
+def fetch_definitions():
+    """The files, or None where they cannot be had. They come from where Go's modules do."""
+    done = subprocess.run(
+        ["go", "mod", "download", "-json", *DEFINITIONS], capture_output=True, text=True, cwd="/"
+    )
+    if done.returncode != 0:
+        return None
+    files = []
+    for text in re.split(r"(?<=^})\n", done.stdout, flags=re.MULTILINE):
+        if text.strip():
+            module = json.loads(text)
+            sum, folder, names = DEFINITIONS[f"{module['Path']}@{module['Version']}"]
+            assert module["Sum"] == sum, module
+            files += [pathlib.Path(module["Dir"]) / folder / f"{name}.yaml" for name in names]
+    return files
+
+
+def remove_all(api):
+    """What was applied, by the label that all of it has. Namespaces stay: without controllers they
+    would hang half deleted."""
+    for group, resources in NAMESPACED.items():
+        for namespace in NAMESPACES:
+            for resource in resources:
+                path = f"{group}/namespaces/{namespace}/{resource}"
+                if resource == "services":  # the only ones without a call for many
+                    for each in api.get(path, labelSelector=PART_OF_BERTH)["items"]:
+                        api.delete(f"{path}/{each['metadata']['name']}")
+                else:
+                    api.delete(path, labelSelector=PART_OF_BERTH)
+    for resource in CLUSTER_WIDE:
+        api.delete(f"/apis/rbac.authorization.k8s.io/v1/{resource}", labelSelector=PART_OF_BERTH)
+
+
+def make_pods(objects):
+    """Those that a controller would make of the Deployments: one each."""
+    for deployment in objects:
+        if deployment["kind"] == "Deployment":
+            template = copy.deepcopy(deployment["spec"]["template"])
+            own = {key: deployment["metadata"][key] for key in ("name", "namespace")}
+            template["metadata"].update(own)
+            yield {"apiVersion": "v1", "kind": "Pod", **template}
+
+
+def make_static_pods(objects):
+    """The manifests for nodes, as a kubelet shows them to the API server."""
+    for each in objects:
+        if each["kind"] == "ConfigMap" and "kube-scheduler.yaml" in each["data"]:
+            yield yaml.safe_load(each["data"]["kube-scheduler.yaml"])
+
+
+class Machine:
+    """A pod's place: its files are in @folder, its ports are free ones, and its account is that of
+    @kubeconfig."""
+
+    def __init__(self, folder, kubeconfig, ports=()):
+        self.folder, self.kubeconfig = folder, kubeconfig
+        self.ports = {port: pick_port() for port in ports}
+
+    def path(self, inside):
+        return self.folder / str(inside).lstrip("/")
+
+    def write(self, inside, text):
+        path = self.path(inside)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.chmod(0o600)
+        return path
+
+    def mount(self, objects, container, volumes):
+        """Files of the ConfigMaps and Secrets in @objects."""
+        by_name = {volume["name"]: volume for volume in volumes}
+        for mount in container["volumeMounts"]:
+            volume = by_name[mount["name"]]
+            for name, text in read_volume(objects, volume).items():
+                self.write(f"{mount['mountPath']}/{name}", text)
+
+    def translate(self, words):
+        """Arguments with the paths and ports of this machine."""
+        return [self._translate(word) for word in words]
+
+    def _translate(self, word):
+        if word == "--in-cluster":
+            return f"--kubeconfig={self.kubeconfig}"
+        for port, ours in self.ports.items():
+            word = re.sub(rf"(127\.0\.0\.1|0\.0\.0\.0):{port}$", rf"127.0.0.1:{ours}", word)
+            word = re.sub(rf"^(--secure-port)={port}$", rf"\1={ours}", word)
+        return re.sub(r"=(/etc/.*)$", lambda match: f"={self.path(match[1])}", word)
+
+    def translate_config(self, text, url=None):
+        """kube-scheduler's configuration likewise; @url: where berth is here."""
+        config = yaml.safe_load(text)
+        config["clientConnection"] = {"kubeconfig": str(self.kubeconfig)}
+        for extender in config.get("extenders", []):
+            extender["urlPrefix"] = url or extender["urlPrefix"]
+            for name, path in extender.get("tlsConfig", {}).items():
+                extender["tlsConfig"][name] = str(self.path(path))
+        return yaml.safe_dump(config)
+
+
+def read_volume(objects, volume):
+    """{name: text}"""
+    if "configMap" in volume:
+        return find(objects, "ConfigMap", volume["configMap"]["name"])["data"]
+    if "secret" in volume:
+        secret = find(objects, "Secret", volume["secret"]["secretName"])
+        data = {name: base64.b64decode(text) for name, text in secret.get("data", {}).items()}
+        return {**data, **secret.get("stringData", {})}
+    return {}  # the token: the kubeconfig has one
+
+
+def find_container(objects, name):
+    """(container, volumes) of the only pod that has one of this name."""
+    ((container, spec),) = [
+        (each, spec)
+        for _, _, spec in pods(objects)
+        for each in spec["containers"]
+        if each["name"] == name
+    ]
+    return container, spec["volumes"]

@@ -1,0 +1,277 @@
+"""The chart and the overlays, as a real API server sees them: all of it is accepted, and what it
+makes runs, with the rights that it gives and no others.
+
+There are no controllers, so Deployments stay without pods: the harness makes those of their
+templates, which Pod Security then judges. NetworkPolicies are accepted but enforced by nobody here:
+their ports are compared with those in use.
+"""
+
+import json
+import subprocess
+import urllib.parse
+
+import pytest
+import rendering
+from client import metrics
+from cluster import LISTENING, get_health
+from deploy import (
+    ADDED_GROUPS, DEPLOY, ROOT, Machine, fetch_definitions, find_container, make_pods,
+    make_static_pods, remove_all,
+)  # fmt: skip
+from objects import AVOID
+from rendering import OVERLAYS, Chart, find, of_kind, scheduler_configs
+from waiting import wait_for
+
+VALUES = sorted((rendering.HERE / "values").glob("*.yaml"))
+NAMESPACE = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {
+        "name": "berth-system",
+        "labels": {
+            f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def helm():
+    done = subprocess.run([ROOT / "tools" / "deploy-tools", "--paths"], capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("helm cannot be built here: " + done.stderr.splitlines()[0])
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[0]
+
+
+@pytest.fixture(scope="module")
+def chart(helm, tmp_path_factory):
+    return Chart(helm, tmp_path_factory.mktemp("chart"))
+
+
+@pytest.fixture(scope="module")
+def bare(plane):
+    """An API server without the accounts and roles that all other scenarios use."""
+    plane.make_namespace("monitoring")
+    plane.make_namespace("kube-system")
+    remove_all(plane.api)
+    yield plane
+    remove_all(plane.api)
+    plane.install_berth()
+
+
+@pytest.fixture(scope="module")
+def is_known(bare):
+    """Whether the API server knows the kind of an object."""
+    files = fetch_definitions()
+    if files:
+        flags = [word for file in files for word in ("-f", file)]
+        bare.kubectl("apply", "--server-side", *flags)
+        names = [file.stem.partition("_")[2] + "." + file.stem.partition("_")[0] for file in files]
+        crds = [f"crd/{name}" for name in names]
+        bare.kubectl("wait", "--for=condition=Established", *crds)
+    return lambda each: bool(files) or not each["apiVersion"].startswith(ADDED_GROUPS)
+
+
+@pytest.fixture
+def accept(bare, is_known):
+    """accept(objects): takes them to the API server, with pods of theirs; no warnings."""
+
+    def accept(objects):
+        namespaces = of_kind(objects, "Namespace") or [NAMESPACE]
+        others = [each for each in objects if each["kind"] != "Namespace" and is_known(each)]
+        static = [{**pod, "apiVersion": "v1"} for pod in make_static_pods(objects)]
+        said = bare.apply([*namespaces, *others, *make_pods(objects), *static], "--force-conflicts")
+        assert said == ""
+
+    yield accept
+    remove_all(bare.api)
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_chart_is_accepted(chart, values, accept):
+    accept(chart.render(values))
+
+
+def kustomize(plane, folder):
+    return rendering.read(plane.kubectl("kustomize", folder))
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_overlay_is_accepted(bare, name, accept):
+    accept(kustomize(bare, DEPLOY / "kustomize" / "overlays" / name))
+
+
+def test_components_are_accepted(bare, accept):
+    accept(kustomize(bare, ROOT / "test" / "e2e" / "installed" / "everything"))
+
+
+def test_cert_manager_files_are_accepted(bare, accept):
+    accept(kustomize(bare, DEPLOY / "cert-manager"))
+
+
+def test_kinds_of_others_were_there(is_known):
+    """Else they are only looked at by test/deploy."""
+    if not is_known({"apiVersion": "cert-manager.io/v1"}):
+        pytest.skip("the definitions of cert-manager's and the Prometheus operator's kinds are no "
+                    "Go modules that could be had here")  # fmt: skip
+
+
+def test_pods_that_are_not_confined_are_refused(bare, accept):
+    """Else the tests above would say nothing."""
+    objects = kustomize(bare, DEPLOY / "kustomize" / "overlays" / "standalone")
+    pod = objects[-1]
+    (pod,) = make_pods(of_kind(objects, "Deployment"))
+    del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
+    accept([each for each in objects if each["kind"] != "Deployment"])
+    with pytest.raises(AssertionError, match='violates PodSecurity "restricted:latest".*capabilities'):
+        bare.apply([pod])
+    with pytest.raises(AssertionError, match="unknown field"):
+        accept([{**find(objects, "Service"), "specs": {}}])
+
+
+# --- rights ---
+
+
+def get_rules(objects):
+    """What is granted, to whom: of berth's own roles."""
+    roles = {
+        (each["kind"], each["metadata"]["name"]): each["rules"]
+        for each in of_kind(objects, "Role", "ClusterRole")
+        if "-check" not in each["metadata"]["name"]
+    }
+    bindings = {
+        (each["kind"], each["metadata"]["name"]): (each["roleRef"], each["subjects"])
+        for each in of_kind(objects, "RoleBinding", "ClusterRoleBinding")
+        if "-check" not in each["metadata"]["name"]
+    }
+    return roles, bindings
+
+
+def test_chart_gives_the_rights_that_scenarios_run_with(chart, bare):
+    ours = kustomize(bare, ROOT / "test" / "e2e" / "installed" / "rights")
+    assert get_rules(chart.render(rendering.HERE / "values" / "everything.yaml")) == get_rules(ours)
+
+
+EVERYTHING = ["--bind", "--lease", "berth-system/berth-bind", "--wake-up", "--events"]
+EDIT = {
+    "metadata": {"name": "too-much", "labels": {"app.kubernetes.io/part-of": "berth"}},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+    "subjects": [{"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"}],
+}
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+class Rights:
+    """`berth check` of the rights of a berth that does everything."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        cluster.plane.install_berth()
+        cluster.add_node("one")
+        access = ["--kubeconfig", cluster.plane.berth_kubeconfig]
+        self.berth = cluster.start_berth(*access, *EVERYTHING)
+
+    def check(self):
+        done = self.cluster.run_berth(
+            "check", "--live", "--only", "rights", "-o", "json", "--server", self.berth.url,
+            "--kubeconfig", self.cluster.plane.admin_kubeconfig,
+            "--service-account", "berth-system/berth",
+        )  # fmt: skip
+        found = json.loads(done.stdout)["checks"]
+        return done.returncode, {each["code"]: each for each in found}
+
+
+@pytest.fixture
+def rights(cluster, bare):
+    yield Rights(cluster)
+    remove_all(bare.api)
+
+
+def states(found):
+    return {code: each["state"] for code, each in found.items()}
+
+
+def test_rights_are_just_enough(cluster, rights):
+    code, found = rights.check()
+    assert states(found) == {"B301": "passed", "B302": "passed", "B303": "passed"}, found
+    assert code == 0
+
+    cluster.api.create(BINDINGS, EDIT)
+    code, found = rights.check()
+    assert (code, states(found)) == (1, {"B301": "passed", "B302": "passed", "B303": "failed"})
+    assert "secrets" in found["B303"]["cause"]
+    cluster.api.delete(f"{BINDINGS}/too-much")
+
+    cluster.api.delete(f"{BINDINGS}/berth-bind")
+    code, found = rights.check()
+    assert (code, states(found)) == (1, {"B301": "passed", "B302": "failed", "B303": "passed"})
+    assert "pods/binding" in found["B302"]["cause"]
+
+
+# --- ports ---
+
+BY_NETWORK = [path for path in VALUES if "networkPolicy: {enabled" in path.read_text()]
+API_SERVER, NAMES = {("TCP", 443), ("TCP", 6443)}, {("TCP", 53), ("UDP", 53)}
+
+
+def get_ports(rules):
+    return {(port["protocol"], port["port"]) for rule in rules for port in rule["ports"]}
+
+
+def get_open_ports(spec):
+    """What containers can be asked at from outside of their pod."""
+    return {(port["protocol"], port["containerPort"])
+            for each in spec["containers"] for port in each.get("ports", [])}  # fmt: skip
+
+
+def get_listeners(spec):
+    """Where their arguments say that they listen, but for loopback."""
+    words = [word for each in spec["containers"] for word in [*each.get("args", []), *each.get("command", [])]]
+    found = [word.partition("=")[2] for word in words
+             if word.startswith(("--listen=", "--pages-listen=", "--secure-port="))]  # fmt: skip
+    return {("TCP", int(each.rpartition(":")[2])) for each in found if not each.startswith("127.")}
+
+
+def get_called_ports(objects, spec):
+    """Of berth and of Prometheus, if the pod has one who asks them."""
+    called = set()
+    for each in spec["containers"]:
+        for word in each.get("args", []):
+            if word.startswith(("--prometheus=", "--server=")):
+                called.add(("TCP", urllib.parse.urlsplit(word.partition("=")[2]).port))
+        if each["name"] == "kube-scheduler" and len(spec["containers"]) == 1:
+            (url,) = [extender["urlPrefix"] for text in scheduler_configs(objects)
+                      for extender in rendering.read(text)[0]["extenders"]]  # fmt: skip
+            called.add(("TCP", urllib.parse.urlsplit(url).port))
+    return called
+
+
+def assert_ports_agree(objects):
+    policies = of_kind(objects, "NetworkPolicy")
+    assert policies
+    for who, metadata, spec in rendering.pods(objects):
+        (policy,) = [each["spec"] for each in policies
+                     if each["spec"]["podSelector"]["matchLabels"].items() <= metadata["labels"].items()]  # fmt: skip
+        let_in = get_ports(policy.get("ingress", []))
+        assert let_in == get_open_ports(spec) == get_listeners(spec), who
+        let_out = get_ports(policy["egress"])
+        assert get_called_ports(objects, spec) <= let_out, who
+        assert let_out - get_called_ports(objects, spec) == API_SERVER | NAMES, who
+    for service in of_kind(objects, "Service"):
+        selector = service["spec"]["selector"]
+        (spec,) = [spec for _, metadata, spec in rendering.pods(objects)
+                   if selector.items() <= metadata["labels"].items()]  # fmt: skip
+        named = {port["name"]: port["containerPort"]
+                 for each in spec["containers"] for port in each.get("ports", [])}  # fmt: skip
+        for port in service["spec"]["ports"]:
+            assert named[port["targetPort"]] == port["port"]
+
+
+@pytest.mark.parametrize("values", BY_NETWORK, ids=lambda path: path.stem)
+def test_ports_of_the_chart_agree(chart, values):
+    assert_ports_agree(chart.render(values))
+
+
+def test_ports_of_the_overlays_agree(bare):
+    assert_ports_agree(kustomize(bare, ROOT / "test" / "e2e" / "installed" / "everything"))
