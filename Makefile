@@ -26,7 +26,7 @@ build: $(BUILD)/build.ninja ## compile build/berth
 	@tools/build $(BUILD) berth
 
 test: setup-test ## build and run every test
-	@tools/configure $(BUILD)
+	@tools/configure $(BUILD) $(if $(BERTH_CI),-Dwerror=true -Dbench=true)
 	@tools/build $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
 	@echo "Whole-program tests, one to two minutes:"

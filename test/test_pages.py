@@ -1,8 +1,10 @@
 """The pages' listener: who sees what there, and that verbs are elsewhere."""
 
 import concurrent.futures
+import json
 import os
 import re
+import signal
 import subprocess
 import types
 
@@ -15,6 +17,12 @@ SECRET = "a-token-of-good-length"
 HEALTH = ["/livez", "/readyz", "/healthz", "/readyz?verbose"]
 REST = ["/", "/metrics", "/version", "/api/v1/status", "/api/v1/decisions", "/api/v1/sources"]
 FILTER = {"Pod": {"metadata": {"name": "p"}}, "Nodes": {"items": [{"metadata": {"name": "n1"}}]}}
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: all}
+spec: {filters: [{name: all, expression: 'true', reason: none}]}
+"""
 
 
 def bearer(token):
@@ -117,6 +125,81 @@ def test_names_alone(start_berth, authority, tls, tmp_path):
     assert get(pages, "/metrics", context=context).status == 403
 
 
+def test_health_gives_no_reasons_to_who_may_not_see_the_rest(start_berth, tmp_path, token_file):
+    """A refused policy's text, the API server's address: a probe does not need them."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    flags = ["--policy", policy, "--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file]
+    berth = start_berth(*flags, "--drain-delay", 60)
+    pages = pages_of(berth)
+    policy.write_text("confidential: 1\n")
+    verbose = "/readyz?verbose"
+    wait_until(lambda: "confidential" in get(berth, verbose).text, "the refusal")
+    assert "confidential" in get(pages, verbose, headers=bearer(SECRET)).text
+    assert "[+]policy ok\n" in get(pages, verbose).text
+    berth.proc.send_signal(signal.SIGTERM)
+    wait_until(lambda: get(pages, "/readyz").status == 500, "readiness to go")
+    text = get(pages, "/readyz").text
+    assert "[-]shutdown failed: reason withheld\n" in text and "confidential" not in text
+    berth.proc.send_signal(signal.SIGTERM)
+
+
+def test_two_tokens(start_berth, token_file):
+    """Which of the two counts is for two readers to differ in: neither does."""
+    pages = pages_of(
+        start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
+    )
+    for tokens in ((SECRET, "x"), ("x", SECRET), (SECRET, SECRET)):
+        connection = open_connection(pages)
+        connection.putrequest("GET", "/metrics")
+        for token in tokens:
+            connection.putheader("Authorization", f"Bearer {token}")
+        connection.endheaders()
+        assert connection.getresponse().status == 400
+        connection.close()
+
+
+# --- browsers: whose pages may ask a loopback address, too ---
+
+
+@pytest.mark.parametrize(
+    "host, status",
+    [
+        ("127.0.0.1:8080", 200), ("[::1]:80", 200), ("localhost", 200), ("LocalHost:1", 200),
+        ("berth.localhost:1", 200), ("", 200), ("evil.example", 403), ("evil.example:8080", 403),
+        ("127.0.0.1.evil.example", 403), ("evil-localhost", 403), ("::1.evil.example", 403),
+    ],
+)  # fmt: skip
+def test_a_name_that_was_turned_to_loopback(start_berth, host, status):
+    """DNS rebinding: to the browser, berth is the attacker's own server."""
+    berth = start_berth("--pages-listen", "127.0.0.1:0")
+    for listener in (berth, pages_of(berth)):
+        for path in REST:
+            reply = get(listener, path, headers={"Host": host})
+            assert reply.status == status
+            assert status == 200 or "localhost" in reply.error()
+        assert get(listener, "/livez", headers={"Host": host}).status == 200
+    assert ask(berth, "POST", "/filter", json.dumps(FILTER), {"Host": host}).status == 200
+
+
+def test_a_name_does_no_harm_with_the_token(start_berth, token_file):
+    pages = pages_of(
+        start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
+    )
+    headers = {"Host": "berth.example", **bearer(SECRET)}
+    assert get(pages, "/metrics", headers=headers).status == 200
+
+
+def test_browsers_do_not_ask_for_verbs(start_berth):
+    """A page of anybody may POST text/plain to loopback without asking first."""
+    berth = start_berth()
+    for verb in ("filter", "prioritize", "preempt", "bind"):
+        for origin in ("https://evil.example", "null"):
+            reply = ask(berth, "POST", "/" + verb, json.dumps(FILTER), {"Origin": origin})
+            assert reply.status == 403 and "Origin" in reply.error()
+    assert get(berth, "/metrics", headers={"Origin": "null"}).status == 200
+
+
 def test_a_new_token_takes_the_place_of_the_old(start_berth, token_file):
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     pages = pages_of(berth)
@@ -128,7 +211,9 @@ def test_a_new_token_takes_the_place_of_the_old(start_berth, token_file):
     assert get(pages, "/metrics", headers=bearer(SECRET)).status == 401
     token_file.write_text("short")
     verbose = "/readyz?verbose"
-    wait_until(lambda: "at least 16" in get(pages, verbose).text, "the refusal")
+    wait_until(
+        lambda: "at least 16" in get(pages, verbose, headers=bearer(after)).text, "the refusal"
+    )
     assert get(pages, "/metrics", headers=bearer(after)).status == 200  # it stays
     assert metrics(berth)['berth_config_last_reload_success{config="pages-token"}'] == 0
 
@@ -150,6 +235,16 @@ def test_methods_and_bodies(start_berth):
     assert post(pages, "/metrics", {}).status == 405
     assert ask(pages, "GET", "/metrics", body=b"x" * 10).status == 413
     assert get(pages, "/no/such/path").status == 404
+
+
+def test_what_it_says_of_itself(start_berth):
+    berth = start_berth("--pages-listen", "127.0.0.1:0")
+    pages = pages_of(berth)
+    assert "filter" in get(berth, "/").text
+    text = get(pages, "/").text
+    assert "/metrics" in text and "/api/v1/status" in text
+    assert not re.search("filter|prioritize|preempt|bind|POST", text)
+    assert "filter" not in get(pages, "/no/such/path").text
 
 
 def test_its_connections_are_its_own(start_berth):

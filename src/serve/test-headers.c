@@ -59,6 +59,8 @@ static void test_verdicts(void **state) {
         {"gzip, chunked", WIRE("Host: a\r\nTransfer-Encoding: gzip, chunked\r\n"), 400},
         {"chunked with a tab", WIRE("Host: a\r\nTransfer-Encoding: chunked\t\r\n"), 400},
         {"no host", WIRE("X: a\r\n"), 400},
+        {"one token", WIRE("Host: a\r\nAuthorization: Bearer a\r\n"), 0},
+        {"two tokens", WIRE("Host: a\r\nAuthorization: a\r\nAUTHORIZATION: a\r\n"), 400},
         {"two hosts", WIRE("Host: a\r\nHost: a\r\n"), 400},
         {"space before colon", WIRE("Host: a\r\nX : a\r\n"), 400},
         {"space before name", WIRE("Host: a\r\nX: a\r\n Y: b\r\n"), 400},

@@ -104,8 +104,8 @@ current-context: e2e
     def install_berth(self):
         """berth's account with the roles that deploy/ gives it, and nothing more."""
         shipped = yaml.safe_load_all(self.kubectl("kustomize", INSTALLED))
-        identity = [each for each in shipped if each["kind"] in IDENTITY]
-        self.apply(identity)
+        self.installed = [each for each in shipped if each["kind"] in IDENTITY]
+        self.apply(self.installed)
         self.berth_kubeconfig = self.write_token_kubeconfig("berth")
 
     def make_berth_identity(self, name, *roles):

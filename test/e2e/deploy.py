@@ -15,7 +15,6 @@ from rendering import find, pods
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
-PART_OF_BERTH = "app.kubernetes.io/part-of=berth"
 
 # Where a module has the definitions of kinds that Kubernetes does not know by itself: its hash, its
 # folder of them, and those that are used.
@@ -32,18 +31,6 @@ DEFINITIONS = {
     ),
 }
 ADDED_GROUPS = ("cert-manager.io/", "monitoring.coreos.com/")
-
-# What can be left of an installation, and where.
-NAMESPACED = {
-    "/api/v1": ["pods", "services", "serviceaccounts", "secrets", "configmaps"],
-    "/apis/apps/v1": ["deployments"],
-    "/apis/policy/v1": ["poddisruptionbudgets"],
-    "/apis/rbac.authorization.k8s.io/v1": ["roles", "rolebindings"],
-    "/apis/networking.k8s.io/v1": ["networkpolicies"],
-}
-NAMESPACES = ["berth-system", "kube-system", "monitoring"]
-CLUSTER_WIDE = ["clusterroles", "clusterrolebindings"]
-
 
 def fetch_definitions():
     """The files, or None where they cannot be had. They come from where Go's modules do."""
@@ -62,20 +49,21 @@ def fetch_definitions():
     return files
 
 
-def remove_all(api):
-    """What was applied, by the label that all of it has. Namespaces stay: without controllers they
-    would hang half deleted."""
-    for group, resources in NAMESPACED.items():
-        for namespace in NAMESPACES:
-            for resource in resources:
-                path = f"{group}/namespaces/{namespace}/{resource}"
-                if resource == "services":  # the only ones without a call for many
-                    for each in api.get(path, labelSelector=PART_OF_BERTH)["items"]:
-                        api.delete(f"{path}/{each['metadata']['name']}")
-                else:
-                    api.delete(path, labelSelector=PART_OF_BERTH)
-    for resource in CLUSTER_WIDE:
-        api.delete(f"/apis/rbac.authorization.k8s.io/v1/{resource}", labelSelector=PART_OF_BERTH)
+def get_path(obj):
+    """Where the API server has it."""
+    version, metadata = obj["apiVersion"], obj["metadata"]
+    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    where = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    kind = obj["kind"].lower()
+    plural = kind.removesuffix("y") + "ies" if kind.endswith("y") else f"{kind}s"
+    return f"{group}{where}/{plural}/{metadata['name']}"
+
+
+def remove(api, objects):
+    """Namespaces stay: without controllers they would hang half deleted."""
+    for each in objects:
+        if each["kind"] != "Namespace":
+            api.delete(get_path(each))
 
 
 def make_pods(objects):
