@@ -57,5 +57,5 @@ class Authority:
             context.load_cert_chain(*map(str, pair))
         return context
 
-    def issue_server(self):
-        return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1")
+    def issue_server(self, **times):
+        return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1", **times)

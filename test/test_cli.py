@@ -280,6 +280,13 @@ def test_check_missing_file(run):
     assert "/nonexistent/policy.yaml: No such file or directory" in result.stdout
 
 
+def test_check_asks_and_takes_no_file_of_metrics(run, files):
+    """A file tells nothing of whether metrics are to be had: the option is explain's."""
+    result = run("check", "--live", "--metrics", "values.yaml", files / "good.yaml")
+    assert result.returncode == USAGE and "--metrics" in result.stderr.splitlines()[0]
+    assert "--metrics" not in run("check", "--help").stdout
+
+
 def test_check_usage(run):
     result = run("check")
     assert result.returncode == USAGE and result.stdout == ""

@@ -1,7 +1,6 @@
-"""What the README shows is what the program prints, and every policy we ship can be used."""
+"""What pages show is what the program prints, every command in them works, and every policy we ship can be used."""
 
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -9,32 +8,136 @@ import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from doc_pages import MARKS, PAGES, ROOT, Folder, Program, find_blocks, find_harm, find_wrong, is_output
+
+# --- commands in pages ---
 
 
-def console_commands(page):
-    """Each command of a page's console blocks, and what stands below it."""
-    for block in re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(), re.S):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, output = part.partition("\n")
-            yield command, output
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_do_what_pages_say(berth_path, page, tmp_path):
+    folder = Folder(tmp_path / "page", pathlib.Path(berth_path).resolve())
+    for block in find_blocks(page):
+        if block.marks:
+            continue
+        assert not find_harm(block), f"{block.where}: not for any machine; {', '.join(MARKS)} say why it is not run"
+        if block.language == "sh":
+            done = folder.run(block.text)
+            assert done.returncode == 0, f"{block.where}\n{done.stdout}"
+            continue
+        for command, output in block.commands():
+            printed = folder.run(command).stdout
+            if not is_output(output, printed):
+                assert printed == output, f"{block.where}: {command}"
 
 
-PAGES = ["README.md", "docs/cel.md", "docs/metrics.md", "docs/policy.md"]
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_that_are_not_run_could_be(berth_path, page):
+    program = Program(berth_path)
+    for block in find_blocks(page):
+        assert set(block.marks) <= set(MARKS), f"{block.where}: one of {', '.join(MARKS)} says why it is not run"
+        if block.marks:
+            assert not list(find_wrong(block, program)), block.where
 
 
-@pytest.mark.parametrize("command,output", [example for page in PAGES for example in console_commands(page)])
-def test_pages_show_real_output(berth_path, command, output):
-    words = shlex.split(command)
-    assert words[0] == "build/berth"
-    done = subprocess.run([berth_path, *words[1:]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, env={**os.environ, "NO_COLOR": "1"}, timeout=60, check=False)
-    assert done.stdout == output
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_within_sentences_could_be_run(berth_path, page):
+    program, text = Program(berth_path), (ROOT / page).read_text()
+    for command in re.findall(r"`(?:build/)?(?:kubectl )?berth\s+([a-z][^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+        words = shlex.split(re.sub(r"…|\|.*", "", command).replace("\n", " "))
+        if words[0] in program.commands or any(word.startswith("--") for word in words):
+            assert not list(program.find_wrong(words)), command
 
 
 def test_pages_have_examples():
-    assert len(list(console_commands("README.md"))) >= 2
-    assert len(list(console_commands("docs/cel.md"))) >= 4
+    def count(page):
+        return sum(len(list(block.commands())) for block in find_blocks(page, ["console"]) if not block.marks)
+
+    assert count("README.md") >= 4 and count("docs/cel.md") >= 4 and count("docs/install.md") >= 4
+
+
+def anchors(page):
+    """As GitHub makes them of headings."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.M | re.S)
+    for heading in re.findall(r"^#+ +(.*)$", text, re.M):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text()):
+        path, _, anchor = target.partition("#")
+        if "://" in target or "://" in path:
+            continue
+        there = (ROOT / page).parent / path if path else ROOT / page
+        assert there.exists(), f"{page}: {target}"
+        if anchor:
+            assert anchor in anchors(there.resolve().relative_to(ROOT)), f"{page}: {target}"
+
+
+def test_tests_that_the_threat_model_names_are_there():
+    text = (ROOT / "docs/threat-model.md").read_text()
+    named = re.findall(r"`((?:test|src)/[\w./-]*)`", text)
+    assert len(named) > 15
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert [n for n in re.findall(r"^\| (T\d+) \|", text, re.M)] == [f"T{i}" for i in range(1, 17)]
+
+
+# --- troubleshooting ---
+
+TROUBLE = "docs/troubleshooting.md"
+
+
+def test_every_check_is_explained(berth_path):
+    """A heading for each code, with the program's own title and meaning; and none for others."""
+    done = subprocess.run([berth_path, "check", "--codes"], capture_output=True, text=True, timeout=60, check=True)
+    checks = re.findall(r"^\| (B\d+) \| \w+ \| (.*) \| (.*) \|$", done.stdout, re.M)
+    text = (ROOT / TROUBLE).read_text()
+    told = re.findall(r"^### (B\d+)\n\n\*\*(.*)\.\*\* (.*)\n\n\S", text, re.M)
+    assert told == checks
+    assert len(checks) > 50
+    assert re.findall(r"\bB\d{3}\b", text) and set(re.findall(r"\bB\d{3}\b", text)) <= {code for code, _, _ in checks}
+
+
+def literals(*paths):
+    """The texts in C files, formats as "…", pieces that belong together joined."""
+    for path in paths:
+        source = re.sub(r"/\*(?:.|\n)*?\*/|^ *#include.*$", "", path.read_text(), flags=re.M)
+        for found in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', source):
+            text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', found))
+            yield re.sub(r"%[-.*0-9]*(?:l|z)*[a-z]", "…", text).replace('\\"', '"').strip('"')
+
+
+def quoted_texts():
+    """What troubleshooting quotes of berth: the first cells of tables, but of kube-scheduler's."""
+    section = re.search(r"^## Texts in events$(.*?)^## Checks$", (ROOT / TROUBLE).read_text(), re.M | re.S)[1]
+    section = re.sub(r"^### What kube-scheduler says.*?(?=^### )", "", section, flags=re.M | re.S)
+    for cell in re.findall(r"^\| (`.*?) \|", section, re.M):
+        yield from re.findall(r"`([^`]+)`", cell)
+
+
+def test_quoted_texts_are_those_of_the_source():
+    said = "\n".join(literals(*(path for path in ROOT.glob("src/*/*.c") if not path.name.startswith("test-"))))
+    parts = [part for text in quoted_texts() for part in re.split(r"\s*…\s*", text) if len(part) > 2]
+    assert len(parts) > 40
+    assert [part for part in parts if part.strip(".;, ") not in said] == []
+
+
+def test_every_error_of_a_verb_is_quoted():
+    """Texts that reach kube-scheduler, and so people, through `Error`."""
+    verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
+    binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "warrant.c")]
+    said = {text for text in literals(*verbs, ROOT / "src/serve/live.c", ROOT / "src/serve/answers.c") if text.startswith("berth: ")}
+    said |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
+    told = [re.compile("(?:.*)".join(map(re.escape, re.split("…", text)))) for text in quoted_texts()]
+    missing = sorted(text for text in said if not any(pattern.match(text) for pattern in told))
+    # kube-scheduler shows only the status of these; the last two are parts of others
+    unseen = ("berth: no such path", "berth: wrong method", "berth: no body is taken", "berth: a client certificate",
+              "berth: the page needs", "berth: verbs are not for browsers", "the answer is no pod", "the pod has no node")
+    assert [text for text in missing if not text.startswith(unseen)] == []
+    assert len(said) > 25
+
+
+# --- what is generated, and what is shipped ---
 
 
 def test_every_function_is_documented(berth_path):

@@ -75,7 +75,7 @@ def test_verbose_is_a_word_not_a_part_of_one(berth):
 def held_request(berth, path):
     """A request whose header is not complete: it keeps its connection open while draining."""
     sock = socket.create_connection((berth.host, berth.port), PATIENCE)
-    sock.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n".encode())
+    sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n".encode())
     return sock
 
 

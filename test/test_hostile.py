@@ -47,7 +47,7 @@ def connect(berth, receive_buffer=None):
     return sock
 
 
-def head(*lines, method="POST", path="/filter", host="Host: a"):
+def head(*lines, method="POST", path="/filter", host="Host: localhost"):
     text = "\r\n".join([f"{method} {path} HTTP/1.1", *([host] if host else []), *lines])
     return text.encode("latin-1") + b"\r\n\r\n"
 

@@ -217,6 +217,14 @@ def test_tls(start_berth, tmp_path):
     assert told["tls"]["clientNames"] == ["operator"]
 
 
+def test_a_certificate_that_outlives_64_bits_of_nanoseconds(start_berth, tmp_path):
+    authority = Authority(tmp_path / "ca", "ca")
+    certificate, key = authority.issue_server(end="23000101000000Z")
+    berth = start_berth("--tls-cert", certificate, "--tls-key", key)
+    told = status(berth, context=authority.context())
+    assert parse_time(told["tls"]["notAfter"]).year == 2300
+
+
 def test_flags_are_told(start_berth, cluster):
     flags = ["--exempt", "kube-system", "--exempt", "a/b=c", "--managed-resource", "example.com/x"]
     told = status(start_berth("--cluster", cluster, *flags))

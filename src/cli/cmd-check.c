@@ -185,7 +185,7 @@ enum {
 
 static const struct option long_options[] = {
     CLUSTER_SOURCE_OPTIONS,
-    METRICS_SOURCE_OPTIONS,
+    METRICS_SOURCE_LIVE_OPTIONS,
     CHECKUP_COMMAND_OPTIONS,
     {"live", no_argument, NULL, OPTION_LIVE},
     {"offline", no_argument, NULL, OPTION_OFFLINE},
@@ -265,7 +265,7 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
 }
 
 static bool has_metrics(const MetricsSource *metrics) {
-    return metrics->file || metrics->prometheus || metrics->sources;
+    return metrics->prometheus || metrics->sources;
 }
 
 /* --live with policy files: all three return NULL, or what is wrong. */

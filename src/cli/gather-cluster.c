@@ -78,6 +78,21 @@ static int note_account(Gather *gather, const SchedulerPod *pods, size_t n) {
     return gather->service_account.ptr ? 0 : error_origin(-ENOMEM);
 }
 
+/* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
+ * A container says what it is by its arguments; where none does, it is not known. Returns how many
+ * are left. */
+static size_t keep_berths(SchedulerPod *pods, size_t n) {
+    bool is_told = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        is_told |= pods[i].has_berth;
+    for (size_t i = 0; i < n; i++)
+        if (!pods[i].is_ending && (pods[i].has_berth || !is_told))
+            pods[kept++] = pods[i];
+    return kept;
+}
+
 int gather_pods(Gather *gather) {
     static const char path[] =
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
@@ -98,9 +113,9 @@ int gather_pods(Gather *gather) {
         return note_failure(gather, "berth's pods cannot be listed", error);
     if (!scheduler_pods_read(reply.body, gather->arena, pods, FACTS_PODS_MAX, &n))
         return note_failure(gather, "berth's pods cannot be listed", "this is no list of pods");
+    n = keep_berths(pods, n);
     for (size_t i = 0; i < n; i++)
-        if (!pods[i].is_ending)
-            facts->pods[facts->n_pods++] = pods[i].pod;
+        facts->pods[facts->n_pods++] = pods[i].pod;
     facts->are_pods_known = true;
     return error_trace(note_account(gather, pods, n));
 }

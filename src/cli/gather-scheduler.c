@@ -150,7 +150,7 @@ static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) 
     if (pem.len > 0 && certificate_read(buf_str(&pem), gather->arena, &certificate, error) == 0) {
         fact->client_name = certificate.common_name;
         fact->client_certificate_sec =
-            (double)(certificate.until_sec - clock_wall_nsec() / NSEC_PER_SEC);
+            (double)certificate.until_sec - (double)clock_wall_nsec() / NSEC_PER_SEC;
     }
     return 0;
 }

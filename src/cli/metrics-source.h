@@ -32,12 +32,14 @@ enum {
     METRICS_SOURCE_SOURCES,
 };
 
-/* For getopt_long(); the values are for metrics_source_set(). */
-#define METRICS_SOURCE_OPTIONS                                                                     \
-    {"metrics", required_argument, NULL, METRICS_SOURCE_FILE},                                     \
-        {"prometheus", required_argument, NULL, METRICS_SOURCE_PROMETHEUS}, {                      \
+/* For getopt_long(); the values are for metrics_source_set(). As with the lines above, a command
+ * whose point is to ask takes no file. */
+#define METRICS_SOURCE_LIVE_OPTIONS                                                                \
+    {"prometheus", required_argument, NULL, METRICS_SOURCE_PROMETHEUS}, {                          \
         "sources", required_argument, NULL, METRICS_SOURCE_SOURCES                                 \
     }
+#define METRICS_SOURCE_OPTIONS                                                                     \
+    {"metrics", required_argument, NULL, METRICS_SOURCE_FILE}, METRICS_SOURCE_LIVE_OPTIONS
 
 /* True when @option was one of the above. */
 bool metrics_source_set(MetricsSource *source, int option, const char *value);

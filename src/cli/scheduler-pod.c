@@ -72,6 +72,14 @@ static void read_containers(JsonReader *reader, Arena *arena, Spec *ret) {
     }
 }
 
+/* The image starts berth; who starts it by a command still says what it is to do. */
+static bool serves(const Container *container) {
+    for (size_t i = 0; i < container->n_words; i++)
+        if (str_is(container->words[i], "serve"))
+            return true;
+    return false;
+}
+
 static void read_item(JsonReader *reader, Arena *arena, Item *ret) {
     Str key;
 
@@ -283,8 +291,11 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
         else
             json_skip(reader, NULL);
     }
-    if (spec)
-        scheduler_pod_find_config(spec, arena, ret);
+    if (!spec)
+        return;
+    for (size_t i = 0; i < spec->n_containers; i++)
+        ret->has_berth |= serves(spec->containers[i]);
+    scheduler_pod_find_config(spec, arena, ret);
 }
 
 bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod *ret, size_t max, size_t *ret_n) {

@@ -29,6 +29,7 @@ typedef struct SchedulerPod {
     PodFact pod;
     Str service_account;
     bool is_ending; /* it has a deletionTimestamp, or has ended */
+    bool has_berth; /* one of its containers is a `berth serve` */
     ConfigOrigin origin;
     Str map_namespace, map_name, map_key;
     Str path;

@@ -209,6 +209,18 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     start_waiting(binder);
 }
 
+static bool may_send(const Binder *binder, char *error) {
+    const BinderOptions *options = &binder->options;
+
+    return !options->may_send || options->may_send(options->context, error);
+}
+
+static bool may_leave(void *context) {
+    const Entry *entry = context;
+
+    return may_send(entry->binder, NULL);
+}
+
 static bool send(Entry *entry, char *error) {
     const BindJob *job = entry->job;
     const BindingOptions options = {
@@ -221,6 +233,7 @@ static bool send(Entry *entry, char *error) {
         .node = job->node,
         .annotations = job->annotations,
         .context = entry,
+        .may_send = may_leave,
         .done = on_bound,
     };
 
@@ -259,12 +272,6 @@ static void start(Entry *entry) {
     }
     list_push(&binder->sent, entry);
     binder->n_sent++;
-}
-
-static bool may_send(const Binder *binder, char *error) {
-    const BinderOptions *options = &binder->options;
-
-    return !options->may_send || options->may_send(options->context, error);
 }
 
 static void start_waiting(Binder *binder) {

@@ -46,8 +46,9 @@ typedef struct BinderOptions {
     /* The cluster with everything applied so far; borrowed until the next call. NULL when it
      * is not known yet, or when out of memory. */
     Snapshot *(*snapshot)(void *context);
-    /* Whether a Binding may be sent now; if not, why, in @error (MIRROR_ERROR_MAX; NULL: nobody
-     * wants to know). NULL: always. */
+    /* Whether a Binding may be sent now: asked before it is judged, and once more right before it
+     * leaves, for a process may have been halted in between; if not, why, in @error
+     * (MIRROR_ERROR_MAX; NULL: nobody wants to know). NULL: always. */
     bool (*may_send)(void *context, char *error);
     /* A job has got its done(), and is gone. */
     void (*ended)(void *context, BindEnd end);

@@ -195,6 +195,14 @@ static bool on_data(void *context, Str bytes) {
     return buf_error(&binding->answer) == 0;
 }
 
+/* Reading the pod does no harm at any time. */
+static bool may_send(void *context) {
+    const Binding *binding = context;
+    const BindingOptions *options = &binding->options;
+
+    return binding->is_reading || !options->may_send || options->may_send(options->context);
+}
+
 static void on_done(void *context, const CallResult *result) {
     Binding *binding = context;
 
@@ -250,7 +258,8 @@ static void write_body(const BindingOptions *options, Buf *out) {
 /* False when out of memory. */
 static bool start_call(Binding *binding, const char *subresource, CallOptions *call) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
-    const CallHandler handler = {.context = binding, .data = on_data, .done = on_done};
+    const CallHandler handler = {
+        .context = binding, .may_send = may_send, .data = on_data, .done = on_done};
 
     buf_done(&binding->answer);
     binding->retry_at = INT64_MAX;

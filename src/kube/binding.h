@@ -15,6 +15,7 @@
  * Threads: the client's.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -44,6 +45,8 @@ typedef struct BindingOptions {
     Str namespace, name, uid, node; /* valid names; borrowed until done() */
     Labels annotations;             /* may be empty; borrowed */
     void *context;
+    /* Right before it leaves: is it still to? False: it has failed. NULL: always. */
+    bool (*may_send)(void *context);
     /* Once, never from inside binding_new(). @error is NULL when bound. The binding is to be
      * freed, there or later. */
     void (*done)(void *context, BindingOutcome outcome, const char *error);

@@ -267,6 +267,10 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *context) {
 static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
     Call *call = context;
 
+    if (call->handler.may_send && !call->handler.may_send(call->handler.context)) {
+        call_stop(call, CALL_REFUSED, "it was too late to send it");
+        return CURL_PREREQFUNC_ABORT;
+    }
     if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
         return CURL_PREREQFUNC_OK;
     call_stop(call,

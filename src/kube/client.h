@@ -70,6 +70,10 @@ typedef struct CallResult {
  * and cancel calls. */
 typedef struct CallHandler {
     void *context;
+    /* Right before the request leaves, on a connection that is ready: is it still to? A process may
+     * have been halted since client_call(). False ends the call: CALL_REFUSED, and it was not sent.
+     * NULL: always. Neither starts nor cancels calls. */
+    bool (*may_send)(void *context);
     void (*head)(void *context, const CallHead *head); /* may be NULL */
     bool (*data)(void *context, Str bytes);            /* false ends the call; NULL: dropped */
     void (*done)(void *context, const CallResult *result);

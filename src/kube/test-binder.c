@@ -502,6 +502,23 @@ static void test_jobs_wait_until_it_is_our_turn(void **state) {
     lab_close(&lab);
 }
 
+/* The process stood still between judging and sending. */
+static void test_too_late_to_be_sent(void **state) {
+    Job job;
+    Lab lab;
+
+    lab_open(&lab);
+    job_init(&job, "web", "u1", "n1");
+    binder_add(lab.binder, &job.job);
+    assert_int_equal(job.n_judged, 1);
+    lab.is_hindered = true;
+    assert_false(fake_send(lab.client, 0));
+    assert_int_equal(job.n_done, 1);
+    assert_non_null(strstr(job.error, "the pod was not bound"));
+    assert_int_equal(n_assumed(&lab), 0);
+    lab_close(&lab);
+}
+
 /* It gave up, but somebody else has bound the pod meanwhile. */
 static void test_somebody_else_has_done_it(void **state) {
     Job job, other;
@@ -535,6 +552,7 @@ int main(void) {
         cmocka_unit_test(test_many_jobs_wait_for_their_turn),
         cmocka_unit_test(test_nothing_takes_longer_than_it_may),
         cmocka_unit_test(test_jobs_wait_until_it_is_our_turn),
+        cmocka_unit_test(test_too_late_to_be_sent),
         cmocka_unit_test(test_somebody_else_has_done_it),
     };
 

@@ -235,6 +235,7 @@ typedef struct Seen {
 
     /* What it does. */
     Call *call;
+    bool forbids; /* it to be sent */
     bool ends_in_data;
     bool cancels_in_head, cancels_in_data, cancels_in_done;
     struct Seen *other; /* cancelled together with it */
@@ -256,6 +257,12 @@ static void act(Seen *seen, bool cancels) {
     if (seen->other)
         call_cancel(seen->other->call);
     call_cancel(seen->call);
+}
+
+static bool may_send(void *context) {
+    const Seen *seen = context;
+
+    return !seen->forbids;
 }
 
 static void on_head(void *context, const CallHead *head) {
@@ -295,7 +302,8 @@ static void on_done(void *context, const CallResult *result) {
 
 static const CallHandler *handler_of(Seen *seen, CallHandler *handler) {
     seen->body = BUF_INIT((size_t)1 << 20);
-    *handler = (CallHandler){.context = seen, .head = on_head, .data = on_data, .done = on_done};
+    *handler = (CallHandler){
+        .context = seen, .may_send = may_send, .head = on_head, .data = on_data, .done = on_done};
     return handler;
 }
 
@@ -575,6 +583,28 @@ static void test_nothing_is_sent_twice(void **state) {
     assert_non_null(strstr(post.error, "ended before an answer came"));
     assert_true(post.result.was_sent);
     assert_int_equal(atomic_load(&setup.world.n_posts), 1);
+    setup_done(&setup);
+}
+
+/* On a new connection and on a kept one. */
+static void test_what_is_too_late_is_not_sent(void **state) {
+    const CallOptions options = {
+        .method = "POST", .path = "/echo", .content_type = "text/plain", .body = STR("x")};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    for (int i = 0; i < 4; i++) {
+        _cleanup_(seen_done) Seen post = {.forbids = i % 2 == 0};
+
+        run(setup.client, &post, &options);
+        assert_int_equal(post.result.outcome, post.forbids ? CALL_REFUSED : CALL_DONE);
+        assert_int_equal(post.result.was_sent, !post.forbids);
+        if (post.forbids)
+            assert_string_equal(post.error, "it was too late to send it");
+    }
+    assert_int_equal(atomic_load(&setup.world.n_posts), 2);
     setup_done(&setup);
 }
 
@@ -1267,6 +1297,7 @@ int main(void) {
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_connections_are_kept),
         cmocka_unit_test(test_nothing_is_sent_twice),
+        cmocka_unit_test(test_what_is_too_late_is_not_sent),
         cmocka_unit_test(test_what_was_sent_stays_sent),
         cmocka_unit_test(test_reading_is_tried_again),
         cmocka_unit_test(test_many_at_a_time),

@@ -370,6 +370,18 @@ void fake_answer(Client *client, size_t n, unsigned status, const char *body) {
     fake_done(client, n, CALL_DONE);
 }
 
+bool fake_send(Client *client, size_t n) {
+    Call *call;
+
+    pthread_mutex_lock(&client->mutex);
+    call = client->calls[n];
+    pthread_mutex_unlock(&client->mutex);
+    if (!call->handler.may_send || call->handler.may_send(call->handler.context))
+        return true;
+    finish(call, CALL_REFUSED);
+    return false;
+}
+
 void fake_fail_waits(Client *client, unsigned n) {
     pthread_mutex_lock(&client->mutex);
     client->n_failing_waits = n;

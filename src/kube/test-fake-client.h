@@ -42,6 +42,9 @@ void fake_done(Client *client, size_t n, CallOutcome outcome);
 /* Head, data and done. */
 void fake_answer(Client *client, size_t n, unsigned status, const char *body);
 
+/* Call @n leaves now: false, it may not, and is over. */
+bool fake_send(Client *client, size_t n);
+
 /* The next @n client_wait() do nothing but fail; how many are still to. */
 void fake_fail_waits(Client *client, unsigned n);
 unsigned fake_failing_waits(Client *client);

@@ -190,6 +190,10 @@ static const char *member(const char *body, const char *key) {
     return at + strlen(key);
 }
 
+static long number(const char *body, const char *key) {
+    return strtol(member(body, key), NULL, 10);
+}
+
 static void store_spec(const char *body) {
     Server *server = &world.server;
     const char *holder = member(body, "\"holderIdentity\":\"");
@@ -198,8 +202,8 @@ static void store_spec(const char *body) {
     server->version += 1 + (unsigned)pick(0, 3); /* other objects have versions, too */
     (void)snprintf(
         server->holder, sizeof(server->holder), "%.*s", (int)strcspn(holder, "\""), holder);
-    server->duration = atoi(member(body, "\"leaseDurationSeconds\":"));
-    server->transitions = atoi(member(body, "\"leaseTransitions\":"));
+    server->duration = (int)number(body, "\"leaseDurationSeconds\":");
+    server->transitions = (int)number(body, "\"leaseTransitions\":");
 }
 
 /* Carries a request out; the status. */
@@ -217,7 +221,7 @@ static unsigned serve(const Event *event) {
     }
     if (!server->exists)
         return 404;
-    if ((unsigned)atoi(member(request, "\"resourceVersion\":\"")) != server->version)
+    if ((unsigned)number(request, "\"resourceVersion\":\"") != server->version)
         return 409;
     store_spec(request);
     if (server->holder[0] == '\0' && world.peers[event->peer].held_by == event->incarnation)

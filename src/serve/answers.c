@@ -198,13 +198,14 @@ static const LiveStatus *live_status_of(Answers *answers, LiveStatus *ret) {
     return ret;
 }
 
-static void answer_health(
-    Answers *answers, HealthProbe probe, const HttpRequest *request, HttpReply *reply) {
+static void answer_health(Answers *answers, HealthProbe probe, const HttpRequest *request,
+    const Reader *reader, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
     _cleanup_(view_unrefp) View *view = answers->view(answers->context);
     MeasuringStatus measuring;
     LiveStatus live;
     HealthState state = {
+        .shows_reasons = reader->sees_reasons,
         .is_draining = atomic_load(&answers->is_draining),
         .reloads = answers->reloads,
         .live = live_status_of(answers, &live),
@@ -293,46 +294,38 @@ static void answer_status(Answers *answers, const HttpRequest *request, HttpRepl
     reply_page(request, reply, 200, "application/json", &page);
 }
 
-static const char index_text[] =
-    "berth " BERTH_VERSION ", a Kubernetes scheduler extender\n"
-    "\n"
+#define INDEX_HEAD "berth " BERTH_VERSION ", a Kubernetes scheduler extender\n\n"
+#define INDEX_VERBS                                                                                \
     "POST  .../filter  .../prioritize  .../preempt  .../bind   the scheduler's verbs\n"
-    "GET   /readyz?verbose  /livez  /healthz                   health\n"
-    "GET   /metrics                                            figures for Prometheus\n"
-    "GET   /api/v1/decisions  /api/v1/decisions/ID             what was decided lately\n"
-    "GET   /api/v1/sources                                     what is measured, and by whom\n"
-    "GET   /api/v1/status                                      what this berth is and does\n"
-    "GET   /version                                            version\n";
+#define INDEX_PAGES                                                                                \
+    "GET   /readyz?verbose  /livez  /healthz                   health\n"                           \
+    "GET   /metrics                                            figures for Prometheus\n"           \
+    "GET   /api/v1/decisions  /api/v1/decisions/ID             what was decided lately\n"          \
+    "GET   /api/v1/sources                                     what is measured, and by whom\n"    \
+    "GET   /api/v1/status                                      what this berth is and does\n"      \
+    "GET   /version                                            version\n"
+
+static Str index_text(const Reader *reader) {
+    return reader->has_verbs ? STR(INDEX_HEAD INDEX_VERBS INDEX_PAGES)
+                             : STR(INDEX_HEAD INDEX_PAGES);
+}
 
 /* --- the server's callbacks ------------------------------------------------------ */
 
-void answers_handle(void *context, const HttpRequest *request, HttpReply *reply) {
-    Answers *answers = context;
+void answers_show(
+    Answers *answers, const HttpRequest *request, const Reader *reader, HttpReply *reply) {
     Route route = route_find(request->path);
 
     reply->tag = (int)route;
     switch (route) {
-    case ROUTE_BIND:
-        if (answers->live)
-            live_bind(answers->live, request, (int)route, reply);
-        else
-            answer_verb(answers, VERB_BIND, request, reply);
-        break;
-    case ROUTE_FILTER:
-        answer_filter(answers, request, reply);
-        break;
-    case ROUTE_PRIORITIZE:
-    case ROUTE_PREEMPT:
-        answer_verb(answers, (Verb)route, request, reply);
-        break;
     case ROUTE_LIVEZ:
-        answer_health(answers, HEALTH_LIVEZ, request, reply);
+        answer_health(answers, HEALTH_LIVEZ, request, reader, reply);
         break;
     case ROUTE_READYZ:
-        answer_health(answers, HEALTH_READYZ, request, reply);
+        answer_health(answers, HEALTH_READYZ, request, reader, reply);
         break;
     case ROUTE_HEALTHZ:
-        answer_health(answers, HEALTH_HEALTHZ, request, reply);
+        answer_health(answers, HEALTH_HEALTHZ, request, reader, reply);
         break;
     case ROUTE_METRICS:
         answer_metrics(answers, request, reply);
@@ -351,11 +344,39 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
             request, reply, 200, "application/json", STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
         break;
     case ROUTE_INDEX:
-        reply_text(request, reply, 200, "text/plain; charset=utf-8", STR(index_text));
+        reply_text(request, reply, 200, "text/plain; charset=utf-8", index_text(reader));
         break;
-    case ROUTE_NONE:
-    case _ROUTE_MAX:
+    default:
         reply_error(request, reply, 404, STR("berth: no such path"));
+        break;
+    }
+}
+
+void answers_handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    Answers *answers = context;
+    Route route = route_find(request->path);
+    const Reader reader = {
+        .sees_reasons = request->is_authenticated && !request->is_misaddressed,
+        .has_verbs = true,
+    };
+
+    reply->tag = (int)route;
+    switch (route) {
+    case ROUTE_BIND:
+        if (answers->live)
+            live_bind(answers->live, request, (int)route, reply);
+        else
+            answer_verb(answers, VERB_BIND, request, reply);
+        break;
+    case ROUTE_FILTER:
+        answer_filter(answers, request, reply);
+        break;
+    case ROUTE_PRIORITIZE:
+    case ROUTE_PREEMPT:
+        answer_verb(answers, (Verb)route, request, reply);
+        break;
+    default:
+        answers_show(answers, request, &reader, reply);
         break;
     }
 }
@@ -368,10 +389,7 @@ bool answers_admit_route(const HttpRequest *request, HttpReply *reply) {
     Route route = route_find(request->path);
 
     if (route == ROUTE_NONE) {
-        reply_error(request,
-            reply,
-            404,
-            STR("berth: no such path; verbs are filter, prioritize, preempt and bind"));
+        reply_error(request, reply, 404, STR("berth: no such path; / lists those there are"));
         return false;
     }
     if (!str_is(request->method, route_method(route)) &&
@@ -385,6 +403,22 @@ bool answers_admit_route(const HttpRequest *request, HttpReply *reply) {
         return false;
     }
     return true;
+}
+
+/* On loopback a browser is let in like any other program, but it may be at work for somebody else:
+ * for a page that posts here without asking, or for one that has made its own name mean loopback
+ * and may then read what is answered. No scheduler sends an Origin. */
+static bool admit_browser(const HttpRequest *request, Route route, HttpReply *reply) {
+    if (route_is_verb(route) && request->has_origin)
+        reply_error(request,
+            reply,
+            403,
+            STR("berth: verbs are not for browsers: the request has an Origin"));
+    else if (!route_is_verb(route) && !route_is_health(route) && request->is_misaddressed)
+        reply_error(request, reply, 403, STR(ANSWERS_MISADDRESSED));
+    else
+        return true;
+    return false;
 }
 
 /* Before the body is read: who may ask, and is there anything to ask here? Health
@@ -402,7 +436,7 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
                 "--client-name)"));
         return false;
     }
-    return answers_admit_route(request, reply);
+    return admit_browser(request, route, reply) && answers_admit_route(request, reply);
 }
 
 void answers_finished(void *context, const HttpOutcome *outcome) {

@@ -65,10 +65,23 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_finished(void *context, const HttpOutcome *outcome);
 
+/* Who reads a page. */
+typedef struct Reader {
+    bool sees_reasons; /* why a check of health failed; health itself is open to all */
+    bool has_verbs;    /* of the listener: they are worth a line on "/" */
+} Reader;
+
 /* For another listener, which has a rule of its own about who may ask: what answers_admit() says of
- * path, method and body; and a refusal, {"Error": text}. */
+ * path, method and body; all that answers_handle() does but for verbs, which are 404 here; and a
+ * refusal, {"Error": text}. */
 bool answers_admit_route(const HttpRequest *request, HttpReply *reply);
+void answers_show(
+    Answers *answers, const HttpRequest *request, const Reader *reader, HttpReply *reply);
 void answers_refuse(const HttpRequest *request, HttpReply *reply, unsigned status, Str text);
+
+#define ANSWERS_MISADDRESSED                                                                       \
+    "berth: on loopback without TLS pages are shown to who asks for localhost or an address, not " \
+    "for another name: a browser could be led here"
 
 /* A bind was answered elsewhere (serve/live.h): counted, remembered and logged like the rest. */
 void answers_note_bind(Answers *answers, const Decision *decision);

@@ -69,6 +69,30 @@ static void add_coding(Headers *headers, Str value) {
     headers->is_chunked = true;
 }
 
+static bool is_ipv4_byte(char c) {
+    return c == '.' || (c >= '0' && c <= '9');
+}
+
+/* Names that somebody's DNS may turn into any address, unlike those that are one. */
+static bool is_name(Str host) {
+    size_t n = 0;
+
+    if (str_has_prefix(host, STR("[")))
+        return false;
+    host = str_take(host, str_find(host, ':'));
+    while (n < host.len && is_ipv4_byte(host.ptr[n]))
+        n++;
+    if (n == host.len || str_eq_nocase(host, STR("localhost")))
+        return false;
+    return !str_has_suffix(host, STR(".localhost"));
+}
+
+static void add_host(Headers *headers, Str value) {
+    if (++headers->n_hosts > 1)
+        return refuse(headers, 400, "Host is given twice\n");
+    headers->has_named_host = is_name(str_trim(value));
+}
+
 void headers_add(Headers *headers, Str name, Str value) {
     headers->n_lines++;
     if (!is_token(name))
@@ -81,7 +105,12 @@ void headers_add(Headers *headers, Str name, Str value) {
     else if (str_eq_nocase(name, STR("transfer-encoding")))
         add_coding(headers, value);
     else if (str_eq_nocase(name, STR("host")))
-        headers->n_hosts++;
+        add_host(headers, value);
+    else if (str_eq_nocase(name, STR("authorization"))) {
+        if (++headers->n_authorizations > 1)
+            refuse(headers, 400, "Authorization is given twice\n");
+    } else if (str_eq_nocase(name, STR("origin")))
+        headers->has_origin = true;
     else if (str_eq_nocase(name, STR("content-encoding"))) {
         if (!str_eq_nocase(str_trim(value), STR("identity")))
             refuse(headers, 415, "Content-Encoding is not supported\n");
@@ -139,8 +168,6 @@ void headers_finish(Headers *headers, bool is_http_1_1) {
         return refuse(headers, 400, "both Content-Length and Transfer-Encoding are given\n");
     if (headers->n_codings > 0 && !is_http_1_1)
         return refuse(headers, 400, "HTTP/1.0 has no Transfer-Encoding\n");
-    if (headers->n_hosts > 1)
-        return refuse(headers, 400, "Host is given twice\n");
     if (headers->n_hosts == 0 && is_http_1_1)
         return refuse(headers, 400, "Host is missing\n");
 }

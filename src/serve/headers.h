@@ -21,10 +21,12 @@
 
 typedef struct Headers {
     size_t n_lines; /* to be compared with the other reader's */
-    unsigned n_hosts, n_lengths, n_codings;
+    unsigned n_hosts, n_lengths, n_codings, n_authorizations;
     uint64_t content_length; /* 0 when there is none */
     bool is_chunked;
     bool expects_continue;
+    bool has_origin;     /* Origin is there: a browser asks, for a page of somebody */
+    bool has_named_host; /* Host is a name; addresses, localhost and names under it are none */
     unsigned status;     /* 0: good so far; else 400 or 415 */
     const char *problem; /* one line for the client, static */
 } Headers;

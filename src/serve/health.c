@@ -188,7 +188,10 @@ static bool is_excluded(Str query, const char *name) {
     return false;
 }
 
-static void print_check(Buf *out, const Check *check, bool ok, const char *note) {
+static void print_check(
+    Buf *out, const Check *check, bool ok, bool shows_reasons, const char *note) {
+    if (!shows_reasons)
+        note = ok ? "" : "reason withheld";
     buf_printf(out,
         "[%c]%s %s%s%s\n",
         ok ? '+' : '-',
@@ -216,7 +219,7 @@ unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf
         }
         ok = checks[i].check(state, note);
         all_ok &= ok;
-        print_check(out, &checks[i], ok, note);
+        print_check(out, &checks[i], ok, state->shows_reasons, note);
     }
     verbose = query_has(query, STR("verbose"));
     if (all_ok && !verbose) {

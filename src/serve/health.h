@@ -11,6 +11,9 @@
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
+ * Everybody may ask, but reasons name files, servers and lines of policies: they are for those who
+ * may see all other pages, too. Others read "reason withheld" where something failed.
+ *
  * livez asks whether the process should be restarted: nothing but "does it
  * answer". readyz asks whether it should get requests.
  */
@@ -31,6 +34,7 @@ typedef enum HealthProbe {
 } HealthProbe;
 
 typedef struct HealthState {
+    bool shows_reasons; /* false: who asks learns no more than what is fine and what is not */
     bool is_draining;
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */

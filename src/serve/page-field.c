@@ -26,18 +26,25 @@ void field_seconds(JsonWriter *writer, Str key, int64_t nsec, bool is_known) {
         json_write_null(writer);
 }
 
-void field_time(JsonWriter *writer, Str key, int64_t at_nsec) {
+static void write_time(JsonWriter *writer, int64_t sec, int64_t nanos) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
 
-    json_write_key(writer, key);
-    if (at_nsec == 0) {
-        json_write_null(writer);
-        return;
-    }
-    calendar_print(at_nsec / NSEC_PER_SEC,
-        (uint32_t)(at_nsec % NSEC_PER_SEC / NSEC_PER_MSEC * NSEC_PER_MSEC),
-        &text);
+    calendar_print(sec, (uint32_t)nanos, &text);
     json_write_string(writer, buf_str(&text));
+}
+
+void field_time(JsonWriter *writer, Str key, int64_t at_nsec) {
+    json_write_key(writer, key);
+    if (at_nsec == 0)
+        json_write_null(writer);
+    else
+        write_time(
+            writer, at_nsec / NSEC_PER_SEC, at_nsec % NSEC_PER_SEC / NSEC_PER_MSEC * NSEC_PER_MSEC);
+}
+
+void field_second(JsonWriter *writer, Str key, int64_t at_sec) {
+    json_write_key(writer, key);
+    write_time(writer, at_sec, /* nanos= */ 0);
 }
 
 void field_digest(JsonWriter *writer, Str key, Digest digest) {

@@ -20,6 +20,9 @@ void field_seconds(JsonWriter *writer, Str key, int64_t nsec, bool is_known);
 /* RFC 3339 with milliseconds; null when @at_nsec, since 1970, is 0. */
 void field_time(JsonWriter *writer, Str key, int64_t at_nsec);
 
+/* RFC 3339 of a whole second since 1970: also one that is too far for nanoseconds. */
+void field_second(JsonWriter *writer, Str key, int64_t at_sec);
+
 /* Hexadecimal; empty when there was nothing to make one of. */
 void field_digest(JsonWriter *writer, Str key, Digest digest);
 

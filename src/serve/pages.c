@@ -26,6 +26,10 @@ struct Pages {
 
 /* --- who may see what ------------------------------------------------------------------------- */
 
+static bool is_open_to_all(const Pages *pages) {
+    return server_is_loopback(pages->options->address);
+}
+
 static bool may_see(const Pages *pages, const HttpRequest *request) {
     bool asks_names = pages->options->n_client_names > 0;
 
@@ -33,7 +37,7 @@ static bool may_see(const Pages *pages, const HttpRequest *request) {
         return true;
     if (asks_names)
         return request->is_authenticated;
-    return !pages->token && server_is_loopback(pages->options->address);
+    return !pages->token && is_open_to_all(pages) && !request->is_misaddressed;
 }
 
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
@@ -50,6 +54,8 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
             403,
             STR("berth: a client certificate with an allowed name is needed (--client-ca, "
                 "--pages-client-name)"));
+    else if (is_open_to_all(pages))
+        answers_refuse(request, reply, 403, STR(ANSWERS_MISADDRESSED));
     else
         answers_refuse(request,
             reply,
@@ -88,8 +94,9 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
+    const Reader reader = {.sees_reasons = may_see(pages, request)};
 
-    answers_handle(pages->answers, request, reply);
+    answers_show(pages->answers, request, &reader, reply);
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {

@@ -8,7 +8,7 @@
  * are no verbs. It has one worker and small limits of its own, so that nothing that is asked here
  * takes workers, connections or memory from a decision.
  *
- *   health        open to all: a kubelet's probe shows nothing
+ *   health        open to all, because a kubelet's probe shows nothing; reasons are not
  *   all the rest  to who sends the token, or shows a certificate of the client CA with one of the
  *                 names; where neither is configured, to all on a loopback address, else to nobody
  */

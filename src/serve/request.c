@@ -263,8 +263,10 @@ static bool authenticate(Server *server, Connection *connection, struct MHD_Conn
     char problem[256] = "";
     uint64_t generation;
 
-    if (!tls || server->options.n_client_names == 0)
+    if (server->options.n_client_names == 0)
         return true;
+    if (!tls)
+        return false;
     generation = tls_store_generation(tls);
     if (connection->is_checked && connection->checked_generation == generation)
         return connection->is_authenticated;
@@ -281,6 +283,14 @@ static bool authenticate(Server *server, Connection *connection, struct MHD_Conn
     return connection->is_authenticated;
 }
 
+/* A page of somebody may make its own name mean loopback (DNS rebinding), and read what is there.
+ * Over TLS the certificate would not be for that name. */
+static bool is_misaddressed(const Request *request) {
+    const ServerOptions *options = &request->server->options;
+
+    return request->headers.has_named_host && !options->tls && server_is_loopback(options->address);
+}
+
 static void fill_http(Request *request, struct MHD_Connection *mhd, const char *method) {
     Str target = str_from_c(request->target);
     size_t mark = str_find(target, '?');
@@ -293,6 +303,8 @@ static void fill_http(Request *request, struct MHD_Connection *mhd, const char *
         .is_authenticated = authenticate(request->server, request->connection, mhd),
         .authorization = str_from_c(
             MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)),
+        .has_origin = request->headers.has_origin,
+        .is_misaddressed = is_misaddressed(request),
         .arena = request->arena,
     };
 }

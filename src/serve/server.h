@@ -41,6 +41,8 @@ typedef struct HttpRequest {
     bool has_body;         /* one is announced, and not of length 0 */
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
     Str authorization;     /* the header of that name, or empty */
+    bool has_origin;       /* a browser asks, for a page of somebody */
+    bool is_misaddressed;  /* plain HTTP on loopback, asked under a name that is not localhost */
     Arena *arena;          /* for the reply; lives until it is sent. Another one in admit() */
 } HttpRequest;
 

@@ -151,7 +151,7 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
     json_write_object(writer);
     field_bool(writer, STR("enabled"), tls != NULL);
     if (tls)
-        field_time(writer, STR("notAfter"), tls_store_expiry(tls) * NSEC_PER_SEC);
+        field_second(writer, STR("notAfter"), tls_store_expiry(tls));
     else
         field_text(writer, STR("notAfter"), STR_NULL);
     field_texts(writer, STR("clientNames"), names, n_names);

@@ -128,6 +128,34 @@ static void test_what_it_reads(void **state) {
     assert_false(headers_announce_body(&headers));
 }
 
+static void test_browsers(void **state) {
+    static const struct {
+        Str wire;
+        bool has_named_host;
+    } cases[] = {
+        {WIRE("Host: 127.0.0.1:8080\r\n"), false},
+        {WIRE("Host: 127.0.0.1\t\r\n"), false},
+        {WIRE("Host: [::1]:8080\r\n"), false},
+        {WIRE("Host: LOCALHOST:8080\r\n"), false},
+        {WIRE("Host: a.localhost\r\n"), false},
+        {WIRE("Host:\r\n"), false},
+        {WIRE("Host: a.example:80\r\n"), true},
+        {WIRE("Host: 127.0.0.1.example\r\n"), true},
+        {WIRE("Host: 1.2.3.4a\r\n"), true},
+        {WIRE("Host: notlocalhost\r\n"), true},
+        {WIRE("Host: localhost.example\r\n"), true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Headers headers = read_wire(cases[i].wire, true);
+
+        assert_case(cases[i].wire.ptr, headers.status == 0);
+        assert_case(cases[i].wire.ptr, headers.has_named_host == cases[i].has_named_host);
+        assert_case(cases[i].wire.ptr, !headers.has_origin);
+    }
+    assert_true(read_wire(WIRE("Host: a\r\norigin: null\r\n"), true).has_origin);
+}
+
 /* NULs at the right places look like a line. libmicrohttpd has not seen it: that is
  * why the server compares the numbers of lines. */
 static void test_line_made_of_nuls(void **state) {
@@ -173,6 +201,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_what_it_reads),
+        cmocka_unit_test(test_browsers),
         cmocka_unit_test(test_line_made_of_nuls),
         cmocka_unit_test(test_http_1_0),
         cmocka_unit_test(test_request_line),

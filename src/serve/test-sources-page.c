@@ -194,8 +194,10 @@ static void test_figures(void **state) {
 static void test_health(void **state) {
     Stage *stage = *state;
     Reloads reloads = RELOADS_INIT;
-    HealthState health = {
-        .reloads = &reloads, .program = stage->scene.program, .measuring = &stage->status};
+    HealthState health = {.shows_reasons = true,
+        .reloads = &reloads,
+        .program = stage->scene.program,
+        .measuring = &stage->status};
 
     assert_int_equal(health_page(HEALTH_READYZ, STR("verbose"), &health, &stage->page), 200);
     assert_has(stage, "[+]sources ok: 1 of 2 metrics answered; load: connection \"refused\"\n");

@@ -55,11 +55,8 @@ static void read_resources(
 
     if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
         return;
-    if (value->n > WIRING_RESOURCES_MAX) {
-        reader_error(
-            &reading->reader, value, "more than %u resources are not read", WIRING_RESOURCES_MAX);
+    if (wiring_is_beyond(reading, value, WIRING_RESOURCES_MAX, "resources"))
         return;
-    }
     entry->managed = ARENA_ARRAY(reading->reader.arena, ManagedResource, value->n);
     for (size_t i = 0; entry->managed && i < value->n; i++) {
         ManagedResource *resource = &entry->managed[entry->n_managed];
@@ -89,7 +86,7 @@ static const WiringField tls_fields[] = {
     WIRING_FIELD(ExtenderTls, cert_file, "certFile", wiring_read_string),
     WIRING_FIELD(ExtenderTls, cert_data, "certData", wiring_read_pem),
     WIRING_FIELD(ExtenderTls, key_file, "keyFile", wiring_read_string),
-    WIRING_FIELD(ExtenderTls, key_data, "keyData", wiring_read_pem),
+    WIRING_FIELD(ExtenderTls, key_data, "keyData", wiring_read_key),
 };
 
 /* The line is not shown: there may be a key in it. */
@@ -147,14 +144,6 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
 };
 
-/* Where @key stands, else the whole. A legacy key may be spelt in another case. */
-static const YamlNode *place_of(const YamlNode *mapping, const char *key) {
-    for (size_t i = 0; i < mapping->n; i++)
-        if (str_eq_nocase(mapping->pairs[i].key->text, str_from_c(key)))
-            return mapping->pairs[i].value;
-    return mapping;
-}
-
 /* @is_clean: no error has been told of this one; what is missing was not misspelt. */
 static void check_extender(
     WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
@@ -162,17 +151,17 @@ static void check_extender(
 
     if (is_clean && str_is_empty(entry->url_prefix))
         reader_warning(reader,
-            place_of(mapping, "urlPrefix"),
+            wiring_place_of(mapping, "urlPrefix"),
             STR_NULL,
             "no urlPrefix: kube-scheduler starts, and every call fails");
     if (is_clean && entry->prioritize_verb.len > 0 && entry->weight <= 0)
         reader_error_hint(reader,
-            place_of(mapping, "weight"),
+            wiring_place_of(mapping, "weight"),
             STR("5 is at most 29 % of a node's total; without prioritizeVerb none is needed"),
             "prioritizeVerb needs a weight above 0");
     if (entry->bind_verb.len > 0 && reading->has_binder)
         reader_error(
-            reader, place_of(mapping, "bindVerb"), "only one extender can have a bindVerb");
+            reader, wiring_place_of(mapping, "bindVerb"), "only one extender can have a bindVerb");
     reading->has_binder |= entry->bind_verb.len > 0;
 }
 
@@ -182,11 +171,8 @@ void wiring_read_extenders(
 
     if (value->kind == YAML_NULL || !reader_sequence(&reading->reader, value, name))
         return;
-    if (value->n > WIRING_EXTENDERS_MAX) {
-        reader_error(
-            &reading->reader, value, "more than %u extenders are not read", WIRING_EXTENDERS_MAX);
+    if (wiring_is_beyond(reading, value, WIRING_EXTENDERS_MAX, "extenders"))
         return;
-    }
     into->extenders = ARENA_ARRAY(reading->reader.arena, ExtenderEntry, value->n);
     for (size_t i = 0; into->extenders && i < value->n; i++) {
         ExtenderEntry *entry = &into->extenders[into->n_extenders];

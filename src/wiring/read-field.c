@@ -56,6 +56,8 @@ static void complain_of_key(WiringReading *reading, const YamlNode *key, const c
 
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into) {
+    if (mapping->kind == YAML_NULL)
+        return true;
     if (!reader_mapping(&reading->reader, mapping, what))
         return false;
     for (size_t i = 0; i < mapping->n; i++) {
@@ -79,6 +81,22 @@ const YamlNode *wiring_find(const YamlNode *mapping, const char *key) {
     return value && value->kind != YAML_NULL ? value : NULL;
 }
 
+const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key) {
+    for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++)
+        if (str_eq_nocase(mapping->pairs[i].key->text, str_from_c(key)))
+            return mapping->pairs[i].value;
+    return mapping;
+}
+
+bool wiring_is_beyond(
+    WiringReading *reading, const YamlNode *list, unsigned max, const char *what) {
+    if (list->n <= max)
+        return false;
+    reader_error(&reading->reader, list, "more than %u %s are not read", max, what);
+    reading->is_beyond = true;
+    return true;
+}
+
 /* --- values ---------------------------------------------------------------- */
 
 void wiring_read_string(
@@ -87,23 +105,8 @@ void wiring_read_string(
         (void)reader_string(&reading->reader, value, name, str);
 }
 
-/* Kubernetes reads YAML 1.1, in which these are true and false, too. */
-static bool is_old_bool(const YamlNode *value, bool *ret) {
-    static const struct {
-        Str word;
-        bool value;
-    } words[] = {{STR("yes"), true}, {STR("on"), true}, {STR("no"), false}, {STR("off"), false}};
-
-    for (size_t i = 0; value->kind == YAML_STRING && i < ELEMENTS_OF(words); i++)
-        if (str_eq_nocase(value->text, words[i].word)) {
-            *ret = words[i].value;
-            return true;
-        }
-    return false;
-}
-
 void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag) {
-    if (value->kind != YAML_NULL && !is_old_bool(value, flag))
+    if (value->kind != YAML_NULL)
         (void)reader_bool(&reading->reader, value, name, flag);
 }
 
@@ -125,8 +128,8 @@ void wiring_print_time(Buf *out, int64_t nsec) {
 }
 
 /* How the time is written in the format that is read here. */
-static void hint_of_time(const WiringReading *reading, int64_t nsec, Buf *out) {
-    if (reading->is_legacy) {
+static void hint_of_time(bool is_number, int64_t nsec, Buf *out) {
+    if (is_number) {
         buf_printf(out,
             "write %" PRId64 ": this format counts nanoseconds; texts like \"1s\" are for v1",
             nsec);
@@ -137,19 +140,40 @@ static void hint_of_time(const WiringReading *reading, int64_t nsec, Buf *out) {
     buf_append(out, STR("\": nanoseconds are how the legacy Policy counts"));
 }
 
-static void complain_of_time(
-    WiringReading *reading, const YamlNode *value, const char *name, bool has_time, int64_t nsec) {
+/* @is_number: it must be a number of nanoseconds, not a text. */
+static void complain_of_time(WiringReading *reading, const YamlNode *value, const char *name,
+    bool is_number, bool has_time, int64_t nsec) {
     _cleanup_(buf_done) Buf hint = BUF_INIT(256);
 
     if (has_time && nsec >= TIME_SHORT)
-        hint_of_time(reading, nsec, &hint);
-    else if (!reading->is_legacy)
+        hint_of_time(is_number, nsec, &hint);
+    else if (!is_number)
         buf_append(&hint, STR("a number and its unit, like 200ms, 1s or 1m30s"));
     reader_wrong_kind(&reading->reader,
         value,
         name,
-        reading->is_legacy ? "a whole number of nanoseconds" : "a length of time",
+        is_number ? "a whole number of nanoseconds" : "a length of time",
         buf_str(&hint));
+}
+
+static bool read_time(
+    WiringReading *reading, const YamlNode *value, const char *name, bool is_number, int64_t *ret) {
+    int64_t time = value->integer;
+    bool has_time = value->kind == YAML_INT ||
+                    (value->kind == YAML_STRING && cel_duration_parse(value->text, &time));
+
+    if (has_time && (value->kind == YAML_INT) == is_number) {
+        *ret = time;
+        return true;
+    }
+    complain_of_time(reading, value, name, is_number, has_time, time);
+    return false;
+}
+
+/* An empty time is an error: Go hands "null" to the type, which knows texts only. */
+void wiring_read_duration(
+    WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
+    (void)read_time(reading, value, name, /* is_number= */ false, nsec);
 }
 
 static void check_time(
@@ -167,20 +191,12 @@ static void check_time(
             nsec);
 }
 
-/* An empty time is an error in v1: Go hands "null" to the type, which knows texts only. */
+/* In the legacy formats a number, which may be empty. */
 void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
-    bool is_text = value->kind == YAML_STRING, is_number = value->kind == YAML_INT;
-    int64_t time = value->integer;
-    bool has_time = is_number || (is_text && cel_duration_parse(value->text, &time));
-
     if (value->kind == YAML_NULL && reading->is_legacy)
         return;
-    if (!has_time || is_number != reading->is_legacy) {
-        complain_of_time(reading, value, name, has_time, time);
-        return;
-    }
-    check_time(reading, value, name, time);
-    *(int64_t *)nsec = time;
+    if (read_time(reading, value, name, reading->is_legacy, nsec))
+        check_time(reading, value, name, *(int64_t *)nsec);
 }
 
 /* The line itself is not shown: it may be a key. */
@@ -192,12 +208,13 @@ static void complain_of_pem(
     diag_add(reading->reader.diags, DIAG_ERROR, value->place, STR_NULL, str_from_c(text), hint);
 }
 
-/* Base64 of PEM, as it stands in the file. */
-void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str) {
+/* Base64 of PEM with a block of @kind in it, as it stands in the file. */
+static void read_pem(
+    WiringReading *reading, const YamlNode *value, const char *name, Str kind, Str *ret) {
     static const Str hint =
         STR("base64 -w0 FILE makes it; the name of a file goes into caFile, certFile or keyFile");
     _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX);
-    Str mark = STR("-----BEGIN ");
+    Str begin = STR("-----BEGIN ");
 
     if (value->kind == YAML_NULL)
         return;
@@ -205,7 +222,24 @@ void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *
         complain_of_pem(reading, value, name, "is no base64", hint);
         return;
     }
-    if (value->text.len > 0 && !(pem.len > 0 && memmem(pem.data, pem.len, mark.ptr, mark.len)))
+    *ret = value->text;
+    if (value->text.len == 0)
+        return;
+    if (!pem.data || pem.len == 0 || !memmem(pem.data, pem.len, begin.ptr, begin.len))
         complain_of_pem(reading, value, name, "is base64, but not of PEM", hint);
-    *(Str *)str = value->text;
+    else if (!memmem(pem.data, pem.len, kind.ptr, kind.len))
+        complain_of_pem(reading,
+            value,
+            name,
+            str_is(kind, "PRIVATE KEY-----") ? "has no private key in it"
+                                             : "has no certificate in it",
+            STR_NULL);
+}
+
+void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str) {
+    read_pem(reading, value, name, STR("-----BEGIN CERTIFICATE-----"), str);
+}
+
+void wiring_read_key(WiringReading *reading, const YamlNode *value, const char *name, void *str) {
+    read_pem(reading, value, name, STR("PRIVATE KEY-----"), str);
 }

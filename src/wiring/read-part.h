@@ -17,6 +17,8 @@ typedef struct WiringReading {
     YamlReader reader;
     SchedulerConfig *config;
     bool is_legacy; /* of extenders */
+    bool is_beta;   /* KubeSchedulerConfiguration, of before v1 */
+    bool is_beyond; /* something is over our ceilings, not kube-scheduler's */
     Map managed;    /* resources that an extender manages already */
     bool has_binder;
 } WiringReading;
@@ -33,7 +35,8 @@ typedef struct WiringField {
 
 #define WIRING_FIELDS_MAX 32u
 
-/* Reads the fields of @mapping, "an extender" in messages, into @into. False: it is no mapping. */
+/* Reads the fields of @mapping, "an extender" in messages, into @into; null has none. False: it is
+ * no mapping. */
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
 
@@ -42,10 +45,29 @@ void wiring_read_string(WiringReading *reading, const YamlNode *value, const cha
 void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag);
 void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n);
 void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec);
+void wiring_read_duration(
+    WiringReading *reading, const YamlNode *value, const char *name, void *nsec);
 void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str);
+void wiring_read_key(WiringReading *reading, const YamlNode *value, const char *name, void *str);
+void wiring_read_flag(WiringReading *reading, const YamlNode *value, const char *name, void *into);
+void wiring_read_election(
+    WiringReading *reading, const YamlNode *value, const char *name, void *config);
+void wiring_read_connection(
+    WiringReading *reading, const YamlNode *value, const char *name, void *config);
+void wiring_read_parallelism(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into);
+
+/* podInitialBackoffSeconds and podMaxBackoffSeconds, which belong together. */
+void wiring_check_backoff(WiringReading *reading, const YamlNode *root);
 
 /* The value of @key in @mapping; NULL when it is not there or empty. */
 const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
+
+/* Where @key stands, else the whole. A legacy key may be spelt in another case. */
+const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
+
+/* Reports a list over a ceiling of ours; kube-scheduler has none. */
+bool wiring_is_beyond(WiringReading *reading, const YamlNode *list, unsigned max, const char *what);
 
 /* The list of extenders. */
 void wiring_read_extenders(

@@ -8,40 +8,15 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "wiring/go-scalar.h"
 #include "wiring/read-part.h"
+#include "yaml/source.h"
+#include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
 #define DEFAULT_SCHEDULER "default-scheduler"
 
-/* --- sections ------------------------------------------------------------------ */
-
-static void read_leader_election(
-    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    SchedulerConfig *config = into;
-    const YamlNode *elect = wiring_find(value, "leaderElect");
-    const YamlNode *namespace = wiring_find(value, "resourceNamespace");
-    const YamlNode *lease = wiring_find(value, "resourceName");
-
-    if (value->kind != YAML_NULL && !reader_mapping(&reading->reader, value, name))
-        return;
-    if (elect)
-        wiring_read_bool(reading, elect, "leaderElect", &config->has_leader_election);
-    if (namespace)
-        wiring_read_string(reading, namespace, "resourceNamespace", &config->lease_namespace);
-    if (lease)
-        wiring_read_string(reading, lease, "resourceName", &config->lease_name);
-}
-
-static void read_client_connection(
-    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    SchedulerConfig *config = into;
-    const YamlNode *kubeconfig = wiring_find(value, "kubeconfig");
-
-    if (value->kind != YAML_NULL && !reader_mapping(&reading->reader, value, name))
-        return;
-    if (kubeconfig)
-        wiring_read_string(reading, kubeconfig, "kubeconfig", &config->kubeconfig);
-}
+/* --- profiles -------------------------------------------------------------------- */
 
 static void read_percentage(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
@@ -51,18 +26,30 @@ static void read_percentage(
         *(int *)into = (int)percentage;
 }
 
-/* --- profiles -------------------------------------------------------------------- */
-
 typedef struct Profile {
     Str name;
     int percentage; /* -1: that of all */
 } Profile;
 
+static void read_mapping(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    (void)into;
+    if (value->kind != YAML_NULL)
+        (void)reader_mapping(&reading->reader, value, name);
+}
+
+static void read_list(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    (void)into;
+    if (value->kind != YAML_NULL)
+        (void)reader_sequence(&reading->reader, value, name);
+}
+
+/* Plugins, and what they are told, are kube-scheduler's own. */
 static const WiringField profile_fields[] = {
     WIRING_FIELD(Profile, name, "schedulerName", wiring_read_string),
     WIRING_FIELD(Profile, percentage, "percentageOfNodesToScore", read_percentage),
-    {.name = "plugins"},
-    {.name = "pluginConfig"},
+    {.name = "plugins", .read = read_mapping},
+    {.name = "pluginConfig", .read = read_list},
 };
 
 /* kube-scheduler gives a name to a profile that is alone, and wants one of each of several. */
@@ -91,10 +78,8 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
 static void read_profiles(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     (void)into; /* done when percentageOfNodesToScore of all is known */
-    if (value->kind != YAML_NULL && reader_sequence(&reading->reader, value, name) &&
-        value->n > WIRING_PROFILES_MAX)
-        reader_error(
-            &reading->reader, value, "more than %u profiles are not read", WIRING_PROFILES_MAX);
+    if (value->kind != YAML_NULL && reader_sequence(&reading->reader, value, name))
+        (void)wiring_is_beyond(reading, value, WIRING_PROFILES_MAX, "profiles");
 }
 
 /* The smaller of two, of which 0 and -1 stand for "as kube-scheduler likes", the least. */
@@ -139,14 +124,14 @@ static const WiringField config_fields[] = {
     SECTION("extenders", wiring_read_extenders),
     SECTION("profiles", read_profiles),
     WIRING_FIELD(SchedulerConfig, percentage, "percentageOfNodesToScore", read_percentage),
-    SECTION("leaderElection", read_leader_election),
-    SECTION("clientConnection", read_client_connection),
-    SECTION("parallelism", NULL),
-    SECTION("enableProfiling", NULL),
-    SECTION("enableContentionProfiling", NULL),
-    SECTION("podInitialBackoffSeconds", NULL),
+    SECTION("leaderElection", wiring_read_election),
+    SECTION("clientConnection", wiring_read_connection),
+    SECTION("parallelism", wiring_read_parallelism),
+    SECTION("enableProfiling", wiring_read_flag),
+    SECTION("enableContentionProfiling", wiring_read_flag),
+    SECTION("podInitialBackoffSeconds", NULL), /* wiring_check_backoff() */
     SECTION("podMaxBackoffSeconds", NULL),
-    SECTION("delayCacheUntilActive", NULL),
+    SECTION("delayCacheUntilActive", wiring_read_flag),
     /* Only the versions before v1: */
     SECTION("healthzBindAddress", NULL),
     SECTION("metricsBindAddress", NULL),
@@ -219,6 +204,7 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
             "only kube-scheduler %s reads this apiVersion",
             version->releases);
     reading->is_legacy = version->is_legacy;
+    reading->is_beta = version->releases != NULL;
     config->has_leader_election = true;
     (void)wiring_read_fields(reading,
         root,
@@ -228,6 +214,7 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
         version->n_fields,
         config);
     finish_profiles(reading, root);
+    wiring_check_backoff(reading, root);
 }
 
 static void read_policy(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
@@ -308,6 +295,64 @@ static int set_default_name(SchedulerConfig *config, Arena *arena) {
     return 0;
 }
 
+/* --- JSON or YAML ------------------------------------------------------------------ */
+
+/* kube-scheduler takes what begins with a brace for JSON, and then it has to be. */
+static bool is_json(Str text) {
+    return str_has_prefix(str_trim(text), STR("{"));
+}
+
+static void check_json(WiringReading *reading, Str file) {
+    Source source = source_of(file, reading->reader.source);
+    JsonReader json;
+    char text[128];
+
+    json_reader_init(&json, reading->reader.source);
+    json_skip(&json, NULL);
+    json_end(&json);
+    if (json_error(&json) == JSON_OK)
+        return;
+    (void)snprintf(text, sizeof(text), "this is no JSON: %s", json.error_text);
+    diag_add(reading->reader.diags,
+        DIAG_ERROR,
+        source_place(&source, json.error_at, 1),
+        reading->reader.source,
+        str_from_c(text),
+        STR("a file that begins with { is read as JSON, not as YAML"));
+}
+
+/* What stands before the first document that is not empty. */
+static void check_head(WiringReading *reading, const YamlNode *root) {
+    Str rest = reading->reader.source, line;
+    size_t n_marks = 0;
+
+    for (size_t i = 1; i < root->place.line && str_split(&rest, '\n', &line); i++) {
+        YamlNode at = {.place = {.file = root->place.file, .line = i, .column = 1, .width = 3}};
+
+        if (str_has_prefix(line, STR("%YAML")) && !str_has_prefix(line, STR("%YAML 1.1")))
+            reader_error(&reading->reader, &at, "kube-scheduler reads YAML 1.1 only");
+        if (str_has_prefix(line, STR("---")) && n_marks++ > 0)
+            reader_error(&reading->reader,
+                &at,
+                "the document before this line is empty, and kube-scheduler reads that one");
+    }
+}
+
+static void read_first(WiringReading *reading, Str file, YamlNode *root) {
+    if (is_json(reading->reader.source)) {
+        check_json(reading, file);
+    } else {
+        check_head(reading, root);
+        go_scalars_resolve(root);
+    }
+    read_document(reading, root);
+}
+
+/* Whether it may be that only we cannot read it. */
+static bool is_unread(const WiringReading *reading, const YamlStream *stream, size_t n_errors) {
+    return reading->is_beyond || (stream->n_unsupported > 0 && stream->n_unsupported == n_errors);
+}
+
 int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret) {
     WiringReading reading = {
         .reader = {.arena = arena, .diags = diags}, .config = ret, .managed = MAP_INIT_IN(arena)};
@@ -317,13 +362,15 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
 
     *ret = (SchedulerConfig){.file = file, .percentage = -1};
     r = yaml_parse(file, text, arena, diags, &stream);
+    if (r < 0 && is_unread(&reading, &stream, diags->n_errors - n_errors))
+        return WIRING_E_UNREAD;
     if (r < 0)
         return error_trace(r);
     reading.reader.source = stream.source;
     if (stream.n_documents == 0)
         diag_add(diags, DIAG_ERROR, (Place){.file = file}, STR_NULL, STR("it is empty"), STR_NULL);
     else
-        read_document(&reading, stream.documents[0]);
+        read_first(&reading, file, stream.documents[0]);
     if (stream.n_documents > 1)
         reader_warning(&reading.reader,
             stream.documents[1],
@@ -333,5 +380,8 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     r = set_default_name(ret, arena);
     if (r < 0 || arena_has_failed(arena))
         return error_origin(-ENOMEM);
-    return diags->n_errors > n_errors ? error_origin(-EINVAL) : 0;
+    if (diags->n_errors == n_errors)
+        return 0;
+    return is_unread(&reading, &stream, diags->n_errors - n_errors) ? WIRING_E_UNREAD
+                                                                    : error_origin(-EINVAL);
 }

@@ -75,8 +75,17 @@ typedef struct SchedulerConfig {
     size_t n_extenders;
 } SchedulerConfig;
 
+enum {
+    _WIRING_E_SUCCESS,
+    WIRING_E_UNREAD, /* over our ceilings, or with aliases or tags, which we do not read */
+};
+
 /* 0, perhaps with warnings in @diags; -EINVAL with errors there: kube-scheduler would not start;
- * or -ENOMEM. All of *ret lives in @arena or points into @text. */
+ * WIRING_E_UNREAD with errors there: it may well start, only we cannot tell; or -ENOMEM. All of
+ * *ret lives in @arena or points into @text.
+ *
+ * Not looked at: plugins and their arguments, the files that tlsConfig and clientConnection name,
+ * and whether what is in PEM is good. */
 int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret);
 
 /* @config as a file of its format, with comments that say what each choice means (JSON has none).

@@ -51,6 +51,7 @@ typedef struct Parse {
     Arena *arena;
     DiagList *diags;
     VEC(YamlNode *) documents;
+    size_t n_unsupported;
     Frame frames[YAML_DEPTH_MAX];
     size_t n_frames;
     size_t base; /* where in the source libfyaml's offset 0 is */
@@ -320,15 +321,18 @@ static int scalar_read(Parse *parse, struct fy_token *token, YamlNode *node) {
     if (r < 0)
         return error_trace(r);
     check_text(parse, node);
-    if (style == FYSS_PLAIN)
+    node->is_plain = style == FYSS_PLAIN;
+    if (node->is_plain)
         scalar_resolve(node);
     else
         node->kind = YAML_STRING;
-    if (style == FYSS_PLAIN && is_key_next(parse) && str_eq(node->text, STR("<<")))
+    if (node->is_plain && is_key_next(parse) && str_eq(node->text, STR("<<"))) {
         complain(parse,
             node->place,
             STR("merge keys are not supported"),
             STR("write the merged keys out"));
+        parse->n_unsupported++;
+    }
     return 0;
 }
 
@@ -370,6 +374,7 @@ static int alias_add(Parse *parse, struct fy_event *event) {
         node->text,
         STR(" is not supported"),
         STR("write the value out"));
+    parse->n_unsupported++;
     parse->at = end;
     return error_trace(node_add(parse, node));
 }
@@ -393,6 +398,7 @@ static void check_properties(Parse *parse, struct fy_event *event) {
         str_take(str_skip(parse->source.text, start), end > start ? end - start : 0),
         STR(" is not supported"),
         STR("quote a value to make it a string"));
+    parse->n_unsupported++;
     if (end > parse->at)
         parse->at = end;
 }
@@ -584,6 +590,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     size_t errors_before = diags->n_errors;
     int r;
 
+    *ret = (YamlStream){.file = file};
     if (!source_check(&parse.source, diags))
         return -EINVAL;
     r = input_prepare(&parse, &copy);
@@ -592,6 +599,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     buf_done(&parse.text);
     if (r < 0)
         return error_trace(r);
+    ret->n_unsupported = parse.n_unsupported;
     if (diags->n_errors > errors_before)
         return -EINVAL;
     *ret = (YamlStream){

@@ -37,7 +37,8 @@ typedef struct YamlPair YamlPair;
 struct YamlNode {
     YamlKind kind; /* of plain scalars by YAML 1.2's core schema; quoted ones are strings */
     Place place;
-    Str text; /* scalars: the text as it reads (quotes and escapes resolved) */
+    Str text;      /* scalars: the text as it reads (quotes and escapes resolved) */
+    bool is_plain; /* scalars: written without quotes, and not as a block */
     bool boolean;
     int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
     double real;     /* YAML_INT and YAML_FLOAT */
@@ -56,11 +57,13 @@ typedef struct YamlStream {
     Str source; /* its text, less a byte order mark: what places count in */
     size_t n_documents;
     YamlNode **documents; /* empty documents are left out */
+    size_t n_unsupported; /* aliases, merge keys and tags: errors that only we make of them */
 } YamlStream;
 
 /* Parses @source. Everything the tree points to lives in @arena, except
  * @source itself, which must outlive it. Problems are added to @diags; returns 0,
- * or -EINVAL when there was at least one error, or -ENOMEM. */
+ * or -EINVAL when there was at least one error (of *ret only n_unsupported counts then), or
+ * -ENOMEM. */
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret);
 
 /* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */

@@ -208,8 +208,13 @@ class Cluster:
         dump_file = self.folder / "dump.json"
         if "--kubeconfig" in flags:
             flags = [*flags, "--dump-file", dump_file]
-        berth = self.plane.run("berth", self.berth_path, "serve", "--listen", listen, *flags)
+        berth = self.run_serve("serve", "--listen", listen, *flags, until_ready=until_ready)
         berth.dump_file = dump_file
+        return berth
+
+    def run_serve(self, *arguments, until_ready=True):
+        """A berth with just these arguments. Returns when it is ready."""
+        berth = self.plane.run("berth", self.berth_path, *arguments)
         self.running.append(berth)
 
         def look():
@@ -230,7 +235,9 @@ class Cluster:
 
     def run_scheduler(self, config):
         """With the text of a configuration file."""
-        self.running.append(self.plane.run_scheduler(config))
+        scheduler = self.plane.run_scheduler(config)
+        self.running.append(scheduler)
+        return scheduler
 
     def start(self, mode, *flags, **extender_fields):
         """berth in a node mode (see nodemode.py) and a kube-scheduler that asks it."""

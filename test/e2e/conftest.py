@@ -21,6 +21,8 @@ sys.path.append(str(HERE.parent / "deploy"))  # rendering.py
 import nodemode  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from controlplane import ControlPlane  # noqa: E402
+from deploy import ROOT, remove  # noqa: E402
+from rendering import Chart  # noqa: E402
 
 TAIL_LINES = 25
 numbers = itertools.count(1)
@@ -56,6 +58,27 @@ def cluster(plane, berth_path, tmp_path, request):
     cluster = Cluster(plane, berth_path, tmp_path, f"{words[:50].strip('-')}-{next(numbers)}")
     yield cluster
     cluster.clear()
+
+
+@pytest.fixture(scope="session")
+def chart(tmp_path_factory):
+    """deploy/chart, to be rendered; skips where helm cannot be had."""
+    tools = [ROOT / "tools" / "deploy-tools", "--paths"]
+    done = subprocess.run(tools, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("helm cannot be built here: " + done.stderr.splitlines()[0])
+    assert done.returncode == 0, done.stderr
+    return Chart(done.stdout.splitlines()[0], tmp_path_factory.mktemp("chart"))
+
+
+@pytest.fixture(scope="module")
+def bare(plane):
+    """The control plane without the accounts and roles that all other scenarios use."""
+    for name in ("kube-system", "monitoring"):
+        plane.make_namespace(name)
+    remove(plane.api, plane.installed)
+    yield plane
+    plane.install_berth()
 
 
 @pytest.fixture(params=nodemode.ALL, ids=lambda mode: mode.name)

@@ -10,8 +10,9 @@ import re
 import subprocess
 
 import yaml
+from objects import BERTH_NAMESPACE
 from process import pick_port
-from rendering import find, pods
+from rendering import find, pods, read
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -32,6 +33,17 @@ DEFINITIONS = {
 }
 ADDED_GROUPS = ("cert-manager.io/", "monitoring.coreos.com/")
 
+# The namespace, as `helm install --create-namespace` does not label it.
+RESTRICTED = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {
+        "name": BERTH_NAMESPACE,
+        "labels": {f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "warn")},
+    },
+}
+
+
 def fetch_definitions():
     """The files, or None where they cannot be had. They come from where Go's modules do."""
     done = subprocess.run(
@@ -47,6 +59,10 @@ def fetch_definitions():
             assert module["Sum"] == sum, module
             files += [pathlib.Path(module["Dir"]) / folder / f"{name}.yaml" for name in names]
     return files
+
+
+def kustomize(plane, folder):
+    return read(plane.kubectl("kustomize", folder))
 
 
 def get_path(obj):

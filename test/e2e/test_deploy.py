@@ -1,64 +1,24 @@
-"""The chart and the overlays, as a real API server sees them: all of it is accepted, and what it
-makes runs, with the rights that it gives and no others.
+"""The chart and the overlays, as a real API server sees them: all of it is accepted, without
+warnings, and gives the rights that all scenarios here run with.
 
 There are no controllers, so Deployments stay without pods: the harness makes those of their
-templates, which Pod Security then judges. NetworkPolicies are accepted but enforced by nobody here:
+templates, and Pod Security judges them. NetworkPolicies are accepted but enforced by nobody here:
 their ports are compared with those in use.
 """
 
 import json
-import subprocess
 import urllib.parse
 
 import pytest
 import rendering
-from client import metrics
-from cluster import LISTENING, get_health
 from controlplane import INSTALLED
 from deploy import (
-    ADDED_GROUPS, DEPLOY, ROOT, Machine, fetch_definitions, find_container, make_pods,
-    make_static_pods, remove,
+    ADDED_GROUPS, DEPLOY, RESTRICTED, fetch_definitions, kustomize, make_pods, make_static_pods, remove,
 )  # fmt: skip
-from objects import AVOID
-from rendering import OVERLAYS, Chart, find, of_kind, scheduler_configs
+from rendering import OVERLAYS, find, of_kind, scheduler_configs
 from waiting import wait_for
 
 VALUES = sorted((rendering.HERE / "values").glob("*.yaml"))
-NAMESPACE = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {
-        "name": "berth-system",
-        "labels": {
-            f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")
-        },
-    },
-}
-
-
-@pytest.fixture(scope="module")
-def helm():
-    done = subprocess.run([ROOT / "tools" / "deploy-tools", "--paths"], capture_output=True, text=True)
-    if done.returncode == 77:
-        pytest.skip("helm cannot be built here: " + done.stderr.splitlines()[0])
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[0]
-
-
-@pytest.fixture(scope="module")
-def chart(helm, tmp_path_factory):
-    return Chart(helm, tmp_path_factory.mktemp("chart"))
-
-
-@pytest.fixture(scope="module")
-def bare(plane):
-    """An API server without the accounts and roles that all other scenarios use."""
-    plane.make_namespace("monitoring")
-    plane.make_namespace("kube-system")
-    remove(plane.api, plane.installed)
-    yield plane
-    plane.install_berth()
-
 
 @pytest.fixture(scope="module")
 def is_known(bare):
@@ -79,7 +39,7 @@ def accept(bare, is_known):
     taken = []
 
     def accept(objects):
-        namespaces = of_kind(objects, "Namespace") or [NAMESPACE]
+        namespaces = of_kind(objects, "Namespace") or [RESTRICTED]
         taken.extend(each for each in objects if each["kind"] != "Namespace" and is_known(each))
         taken.extend([*make_pods(objects), *make_static_pods(objects)])
         assert bare.apply([*namespaces, *taken]) == ""
@@ -91,10 +51,6 @@ def accept(bare, is_known):
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
 def test_chart_is_accepted(chart, values, accept):
     accept(chart.render(values))
-
-
-def kustomize(plane, folder):
-    return rendering.read(plane.kubectl("kustomize", folder))
 
 
 @pytest.mark.parametrize("name", OVERLAYS)

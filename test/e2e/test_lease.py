@@ -2,6 +2,7 @@
 away twice when it changes hands."""
 
 import collections
+import pathlib
 import random
 import signal
 import time
@@ -179,12 +180,19 @@ def test_the_right_that_is_missing_is_named(cluster):
     berths.bind_at_last(berths.a, pod, "one", seconds=20)
 
 
+def is_halted(process):
+    """Each of its threads is."""
+    tasks = pathlib.Path(f"/proc/{process.popen.pid}/task").glob("*/stat")
+    return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
+
+
 def test_one_that_stood_still_does_not_bind(cluster, berths):
     """It held the lease, was halted, and wakes up with a bind for a slot that is taken since."""
     assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
     late, quick = berths.add_pod("late"), berths.add_pod("quick")
     assert ask_filter(berths.a, late, ["one"]) == ["one"]
     with berths.a.halted():
+        wait_for("it to stand still", lambda: is_halted(berths.a))
         bind = WaitingBind(berths.a, late, "one")
         berths.bind_at_last(berths.b, quick, "one", seconds=40)
     error = bind.read_error()

@@ -1,0 +1,203 @@
+/*
+ * One walk over the tree, with a stack of its own, and for each plain scalar the rules of Go's
+ * YAML 1.1 where they are not those of 1.2.
+ */
+
+#include "wiring/go-scalar.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define NUMBER_MAX 64u /* a longer text stays what it is */
+
+/* --- booleans ---------------------------------------------------------------- */
+
+static const struct {
+    Str word;
+    bool value;
+} words[] = {
+    {STR("y"), true},
+    {STR("Y"), true},
+    {STR("yes"), true},
+    {STR("Yes"), true},
+    {STR("YES"), true},
+    {STR("on"), true},
+    {STR("On"), true},
+    {STR("ON"), true},
+    {STR("n"), false},
+    {STR("N"), false},
+    {STR("no"), false},
+    {STR("No"), false},
+    {STR("NO"), false},
+    {STR("off"), false},
+    {STR("Off"), false},
+    {STR("OFF"), false},
+};
+
+static bool resolve_word(YamlNode *node) {
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(node->text, words[i].word)) {
+            node->kind = YAML_BOOL;
+            node->boolean = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+/* --- numbers ----------------------------------------------------------------- */
+
+static bool has_prefix_nocase(Str text, Str prefix) {
+    return str_eq_nocase(str_take(text, prefix.len), prefix);
+}
+
+/* Cuts off what tells the base: 0x, 0o, 0b, or a 0 before other digits. */
+static unsigned take_base(Str *digits) {
+    static const struct {
+        Str prefix;
+        unsigned base;
+    } bases[] = {{STR("0x"), 16}, {STR("0o"), 8}, {STR("0b"), 2}};
+
+    for (size_t i = 0; i < ELEMENTS_OF(bases); i++)
+        if (has_prefix_nocase(*digits, bases[i].prefix)) {
+            *digits = str_skip(*digits, bases[i].prefix.len);
+            return bases[i].base;
+        }
+    return digits->len > 1 && digits->ptr[0] == '0' ? 8 : 10;
+}
+
+static unsigned digit_value(char c) {
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f')
+        return (unsigned)(c - 'a') + 10;
+    return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
+}
+
+static bool parse_int(Str text, int64_t *ret) {
+    bool is_negative = str_has_prefix(text, STR("-"));
+    int64_t value = 0;
+    unsigned base;
+
+    if (is_negative || str_has_prefix(text, STR("+")))
+        text = str_skip(text, 1);
+    base = take_base(&text);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = digit_value(text.ptr[i]);
+        int64_t step = is_negative ? -(int64_t)digit : (int64_t)digit;
+
+        if (digit >= base || __builtin_mul_overflow(value, (int64_t)base, &value) ||
+            __builtin_add_overflow(value, step, &value))
+            return false;
+    }
+    *ret = value;
+    return text.len > 0;
+}
+
+static size_t count_digits(Str text) {
+    size_t n = 0;
+
+    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
+        n++;
+    return n;
+}
+
+static Str skip_sign(Str text) {
+    return str_skip(text, str_has_prefix(text, STR("-")) || str_has_prefix(text, STR("+")));
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
+static bool is_decimal(Str text) {
+    size_t whole, fraction = 0;
+
+    text = skip_sign(text);
+    whole = count_digits(text);
+    text = str_skip(text, whole);
+    if (str_has_prefix(text, STR("."))) {
+        fraction = count_digits(str_skip(text, 1));
+        text = str_skip(text, 1 + fraction);
+    }
+    if (whole + fraction == 0)
+        return false;
+    if (!has_prefix_nocase(text, STR("e")))
+        return text.len == 0;
+    text = skip_sign(str_skip(text, 1));
+    return text.len > 0 && count_digits(text) == text.len;
+}
+
+static void set_int(YamlNode *node, int64_t value) {
+    node->kind = YAML_INT;
+    node->integer = value;
+    node->real = (double)value;
+}
+
+/* JSON writes a number without a fraction as a whole one. */
+static void set_real(YamlNode *node, double value) {
+    node->kind = YAML_FLOAT;
+    node->real = value;
+    if (value >= -0x1p63 && value < 0x1p63 && value == trunc(value))
+        set_int(node, (int64_t)value);
+}
+
+/* Without the underlines between its digits. */
+static void resolve_number(YamlNode *node) {
+    char text[NUMBER_MAX + 1];
+    size_t n = 0;
+    int64_t value;
+    double real;
+
+    if (node->text.len == 0 || node->text.len > NUMBER_MAX ||
+        !memchr("+-.0123456789", node->text.ptr[0], 13))
+        return;
+    for (size_t i = 0; i < node->text.len; i++)
+        if (node->text.ptr[i] != '_')
+            text[n++] = node->text.ptr[i];
+    text[n] = '\0';
+    if (parse_int(str_of(text, n), &value)) {
+        set_int(node, value);
+        return;
+    }
+    real = is_decimal(str_of(text, n)) ? strtod(text, NULL) : NAN;
+    if (isfinite(real))
+        set_real(node, real);
+    else if (isinf(real))
+        node->kind = YAML_STRING; /* 1e400: no number to Go */
+}
+
+static void resolve(YamlNode *node) {
+    if (node->is_plain && node->kind != YAML_NULL && node->kind != YAML_BOOL && !resolve_word(node))
+        resolve_number(node);
+}
+
+/* --- the tree ---------------------------------------------------------------- */
+
+typedef struct Level {
+    const YamlNode *node;
+    size_t next;
+} Level;
+
+static YamlNode *child_of(const YamlNode *node, size_t i) {
+    return node->kind == YAML_SEQUENCE ? node->items[i] : node->pairs[i].value;
+}
+
+void go_scalars_resolve(YamlNode *root) {
+    Level levels[YAML_DEPTH_MAX + 1] = {{.node = root}};
+    size_t depth = 1;
+
+    resolve(root);
+    while (depth > 0) {
+        Level *level = &levels[depth - 1];
+        YamlNode *child;
+
+        if (level->next == level->node->n) {
+            depth--;
+            continue;
+        }
+        child = child_of(level->node, level->next++);
+        if (child->kind == YAML_SEQUENCE || child->kind == YAML_MAPPING)
+            levels[depth++] = (Level){.node = child};
+        else
+            resolve(child);
+    }
+}

@@ -1,0 +1,168 @@
+/*
+ * What else stands in a KubeSchedulerConfiguration: who leads, how the API server is got to, how
+ * often is tried again. Little of it matters to an extender; all of it can keep kube-scheduler
+ * from starting.
+ */
+
+#include <float.h>
+
+#include "wiring/read-part.h"
+
+/* Of leases; a time of 0 is one that is not given. */
+#define LEASE_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
+#define RENEW_DEFAULT (INT64_C(10) * 1000 * 1000 * 1000)
+
+#define BACKOFF_FIRST_DEFAULT 1
+#define BACKOFF_MOST_DEFAULT 10
+
+/* --- leader election ---------------------------------------------------------- */
+
+typedef struct Election {
+    bool is_on;
+    int64_t lease_nsec, renew_nsec, retry_nsec;
+    Str lock, namespace, name;
+} Election;
+
+static const WiringField election_fields[] = {
+    WIRING_FIELD(Election, is_on, "leaderElect", wiring_read_bool),
+    WIRING_FIELD(Election, lease_nsec, "leaseDuration", wiring_read_duration),
+    WIRING_FIELD(Election, renew_nsec, "renewDeadline", wiring_read_duration),
+    WIRING_FIELD(Election, retry_nsec, "retryPeriod", wiring_read_duration),
+    WIRING_FIELD(Election, lock, "resourceLock", wiring_read_string),
+    WIRING_FIELD(Election, name, "resourceName", wiring_read_string),
+    WIRING_FIELD(Election, namespace, "resourceNamespace", wiring_read_string),
+};
+
+static int64_t given(int64_t nsec, int64_t otherwise) {
+    return nsec != 0 ? nsec : otherwise;
+}
+
+static void check_election(
+    WiringReading *reading, const YamlNode *mapping, const Election *election) {
+    static const char *const times[] = {"leaseDuration", "renewDeadline", "retryPeriod"};
+    const int64_t values[] = {election->lease_nsec, election->renew_nsec, election->retry_nsec};
+    YamlReader *reader = &reading->reader;
+
+    for (size_t i = 0; i < ELEMENTS_OF(times); i++)
+        if (values[i] < 0)
+            reader_error(
+                reader, wiring_place_of(mapping, times[i]), "%s must be above 0", times[i]);
+    if (given(election->lease_nsec, LEASE_DEFAULT) <= given(election->renew_nsec, RENEW_DEFAULT))
+        reader_error_hint(reader,
+            wiring_place_of(mapping, "leaseDuration"),
+            STR("not given, they are 15s and 10s"),
+            "leaseDuration must be longer than renewDeadline");
+    if (!reading->is_beta && election->lock.len > 0 && !str_is(election->lock, "leases"))
+        reader_error(reader,
+            wiring_place_of(mapping, "resourceLock"),
+            "resourceLock must be leases, not \"%.*s\"",
+            STR_FMT(election->lock));
+}
+
+void wiring_read_election(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    Election election = {.is_on = true};
+    size_t n_errors = reading->reader.diags->n_errors;
+    SchedulerConfig *config = into;
+
+    if (!wiring_read_fields(reading,
+            value,
+            name,
+            /* is_exact= */ true,
+            election_fields,
+            ELEMENTS_OF(election_fields),
+            &election))
+        return;
+    if (election.is_on && reading->reader.diags->n_errors == n_errors)
+        check_election(reading, value, &election);
+    config->has_leader_election = election.is_on;
+    config->lease_namespace = election.namespace;
+    config->lease_name = election.name;
+}
+
+/* --- the API server ------------------------------------------------------------ */
+
+static void read_qps(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    double qps;
+
+    (void)into;
+    if (value->kind != YAML_NULL)
+        (void)reader_number(&reading->reader, value, name, -FLT_MAX, FLT_MAX, &qps);
+}
+
+static void read_burst(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    int64_t burst;
+
+    (void)into;
+    if (value->kind != YAML_NULL)
+        (void)reader_int(&reading->reader, value, name, 0, INT32_MAX, &burst);
+}
+
+typedef struct Connection {
+    Str kubeconfig, accepted, sent;
+} Connection;
+
+static const WiringField connection_fields[] = {
+    WIRING_FIELD(Connection, kubeconfig, "kubeconfig", wiring_read_string),
+    WIRING_FIELD(Connection, accepted, "acceptContentTypes", wiring_read_string),
+    WIRING_FIELD(Connection, sent, "contentType", wiring_read_string),
+    {.name = "qps", .read = read_qps},
+    {.name = "burst", .read = read_burst},
+};
+
+void wiring_read_connection(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    Connection connection = {0};
+    SchedulerConfig *config = into;
+
+    (void)wiring_read_fields(reading,
+        value,
+        name,
+        /* is_exact= */ true,
+        connection_fields,
+        ELEMENTS_OF(connection_fields),
+        &connection);
+    config->kubeconfig = connection.kubeconfig;
+}
+
+/* --- numbers and flags of the whole -------------------------------------------- */
+
+void wiring_read_parallelism(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    int64_t n;
+
+    (void)into;
+    if (value->kind != YAML_NULL)
+        (void)reader_int(&reading->reader, value, name, 1, INT32_MAX, &n);
+}
+
+void wiring_read_flag(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    bool flag;
+
+    (void)into;
+    wiring_read_bool(reading, value, name, &flag);
+}
+
+static int64_t backoff_of(
+    WiringReading *reading, const YamlNode *root, const char *key, int64_t otherwise) {
+    const YamlNode *value = wiring_find(root, key);
+    int64_t seconds = otherwise;
+
+    if (value)
+        (void)reader_int(&reading->reader, value, key, 1, INT64_MAX, &seconds);
+    return seconds;
+}
+
+void wiring_check_backoff(WiringReading *reading, const YamlNode *root) {
+    size_t n_errors = reading->reader.diags->n_errors;
+    int64_t first = backoff_of(reading, root, "podInitialBackoffSeconds", BACKOFF_FIRST_DEFAULT);
+    int64_t most = backoff_of(reading, root, "podMaxBackoffSeconds", BACKOFF_MOST_DEFAULT);
+    const YamlNode *at = wiring_find(root, "podMaxBackoffSeconds");
+
+    if (reading->reader.diags->n_errors == n_errors && most < first)
+        reader_error_hint(&reading->reader,
+            at ? at : wiring_place_of(root, "podInitialBackoffSeconds"),
+            STR("not given, they are 10 and 1"),
+            "podMaxBackoffSeconds must not be below podInitialBackoffSeconds");
+}

@@ -1,0 +1,270 @@
+"""What is shipped, running: the chart's Deployments and kubeadm's static pod as processes, with the
+arguments, files, certificates and accounts that they have there; and berth's own pods, which
+berth can never keep from being placed."""
+
+import copy
+import json
+import signal
+
+import pytest
+import yaml
+from client import metrics
+from cluster import get_health
+from deploy import (
+    DEPLOY, RESTRICTED, Machine, find_container, get_path, kustomize, make_pods, remove,
+)  # fmt: skip
+from objects import AVOID, READY, make_extender
+from process import pick_port
+from rendering import of_kind
+from waiting import wait_for
+
+REASON = "node is not in the pool"
+POOL = {
+    "apiVersion": "berth.dev/v1alpha1",
+    "kind": "PlacementPolicy",
+    "metadata": {"name": "pool"},
+    "spec": {
+        "filters": [{"name": "pool", "nodeLabels": {"example.com/pool": "blue"}, "reason": REASON}],
+        "scores": [{"name": "pack", "binPack": {"cpu": 1}}],
+    },
+}
+STATIC = DEPLOY / "static-pod"
+
+
+def add_nodes(cluster):
+    """Left to itself kube-scheduler takes red."""
+    disk = {"ephemeral-storage": "10Gi"}
+    cluster.add_node("red", {"example.com/pool": "red"}, **disk)
+    cluster.add_node("blue", {"example.com/pool": "blue"}, taints=[AVOID], **disk)
+
+
+def run_scheduler(cluster, machine, command, *flags):
+    """kube-scheduler with a container's command. Returns when it is ready."""
+    words = machine.translate(command[1:])
+    if not any(word.startswith("--secure-port") for word in words):
+        words.append(f"--secure-port={pick_port()}")
+    scheduler = cluster.plane.run(
+        "kube-scheduler", cluster.plane.bin / "kube-scheduler", *words, *flags
+    )
+    (port,) = [word.partition("=")[2] for word in words if word.startswith("--secure-port=")]
+    scheduler.scheme, scheduler.host, scheduler.port = "https", "127.0.0.1", int(port)
+    cluster.running.append(scheduler)
+
+    def look():
+        scheduler.check_alive()
+        return get_health(scheduler)
+
+    wait_for("kube-scheduler to be ready", look, lambda seen: seen[0] == 200)
+    return scheduler
+
+
+def serve_container(cluster, machine, container):
+    return cluster.run_serve(*machine.translate(container["args"]))
+
+
+def add_running_pods(api, objects):
+    """What controllers and kubelets would make of the Deployments: a pod on each node."""
+    pods = []
+    for pod in make_pods(objects):
+        for node in ("red", "blue"):
+            each = copy.deepcopy(pod)
+            each["metadata"]["name"] += f"-{node}"
+            each["spec"]["nodeName"] = node
+            pods.append(each)
+    for pod in pods:
+        path = get_path(pod)
+        api.create(path.rpartition("/")[0], pod)
+        api.patch(f"{path}/status", {"status": {"phase": "Running", "conditions": [READY]}})
+    return pods
+
+
+@pytest.fixture
+def install(bare, cluster):
+    """install(objects): they are there until the end of the scenario."""
+    taken = []
+
+    def install(objects):
+        taken.extend(objects)
+        bare.apply([RESTRICTED, *objects])
+
+    yield install
+    for process in cluster.running:
+        process.stop()
+    remove(bare.api, taken)
+
+
+# --- the chart ---
+
+VALUES = {
+    "bind": {"enabled": True},
+    "wakeUp": {"enabled": True},
+    "events": {"enabled": True},
+    "policies": {"pool.yaml": POOL},
+}
+
+
+# What `helm test` cannot say of one berth without metrics, which has just been started.
+NOT_TOLD = {
+    "B110", "B111",  # the client certificate is in a file of another pod
+    "B124",  # no managed resources
+    "B127", "B204", "B209", "B405", "B601", "B602",  # one configuration, one berth
+    "B203",  # with another URL than that of the configuration
+    "B502", "B505", "B506",
+}  # fmt: skip
+
+
+class Installation:
+    """The chart's Deployments: one process each."""
+
+    def __init__(self, cluster, objects, folder):
+        self.cluster, self.plane, self.objects = cluster, cluster.plane, objects
+        self.folder = folder
+
+    def machine(self, name, account, *ports):
+        """Where the container @name runs, with its files."""
+        container, volumes = find_container(self.objects, name)
+        kubeconfig = self.plane.write_token_kubeconfig(account)
+        machine = Machine(self.folder / name, kubeconfig, ports)
+        machine.mount(self.objects, container, volumes)
+        return machine, container
+
+    def start(self):
+        machine, container = self.machine("berth", "berth", 8443, 8444)
+        self.berth = serve_container(self.cluster, machine, container)
+        machine, container = self.machine("kube-scheduler", "berth-scheduler", 10259)
+        config = machine.path("/etc/kubernetes/berth/config.yaml")
+        config.write_text(machine.translate_config(config.read_text(), self.berth.url))
+        access = [f"--{each}-kubeconfig={machine.kubeconfig}" for each in ("authentication", "authorization")]
+        run_scheduler(self.cluster, machine, container["command"], *access)
+
+    def test(self):
+        """What `helm test` does. There is no DNS: names become addresses."""
+        machine, container = self.machine("check", "berth-check")
+        words = machine.translate(container["args"])
+        (url,) = [word.partition("=")[2] for word in words if word.startswith("--server=")]
+        words[words.index(f"--server={url}")] = f"--server={self.berth.url}"
+        return self.cluster.run_berth(*words, "--url", url, "-o", "json")
+
+
+def test_chart_runs(chart, cluster, install, tmp_path, monkeypatch):
+    monkeypatch.setenv("POD_NAMESPACE", "berth-system")
+    add_nodes(cluster)
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump(VALUES))
+    objects = chart.render(values)
+    install(objects)
+    installation = Installation(cluster, objects, tmp_path)
+    installation.start()
+    cluster.add_pod("goes", schedulerName="berth")
+    assert cluster.wait_bound("goes") == "blue"
+    cluster.add_pod("waits", schedulerName="berth", nodeSelector={"example.com/pool": "red"})
+    cluster.wait_pending("waits", REASON)
+    cluster.wait_event("waits", "NoNodePassed", REASON)
+
+    pods = add_running_pods(cluster.api, objects)
+    done = installation.test()
+    remove(cluster.api, pods)
+    found = json.loads(done.stdout)["checks"]
+    assert [each for each in found if each["state"] in ("failed", "warned")] == []
+    assert {each["code"] for each in found if each["state"] == "skipped"} == NOT_TOLD
+    assert done.returncode == 0
+    installation.berth.popen.send_signal(signal.SIGTERM)  # another one ends its --drain-delay
+
+
+# --- kubeadm's static pod ---
+
+
+class StaticPod:
+    """A control-plane node's kube-scheduler, as @manifest has it."""
+
+    def __init__(self, cluster, folder):
+        self.cluster, plane = cluster, cluster.plane
+        self.machine = Machine(folder, None, [8080])
+        write = self.machine.write
+        write("/etc/kubernetes/scheduler.conf", plane.scheduler_kubeconfig.read_text())
+        write("/etc/kubernetes/berth/kubeconfig", plane.write_kubeconfig("berth").read_text())
+        write("/etc/kubernetes/berth/policies/pool.yaml", yaml.safe_dump(POOL))
+        text = (STATIC / "scheduler-config.yaml").read_text()
+        self.machine.kubeconfig = self.machine.path(yaml.safe_load(text)["clientConnection"]["kubeconfig"])
+        url = f"http://127.0.0.1:{self.machine.ports[8080]}"
+        write("/etc/kubernetes/berth/scheduler-config.yaml", self.machine.translate_config(text, url))
+
+    def start(self, manifest):
+        """What the kubelet does when the file appears."""
+        scheduler, *others = yaml.safe_load(manifest.read_text())["spec"]["containers"]
+        berths = [serve_container(self.cluster, self.machine, each) for each in others]
+        self.running = [run_scheduler(self.cluster, self.machine, scheduler["command"]), *berths]
+
+    def replace(self, manifest):
+        for process in self.running:
+            process.stop()
+        self.start(manifest)
+
+
+def test_static_pod(cluster, bare, install, tmp_path):
+    """Before, after, and back."""
+    install(kustomize(bare, DEPLOY / "kustomize" / "overlays" / "default-scheduler")[1:])
+    add_nodes(cluster)
+    before, after = STATIC / "kube-scheduler.before.yaml", STATIC / "kube-scheduler.after.yaml"
+    node = StaticPod(cluster, tmp_path / "node")
+    node.start(before)
+    cluster.add_pod("before")
+    assert cluster.wait_bound("before") == "red"
+
+    node.replace(after)
+    cluster.add_pod("after")
+    assert cluster.wait_bound("after") == "blue"
+    cluster.add_pod("waits", nodeSelector={"example.com/pool": "red"})
+    cluster.wait_pending("waits", REASON)
+
+    node.replace(before)
+    assert cluster.wait_bound("waits") == "red"
+    cluster.add_pod("reverted")
+    assert cluster.wait_bound("reverted") == "red"
+    assert cluster.places()["after"] == "blue"
+
+
+# --- berth's own pods ---
+
+NOBODY_PASSES = """
+filters:
+  - {name: never, expression: "false", reason: never}
+"""
+
+
+def wait_placed(api, pods):
+    for path in map(get_path, pods):
+        wait_for(f"{path} to get a node", lambda: api.get(path), lambda pod: "nodeName" in pod["spec"])
+
+
+def test_own_pods_pass_every_policy(chart, cluster, install, monkeypatch):
+    """kube-scheduler asks berth about them, and no policy counts."""
+    monkeypatch.setenv("POD_NAMESPACE", "berth-system")
+    add_nodes(cluster)
+    berth = cluster.start_berth("--policy", cluster.write_policy(NOBODY_PASSES))
+    cluster.start_scheduler(make_extender(berth.url, names=False))
+    cluster.add_pod("waits")
+    cluster.wait_pending("waits", "2 never")
+    objects = chart.render()
+    own = list(make_pods(objects))
+    install([*of_kind(objects, "ServiceAccount"), *own])
+    wait_placed(cluster.api, own)
+    assert metrics(berth)['berth_requests_total{verb="filter",code="200"}'] >= 3
+    assert cluster.places() == {}
+
+
+def test_own_pods_need_no_berth(chart, cluster, install):
+    """No berth runs, and the second scheduler waits for one. The default scheduler, which asks
+    nobody, is the one for berth's pods, and for those of the second scheduler."""
+    add_nodes(cluster)
+    nowhere = make_extender(f"http://127.0.0.1:{pick_port()}")
+    cluster.start_scheduler(nowhere, profiles=[{"schedulerName": "berth"}])
+    cluster.start_scheduler()
+    cluster.add_pod("waits", schedulerName="berth")
+    cluster.wait_pending("waits", "connection refused")
+    objects = chart.render()
+    own = list(make_pods(objects))
+    assert len(own) == 2
+    install([*of_kind(objects, "ServiceAccount"), *own])
+    wait_placed(cluster.api, own)
+    assert cluster.places() == {}

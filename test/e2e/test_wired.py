@@ -1,0 +1,226 @@
+"""What berth writes for kube-scheduler is what kube-scheduler takes: certificates and configuration
+come from berth's own commands, and `berth check` tells the truth about the whole."""
+
+import json
+import ssl
+
+import pytest
+import yaml
+from client import metrics
+from nodemode import Live
+from objects import AVOID, READY
+from waiting import wait_for
+
+REASON = "node is not in the pool"
+POLICY = f"""
+filters:
+  - {{name: pool, nodeLabels: {{pool: blue}}, reason: {REASON}}}
+scores:
+  - {{name: pack, binPack: {{cpu: 1}}}}
+"""
+BINDS = ["--bind", "--lease", "berth-system/berth-bind"]
+
+
+class Files:
+    """A folder of `berth certs`."""
+
+    def __init__(self, cluster, folder):
+        done = cluster.run_berth("certs", folder)
+        assert done.returncode == 0, done.stderr
+        self.ca = folder / "ca.crt"
+        self.server, self.server_key = folder / "server.crt", folder / "server.key"
+        self.client, self.client_key = folder / "client.crt", folder / "client.key"
+
+
+class Wiring:
+    """berth over mutual TLS, and the file that it writes for kube-scheduler."""
+
+    def __init__(self, cluster, *flags):
+        self.cluster = cluster
+        self.files = files = Files(cluster, cluster.folder / "certs")
+        self.identity = ["--ca", files.ca, "--cert", files.client, "--key", files.client_key]
+        self.flags = [
+            *Live().flags(cluster), "--policy", cluster.write_policy(POLICY),
+            "--tls-cert", files.server, "--tls-key", files.server_key, "--client-ca", files.ca, *flags,
+        ]  # fmt: skip
+        self.berth = cluster.start_berth(*self.flags)
+        self.path = cluster.folder / "scheduler-config.yaml"
+        self.path.write_text(self.configure("v1"))
+
+    def configure(self, format, *options):
+        files, url = self.files, self.berth.url
+        if format == "v1":
+            kubeconfig = self.cluster.plane.scheduler_kubeconfig
+            options = ["--no-leader-elect", "--scheduler-kubeconfig", kubeconfig, *options]
+        done = self.cluster.run_berth(
+            "config", "--format", format, "--server", url, *self.identity,
+            "--url", url, "--tls-ca", files.ca,
+            "--client-cert", files.client, "--client-key", files.client_key, *options,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def start_scheduler(self):
+        return self.cluster.run_scheduler(self.path.read_text())
+
+    def metrics(self):
+        context = ssl.create_default_context(cafile=self.files.ca)
+        context.load_cert_chain(self.files.client, self.files.client_key)
+        return metrics(self.berth, context=context)
+
+    def check(self, *options):
+        """(exit code, {code: check}) of `berth check`."""
+        done = self.cluster.run_berth("check", *options, "-o", "json")
+        assert done.stdout, done.stderr
+        return done.returncode, {each["code"]: each for each in json.loads(done.stdout)["checks"]}
+
+    def check_live(self, *options):
+        return self.check(
+            "--live", "--server", self.berth.url, *self.identity,
+            "--scheduler-config", self.path, "--kubeconfig", self.cluster.plane.admin_kubeconfig,
+            "--service-account", "berth-system/berth", *options,
+        )  # fmt: skip
+
+
+def add_nodes(cluster):
+    cluster.add_node("red", {"pool": "red"})
+    cluster.add_node("blue", {"pool": "blue"}, taints=[AVOID])
+
+
+def failures(found):
+    return {code for code, each in found.items() if each["state"] in ("failed", "warned")}
+
+
+def skipped(found):
+    return {code for code, each in found.items() if each["state"] == "skipped"}
+
+
+@pytest.mark.parametrize("flags", [[], BINDS], ids=["decides", "binds"])
+def test_kube_scheduler_takes_what_berth_writes(cluster, flags):
+    add_nodes(cluster)
+    wiring = Wiring(cluster, *flags)
+    wiring.start_scheduler()
+    cluster.add_pod("goes")
+    assert cluster.wait_bound("goes") == "blue"
+    cluster.add_pod("waits", nodeSelector={"pool": "red"})
+    cluster.wait_pending("waits", REASON)
+    assert wiring.metrics()["berth_binds_total"] == bool(flags)
+
+    code, found = wiring.check("--offline", wiring.path)
+    assert (code, failures(found)) == (0, set())
+
+
+def without_ca(text):
+    config = yaml.safe_load(text)
+    del config["extenders"][0]["tlsConfig"]["caData"]
+    return json.dumps(config)
+
+
+def test_without_a_ca_the_check_fails(cluster):
+    wiring = Wiring(cluster)
+    for text in (wiring.path.read_text(), wiring.configure("policy")):
+        wiring.path.write_text(without_ca(text))
+        code, found = wiring.check("--offline", wiring.path)
+        assert (code, failures(found)) == (1, {"B105"})
+        assert "caData" in found["B105"]["fix"] or "caFile" in found["B105"]["fix"]
+
+
+# The fields of an extender up to 1.22. Other ones would be ignored, silently.
+LEGACY = {
+    "urlPrefix": str, "filterVerb": str, "prioritizeVerb": str, "preemptVerb": str, "bindVerb": str,
+    "weight": int, "enableHttps": bool, "tlsConfig": dict, "httpTimeout": int,
+    "nodeCacheCapable": bool, "managedResources": list, "ignorable": bool,
+}  # fmt: skip
+
+
+def test_legacy_policy(cluster):
+    """No kube-scheduler that reads it can be had here: judged by the rules of then."""
+    wiring = Wiring(cluster, *BINDS)
+    text = wiring.configure("policy", "--managed-resource", "example.com/gpu:ignored")
+    policy = json.loads(text)
+    # Without "predicates" and "priorities" they are the defaults; empty lists would be none.
+    assert policy.keys() == {"kind", "apiVersion", "extenders"}
+    assert (policy["kind"], policy["apiVersion"]) == ("Policy", "v1")
+    (extender,) = policy["extenders"]
+    assert {name: type(value) for name, value in extender.items()} == LEGACY
+    assert extender["httpTimeout"] == 15 * 10**9  # nanoseconds
+    assert extender["weight"] > 0 and extender["enableHttps"] is True
+    assert extender["tlsConfig"].keys() == {"caData", "certFile", "keyFile"}
+    assert extender["managedResources"] == [{"name": "example.com/gpu", "ignoredByScheduler": True}]
+
+    wiring.path.write_text(wiring.configure("policy"))
+    code, found = wiring.check("--offline", wiring.path)
+    assert (code, failures(found)) == (0, set())
+
+
+# --- an installation that works, and what breaks it ---
+
+NOT_TOLD = {
+    "B124", "B127",  # no managed resources, one configuration
+    "B205", "B207",  # all of it is on loopback
+    "B502",  # it has just been started
+    "B505", "B506",  # no metrics
+}  # fmt: skip
+
+
+class Installation(Wiring):
+    """Two berths that do everything, their pods, and a kube-scheduler that asks the first."""
+
+    def __init__(self, cluster):
+        super().__init__(cluster, *BINDS, "--wake-up", "--events")
+        self.second = cluster.start_berth(*self.flags)
+        for i, node in enumerate(("red", "blue")):
+            cluster.add_pod(f"berth-{i}", {"app.kubernetes.io/name": "berth"}, nodeName=node)
+            status = {"phase": "Running", "conditions": [READY]}
+            cluster.api.patch(f"{cluster.pods_path}/berth-{i}/status", {"status": status})
+        self.start_scheduler()
+        cluster.add_pod("goes")
+        cluster.wait_bound("goes")
+
+    def look(self):
+        return self.check_live("--server", self.second.url)
+
+    def change(self, **fields):
+        """The extender's fields in the file."""
+        config = yaml.safe_load(self.path.read_text())
+        config["extenders"][0].update(fields)
+        self.path.write_text(json.dumps(config))
+
+
+def stop_one(installation):
+    installation.second.stop()
+
+
+def break_policy(installation):
+    cluster = installation.cluster
+    cluster.write_policy("filters: [{name: pool, nodeLabel: {}}]")
+
+
+BROKEN = {
+    # name: (what is done, the codes that tell)
+    "one-is-down": (stop_one, {"B201"}),
+    "bad-policy": (break_policy, {"B208"}),
+    "no-filter-verb": (lambda each: each.change(filterVerb=""), {"B113"}),
+    "too-short": (lambda each: each.change(httpTimeout="50ms"), {"B119", "B120"}),
+    "other-port": (lambda each: each.change(urlPrefix="https://127.0.0.1:9"), {"B103"}),
+}
+
+
+def test_check_of_what_works(cluster, monkeypatch):
+    monkeypatch.setenv("POD_NAMESPACE", cluster.namespace)
+    add_nodes(cluster)
+    installation = Installation(cluster)
+    code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]))
+    assert (code, skipped(found)) == (0, NOT_TOLD)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_y(cluster, monkeypatch, name):
+    monkeypatch.setenv("POD_NAMESPACE", cluster.namespace)
+    add_nodes(cluster)
+    installation = Installation(cluster)
+    do, codes = BROKEN[name]
+    do(installation)
+    import time; time.sleep(1)
+    code, found = installation.look()
+    assert (code, failures(found)) == (1, codes), {k: (v["cause"], v["fix"]) for k,v in found.items() if k in failures(found)}
