@@ -41,8 +41,9 @@ def test_commands_that_are_not_run_could_be(berth_path, page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_within_sentences_could_be_run(berth_path, page):
-    program, text = Program(berth_path), (ROOT / page).read_text()
-    for command in re.findall(r"`(?:build/)?(?:kubectl )?berth\s+([a-z][^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+    program = Program(berth_path)
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.M | re.S)
+    for command in re.findall(r"`(?:build/)?(?:kubectl )?berth\s+([a-z][^`]*)`", text):
         words = shlex.split(re.sub(r"…|\|.*", "", command).replace("\n", " "))
         if words[0] in program.commands or any(word.startswith("--") for word in words):
             assert not list(program.find_wrong(words)), command
@@ -94,7 +95,7 @@ def test_every_check_is_explained(berth_path):
     text = (ROOT / TROUBLE).read_text()
     told = re.findall(r"^### (B\d+)\n\n\*\*(.*)\.\*\* (.*)\n\n\S", text, re.M)
     assert told == checks
-    assert len(checks) > 50
+    assert f"{len(checks)} checks" in (ROOT / "README.md").read_text()
     assert re.findall(r"\bB\d{3}\b", text) and set(re.findall(r"\bB\d{3}\b", text)) <= {code for code, _, _ in checks}
 
 
@@ -126,7 +127,8 @@ def test_every_error_of_a_verb_is_quoted():
     """Texts that reach kube-scheduler, and so people, through `Error`."""
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
     binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "warrant.c")]
-    said = {text for text in literals(*verbs, ROOT / "src/serve/live.c", ROOT / "src/serve/answers.c") if text.startswith("berth: ")}
+    verbs += [ROOT / "src/serve" / name for name in ("live.c", "answers.c")]
+    said = {text for text in literals(*verbs) if text.startswith("berth: ")}
     said |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
     told = [re.compile("(?:.*)".join(map(re.escape, re.split("…", text)))) for text in quoted_texts()]
     missing = sorted(text for text in said if not any(pattern.match(text) for pattern in told))

@@ -22,10 +22,9 @@ static void fix_unasked(const BerthFact *berth, Verdict *verdict) {
 }
 
 void judge_berths_answer(const Facts *facts, Verdict *verdict) {
-    if (facts->n_berths == 0) {
-        verdict_fail(verdict, "none was found, and none was named");
-        verdict_fix(verdict, "berth check --live --server URL");
-    }
+    /* Whoever looks at a cluster from outside often cannot reach one: that is nothing wrong. */
+    if (facts->n_berths == 0)
+        verdict_skip(verdict, "none was named: berth check --live --server URL ...");
     for (size_t i = 0; i < facts->n_berths; i++) {
         const BerthFact *berth = &facts->berths[i];
 

@@ -95,9 +95,12 @@ typedef struct SchedulerConfigFact {
     Str error;       /* not empty: it could not be read (and why) */
     bool is_invalid; /* kube-scheduler would refuse it: error has the diagnostics */
     SchedulerConfig config;
-    size_t own;                    /* which entry is ours; SIZE_MAX: none */
-    Str client_name;               /* CN of the client certificate in it, where it could be read */
-    double client_certificate_sec; /* until that ends; 0: not known */
+    size_t own; /* which entry is ours; SIZE_MAX: none */
+    /* By what berth knows the holder of the client certificate in it: CN, DNS names, URIs, mail
+     * addresses. */
+    Str *client_names;
+    size_t n_client_names;
+    double client_certificate_sec; /* until that ends; 0: it could not be read */
 } SchedulerConfigFact;
 
 /* --- the API server ----------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ CHECK(B109, SCHEDULER, true, client_certificate,
     "kube-scheduler has a client certificate if berth asks for one",
     "berth refuses kube-scheduler's requests.")
 CHECK(B110, SCHEDULER, true, client_name,
-    "the name in that certificate is one that berth lets in",
+    "a name in that certificate is one that berth lets in",
     "berth answers kube-scheduler with 403.")
 CHECK(B111, SCHEDULER, true, client_certificate_lasts,
     "kube-scheduler's client certificate lasts for 30 days",

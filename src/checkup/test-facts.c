@@ -30,6 +30,8 @@ static const ExtenderEntry other_entry = {
     .is_node_cache_capable = true,
 };
 
+static Str scheduler_names[] = {STR("system:kube-scheduler")};
+
 static void init_config(Scene *scene, size_t i) {
     scene->managed[i][0] = (ManagedResource){.name = STR("example.com/slot")};
     scene->extenders[i][0] = own_entry;
@@ -49,7 +51,8 @@ static void init_config(Scene *scene, size_t i) {
                 .extenders = scene->extenders[i],
                 .n_extenders = 2,
             },
-        .client_name = STR("system:kube-scheduler"),
+        .client_names = scheduler_names,
+        .n_client_names = ELEMENTS_OF(scheduler_names),
         .client_certificate_sec = 300 * DAY,
     };
 }

@@ -66,11 +66,16 @@ CASE(B108, like_loopback, FAILED, "127.0.0.1.example", "https://", ON_LOOPBACK; 
 CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 asks", "certFile",
     OWN.tls.cert_file = STR(""))
 CASE(B109, nobody_asks, SKIPPED, "no berth asks", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
-CASE(B110, wrong_name, FAILED, "the certificate's CN is kubelet; https://10.0.0.1:8443 lets in system:kube-scheduler", "--client-name 'kubelet'",
-    s->configs[0].client_name = STR("kubelet"))
+CASE(B110, wrong_name, FAILED, "the certificate is kubelet's; https://10.0.0.1:8443 lets in system:kube-scheduler", "--client-name kubelet ...",
+    static Str own[] = {STR("kubelet")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 1)
+CASE(B110, wrong_names, FAILED, "the certificate is O'Neill's (and 1 more name)", "--client-name 'O'\\''Neill' ...",
+    static Str own[] = {STR("O'Neill"), STR("kubelet")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 2)
+CASE(B110, alternative_name, PASSED, "", "",
+    static Str own[] = {STR("CN"), STR("system:kube-scheduler")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 2)
+CASE(B110, no_name, FAILED, "berth.yaml:12: the certificate has no name that berth could know", "berth certs", s->configs[0].n_client_names = 0)
 CASE(B110, other_list, FAILED, "lets in a and others", "--client-name", static Str names[] = {STR("a"), STR("b")};
     s->berths[0].client_names = names; s->berths[0].n_client_names = 2)
-CASE(B110, name_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_name = STR(""))
+CASE(B110, name_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_certificate_sec = 0)
 CASE(B111, client_ends_soon, WARNED, "berth.yaml:12: it ends in 12 days", "berth certs --renew", s->configs[0].client_certificate_sec = 12.5 * DAY)
 CASE(B111, client_ends_very_soon, FAILED, "it ends in 6 days", "berth certs --renew", s->configs[0].client_certificate_sec = 6.9 * DAY)
 CASE(B111, client_thirty_days, PASSED, "it ends in 30 days", "", s->configs[0].client_certificate_sec = 30 * DAY)
@@ -172,7 +177,7 @@ CASE(B128, two_leaders, FAILED, "berth.yaml: leaderElect: false, and there are 2
 CASE(B128, one_leader, PASSED, "", "", ON_LOOPBACK; s->facts.n_pods = 1; s->configs[0].config.has_leader_election = false)
 CASE(B128, leaders_unknown, SKIPPED, "as long as there is one", "", s->configs[0].config.has_leader_election = false)
 
-CASE(B201, no_berth, FAILED, "none was found", "--server URL", NO_BERTHS)
+CASE(B201, no_berth, SKIPPED, "none was named", "", NO_BERTHS)
 CASE(B201, berth_down, FAILED, "https://10.0.0.1:8443: connection refused", "curl https://10.0.0.1:8443/readyz", s->berths[0].error = STR("connection refused"))
 CASE(B201, berth_forbids, FAILED, "https://10.0.0.1:8443: 403", "--pages-client-name", s->berths[0].error = STR("https://10.0.0.1:8443: 403");
     s->berths[0].is_forbidden = true)

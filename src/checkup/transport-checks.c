@@ -6,11 +6,16 @@
  * verified, whatever else is given; without enableHTTPS and CA the system's roots count.
  */
 
+#include <stdio.h>
+
+#include "base/shell.h"
 #include "checkup/address.h"
 #include "checkup/judges.h"
 #include "checkup/known.h"
 #include "checkup/lifetime.h"
 #include "checkup/span.h"
+
+#define NAME_WORD_MAX ((size_t)8 * 1024)
 
 static bool has_ca(const ExtenderTls *tls) {
     return !str_is_empty(tls->ca_file) || !str_is_empty(tls->ca_data);
@@ -165,29 +170,56 @@ void judge_client_certificate(const Facts *facts, Verdict *verdict) {
     }
 }
 
-static bool lets_in(const BerthFact *berth, Str name) {
+static bool is_listed(const BerthFact *berth, Str name) {
     for (size_t i = 0; i < berth->n_client_names; i++)
         if (str_eq(berth->client_names[i], name))
+            return true;
+    return false;
+}
+
+/* One of its names is enough. */
+static bool lets_in(const BerthFact *berth, const SchedulerConfigFact *fact) {
+    for (size_t i = 0; i < fact->n_client_names; i++)
+        if (is_listed(berth, fact->client_names[i]))
             return true;
     return berth->n_client_names == 0;
 }
 
+static void tell_stranger(const Own *own, const BerthFact *berth, Verdict *verdict) {
+    const SchedulerConfigFact *fact = own->fact;
+    _cleanup_(buf_done) Buf word = BUF_INIT(NAME_WORD_MAX);
+    char more[64] = "";
+
+    if (fact->n_client_names > 1)
+        (void)snprintf(more,
+            sizeof(more),
+            " (and %zu more name%s)",
+            fact->n_client_names - 1,
+            fact->n_client_names > 2 ? "s" : "");
+    verdict_fail(verdict,
+        "%s: the certificate is %.*s's%s; %.*s lets in %.*s%s",
+        own->where,
+        STR_FMT(fact->client_names[0]),
+        more,
+        STR_FMT(berth->url),
+        STR_FMT(berth->client_names[0]),
+        berth->n_client_names > 1 ? " and others" : "");
+    shell_word(&word, fact->client_names[0]);
+    verdict_fix(verdict, "berth serve --client-name %.*s ...", STR_FMT(buf_str(&word)));
+}
+
 static void judge_name_at(const Facts *facts, const Own *own, Verdict *verdict) {
     const BerthFact *berth;
-    Str name = own->fact->client_name;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
-        if (lets_in(berth, name))
-            continue;
-        verdict_fail(verdict,
-            "%s: the certificate's CN is %.*s; %.*s lets in %.*s%s",
-            own->where,
-            STR_FMT(name),
-            STR_FMT(berth->url),
-            STR_FMT(berth->client_names[0]),
-            berth->n_client_names > 1 ? " and others" : "");
-        verdict_fix(verdict, "berth serve --client-name '%.*s' ...", STR_FMT(name));
+    if (own->fact->n_client_names == 0) {
+        verdict_fail(
+            verdict, "%s: the certificate has no name that berth could know it by", own->where);
+        verdict_fix(verdict, "berth certs DIR   # makes one with a name");
+        return;
     }
+    for (size_t at = 0; (berth = berth_next(facts, &at));)
+        if (!lets_in(berth, own->fact))
+            tell_stranger(own, berth, verdict);
 }
 
 void judge_client_name(const Facts *facts, Verdict *verdict) {
@@ -196,7 +228,7 @@ void judge_client_name(const Facts *facts, Verdict *verdict) {
     if (!doorkeeper_expect(facts, verdict))
         return;
     for (size_t at = 0; https_next(facts, &at, &own);) {
-        if (str_is_empty(own.fact->client_name))
+        if (own.fact->client_certificate_sec == 0)
             verdict_skip(verdict, "%s: its client certificate cannot be read from here", own.where);
         else
             judge_name_at(facts, &own, verdict);

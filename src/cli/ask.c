@@ -59,15 +59,11 @@ static bool set_options(CURL *curl, const AskAccess *access, Buf *reply, char *e
            set_text(curl, CURLOPT_SSLKEY, access->key) == CURLE_OK;
 }
 
-bool ask_is_loopback(Str url) {
-    Origin origin;
-
-    return origin_parse(url, &origin) && origin_is_loopback(&origin);
-}
-
 /* Not in the clear over a network. */
 static bool may_send_token(Str url) {
-    return str_has_prefix(url, STR("https://")) || ask_is_loopback(url);
+    Origin origin;
+
+    return origin_parse(url, &origin) && (origin.is_tls || origin_is_loopback(&origin));
 }
 
 static bool add_header(struct curl_slist **headers, const char *line) {

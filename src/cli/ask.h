@@ -39,8 +39,5 @@ void ask_complain(const AskAccess *access, const AskReply *reply, Arena *arena, 
  * cannot be reached, with why in @error (ASK_ERROR_MAX); or -ENOMEM. */
 int ask_get(const AskAccess *access, Str path, Arena *arena, Str *ret, char *error);
 
-/* Whether the server of @url is this machine, by the looks of it: localhost, 127.x.x.x, ::1. */
-bool ask_is_loopback(Str url);
-
 /* @text as it may stand in a query. On failure ptr is NULL. */
 Str ask_escape(Str text, Arena *arena);

@@ -31,35 +31,63 @@ static Str name_text(int kind, Str bytes, Arena *arena) {
     return arena_copy(arena, str_from_c(text));
 }
 
-static int read_names(gnutls_x509_crt_t certificate, Arena *arena, NameList *names) {
+static bool add_name(NameList *names, int kind, Str bytes, Arena *arena) {
+    Str *name = VEC_PUSH(names, arena);
+
+    if (name)
+        *name = name_text(kind, bytes, arena);
+    return name && name->ptr;
+}
+
+static int read_names(
+    gnutls_x509_crt_t certificate, Arena *arena, NameList *names, NameList *identities) {
     for (unsigned i = 0; i < CERTIFICATE_NAMES_MAX; i++) {
         char bytes[NAME_SIZE];
         size_t size = sizeof(bytes);
         int kind = gnutls_x509_crt_get_subject_alt_name(certificate, i, bytes, &size, NULL);
-        Str *name;
+        bool is_address = kind == GNUTLS_SAN_IPADDRESS, is_dns = kind == GNUTLS_SAN_DNSNAME;
+        bool is_other = kind == GNUTLS_SAN_URI || kind == GNUTLS_SAN_RFC822NAME;
 
-        if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
-            continue;
-        if (kind < 0)
+        if (kind < 0 && kind != GNUTLS_E_SHORT_MEMORY_BUFFER)
             break;
-        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_IPADDRESS)
-            continue;
-        name = VEC_PUSH(names, arena);
-        if (!name)
+        if ((is_dns || is_address) && !add_name(names, kind, str_of(bytes, size), arena))
             return error_origin(-ENOMEM);
-        *name = name_text(kind, str_of(bytes, size), arena);
-        if (!name->ptr)
+        if ((is_dns || is_other) && !add_name(identities, kind, str_of(bytes, size), arena))
             return error_origin(-ENOMEM);
     }
+    return 0;
+}
+
+/* Two mean different things to different readers: then there is none to be known by. */
+static bool has_second_name(gnutls_x509_crt_t certificate) {
+    size_t none = 0;
+
+    return gnutls_x509_crt_get_dn_by_oid(
+               certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
+           GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+}
+
+static int read_common_name(
+    gnutls_x509_crt_t certificate, Arena *arena, Str *ret, NameList *identities) {
+    char name[NAME_SIZE];
+    size_t size = sizeof(name);
+
+    if (gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) <
+        0)
+        return 0;
+    *ret = arena_copy(arena, str_of(name, size));
+    if (!ret->ptr)
+        return error_origin(-ENOMEM);
+    if (!has_second_name(certificate) &&
+        !add_name(identities, GNUTLS_SAN_DNSNAME, str_of(name, size), arena))
+        return error_origin(-ENOMEM);
     return 0;
 }
 
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
     gnutls_datum_t text = {.data = (unsigned char *)(uintptr_t)pem.ptr, .size = (unsigned)pem.len};
-    char name[NAME_SIZE];
-    size_t size = sizeof(name);
-    NameList names = {0};
+    NameList names = {0}, identities = {0};
     int r = gnutls_x509_crt_init(&certificate);
 
     if (r >= 0)
@@ -68,12 +96,12 @@ int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) 
         return message_fail(-EINVAL, error, "no certificate in PEM: %s", gnutls_strerror(r));
     *ret =
         (CertificateFacts){.until_sec = (int64_t)gnutls_x509_crt_get_expiration_time(certificate)};
-    if (gnutls_x509_crt_get_dn_by_oid(
-            certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) >= 0)
-        ret->common_name = arena_copy(arena, str_of(name, size));
-    if (read_names(certificate, arena, &names) < 0)
+    if (read_common_name(certificate, arena, &ret->common_name, &identities) < 0 ||
+        read_names(certificate, arena, &names, &identities) < 0)
         return message_fail(-ENOMEM, error, "out of memory");
     ret->names = names.items;
     ret->n_names = names.n;
+    ret->identities = identities.items;
+    ret->n_identities = identities.n;
     return 0;
 }

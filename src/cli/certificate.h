@@ -13,6 +13,10 @@ typedef struct CertificateFacts {
     Str common_name; /* empty: none */
     Str *names;      /* DNS names and addresses, as people write them */
     size_t n_names;
+    /* By what berth serve --client-name knows its holder: the common name, unless there are two;
+     * DNS names, URIs and mail addresses. */
+    Str *identities;
+    size_t n_identities;
     int64_t until_sec; /* since 1970 */
 } CertificateFacts;
 

@@ -8,6 +8,7 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/visible.h"
 #include "cli/authority.h"
 #include "cli/certificate.h"
@@ -18,6 +19,7 @@
 
 #define REPORT_MAX ((size_t)2 * 1024 * 1024)
 #define ARENA_BUDGET ((size_t)1024 * 1024)
+#define WORD_MAX ((size_t)64 * 1024)
 #define SOON_SEC (INT64_C(30) * CALENDAR_DAY_SEC)
 
 typedef struct Row {
@@ -30,23 +32,24 @@ static const Row rows[] = {
     {PEM_CLIENT, PEM_CLIENT_KEY},
 };
 
-/* The folder, with @rest behind it, as a shell takes it. */
-static void print_path(const PemFolder *folder, const char *rest, Buf *out) {
-    Str path = str_from_c(folder->path), part;
-    bool is_plain = true;
+/* As a shell takes it, and a terminal shows it. */
+static void print_word(Str text, Buf *out) {
+    _cleanup_(buf_done) Buf word = BUF_INIT(WORD_MAX);
 
-    while (path.len > 1 && str_has_suffix(path, STR("/")))
-        path.len--;
-    for (size_t i = 0; i < path.len; i++)
-        is_plain &= strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@",
-                        path.ptr[i]) != NULL;
-    if (!is_plain)
-        buf_append_char(out, '\'');
-    for (bool is_first = true; str_split(&path, '\'', &part); is_first = false) {
-        buf_append(out, is_first ? STR_NULL : STR("'\\''"));
-        (void)visible_append(out, part);
-    }
-    buf_printf(out, "%s%s", rest, is_plain ? "" : "'");
+    shell_word(&word, text);
+    (void)visible_append(out, buf_str(&word));
+}
+
+/* The folder, with @rest behind it. */
+static void print_path(const PemFolder *folder, const char *rest, Buf *out) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(WORD_MAX);
+    Str base = str_from_c(folder->path);
+
+    while (base.len > 1 && str_has_suffix(base, STR("/")))
+        base.len--;
+    buf_append(&path, base);
+    buf_append(&path, str_from_c(rest));
+    print_word(buf_str(&path), out);
 }
 
 static void print_day(int64_t sec, Buf *out) {
@@ -109,9 +112,8 @@ static void print_commands(const PemFolder *folder, Str client_name, Str server_
     buf_append(out, STR(" --client-ca "));
     print_path(folder, "/ca.crt", out);
     if (!str_is(client_name, CERTS_CLIENT_NAME)) {
-        buf_append(out, STR(" --client-name '"));
-        (void)visible_append(out, client_name);
-        buf_append_char(out, '\'');
+        buf_append(out, STR(" --client-name "));
+        print_word(client_name, out);
     }
     buf_printf(out, "\n  %s config --url https://", program_name);
     (void)visible_append(out, server_name);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "checkup/address.h"
 #include "cli/gather.h"
 #include "json/read.h"
 
@@ -112,7 +113,7 @@ static const ExtenderEntry *find_entry(
         n++;
     }
     *ret_is_named = false;
-    return n == 1 && facts->n_berths == 1 && !ask_is_loopback(only->url_prefix) ? only : NULL;
+    return n == 1 && facts->n_berths == 1 && !address_is_loopback(only->url_prefix) ? only : NULL;
 }
 
 int gather_probes(Gather *gather) {

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/error.h"
+#include "checkup/address.h"
 #include "cli/certificate.h"
 #include "cli/gather.h"
 #include "cli/scheduler-pod.h"
@@ -64,7 +65,7 @@ static bool is_called_berth(const Gather *gather, Str prefix) {
 
 static bool is_beside_it(const Gather *gather, Str prefix) {
     (void)gather;
-    return ask_is_loopback(prefix);
+    return address_is_loopback(prefix);
 }
 
 static bool is_there(const Gather *gather, Str prefix) {
@@ -148,7 +149,8 @@ static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) 
             return 0;
     }
     if (pem.len > 0 && certificate_read(buf_str(&pem), gather->arena, &certificate, error) == 0) {
-        fact->client_name = certificate.common_name;
+        fact->client_names = certificate.identities;
+        fact->n_client_names = certificate.n_identities;
         fact->client_certificate_sec =
             (double)certificate.until_sec - (double)clock_wall_nsec() / NSEC_PER_SEC;
     }
@@ -190,9 +192,11 @@ static int add_text(Gather *gather, Str origin, Str text, bool is_file) {
     r = scheduler_config_read(origin, text, gather->arena, &diags, &fact->config);
     if (r == -ENOMEM)
         return error_trace(r);
+    if (r == WIRING_E_UNREAD)
+        buf_append(&said, STR("berth does not read it, though kube-scheduler may:\n"));
     diag_list_print(&diags, /* colour= */ false, &said);
     fact->is_invalid = r < 0;
-    if (fact->is_invalid) {
+    if (r != 0) {
         fact->error = arena_copy(gather->arena, str_trim(buf_str(&said)));
         return fact->error.ptr ? 0 : error_origin(-ENOMEM);
     }

@@ -15,8 +15,9 @@
  *     new holder                                                  list ── whole ── first Binding
  *
  * A Binding has BINDING_POST_SEC to be answered, which is what lies between LEASE_RENEW_SEC and
- * LEASE_DURATION_SEC. What is left is a Binding that the API server took from a berth which crashed
- * or was cut off, and commits only after the new holder's list: more than these five seconds later.
+ * LEASE_DURATION_SEC; and right before it leaves it is looked at once more whether it may. What is
+ * left is a Binding that the API server took from a berth which crashed or was cut off, and commits
+ * only after the new holder's list: more than these five seconds later.
  *
  * Threads: the client's.
  */

@@ -136,7 +136,7 @@ static void set_int(YamlNode *node, int64_t value) {
 static void set_real(YamlNode *node, double value) {
     node->kind = YAML_FLOAT;
     node->real = value;
-    if (value >= -0x1p63 && value < 0x1p63 && value == trunc(value))
+    if (value > -0x1p63 && value < 0x1p63 && value == trunc(value))
         set_int(node, (int64_t)value);
 }
 

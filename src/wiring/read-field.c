@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/base64.h"
@@ -111,7 +112,9 @@ void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char 
 }
 
 void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n) {
-    if (value->kind != YAML_NULL)
+    if (value->kind == YAML_FLOAT && fabs(value->real) >= 0x1p63)
+        reader_error(&reading->reader, value, "%s does not fit into 64 bits", name);
+    else if (value->kind != YAML_NULL)
         (void)reader_int(&reading->reader, value, name, INT64_MIN, INT64_MAX, n);
 }
 

@@ -357,7 +357,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     WiringReading reading = {
         .reader = {.arena = arena, .diags = diags}, .config = ret, .managed = MAP_INIT_IN(arena)};
     size_t n_errors = diags->n_errors, from = diags->diags.n;
-    YamlStream stream;
+    YamlStream stream = {0};
     int r;
 
     *ret = (SchedulerConfig){.file = file, .percentage = -1};

@@ -590,7 +590,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     size_t errors_before = diags->n_errors;
     int r;
 
-    *ret = (YamlStream){.file = file};
+    ret->n_unsupported = 0;
     if (!source_check(&parse.source, diags))
         return -EINVAL;
     r = input_prepare(&parse, &copy);

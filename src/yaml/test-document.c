@@ -268,6 +268,16 @@ static void test_not_a_number(void **state) {
     }
 }
 
+static size_t count_of(const char *text, const char *word) {
+    size_t n = 0;
+
+    while ((text = strstr(text, word))) {
+        text += strlen(word);
+        n++;
+    }
+    return n;
+}
+
 static void test_errors(void **state) {
     static const struct {
         Str source;
@@ -455,6 +465,8 @@ static void test_errors(void **state) {
             diag_print(&diags.diags.items[k], false, &out);
         buf_append_char(&out, '\0');
         assert_string_equal(out.data, cases[i].text);
+        assert_int_equal(stream.n_unsupported, count_of(cases[i].text, "not supported"));
+        stream.n_unsupported = 0;
         assert_memory_equal(&stream, &untouched, sizeof(stream));
     }
 }

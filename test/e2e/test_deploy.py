@@ -7,6 +7,9 @@ their ports are compared with those in use.
 """
 
 import json
+import os
+import re
+import subprocess
 import urllib.parse
 
 import pytest
@@ -15,6 +18,7 @@ from controlplane import INSTALLED
 from deploy import (
     ADDED_GROUPS, DEPLOY, RESTRICTED, fetch_definitions, kustomize, make_pods, make_static_pods, remove,
 )  # fmt: skip
+from process import make_environment
 from rendering import OVERLAYS, find, of_kind, scheduler_configs
 from waiting import wait_for
 
@@ -104,7 +108,7 @@ def get_rules(objects):
 
 
 def test_chart_gives_the_rights_that_scenarios_run_with(chart, bare):
-    ours = kustomize(bare, ROOT / "test" / "e2e" / "installed" / "rights")
+    ours = kustomize(bare, INSTALLED)
     assert get_rules(chart.render(rendering.HERE / "values" / "everything.yaml")) == get_rules(ours)
 
 
@@ -230,3 +234,46 @@ def test_ports_of_the_chart_agree(chart, values):
 
 def test_ports_of_the_overlays_agree(bare):
     assert_ports_agree(kustomize(bare, INSTALLED.parent / "everything"), spare={("TCP", 9090)})
+
+
+# --- what is documented ---
+
+BLOCKS = re.compile(r"^```sh e2e\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ["docs/install.md", "docs/operations.md"]
+ALL_KINDS = (
+    "deployments,services,serviceaccounts,configmaps,poddisruptionbudgets,roles,rolebindings,"
+    "clusterroles,clusterrolebindings"
+)
+
+
+@pytest.fixture
+def shell(bare, chart, berth_path, tmp_path):
+    """shell(script): in a folder as the documents assume it."""
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, path in ("berth", berth_path), ("helm", chart.helm), ("kubectl", bare.bin / "kubectl"):
+        (programs / name).symlink_to(path)
+    path = f"{programs}:{os.environ['PATH']}"
+    environment = make_environment(tmp_path, PATH=path, KUBECONFIG=str(bare.admin_kubeconfig))
+
+    def shell(script):
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    yield shell
+    shell(f"kubectl delete -A --wait=false -l app.kubernetes.io/part-of=berth {ALL_KINDS}")
+    shell("kubectl -n berth-system delete --ignore-not-found secret berth-server berth-client")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documented_commands(shell, document):
+    shell("berth certs berth-certs")
+    blocks = BLOCKS.findall((DEPLOY.parent / document).read_text())
+    assert blocks
+    for block in blocks:
+        assert "Warning" not in shell(block), block

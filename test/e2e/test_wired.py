@@ -18,6 +18,8 @@ filters:
 scores:
   - {{name: pack, binPack: {{cpu: 1}}}}
 """
+SECOND = ["--scheduler-name", "berth", "--leader-elect", "--lease-name", "berth-scheduler"]
+LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases/berth-scheduler"
 BINDS = ["--bind", "--lease", "berth-system/berth-bind"]
 
 
@@ -45,13 +47,15 @@ class Wiring:
         ]  # fmt: skip
         self.berth = cluster.start_berth(*self.flags)
         self.path = cluster.folder / "scheduler-config.yaml"
-        self.path.write_text(self.configure("v1"))
+        self.path.write_text(self.configure("v1", *SECOND, "--scheduler-kubeconfig", self.account()))
+
+    def account(self):
+        """The shipped one for a second kube-scheduler."""
+        self.cluster.api.delete(LEASE_PATH)  # who had it before is gone
+        return self.cluster.plane.write_token_kubeconfig("berth-scheduler")
 
     def configure(self, format, *options):
         files, url = self.files, self.berth.url
-        if format == "v1":
-            kubeconfig = self.cluster.plane.scheduler_kubeconfig
-            options = ["--no-leader-elect", "--scheduler-kubeconfig", kubeconfig, *options]
         done = self.cluster.run_berth(
             "config", "--format", format, "--server", url, *self.identity,
             "--url", url, "--tls-ca", files.ca,
@@ -100,9 +104,9 @@ def test_kube_scheduler_takes_what_berth_writes(cluster, flags):
     add_nodes(cluster)
     wiring = Wiring(cluster, *flags)
     wiring.start_scheduler()
-    cluster.add_pod("goes")
+    cluster.add_pod("goes", schedulerName="berth")
     assert cluster.wait_bound("goes") == "blue"
-    cluster.add_pod("waits", nodeSelector={"pool": "red"})
+    cluster.add_pod("waits", nodeSelector={"pool": "red"}, schedulerName="berth")
     cluster.wait_pending("waits", REASON)
     assert wiring.metrics()["berth_binds_total"] == bool(flags)
 
@@ -121,8 +125,8 @@ def test_without_a_ca_the_check_fails(cluster):
     for text in (wiring.path.read_text(), wiring.configure("policy")):
         wiring.path.write_text(without_ca(text))
         code, found = wiring.check("--offline", wiring.path)
-        assert (code, failures(found)) == (1, {"B105"})
-        assert "caData" in found["B105"]["fix"] or "caFile" in found["B105"]["fix"]
+        assert (code, found["B105"]["state"]) == (1, "failed")
+        assert "tlsConfig" in found["B105"]["fix"]
 
 
 # The fields of an extender up to 1.22. Other ones would be ignored, silently.
@@ -135,9 +139,9 @@ LEGACY = {
 
 def test_legacy_policy(cluster):
     """No kube-scheduler that reads it can be had here: judged by the rules of then."""
-    wiring = Wiring(cluster, *BINDS)
-    text = wiring.configure("policy", "--managed-resource", "example.com/gpu:ignored")
-    policy = json.loads(text)
+    wiring = Wiring(cluster, *BINDS, "--managed-resource", "example.com/gpu")
+    wiring.path.write_text(wiring.configure("policy"))
+    policy = json.loads(wiring.path.read_text())
     # Without "predicates" and "priorities" they are the defaults; empty lists would be none.
     assert policy.keys() == {"kind", "apiVersion", "extenders"}
     assert (policy["kind"], policy["apiVersion"]) == ("Policy", "v1")
@@ -146,11 +150,12 @@ def test_legacy_policy(cluster):
     assert extender["httpTimeout"] == 15 * 10**9  # nanoseconds
     assert extender["weight"] > 0 and extender["enableHttps"] is True
     assert extender["tlsConfig"].keys() == {"caData", "certFile", "keyFile"}
-    assert extender["managedResources"] == [{"name": "example.com/gpu", "ignoredByScheduler": True}]
+    managed = {"name": "example.com/gpu", "ignoredByScheduler": False}
+    assert extender["managedResources"] == [managed]
 
-    wiring.path.write_text(wiring.configure("policy"))
     code, found = wiring.check("--offline", wiring.path)
-    assert (code, failures(found)) == (0, set())
+    # A warning: the share of nodes that are looked at cannot be said in this file.
+    assert (code, failures(found)) == (0, {"B125"})
 
 
 # --- an installation that works, and what breaks it ---
@@ -174,7 +179,7 @@ class Installation(Wiring):
             status = {"phase": "Running", "conditions": [READY]}
             cluster.api.patch(f"{cluster.pods_path}/berth-{i}/status", {"status": status})
         self.start_scheduler()
-        cluster.add_pod("goes")
+        cluster.add_pod("goes", schedulerName="berth")
         cluster.wait_bound("goes")
 
     def look(self):
@@ -202,25 +207,26 @@ BROKEN = {
     "bad-policy": (break_policy, {"B208"}),
     "no-filter-verb": (lambda each: each.change(filterVerb=""), {"B113"}),
     "too-short": (lambda each: each.change(httpTimeout="50ms"), {"B119", "B120"}),
-    "other-port": (lambda each: each.change(urlPrefix="https://127.0.0.1:9"), {"B103"}),
+    "other-verb": (lambda each: each.change(filterVerb="filters"), {"B203"}),
 }
 
 
-def test_check_of_what_works(cluster, monkeypatch):
+@pytest.fixture
+def installation(cluster, monkeypatch):
     monkeypatch.setenv("POD_NAMESPACE", cluster.namespace)
     add_nodes(cluster)
-    installation = Installation(cluster)
-    code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]))
+    return Installation(cluster)
+
+
+def test_check_of_what_works(installation):
+    code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]), 10)
     assert (code, skipped(found)) == (0, NOT_TOLD)
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_y(cluster, monkeypatch, name):
-    monkeypatch.setenv("POD_NAMESPACE", cluster.namespace)
-    add_nodes(cluster)
-    installation = Installation(cluster)
-    do, codes = BROKEN[name]
-    do(installation)
-    import time; time.sleep(1)
-    code, found = installation.look()
-    assert (code, failures(found)) == (1, codes), {k: (v["cause"], v["fix"]) for k,v in found.items() if k in failures(found)}
+@pytest.mark.parametrize("damage, codes", BROKEN.values(), ids=BROKEN.keys())
+def test_check_of_what_does_not(installation, damage, codes):
+    damage(installation)
+    code, found = wait_for(
+        f"{codes}", installation.look, lambda seen: failures(seen[1]) == codes, seconds=5
+    )
+    assert code == 1

@@ -1,0 +1,65 @@
+"""A Service on loopback: TCP connections are passed on to endpoints that are ready.
+
+Who is ready is looked at once a second, as kubelets and kube-proxies need their time, too: for so
+long connections lead to an endpoint that has left. The worst is assumed of the choice: it is always
+the favourite, as long as that is believed to be ready.
+"""
+
+import socket
+import threading
+import time
+
+LOOK_SECONDS = 1
+PIECE = 64 * 1024
+
+
+class Balancer:
+    def __init__(self, ports, is_ready):
+        """@ports: of the endpoints. @is_ready(port): how that is found out."""
+        self.ports, self.is_ready, self.favourite = ports, is_ready, ports[0]
+        self.ready, self.n_refused, self.n_connections = set(), 0, 0
+        self.is_stopping = False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        for work in (self._look, self._accept):
+            threading.Thread(target=work, daemon=True).start()
+
+    def stop(self):
+        self.is_stopping = True
+        self.listener.close()
+
+    def _look(self):
+        while not self.is_stopping:
+            self.ready = {port for port in self.ports if self.is_ready(port)}
+            time.sleep(LOOK_SECONDS)
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return  # stop()
+            self.n_connections += 1
+            threading.Thread(target=self._serve, args=(near,), daemon=True).start()
+
+    def _serve(self, near):
+        ready = sorted(self.ready, key=lambda port: port != self.favourite)
+        try:
+            far = socket.create_connection(("127.0.0.1", ready[0] if ready else 9))
+        except OSError:
+            self.n_refused += 1
+            near.close()
+            return
+        threading.Thread(target=pump, args=(near, far), daemon=True).start()
+        pump(far, near)
+
+
+def pump(source, target):
+    """Until one of them ends it."""
+    try:
+        while piece := source.recv(PIECE):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        source.close()
+        target.close()
