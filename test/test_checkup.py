@@ -418,6 +418,21 @@ def test_pods(run, plain, api, tmp_path):
     assert done.state("B604") == "skipped" and "forbidden" in done.stderr
 
 
+def test_pods_with_a_berth_in_them(run, plain, api, tmp_path):
+    """What comes with berth has its label, too: the second scheduler, the pod of `helm test`."""
+    labels = {"app.kubernetes.io/name": "berth"}
+    serves, checks = {"args": ["serve", "--in-cluster"]}, {"args": ["check", "--live"]}
+    api.pods = [
+        pod("berth-system", "a", labels, containers=[serves], serviceAccountName="berth"),
+        pod("berth-system", "b", labels, containers=[checks], ready=False, serviceAccountName="c"),
+        scheduler_pod("berth-system", "s", [], labels=labels, serviceAccountName="s"),
+    ]
+    done = run(*in_cluster(api, tmp_path, plain))
+    assert done.checks["B603"]["cause"] == "berth-system/a on n1"
+    assert done.state("B604") == "passed" and done.state("B605") == "warned"
+    assert {user for user, _, _ in api.reviews} == {"system:serviceaccount:berth-system:berth"}
+
+
 # --- finding kube-scheduler's configuration ---
 
 HOW = [

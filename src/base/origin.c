@@ -3,8 +3,8 @@
 #define HOST_NAME_MAX_LEN 255u
 
 static bool read_scheme(Str *url, bool *ret_is_tls) {
-    *ret_is_tls = str_has_prefix(*url, STR("https://"));
-    if (!*ret_is_tls && !str_has_prefix(*url, STR("http://")))
+    *ret_is_tls = str_eq_nocase(str_take(*url, 8), STR("https://"));
+    if (!*ret_is_tls && !str_eq_nocase(str_take(*url, 7), STR("http://")))
         return false;
     *url = str_skip(*url, *ret_is_tls ? 8 : 7);
     return true;

@@ -16,7 +16,8 @@ typedef struct Origin {
     Str path; /* "" or "/…" */
 } Origin;
 
-/* http:// or https://, a host, perhaps a port, perhaps a path; false for anything else. */
+/* http:// or https://, in capitals or not, a host, perhaps a port, perhaps a path; false for
+ * anything else. */
 bool origin_parse(Str url, Origin *ret);
 
 /* What is wrong with the URL of a server ("has no host"), beyond what origin_parse() sees: nothing

@@ -63,7 +63,7 @@ void judge_verbs_answer(const Facts *facts, Verdict *verdict) {
         n++;
         if (str_is_empty(berth->probe_error))
             continue;
-        verdict_fail(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->probe_error));
+        verdict_fail(verdict, "%.*s", STR_FMT(berth->probe_error));
         verdict_fix(verdict,
             "urlPrefix and verbs in kube-scheduler's configuration, --listen of berth serve: "
             "compare them");

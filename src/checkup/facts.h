@@ -85,7 +85,7 @@ typedef struct BerthFact {
     size_t n_schedulers;
     /* Whether kube-scheduler's verbs answer at the address of the entry that lists it. */
     bool was_probed;
-    Str probe_error; /* empty: it answered */
+    Str probe_error; /* with the address; empty: it answered */
 } BerthFact;
 
 /* --- kube-scheduler --------------------------------------------------------------------- */

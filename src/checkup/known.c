@@ -102,6 +102,20 @@ bool watcher_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
+bool watchers_expect(const Facts *facts, Verdict *verdict) {
+    size_t n = 0;
+
+    if (!watcher_expect(facts, verdict))
+        return false;
+    for (size_t at = 0; watcher_next(facts, &at);)
+        n++;
+    if (n > 1)
+        return true;
+    verdict_skip(verdict,
+        berth_count(facts) == 1 ? "there is one berth" : "only one of the berths has a cluster");
+    return false;
+}
+
 double berth_last_asked_sec(const BerthFact *berth) {
     double last = INFINITY;
 

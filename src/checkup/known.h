@@ -41,6 +41,9 @@ bool berth_expect(const Facts *facts, Verdict *verdict);
 const BerthFact *watcher_next(const Facts *facts, size_t *at);
 bool watcher_expect(const Facts *facts, Verdict *verdict);
 
+/* Whether there are two of them to compare. */
+bool watchers_expect(const Facts *facts, Verdict *verdict);
+
 /* 36 of "v1.36.4"; -1: it is no such version. */
 int release_minor(Str version);
 

@@ -53,6 +53,8 @@ CASE(B105, ca_data_is_enough, PASSED, "", "", OWN.tls.ca_file = STR(""); OWN.tls
 CASE(B105, system_roots, WARNED, "one that the system trusts", "caFile", OWN.tls.ca_file = STR(""); OWN.is_https = false)
 CASE(B105, plain, SKIPPED, "plain HTTP", "", ON_LOOPBACK)
 
+CASE(B105, insecure_without_https, FAILED, "insecure: true without a CA: nobody verifies who answers", "caFile",
+    OWN.tls = (ExtenderTls){.is_given = true, .is_insecure = true}; OWN.is_https = false)
 CASE(B106, insecure, FAILED, "insecure: true: kube-scheduler does not verify", "insecure: false", OWN.tls.is_insecure = true)
 CASE(B107, https_over_http, FAILED, "enableHTTPS with http://berth:8443: plain HTTP", "urlPrefix: https://berth:8443",
     OWN.url_prefix = STR("http://berth:8443"))
@@ -63,6 +65,7 @@ CASE(B108, plain_at_home, PASSED, "", "", ON_LOOPBACK)
 CASE(B108, plain_at_home_v6, PASSED, "", "", ON_LOOPBACK; OWN.url_prefix = STR("http://[::1]:8080"))
 CASE(B108, like_loopback, FAILED, "127.0.0.1.example", "https://", ON_LOOPBACK; OWN.url_prefix = STR("http://127.0.0.1.example:80"))
 
+CASE(B108, capitals, PASSED, "", "", OWN.url_prefix = STR("HTTP://127.0.0.1:8080"))
 CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 asks", "certFile",
     OWN.tls.cert_file = STR(""))
 CASE(B109, nobody_asks, SKIPPED, "no berth asks", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
@@ -183,7 +186,8 @@ CASE(B201, berth_forbids, FAILED, "https://10.0.0.1:8443: 403", "--pages-client-
     s->berths[0].is_forbidden = true)
 CASE(B202, not_ready, FAILED, "https://10.0.0.2:8443 is not ready\n[-]sync failed", "/readyz?verbose", s->berths[1].is_ready = false;
     s->berths[1].readiness = STR("[-]sync failed"))
-CASE(B203, verbs_dead, FAILED, "https://10.0.0.1:8443: 404", "urlPrefix", s->berths[0].probe_error = STR("404"))
+CASE(B203, verbs_dead, FAILED, "https://10.0.0.1:8443/filter: 404", "urlPrefix",
+    s->berths[0].probe_error = STR("https://10.0.0.1:8443/filter: 404"))
 CASE(B203, verbs_unprobed, SKIPPED, "not tried", "", s->berths[0].was_probed = s->berths[1].was_probed = false)
 CASE(B204, two_versions, WARNED, "https://10.0.0.1:8443: 0.1.0\nhttps://10.0.0.2:8443: 0.2.0", "rollout status", s->berths[1].version = STR("0.2.0"))
 CASE(B204, version_alone, SKIPPED, "one berth", "", ONE_BERTH)
@@ -240,6 +244,7 @@ CASE(B403, quiet, PASSED, "", "", s->berths[0].staleness_sec = 130)
 CASE(B404, no_nodes, FAILED, "https://10.0.0.1:8443 knows none", "kubectl get nodes", s->berths[0].n_nodes = 0)
 CASE(B405, counts_differ, WARNED, "https://10.0.0.1:8443 knows 5000 nodes, https://10.0.0.2:8443 4999", "--only cluster", s->berths[1].n_nodes = 4999)
 CASE(B405, count_alone, SKIPPED, "one berth", "", ONE_BERTH)
+CASE(B405, count_one_watcher, SKIPPED, "only one of the berths has a cluster", "", s->berths[1].knows_cluster = false)
 CASE(B406, clock_ahead, WARNED, "https://10.0.0.1:8443 is 5 s ahead of the API server", "timedatectl", s->berths[0].clock_skew_sec = 5.4)
 CASE(B406, clock_behind, FAILED, "https://10.0.0.1:8443 is 5 minutes behind the API server", "timedatectl", s->berths[0].clock_skew_sec = -300)
 CASE(B406, clock_one_minute, WARNED, "60 s ahead", "timedatectl", s->berths[0].clock_skew_sec = 60; s->facts.cluster_skew_sec = 0)
@@ -276,6 +281,8 @@ CASE(B601, policies_differ, FAILED, "https://10.0.0.1:8443 has p1, https://10.0.
 CASE(B601, policies_alone, SKIPPED, "one berth", "", ONE_BERTH)
 CASE(B602, clusters_differ, WARNED, "differ (5000 and 5000 nodes, 150000 and 149999 pods)", "--only B602", s->berths[1].cluster_digest = STR("c2");
     s->berths[1].n_pods = 149999)
+CASE(B602, clusters_half_told, SKIPPED, "https://10.0.0.1:8443 does not tell", "", s->berths[0].cluster_digest = STR(""))
+CASE(B602, clusters_one, SKIPPED, "only one of the berths has a cluster", "", s->berths[1].knows_cluster = false)
 CASE(B602, clusters_untold, SKIPPED, "does not tell", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
 CASE(B603, no_pods, WARNED, "app.kubernetes.io/name=berth", "berth install plan", s->facts.n_pods = 0)
 CASE(B603, pods_unknown, SKIPPED, "does not show them", "", s->facts.are_pods_known = false)

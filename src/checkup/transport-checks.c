@@ -57,10 +57,11 @@ void judge_server_verified(const Facts *facts, Verdict *verdict) {
 
         if (has_ca(&entry->tls))
             continue;
-        if (entry->is_https)
+        if (entry->is_https || entry->tls.is_insecure)
             verdict_fail(verdict,
-                "%s: enableHTTPS without a CA: nobody verifies who answers at %.*s%s",
+                "%s: %s without a CA: nobody verifies who answers at %.*s%s",
                 own.where,
+                entry->is_https ? "enableHTTPS" : "insecure: true",
                 STR_FMT(entry->url_prefix),
                 has_certificate(&entry->tls) ? ", client certificate or not" : "");
         else

@@ -88,8 +88,10 @@ static void read_any(JsonReader *reader, Status *status, void *ret) {
 }
 
 static void read_version(JsonReader *reader, Status *status, void *ret) {
-    json_string(reader, status->arena, ret);
-    status->has_version = true;
+    Str *version = ret;
+
+    json_string(reader, status->arena, version);
+    status->has_version = !str_is_empty(*version);
 }
 
 /* Its clock less ours. */

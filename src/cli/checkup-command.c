@@ -288,6 +288,7 @@ static int run_round(
         .arena = arena,
         .client = client,
         .facts = &ret->facts,
+        .give_up_nsec = clock_monotonic_nsec() + GATHER_SEC * NSEC_PER_SEC,
         .notes = notes};
     buf_reset(notes);
     r = command->gather.is_offline ? gather_scheduler_configs(&ret->gather)

@@ -16,6 +16,7 @@
 
 /* How often berths that know different clusters are asked again, and when. */
 #define AGREEMENT_TRIES 4
+#define AGREEMENT_LONG_NSEC (INT64_C(5) * NSEC_PER_SEC) /* not again after that */
 #define AGREEMENT_PAUSE_NSEC (INT64_C(250) * 1000 * 1000)
 
 static int set_error(BerthFact *fact, Arena *arena, const char *error) {
@@ -111,6 +112,10 @@ static int gather_one(Gather *gather, const char *server, BerthFact *fact) {
 
     access.server = server;
     *fact = (BerthFact){.url = str_from_c(server)};
+    if (gather_is_late(gather)) {
+        fact->error = STR(GATHER_LATE);
+        return 0;
+    }
     r = gather_pages(gather, &access, fact, &needs);
     add_needs(gather, &needs);
     return r < 0 ? r : 0;
@@ -170,6 +175,7 @@ static int gather_all(Gather *gather) {
 int gather_berths(Gather *gather) {
     const GatherOptions *options = gather->options;
     Facts *facts = gather->facts;
+    int64_t start;
     int r = 0;
 
     facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
@@ -177,11 +183,13 @@ int gather_berths(Gather *gather) {
         return error_origin(-ENOMEM);
     if (options->n_servers == 0)
         return error_trace(gather_default(gather));
+    start = clock_monotonic_nsec();
     for (int i = 0; i < AGREEMENT_TRIES; i++) {
         if (i > 0)
             (void)nanosleep(&(struct timespec){.tv_nsec = AGREEMENT_PAUSE_NSEC}, NULL);
         r = gather_all(gather);
-        if (r < 0 || do_clusters_agree(facts))
+        if (r < 0 || do_clusters_agree(facts) ||
+            clock_monotonic_nsec() - start > AGREEMENT_LONG_NSEC)
             break;
     }
     return error_trace(r);

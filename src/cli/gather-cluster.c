@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,8 +11,18 @@
 #include "cli/scheduler-pod.h"
 #include "json/read.h"
 
+bool gather_is_late(const Gather *gather) {
+    return gather->give_up_nsec != 0 && clock_monotonic_nsec() > gather->give_up_nsec;
+}
+
 int gather_get(Gather *gather, const char *path, InquiryReply *ret, char *error) {
-    int r = inquiry_run_with(gather->client, &(Inquiry){.path = path}, gather->arena, ret, error);
+    int r;
+
+    if (gather_is_late(gather)) {
+        (void)snprintf(error, INQUIRY_ERROR_MAX, "%s", GATHER_LATE);
+        return 1;
+    }
+    r = inquiry_run_with(gather->client, &(Inquiry){.path = path}, gather->arena, ret, error);
 
     if (r != 0 || ret->status == 200)
         return error_trace(r);
@@ -45,11 +56,17 @@ int gather_cluster(Gather *gather) {
     if (r < 0)
         return error_trace(r);
     facts->was_cluster_asked = true;
+    if (r == 0) {
+        facts->cluster_version = read_version(reply.body, gather->arena);
+        if (str_is_empty(facts->cluster_version)) {
+            (void)snprintf(error, sizeof(error), "what answers at /version is no API server");
+            r = 1;
+        }
+    }
     if (r != 0) {
         facts->cluster_error = arena_copy(gather->arena, str_from_c(error));
         return facts->cluster_error.ptr ? 0 : error_origin(-ENOMEM);
     }
-    facts->cluster_version = read_version(reply.body, gather->arena);
     facts->is_skew_known = reply.date_sec != 0;
     /* It was made at some time in between, and cut to a whole second. */
     if (facts->is_skew_known)

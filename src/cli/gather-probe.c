@@ -88,7 +88,10 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
     }
     if (!wrong)
         return 0;
-    fact->probe_error = arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
+    /* Messages of ask() begin with the server. */
+    fact->probe_error =
+        wrong == error ? arena_printf(arena, "%.*s: %s", STR_FMT(path), wrong)
+                       : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
     return fact->probe_error.ptr ? 0 : error_origin(-ENOMEM);
 }
 
@@ -125,7 +128,7 @@ int gather_probes(Gather *gather) {
         bool is_named;
         int r;
 
-        if (!str_is_empty(berth->error))
+        if (!str_is_empty(berth->error) || gather_is_late(gather))
             continue;
         entry = find_entry(facts, berth, &is_named);
         if (!entry || str_is_empty(choose_verb(entry)))

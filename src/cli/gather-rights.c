@@ -312,6 +312,10 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
     write_review(&body, right, gather->facts->subject, is_self);
     if (buf_error(&body))
         return error_origin(-ENOMEM);
+    if (gather_is_late(gather)) {
+        right->error = STR(GATHER_LATE);
+        return 1;
+    }
     inquiry.body = buf_str(&body);
     r = inquiry_run_with(gather->client, &inquiry, gather->arena, &reply, error);
     if (r < 0)

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -33,6 +34,8 @@
     "http://127.0.0.1:8080" /* where berth serve listens unless told otherwise                     \
                              */
 #define GATHER_PODS_MAX 16u /* --scheduler-pod */
+#define GATHER_SEC 60       /* for everything: of servers that take their time there may be many */
+#define GATHER_LATE "not asked: other answers took too long"
 #define GATHER_CONFIG_MAX ((size_t)4 * 1024 * 1024)
 
 /* A configuration as it was read, once: standard input does not come twice. */
@@ -63,6 +66,7 @@ typedef struct Gather {
     Arena *arena;
     Client *client; /* of the API server; NULL: none was named */
     Facts *facts;
+    int64_t give_up_nsec; /* monotonic; what was not asked by then is not asked. 0: no end */
 
     /* What a later part needs of an earlier one, and the Facts have no use for. */
     BerthNeeds needs;    /* of all berths; the lease is the first one's */
@@ -81,6 +85,9 @@ int gather_pods(Gather *gather);
 int gather_rights(Gather *gather);            /* behind berths and pods */
 int gather_scheduler_configs(Gather *gather); /* behind berths; works without a client, too */
 int gather_probes(Gather *gather);            /* last */
+
+/* Whether it is time to stop asking. */
+bool gather_is_late(const Gather *gather);
 
 /* A GET of the API server. As inquiry_run(), but any status other than 200 is 1, too. */
 int gather_get(Gather *gather, const char *path, InquiryReply *ret, char *error);

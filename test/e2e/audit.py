@@ -55,7 +55,8 @@ class Audit:
 
     def denials(self, start):
         """{"NAME: VERB RESOURCE"} that berth's accounts were refused since then."""
-        return {describe(each) for each in self.read(start) if each["responseStatus"]["code"] == 403}
+        events = self.read(start)
+        return {describe(each) for each in events if each["responseStatus"]["code"] == 403}
 
 
 def describe(event):

@@ -27,7 +27,8 @@ ACCOUNTS = f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts"
 TOKEN_SECONDS = 24 * 3600
 
 # Of what is shipped, that which says who berth is and what it may.
-IDENTITY = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+ROLES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+IDENTITY = ("Namespace", "ServiceAccount", *ROLES)
 
 
 class ControlPlane:

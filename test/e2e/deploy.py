@@ -16,6 +16,7 @@ from rendering import find, pods, read
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
+PATIENCE = 60  # seconds
 
 # Where a module has the definitions of kinds that Kubernetes does not know by itself: its hash, its
 # folder of them, and those that are used.
@@ -39,24 +40,28 @@ RESTRICTED = {
     "kind": "Namespace",
     "metadata": {
         "name": BERTH_NAMESPACE,
-        "labels": {f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "warn")},
+        "labels": {
+            f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "warn")
+        },
     },
 }
 
 
 def fetch_definitions():
     """The files, or None where they cannot be had. They come from where Go's modules do."""
-    done = subprocess.run(
-        ["go", "mod", "download", "-json", *DEFINITIONS], capture_output=True, text=True, cwd="/"
-    )
+    command = ["go", "mod", "download", "-json", *DEFINITIONS]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=PATIENCE)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return None
     if done.returncode != 0:
         return None
     files = []
     for text in re.split(r"(?<=^})\n", done.stdout, flags=re.MULTILINE):
         if text.strip():
             module = json.loads(text)
-            sum, folder, names = DEFINITIONS[f"{module['Path']}@{module['Version']}"]
-            assert module["Sum"] == sum, module
+            hash, folder, names = DEFINITIONS[f"{module['Path']}@{module['Version']}"]
+            assert module["Sum"] == hash, module
             files += [pathlib.Path(module["Dir"]) / folder / f"{name}.yaml" for name in names]
     return files
 

@@ -128,13 +128,15 @@ class Installation:
         machine.mount(self.objects, container, volumes)
         return machine, container
 
-    def start(self):
-        machine, container = self.machine("berth", "berth", 8443, 8444)
+    def start(self, account):
+        """@account: berth's."""
+        machine, container = self.machine("berth", account, 8080, 8443, 8444)
         self.berth = serve_container(self.cluster, machine, container)
         machine, container = self.machine("kube-scheduler", "berth-scheduler", 10259)
         config = machine.path("/etc/kubernetes/berth/config.yaml")
         config.write_text(machine.translate_config(config.read_text(), self.berth.url))
-        access = [f"--{each}-kubeconfig={machine.kubeconfig}" for each in ("authentication", "authorization")]
+        access = [f"--authentication-kubeconfig={machine.kubeconfig}",
+                  f"--authorization-kubeconfig={machine.kubeconfig}"]  # fmt: skip
         run_scheduler(self.cluster, machine, container["command"], *access)
 
     def test(self):
@@ -146,22 +148,46 @@ class Installation:
         return self.cluster.run_berth(*words, "--url", url, "-o", "json")
 
 
-def test_chart_runs(chart, cluster, install, tmp_path, monkeypatch):
+@pytest.fixture
+def install_chart(chart, cluster, install, tmp_path, monkeypatch):
+    """install_chart(account, values): applied, and running."""
     monkeypatch.setenv("POD_NAMESPACE", "berth-system")
-    add_nodes(cluster)
-    values = tmp_path / "values.yaml"
-    values.write_text(yaml.safe_dump(VALUES))
-    objects = chart.render(values)
-    install(objects)
-    installation = Installation(cluster, objects, tmp_path)
-    installation.start()
+
+    def install_chart(account, **values):
+        path = tmp_path / "values.yaml"
+        path.write_text(yaml.safe_dump({**VALUES, **values}))
+        objects = chart.render(path)
+        install(objects)
+        installation = Installation(cluster, objects, tmp_path)
+        installation.start(account)
+        return installation
+
+    return install_chart
+
+
+def assert_berth_decides(cluster):
     cluster.add_pod("goes", schedulerName="berth")
     assert cluster.wait_bound("goes") == "blue"
     cluster.add_pod("waits", schedulerName="berth", nodeSelector={"example.com/pool": "red"})
     cluster.wait_pending("waits", REASON)
     cluster.wait_event("waits", "NoNodePassed", REASON)
 
-    pods = add_running_pods(cluster.api, objects)
+
+def test_sidecar(cluster, install_chart):
+    add_nodes(cluster)
+    installation = install_chart("berth-scheduler", placement="sidecar")
+    assert installation.berth.scheme == "http"
+    assert_berth_decides(cluster)
+    installation.berth.popen.send_signal(signal.SIGTERM)  # another one ends its --drain-delay
+
+
+def test_service(cluster, install_chart):
+    add_nodes(cluster)
+    installation = install_chart("berth")
+    assert installation.berth.scheme == "https"
+    assert_berth_decides(cluster)
+
+    pods = add_running_pods(cluster.api, installation.objects)
     done = installation.test()
     remove(cluster.api, pods)
     found = json.loads(done.stdout)["checks"]
@@ -185,9 +211,10 @@ class StaticPod:
         write("/etc/kubernetes/berth/kubeconfig", plane.write_kubeconfig("berth").read_text())
         write("/etc/kubernetes/berth/policies/pool.yaml", yaml.safe_dump(POOL))
         text = (STATIC / "scheduler-config.yaml").read_text()
-        self.machine.kubeconfig = self.machine.path(yaml.safe_load(text)["clientConnection"]["kubeconfig"])
-        url = f"http://127.0.0.1:{self.machine.ports[8080]}"
-        write("/etc/kubernetes/berth/scheduler-config.yaml", self.machine.translate_config(text, url))
+        kubeconfig = yaml.safe_load(text)["clientConnection"]["kubeconfig"]
+        self.machine.kubeconfig = self.machine.path(kubeconfig)
+        config = self.machine.translate_config(text, f"http://127.0.0.1:{self.machine.ports[8080]}")
+        write("/etc/kubernetes/berth/scheduler-config.yaml", config)
 
     def start(self, manifest):
         """What the kubelet does when the file appears."""
@@ -234,7 +261,8 @@ filters:
 
 def wait_placed(api, pods):
     for path in map(get_path, pods):
-        wait_for(f"{path} to get a node", lambda: api.get(path), lambda pod: "nodeName" in pod["spec"])
+        what = f"{path} to get a node"
+        wait_for(what, lambda: api.get(path), lambda pod: "nodeName" in pod["spec"])
 
 
 def test_own_pods_pass_every_policy(chart, cluster, install, monkeypatch):

@@ -56,9 +56,9 @@ class Replicas:
         authority = Authority(cluster.folder / "ca", "rolling")
         server, client = authority.issue_server(), authority.issue_client("system:kube-scheduler")
         self.flags = [
-            *Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--drain-delay", delay,
+            *Live().flags(cluster), "--policy", cluster.write_policy(POLICY),
             "--tls-cert", server.certificate, "--tls-key", server.key,
-            "--client-ca", authority.certificate, "--log-level", "debug",
+            "--client-ca", authority.certificate, "--drain-delay", delay, "--log-level", "debug",
         ]  # fmt: skip
         self.ports = [pick_port(), pick_port()]
         for port in self.ports:

@@ -43,11 +43,13 @@ class Wiring:
         self.identity = ["--ca", files.ca, "--cert", files.client, "--key", files.client_key]
         self.flags = [
             *Live().flags(cluster), "--policy", cluster.write_policy(POLICY),
-            "--tls-cert", files.server, "--tls-key", files.server_key, "--client-ca", files.ca, *flags,
+            "--tls-cert", files.server, "--tls-key", files.server_key, "--client-ca", files.ca,
+            *flags,
         ]  # fmt: skip
         self.berth = cluster.start_berth(*self.flags)
         self.path = cluster.folder / "scheduler-config.yaml"
-        self.path.write_text(self.configure("v1", *SECOND, "--scheduler-kubeconfig", self.account()))
+        access = ["--scheduler-kubeconfig", self.account()]
+        self.path.write_text(self.configure("v1", *SECOND, *access))
 
     def account(self):
         """The shipped one for a second kube-scheduler."""
@@ -197,8 +199,7 @@ def stop_one(installation):
 
 
 def break_policy(installation):
-    cluster = installation.cluster
-    cluster.write_policy("filters: [{name: pool, nodeLabel: {}}]")
+    installation.cluster.write_policy("filters: [{name: pool, nodeLabel: {}}]")
 
 
 BROKEN = {
@@ -219,7 +220,9 @@ def installation(cluster, monkeypatch):
 
 
 def test_check_of_what_works(installation):
-    code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]), 10)
+    code, found = wait_for(
+        "all to be well", installation.look, lambda seen: not failures(seen[1]), seconds=10
+    )
     assert (code, skipped(found)) == (0, NOT_TOLD)
 
 

@@ -1,0 +1,105 @@
+#include "kube/inbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "model/node.h"
+
+#define TOUCHES_MAX_BYTES (MIRROR_TOUCHES_MAX * (NODE_NAME_MAX + 1))
+
+struct Inbox {
+    pthread_mutex_t mutex; /* guards what follows */
+    bool is_closed;
+    BindJob *jobs[MIRROR_BINDS_MAX]; /* a ring: not taken yet */
+    size_t first_job, n_jobs;
+    size_t n_binds; /* in the ring, or with the binder */
+    Buf touches;    /* names of nodes, a line each */
+    size_t n_touches;
+};
+
+Inbox *inbox_new(void) {
+    Inbox *inbox = calloc(1, sizeof(*inbox));
+
+    if (!inbox)
+        return NULL;
+    (void)pthread_mutex_init(&inbox->mutex, NULL);
+    inbox->touches = BUF_INIT(TOUCHES_MAX_BYTES);
+    return inbox;
+}
+
+Inbox *inbox_free(Inbox *inbox) {
+    if (!inbox)
+        return NULL;
+    buf_done(&inbox->touches);
+    (void)pthread_mutex_destroy(&inbox->mutex);
+    free(inbox);
+    return NULL;
+}
+
+void inbox_close(Inbox *inbox) {
+    (void)pthread_mutex_lock(&inbox->mutex);
+    inbox->is_closed = true;
+    (void)pthread_mutex_unlock(&inbox->mutex);
+}
+
+/* --- binds ----------------------------------------------------------------------------- */
+
+int inbox_add_bind(Inbox *inbox, BindJob *job) {
+    int r = 0;
+
+    (void)pthread_mutex_lock(&inbox->mutex);
+    if (inbox->is_closed) {
+        r = -ESHUTDOWN;
+    } else if (inbox->n_binds == MIRROR_BINDS_MAX) {
+        r = -EBUSY;
+    } else {
+        inbox->jobs[(inbox->first_job + inbox->n_jobs++) % MIRROR_BINDS_MAX] = job;
+        inbox->n_binds++;
+    }
+    (void)pthread_mutex_unlock(&inbox->mutex);
+    return r;
+}
+
+size_t inbox_take_binds(Inbox *inbox, BindJob *ret[static INBOX_BINDS_AT_ONCE]) {
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&inbox->mutex);
+    for (; n < INBOX_BINDS_AT_ONCE && inbox->n_jobs > 0; n++) {
+        ret[n] = inbox->jobs[inbox->first_job];
+        inbox->first_job = (inbox->first_job + 1) % MIRROR_BINDS_MAX;
+        inbox->n_jobs--;
+    }
+    (void)pthread_mutex_unlock(&inbox->mutex);
+    return n;
+}
+
+void inbox_note_bind_ended(Inbox *inbox) {
+    (void)pthread_mutex_lock(&inbox->mutex);
+    inbox->n_binds--;
+    (void)pthread_mutex_unlock(&inbox->mutex);
+}
+
+/* --- nodes to be marked ---------------------------------------------------------------- */
+
+void inbox_add_touch(Inbox *inbox, Str node) {
+    (void)pthread_mutex_lock(&inbox->mutex);
+    if (inbox->n_touches < MIRROR_TOUCHES_MAX) {
+        inbox->n_touches++;
+        buf_append(&inbox->touches, node);
+        buf_append_char(&inbox->touches, '\n');
+    }
+    (void)pthread_mutex_unlock(&inbox->mutex);
+}
+
+Buf inbox_take_touches(Inbox *inbox) {
+    Buf names;
+
+    (void)pthread_mutex_lock(&inbox->mutex);
+    names = inbox->touches;
+    inbox->touches = BUF_INIT(TOUCHES_MAX_BYTES);
+    inbox->n_touches = 0;
+    (void)pthread_mutex_unlock(&inbox->mutex);
+    return names;
+}
