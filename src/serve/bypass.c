@@ -9,18 +9,20 @@
 struct Bypass {
     const Str *managed;
     size_t n_managed;
+    const Exemptions *exempt;
     Asked *asked;
     _Atomic int64_t synced_at_nsec; /* 0: not yet */
     _Atomic uint64_t n;
 };
 
-Bypass *bypass_new(const Str *managed, size_t n_managed) {
+Bypass *bypass_new(const Str *managed, size_t n_managed, const Exemptions *exempt) {
     _cleanup_(bypass_freep) Bypass *bypass = calloc(1, sizeof(*bypass));
 
     if (!bypass)
         return NULL;
     bypass->managed = managed;
     bypass->n_managed = n_managed;
+    bypass->exempt = exempt;
     bypass->asked = asked_new(ASKED_MAX);
     return bypass->asked ? TAKE_PTR(bypass) : NULL;
 }
@@ -59,7 +61,7 @@ static bool is_early(const Bypass *bypass, int64_t now_nsec) {
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
     if (is_early(bypass, now_nsec) || !is_managed(bypass, pod) ||
         !asked_has_scheduler(bypass->asked, pod->scheduler_name) ||
-        asked_knows(bypass->asked, pod->uid))
+        asked_knows(bypass->asked, pod->uid) || exemptions_cover(bypass->exempt, pod))
         return false;
     atomic_fetch_add(&bypass->n, 1);
     return true;

@@ -9,6 +9,8 @@
  * it. A pod that gets its node from such a scheduler, and that we never heard of, went past
  * every policy.
  *
+ * Pods that no policy is for (policy/exemption.h) went past nothing.
+ *
  * In the first BYPASS_GRACE_SEC after the first list nobody is blamed: the pod may have
  * been asked about before we were there.
  *
@@ -22,14 +24,15 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "model/pod.h"
+#include "policy/exemption.h"
 
 #define BYPASS_GRACE_SEC 60
 
 typedef struct Bypass Bypass;
 
 /* @managed: only pods that ask for one of these resources are asked about; none: all are.
- * Borrowed. NULL when out of memory. */
-Bypass *bypass_new(const Str *managed, size_t n_managed);
+ * @exempt may be NULL. Both are borrowed. NULL when out of memory. */
+Bypass *bypass_new(const Str *managed, size_t n_managed, const Exemptions *exempt);
 Bypass *bypass_free(Bypass *bypass); /* takes NULL */
 DEFINE_CLEANUP(Bypass *, bypass_free)
 

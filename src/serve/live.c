@@ -106,9 +106,7 @@ static void keep_pass(Live *live, const View *view, const Decision *decision) {
     passes_keep(live->passes, pass, clock_monotonic_nsec());
 }
 
-/* Who is asked wants to bind soon: the lease is mostly there before the bind comes. */
 void live_begin_filter(Live *live) {
-    mirror_note_asked(live->mirror);
     if (live->parked)
         parked_begin_filter(live->parked);
 }
@@ -118,11 +116,13 @@ void live_end_filter(Live *live) {
         parked_end_filter(live->parked);
 }
 
+/* Who is asked wants to bind soon: the lease is mostly there before the bind comes. */
 void live_note_filter(Live *live, const View *view, const Decision *decision) {
-    if (!decision->args)
+    if (!decision->args || decision->n_in == 0)
         return;
+    mirror_note_asked(live->mirror);
     bypass_note_asked(live->bypass, &decision->args->pod);
-    if (live->parked && decision->n_in > 0)
+    if (live->parked)
         parked_note_filter(live->parked,
             decision->args->pod.uid,
             /* is_rejected= */ decision->n_out < decision->n_in,
@@ -350,7 +350,7 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     live->callbacks = *callbacks;
     live->lease_namespace = options->mirror.lease_namespace;
     live->lease_name = options->mirror.lease_name;
-    live->bypass = bypass_new(options->managed, options->n_managed);
+    live->bypass = bypass_new(options->managed, options->n_managed, options->exempt);
     if (options->may_bind)
         live->passes = passes_new(
             PASSES_MAX, PASSES_BYTES_MAX, (int64_t)options->bind_window_sec * NSEC_PER_SEC);

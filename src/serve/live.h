@@ -47,6 +47,7 @@ typedef struct LiveOptions {
     OwnPod self;        /* with mirror.may_announce: whom Events about ourselves are about */
     const Str *managed; /* bypass: only pods that ask for one of these; none: all */
     size_t n_managed;
+    const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
     MirrorOptions mirror;
 } LiveOptions;
 
@@ -70,7 +71,8 @@ DEFINE_CLEANUP(Live *, live_free)
 
 bool live_is_synced(Live *live);
 
-/* A filter begins, and takes its view after that; what was decided is noted; it ends. */
+/* A filter begins, and takes its view after that; what was decided is noted; it ends. One about no
+ * nodes is no scheduler's, but of somebody who looks whether we answer: it is not noted. */
 void live_begin_filter(Live *live);
 void live_end_filter(Live *live);
 void live_note_filter(Live *live, const View *view, const Decision *decision);
