@@ -57,9 +57,13 @@ static bool add(const char *pod, Str note) {
     return announce_add(announce, &what);
 }
 
-static void answer(size_t call, unsigned status) {
-    fake_answer(client, call, status, "{}");
+static void answer_with(size_t call, unsigned status, const char *body) {
+    fake_answer(client, call, status, body);
     (void)client_wait(client, 0);
+}
+
+static void answer(size_t call, unsigned status) {
+    answer_with(call, status, "{}");
 }
 
 static void test_what_is_sent(void **state) {
@@ -110,10 +114,30 @@ static void test_what_is_long_is_cut(void **state) {
     assert_int_equal(text[ANNOUNCE_NAME_MAX - 2], 'c');
     answer(0, 201);
 
+    memcpy(note, "x", 1); /* 1024 is elsewhere in one: nothing of it is left */
+    for (size_t i = 1; i + 3 < sizeof(note); i += 3)
+        memcpy(note + i, "\xe2\x82\xac", 4);
+    assert_true(add("web", str_from_c(note)));
+    announce_tick(announce, now);
+    read_member(1, "\"note\":\"", text, sizeof(text));
+    assert_int_equal(strlen(text), 1024);
+    note[1024] = '\0';
+    assert_string_equal(text, note);
+    answer(1, 201);
+    memcpy(note, "xx\xe2\x82\xac", 5);
+    for (size_t i = 2; i + 3 < sizeof(note); i += 3)
+        memcpy(note + i, "\xe2\x82\xac", 4);
+    assert_true(add("web", str_from_c(note)));
+    announce_tick(announce, now);
+    read_member(2, "\"note\":\"", text, sizeof(text));
+    note[1022] = '\0';
+    assert_string_equal(text, note);
+    answer(2, 201);
+
     memset(note, 0xff, 1500); /* no UTF-8 at all */
     assert_true(add("web", str_of(note, 1500)));
     announce_tick(announce, now);
-    read_member(1, "\"note\":\"", text, sizeof(text));
+    read_member(3, "\"note\":\"", text, sizeof(text));
     assert_in_range(strlen(text), 1000, ANNOUNCE_NOTE_MAX);
 }
 
@@ -178,6 +202,35 @@ static void test_without_the_right(void **state) {
     assert_false(announce_figures(announce).is_forbidden);
 }
 
+/* A 403 about one namespace says nothing of the others: a quota there, or its end. */
+static void test_refused_in_one_namespace(void **state) {
+    static const char *const messages[] = {
+        "events.events.k8s.io \\\"web.1\\\" is forbidden: unable to create new content in "
+        "namespace "
+        "shop because it is being terminated",
+        "events.events.k8s.io \\\"web.1\\\" is forbidden: exceeded quota: none, requested: "
+        "count/events=1, used: count/events=0, limited: count/events=0",
+        "events.events.k8s.io is forbidden: User \\\"x\\\" cannot create resource \\\"events\\\" "
+        "in API "
+        "group \\\"events.k8s.io\\\" in the namespace \\\"shop\\\"",
+    };
+    char body[512];
+
+    for (size_t i = 0; i < ELEMENTS_OF(messages); i++)
+        assert_true(add("web", STR("x")));
+    announce_tick(announce, now);
+    for (size_t i = 0; i < ELEMENTS_OF(messages); i++) {
+        (void)snprintf(body,
+            sizeof(body),
+            "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"%s\"}",
+            messages[i]);
+        assert_int_equal(fake_n_calls(client), i + 1);
+        answer_with(i, 403, body);
+        assert_int_equal(announce_figures(announce).is_forbidden, i + 1 == ELEMENTS_OF(messages));
+        assert_int_equal(announce_figures(announce).n_failed, i + 1);
+    }
+}
+
 static void test_failures_are_counted(void **state) {
     assert_true(add("web", STR("x")) && add("web", STR("y")) && add("web", STR("z")));
     announce_tick(announce, now);
@@ -201,6 +254,7 @@ int main(void) {
         TEST(test_names_that_are_none),
         TEST(test_one_at_a_time_and_not_without_end),
         TEST(test_without_the_right),
+        TEST(test_refused_in_one_namespace),
         TEST(test_failures_are_counted),
     };
 
