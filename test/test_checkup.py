@@ -259,6 +259,43 @@ def test_not_a_berth(run, api):
     assert done.state("B201") == "failed" and api.url in done.checks["B201"]["cause"]
 
 
+def test_not_an_api_server(run, api, plain, tmp_path):
+    """Something that says 200 to everything."""
+    api.version = None
+    done = run("--live", "--server", plain.url, "--kubeconfig", api.kubeconfig(tmp_path), "--only", "B301")
+    assert done.code == FAILED and "no API server" in done.checks["B301"]["cause"]
+
+
+def test_no_berth_named(run, api, tmp_path):
+    """From outside of a cluster its berths are often out of reach: nothing is wrong with that."""
+    done = run("--live", "--kubeconfig", api.kubeconfig(tmp_path), "--only", "B201")
+    assert done.code == FINE and done.state("B201") == "skipped"
+    assert "--server" in done.checks["B201"]["cause"]
+
+
+def test_alternative_names(run, secure, certificates, tmp_path):
+    """berth lets in by names beside the CN, and so does the check."""
+    for names, state in (
+        ("URI:system:kube-scheduler", "passed"),
+        ("DNS:elsewhere,email:system:kube-scheduler", "passed"),
+        ("DNS:elsewhere", "failed"),
+    ):
+        certificate, key = certificates.issue("somebody", names=names)
+        tls = {"caFile": str(certificates.certificate), "certFile": str(certificate), "keyFile": str(key)}
+        text = scheduler_config(entry(secure.url, enableHTTPS=True, tlsConfig=tls))
+        done = run("--live", "--server", secure.url, *of_secure(certificates), config=text)
+        assert done.state("B110") == state, (names, done.checks["B110"])
+
+
+def test_aliases(run, plain):
+    """kube-scheduler reads them, so it is not said to refuse the file."""
+    text = scheduler_config(entry(plain.url))
+    text = text.replace('"filter"', '&verb "filter"').replace('"preempt"', "*verb")
+    done = run("--live", "--server", plain.url, config="# YAML\n" + text)
+    assert done.state("B101") == "failed" and done.state("B102") == "skipped", done.stdout
+    assert "kube-scheduler may" in done.checks["B101"]["cause"]
+
+
 def test_turned_away(run, secure, certificates):
     """403: it is there, and we are not on its list. That is no unreachable berth."""
     done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))

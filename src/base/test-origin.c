@@ -12,6 +12,7 @@ static void test_loopback(void **state) {
         {"http://127.0.0.1:8080", true},
         {"http://127.9.8.7", true},
         {"https://LocalHost:1/x", true},
+        {"HTTP://127.0.0.1:8080", true},
         {"http://[::1]:8080", true},
         {"http://128.0.0.1", false},
         {"http://127.0.0", false},

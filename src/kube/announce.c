@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "kube/micro-time.h"
+#include "kube/status.h"
 #include "kube/url.h"
 #include "model/node.h"
 #include "json/write.h"
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES ((size_t)16 * 1024)
+#define ANSWER_MAX_BYTES ((size_t)64 * 1024)
+#define ANSWER_BUDGET ((size_t)256 * 1024)
+#define RAW_NOTE_MAX ((size_t)4 * ANNOUNCE_NOTE_MAX) /* of a note, what is looked at */
 
 /* An Event, ready to be sent. */
 typedef struct Letter {
@@ -24,7 +29,8 @@ typedef struct Letter {
 struct Announce {
     AnnounceOptions options;
     char instance[ANNOUNCE_INSTANCE_MAX + 1];
-    Call *call; /* of the client's thread, as the next */
+    Call *call; /* of the client's thread, as the next two */
+    Buf answer;
     int64_t forbidden_until;
 
     pthread_mutex_t mutex; /* guards what follows */
@@ -46,6 +52,7 @@ Announce *announce_new(const AnnounceOptions *options) {
     if (!announce)
         return NULL;
     announce->options = *options;
+    announce->answer = BUF_INIT(ANSWER_MAX_BYTES);
     (void)snprintf(announce->instance, sizeof(announce->instance), "%s", options->instance);
     (void)pthread_mutex_init(&announce->mutex, NULL);
     return announce;
@@ -55,6 +62,7 @@ Announce *announce_free(Announce *announce) {
     if (!announce)
         return NULL;
     call_cancel(announce->call);
+    buf_done(&announce->answer);
     for (size_t i = 0; i < ANNOUNCE_WAITING_MAX; i++)
         letter_done(&announce->waiting[i]);
     (void)pthread_mutex_destroy(&announce->mutex);
@@ -101,16 +109,14 @@ static void write_regarding(JsonWriter *writer, const Announcement *about) {
     json_write_end_object(writer);
 }
 
-/* Bytes that are no UTF-8 were made three each, so this comes last. */
+/* It is cut last: a byte that is no UTF-8 becomes three. */
 static void write_note(JsonWriter *writer, Str note) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(4 * ANNOUNCE_NOTE_MAX);
+    _cleanup_(buf_done) Buf text = BUF_INIT(3 * RAW_NOTE_MAX);
     Str front;
 
-    utf8_append_valid(&text, str_take(note, ANNOUNCE_NOTE_MAX));
+    utf8_append_valid(&text, str_take(note, RAW_NOTE_MAX));
     front = str_take(buf_str(&text), ANNOUNCE_NOTE_MAX);
-    if (front.len < text.len || note.len > ANNOUNCE_NOTE_MAX)
-        front = str_take(front, utf8_valid_length(front));
-    write_member(writer, STR("note"), front);
+    write_member(writer, STR("note"), str_take(front, utf8_valid_length(front)));
 }
 
 static void write_event(
@@ -172,9 +178,22 @@ bool announce_add(Announce *announce, const Announcement *announcement) {
 
 /* --- posting -------------------------------------------------------------------------- */
 
+/* Whether the 403 that came is about our rights. One namespace may take no Events, for a quota, or
+ * because it is about to be gone: the others need not wait for that. */
+static bool is_for_rights(const Announce *announce) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    static const Str sign = STR(" cannot create ");
+    ApiStatus status;
+
+    return !arena || !api_status_read(buf_str(&announce->answer), arena, &status) ||
+           str_is_empty(status.message) ||
+           memmem(status.message.ptr, status.message.len, sign.ptr, sign.len);
+}
+
 static void count_end(Announce *announce, const CallResult *result) {
-    bool is_posted = result && result->outcome == CALL_DONE && result->status == 201;
-    bool is_forbidden = result && result->outcome == CALL_DONE && result->status == 403;
+    bool is_answered = result && result->outcome == CALL_DONE;
+    bool is_posted = is_answered && result->status == 201;
+    bool is_forbidden = is_answered && result->status == 403 && is_for_rights(announce);
 
     (void)pthread_mutex_lock(&announce->mutex);
     announce->figures.n_posted += is_posted;
@@ -187,11 +206,20 @@ static void count_end(Announce *announce, const CallResult *result) {
             announce->options.clock() + ANNOUNCE_FORBIDDEN_SEC * NSEC_PER_SEC;
 }
 
+/* What does not fit is not needed. */
+static bool on_data(void *context, Str bytes) {
+    Announce *announce = context;
+
+    buf_append(&announce->answer, bytes);
+    return true;
+}
+
 static void on_done(void *context, const CallResult *result) {
     Announce *announce = context;
 
     announce->call = NULL;
     count_end(announce, result);
+    buf_done(&announce->answer);
     announce_tick(announce, announce->options.clock());
 }
 
@@ -220,9 +248,13 @@ static void drop_all(Announce *announce) {
 }
 
 void announce_tick(Announce *announce, int64_t now_nsec) {
-    const CallHandler handler = {.context = announce, .done = on_done};
+    const CallHandler handler = {.context = announce, .data = on_data, .done = on_done};
     CallOptions call = {
-        .method = "POST", .content_type = "application/json", .total_sec = ANNOUNCE_SEC};
+        .method = "POST",
+        .content_type = "application/json",
+        .total_sec = ANNOUNCE_SEC,
+        .bytes_max = ANSWER_MAX_BYTES,
+    };
     Letter letter;
 
     if (now_nsec < announce->forbidden_until)

@@ -5,7 +5,7 @@
  *
  * Nothing depends on them. What there is no room for is dropped and counted, and so is what
  * fails; when the right is missing, the next try is ANNOUNCE_FORBIDDEN_SEC later, and what comes
- * meanwhile is dropped.
+ * meanwhile is dropped. A namespace that takes none is no reason to wait with the others.
  *
  * Threads: announce_add() and announce_figures() any, the rest the client's.
  */

@@ -52,20 +52,6 @@ struct ClientLoop {
     uint64_t n_events;  /* handlers called */
 };
 
-const char *call_outcome_name(CallOutcome outcome) {
-    static const char *const names[_CALL_OUTCOME_MAX] = {
-        [CALL_DONE] = "done",
-        [CALL_REFUSED] = "refused",
-        [CALL_BROKEN] = "broken",
-        [CALL_TIMEOUT] = "timeout",
-        [CALL_TOO_LARGE] = "too-large",
-        [CALL_ENDED] = "ended",
-        [CALL_UNAUTHORIZED] = "unauthorized",
-    };
-
-    return (unsigned)outcome < _CALL_OUTCOME_MAX ? names[outcome] : "unknown";
-}
-
 /* --- ends --- */
 
 static void call_done(Call *call) {

@@ -44,10 +44,7 @@ typedef enum CallOutcome {
     CALL_TOO_LARGE,    /* over bytes_max */
     CALL_ENDED,        /* the handler's data() said so */
     CALL_UNAUTHORIZED, /* 401, also with fresh credentials, or none to be had */
-    _CALL_OUTCOME_MAX,
 } CallOutcome;
-
-const char *call_outcome_name(CallOutcome outcome); /* a stable word for metrics */
 
 typedef struct CallHead {
     unsigned status;

@@ -466,13 +466,6 @@ static void test_retry_after(void **state) {
     setup_done(&setup);
 }
 
-static void test_names(void **state) {
-    (void)state;
-    for (CallOutcome a = 0; a < _CALL_OUTCOME_MAX; a++)
-        for (CallOutcome b = 0; b < a; b++)
-            assert_string_not_equal(call_outcome_name(a), call_outcome_name(b));
-}
-
 static void test_refused(void **state) {
     _cleanup_(seen_done) Seen seen = {0};
     char want[128];
@@ -1292,7 +1285,6 @@ int main(void) {
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_retry_after),
-        cmocka_unit_test(test_names),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_connections_are_kept),

@@ -73,10 +73,6 @@ bool access_is_insecure(const Access *access) {
 
 /* --- the client's own functions ----------------------------------------------------------- */
 
-const char *call_outcome_name(CallOutcome outcome) {
-    return "outcome";
-}
-
 Client *client_new(Access *access) {
     Client *client = calloc(1, sizeof(*client));
     pthread_condattr_t attributes;

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/visible.h"
+#include "model/node.h"
 
 #define NOTE_MAX ((size_t)4 * ANNOUNCE_NOTE_MAX)
-/* What one reason may take of a note: all of them and the command below fit. */
-#define REASON_MAX 240u
+#define REASON_MAX 240u /* bytes of a reason, or of a name */
 
 /* When a pod was last told about, by a hash of its UID: two that share a place are told about more
  * often than they should, no more. */
@@ -113,6 +113,19 @@ static void tell(Announcements *announcements, const Announcement *announcement)
     announcements->options.announce(announcements->options.context, announcement);
 }
 
+/* The front of @text, at most @max bytes, and no character cut in two. */
+static Str front_of(Str text, size_t max) {
+    if (text.len <= max)
+        return text;
+    while (max > 0 && (text.ptr[max] & 0xc0) == 0x80)
+        max--;
+    return str_take(text, max);
+}
+
+static void append_front(Buf *out, Str text) {
+    (void)visible_append(out, front_of(text, REASON_MAX));
+}
+
 /* --- no node passed ------------------------------------------------------------------------ */
 
 static size_t find_cause(const Causes *causes, Str text) {
@@ -151,30 +164,41 @@ static void collect_causes(const View *view, const Decision *decision, Causes *r
 static void write_causes(const Causes *causes, Buf *out) {
     for (size_t i = 0; i < causes->n; i++) {
         buf_printf(out, "%s%zu ", i > 0 ? ", " : "", causes->items[i].n);
-        (void)visible_append(out, str_take(causes->items[i].text, REASON_MAX));
+        append_front(out, causes->items[i].text);
     }
     if (causes->n_others > 0)
         buf_printf(out, ", %zu for other reasons", causes->n_others);
+}
+
+/* The command that tells more is always whole; causes have the room that is left. */
+static void write_filter_note(const View *view, const Decision *decision, Buf *out) {
+    _cleanup_(buf_done) Buf why = BUF_INIT(NOTE_MAX);
+    _cleanup_(buf_done) Buf command = BUF_INIT(NOTE_MAX);
+    const Pod *pod = &decision->args->pod;
+    Causes causes;
+
+    collect_causes(view, decision, &causes);
+    write_causes(&causes, &why);
+    buf_printf(&command,
+        ". See: berth explain --last %.*s/%.*s",
+        STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
+        STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
+    buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->n_in);
+    buf_append(out, front_of(buf_str(&why), ANNOUNCE_NOTE_MAX - out->len - command.len));
+    buf_append(out, buf_str(&command));
 }
 
 void announcements_note_filter(
     Announcements *announcements, const View *view, const Decision *decision, int64_t now_nsec) {
     _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
     const Pod *pod;
-    Causes causes;
 
     if (!decision->args || decision->n_in == 0 || decision->n_out > 0)
         return;
     pod = &decision->args->pod;
     if (str_is_empty(pod->uid) || !may_tell_pod(announcements, pod->uid, now_nsec))
         return;
-    collect_causes(view, decision, &causes);
-    buf_printf(&note, "0 of %zu nodes passed berth's policies: ", decision->n_in);
-    write_causes(&causes, &note);
-    buf_printf(&note,
-        ". See: berth explain --last %.*s/%.*s",
-        STR_FMT(pod->namespace),
-        STR_FMT(pod->name));
+    write_filter_note(view, decision, &note);
     tell(announcements,
         &(Announcement){
             .is_warning = true,
@@ -195,9 +219,9 @@ void announcements_note_bypassed(Announcements *announcements, const Pod *pod, i
     if (!may_tell(announcements, now_nsec))
         return;
     buf_append(&note, STR("Bound to "));
-    (void)visible_append(&note, str_take(pod->node_name, REASON_MAX));
+    append_front(&note, pod->node_name);
     buf_append(&note, STR(" by "));
-    (void)visible_append(&note, str_take(pod->scheduler_name, REASON_MAX));
+    append_front(&note, pod->scheduler_name);
     buf_append(&note, STR(", which did not ask berth: no policy was looked at"));
     tell(announcements,
         &(Announcement){
@@ -247,7 +271,7 @@ void announcements_note_policy(Announcements *announcements, Str error, int64_t 
         !may_tell(announcements, now_nsec))
         return;
     buf_append(&note, STR("A policy was refused, the last good ones stay in force: "));
-    (void)visible_append(&note, str_take(error, ANNOUNCE_NOTE_MAX));
+    (void)visible_append(&note, front_of(error, ANNOUNCE_NOTE_MAX));
     tell_own(announcements, "PolicyRefused", "Reload", &note);
 }
 
@@ -258,11 +282,11 @@ void announcements_note_stale(
     if (!is_known(&announcements->options.self) || !may_tell(announcements, now_nsec))
         return;
     buf_append(&note, STR("Metric "));
-    (void)visible_append(&note, str_take(metric, REASON_MAX));
+    append_front(&note, metric);
     buf_append(&note, STR(" of policy "));
-    (void)visible_append(&note, str_take(policy, REASON_MAX));
+    append_front(&note, policy);
     buf_append(&note, STR(" has no value any more, older than its maxAge; source "));
-    (void)visible_append(&note, str_take(source, REASON_MAX));
+    append_front(&note, source);
     buf_append(&note, STR(". onMissing of each rule decides"));
     tell_own(announcements, "MetricsStale", "Measure", &note);
 }

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,6 +19,7 @@
 #include "serve/callers.h"
 #include "serve/current.h"
 #include "serve/decisions.h"
+#include "serve/descriptors.h"
 #include "serve/expiry.h"
 #include "serve/files.h"
 #include "serve/gauge-state.h"
@@ -29,6 +27,7 @@
 #include "serve/metrics.h"
 #include "serve/pages.h"
 #include "serve/replica-name.h"
+#include "serve/signals.h"
 #include "serve/transport.h"
 #include "serve/warnings.h"
 
@@ -36,13 +35,13 @@
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
 #define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the mirror's thread, and the poller's */
-#define DESCRIPTORS_SPARE 128u        /* files, epoll, the listener, signals */
 
 struct Daemon {
     const DaemonOptions *options;
     char url[SERVER_URL_MAX];
     char identity[REPLICA_NAME_MAX];
-    int64_t started_at_sec;
+    int64_t started_at_sec;  /* since 1970, and ... */
+    int64_t started_at_nsec; /* ... monotonic */
     int signal_fd, stop_fd;
 
     Current current;
@@ -193,18 +192,6 @@ static int start_live(Daemon *daemon, char *error) {
     return error_trace(r);
 }
 
-/* Each connection is a descriptor; the usual soft limit of 1,024 leaves none for
- * files and epoll. What the hard limit does not allow is left to the kernel. */
-static void raise_descriptor_limit(unsigned n_connections) {
-    struct rlimit limit;
-    rlim_t wanted = (rlim_t)n_connections + DESCRIPTORS_SPARE;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static ClusterSource cluster_source(const DaemonOptions *options) {
     if (live_is_wanted(&options->live))
         return CLUSTER_WATCHED;
@@ -219,6 +206,7 @@ static StatusFixed describe(const Daemon *daemon) {
     return (StatusFixed){
         .identity = daemon->identity,
         .started_at_sec = daemon->started_at_sec,
+        .started_at_nsec = daemon->started_at_nsec,
         .source = cluster_source(options),
         .may_bind = options->live.may_bind || options->bind_hook,
         .may_touch = options->live.may_touch,
@@ -265,7 +253,7 @@ static int start_server(Daemon *daemon, char *error) {
     if (options.tls)
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
     fill_answers(daemon);
-    raise_descriptor_limit(options.connections_max + PAGES_CONNECTIONS_MAX);
+    descriptors_make_room(options.connections_max + PAGES_CONNECTIONS_MAX);
     /* Workers may answer before server_new() returns. Who takes a view waits for the
      * lock, and so finds the server. */
     (void)pthread_mutex_lock(&daemon->current.lock);
@@ -303,25 +291,12 @@ static void tell_exempt(const Exemptions *exempt) {
         log_info("no policy is for these pods", LOG_STR("pods", exempt->items[i].text));
 }
 
-static void signals_of_interest(sigset_t *ret) {
-    (void)sigemptyset(ret);
-    (void)sigaddset(ret, SIGTERM);
-    (void)sigaddset(ret, SIGINT);
-    (void)sigaddset(ret, SIGHUP);
-    (void)sigaddset(ret, SIGUSR2);
-}
-
 void daemon_block_signals(void) {
-    sigset_t signals;
-
-    signals_of_interest(&signals);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    signals_block();
 }
 
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
-    sigset_t signals;
     int r;
 
     (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory");
@@ -329,6 +304,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         return error_origin(-ENOMEM);
     daemon->options = options;
     daemon->started_at_sec = clock_wall_nsec() / NSEC_PER_SEC;
+    daemon->started_at_nsec = clock_monotonic_nsec();
     daemon->files =
         (Files){.options = options, .current = &daemon->current, .reloads = RELOADS_INIT};
     daemon->current = CURRENT_INIT;
@@ -336,8 +312,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->current.exemptions = &options->exempt;
     daemon->current.context = daemon;
     daemon->current.changed = note_view;
-    signals_of_interest(&signals);
-    daemon->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    daemon->signal_fd = signals_open();
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     daemon->metrics = metrics_new();
     daemon->warnings = warnings_new();
@@ -423,17 +398,21 @@ static void dump(Daemon *daemon) {
 
 /* True when it is time to go. */
 static bool read_signals(Daemon *daemon) {
-    struct signalfd_siginfo info;
     bool is_over = false;
+    SignalWish wish;
 
-    while (read(daemon->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo == SIGHUP) {
+    while (signals_read(daemon->signal_fd, &wish)) {
+        switch (wish) {
+        case SIGNAL_RELOAD:
             log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
             files_reload(&daemon->files, /* force= */ true);
-        } else if (info.ssi_signo == SIGUSR2) {
+            break;
+        case SIGNAL_DUMP:
             dump(daemon);
-        } else {
+            break;
+        case SIGNAL_END:
             is_over = true;
+            break;
         }
     }
     return is_over;
@@ -451,15 +430,18 @@ static void tick_live(Daemon *daemon, int64_t now) {
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
 }
 
-/* False: one of the threads has not ended in time. */
+/* Both are told, then waited for: who measures may be held up, and a lease that is held is to be
+ * given up all the same. False: one of the threads has not ended in time. */
 static bool stop_threads(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
-    bool has_stopped = measuring_stop(daemon->measuring, STOP_NSEC);
-    int64_t left = deadline - clock_monotonic_nsec();
+    bool has_stopped = true;
+    int64_t left;
 
+    (void)measuring_stop(daemon->measuring, 0);
     if (daemon->live)
-        has_stopped &= live_stop(daemon->live, left > 0 ? left : 0);
-    return has_stopped;
+        has_stopped = live_stop(daemon->live, STOP_NSEC);
+    left = deadline - clock_monotonic_nsec();
+    return measuring_stop(daemon->measuring, left > 0 ? left : 0) && has_stopped;
 }
 
 /* False: not all have ended in time. */

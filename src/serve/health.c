@@ -84,7 +84,7 @@ static bool check_sync(const HealthState *state, char *note) {
 /* Never a reason to take requests away: who does not bind decides as well as any other, and who
  * is asked takes the lease. */
 static bool check_lease(const HealthState *state, char *note) {
-    const LeaseStatus *lease = &state->live->lease;
+    const LeaseStatus *lease = &state->live->mirror.lease;
 
     if (lease->is_held)
         (void)snprintf(note, HEALTH_NOTE_MAX, "held");
@@ -161,7 +161,7 @@ static bool is_used(const Check *check, const HealthState *state) {
     ReloadState reload;
 
     if (check->live)
-        return state->live && (!check->lease || state->live->has_lease);
+        return state->live && (!check->lease || state->live->mirror.has_lease);
     if (check->measuring && state->program->n_gauges > 0)
         return true;
     if (check->config < 0)

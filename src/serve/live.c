@@ -48,10 +48,6 @@ bool live_is_wanted(const LiveOptions *options) {
     return options->kubeconfig || options->is_in_cluster;
 }
 
-bool live_is_synced(Live *live) {
-    return mirror_is_synced(live->mirror);
-}
-
 /* --- what the mirror tells ----------------------------------------------------------- */
 
 static bool publish(void *context, Snapshot *snapshot) {
@@ -407,10 +403,8 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
     if (live->passes)
         passes_figures(live->passes, &ret->passes);
-    ret->has_lease = ret->mirror.has_lease;
     ret->lease_namespace = live->lease_namespace;
     ret->lease_name = live->lease_name;
-    ret->lease = ret->mirror.lease;
     ret->writes_events = live->announcements != NULL;
     if (live->announcements)
         ret->n_events_dropped = announcements_dropped(live->announcements);

@@ -26,7 +26,6 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
-#include "kube/lease.h"
 #include "kube/mirror.h"
 #include "serve/announcements.h"
 #include "serve/passes.h"
@@ -69,8 +68,6 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
 DEFINE_CLEANUP(Live *, live_free)
 
-bool live_is_synced(Live *live);
-
 /* A filter begins, and takes its view after that; what was decided is noted; it ends. One about no
  * nodes is no scheduler's, but of somebody who looks whether we answer: it is not noted. */
 void live_begin_filter(Live *live);
@@ -97,11 +94,9 @@ typedef struct LiveStatus {
     MirrorStatus mirror;
     bool is_synced;
     uint64_t n_bypassed;
-    uint64_t n_bind_refused; /* by us: never passed, too long ago, or no longer */
-    PassesFigures passes;    /* all zero without bind */
-    bool has_lease;          /* who binds is settled by a Lease: the three that follow */
-    const char *lease_namespace, *lease_name; /* live as long as Live */
-    LeaseStatus lease;
+    uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
+    PassesFigures passes;                     /* all zero without bind */
+    const char *lease_namespace, *lease_name; /* with mirror.has_lease; live as long as Live */
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the mirror's, for being too many */
 } LiveStatus;

@@ -474,8 +474,8 @@ static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         "berth_bind_filters_dropped_total",
         "Filters forgotten before the bind window was over, for room.",
         live->passes.n_dropped);
-    if (live->has_lease)
-        print_lease(&live->lease, out);
+    if (live->mirror.has_lease)
+        print_lease(&live->mirror.lease, out);
     if (live->writes_events)
         print_announced(live, out);
     print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);

@@ -95,12 +95,9 @@ Pass *pass_new(const Pod *pod, const NodeNames *names) {
     return pass;
 }
 
-Pass *pass_free(Pass *pass) {
-    if (!pass)
-        return NULL;
+static void pass_free(Pass *pass) {
     pod_record_unref(pass->pod);
     free(pass);
-    return NULL;
 }
 
 void pass_add(Pass *pass, uint32_t row) {

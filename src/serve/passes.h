@@ -52,8 +52,6 @@ DEFINE_CLEANUP(Passes *, passes_free)
 /* An answer about @pod, which is copied, over @names of the snapshot it was made with; no
  * node has passed yet. NULL when it cannot be kept: no UID, too large, no memory. */
 Pass *pass_new(const Pod *pod, const NodeNames *names);
-Pass *pass_free(Pass *pass); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(Pass *, pass_free)
 
 /* The node of @row has passed. Rows over those of the names, the unknown node's, are
  * passed over. Takes NULL. */

@@ -120,16 +120,16 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 
 static void write_lease(JsonWriter *writer, const LiveStatus *live) {
     json_write_key(writer, STR("lease"));
-    if (!live || !live->has_lease) {
+    if (!live || !live->mirror.has_lease) {
         json_write_null(writer);
         return;
     }
     json_write_object(writer);
     field_text(writer, STR("namespace"), str_from_c(live->lease_namespace));
     field_text(writer, STR("name"), str_from_c(live->lease_name));
-    field_text(writer, STR("holder"), str_from_c(live->lease.holder));
-    field_bool(writer, STR("held"), live->lease.is_held);
-    field_text(writer, STR("error"), str_from_c(live->lease.error));
+    field_text(writer, STR("holder"), str_from_c(live->mirror.lease.holder));
+    field_bool(writer, STR("held"), live->mirror.lease.is_held);
+    field_text(writer, STR("error"), str_from_c(live->mirror.lease.error));
     json_write_end_object(writer);
 }
 
@@ -186,14 +186,15 @@ static void write_exempt(JsonWriter *writer, const Exemptions *exempt) {
 
 static void write_itself(JsonWriter *writer, const StatusState *state) {
     const StatusFixed *fixed = state->fixed;
-    int64_t started_at = fixed->started_at_sec * NSEC_PER_SEC;
-    int64_t age = state->wall_nsec - started_at;
 
     field_text(writer, STR("version"), STR(BERTH_VERSION));
     field_text(writer, STR("identity"), str_from_c(fixed->identity));
-    field_time(writer, STR("startTime"), started_at);
+    field_time(writer, STR("startTime"), fixed->started_at_sec * NSEC_PER_SEC);
     field_time(writer, STR("time"), state->wall_nsec);
-    field_seconds(writer, STR("uptimeSeconds"), age > 0 ? age : 0, /* is_known= */ true);
+    field_seconds(writer,
+        STR("uptimeSeconds"),
+        state->now_nsec - fixed->started_at_nsec,
+        /* is_known= */ true);
     write_verbs(writer, fixed);
     field_bool(writer, STR("nodeCacheCapable"), fixed->source != CLUSTER_NONE);
     field_seconds(writer, STR("deadlineSeconds"), fixed->deadline_nsec, /* is_known= */ true);

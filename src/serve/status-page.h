@@ -35,7 +35,8 @@ typedef enum ClusterSource {
 /* What does not change while it runs. Everything is borrowed. */
 typedef struct StatusFixed {
     const char *identity;
-    int64_t started_at_sec; /* since 1970 */
+    int64_t started_at_sec;  /* since 1970 */
+    int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
     int64_t deadline_nsec;
     ClusterSource source;
     bool may_bind, may_touch;

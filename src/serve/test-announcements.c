@@ -80,6 +80,41 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
     announcements_note_filter(announcements, view, &answer.decision, now);
 }
 
+/* However long names and reasons are, the command stays, and no character is cut in two. */
+static void test_the_command_fits(void **state) {
+    char name[254], namespace[64], reason[1500];
+    const Filter rule = {.reason = str_of(reason, sizeof(reason))};
+    const Filter *filters[] = {&rule};
+    Program program = {.filters = filters, .n_filters = 1};
+    const View odd = {.program = &program};
+    FilterArgs args = {.pod = {.uid = STR("u1")}};
+    uint32_t rejected[] = {7};
+    const Decision decision = {.args = &args, .n_in = 7, .rejected = rejected};
+    const char *end;
+
+    memset(name, 'p', sizeof(name) - 1);
+    memset(namespace, 'n', sizeof(namespace) - 1);
+    name[sizeof(name) - 1] = namespace[sizeof(namespace) - 1] = '\0';
+    args.pod.name = str_from_c(name);
+    args.pod.namespace = str_from_c(namespace);
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(reason, 'x', shift);
+        for (size_t at = shift; at + 3 <= sizeof(reason); at += 3)
+            memcpy(reason + at, "\xe2\x82\xac", 3);
+        announcements_note_filter(announcements, &odd, &decision, AT(1000 + 1000 * (int)shift));
+        assert_int_equal(n_told, shift + 1);
+        assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+        end = strstr(note, ". See: berth explain --last n");
+        assert_non_null(end);
+        assert_int_equal(end[strlen(end) - 1], 'p');
+        assert_null(strstr(note, "\\x")); /* half a character would be shown by its bytes */
+    }
+    memset(reason, '\n', sizeof(reason)); /* each becomes four */
+    announcements_note_filter(announcements, &odd, &decision, AT(9000));
+    assert_non_null(strstr(note, ". See: berth explain --last n"));
+    assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+}
+
 static void test_what_is_told(void **state) {
     static const struct {
         const char *nodes, *note; /* NULL: nothing */
@@ -192,6 +227,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_told),
+        TEST(test_the_command_fits),
         TEST(test_one_pod_not_all_the_time),
         TEST(test_all_pods_together),
         TEST(test_a_pod_without_a_uid),

@@ -413,12 +413,8 @@ int64_t tls_store_expiry(const TlsStore *store) {
     return expiry;
 }
 
-bool tls_store_wants_clients(const TlsStore *store) {
-    return store->paths[FILE_CLIENT_CA] != NULL;
-}
-
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n) {
-    *ret_n = tls_store_wants_clients(store) ? store->n_names : 0;
+    *ret_n = store->paths[FILE_CLIENT_CA] ? store->n_names : 0;
     return store->names;
 }
 

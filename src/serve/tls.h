@@ -58,8 +58,6 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size);
 /* When the certificate in use ends, seconds since 1970. */
 int64_t tls_store_expiry(const TlsStore *store);
 
-bool tls_store_wants_clients(const TlsStore *store);
-
 /* Who may ask: the names of TlsFiles, or the one that stands for none. Borrowed; none without a
  * client CA. */
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);

@@ -32,7 +32,7 @@ static bool is_safe(const SchedulerConfig *config) {
     for (size_t i = 0; i < config->n_extenders; i++) {
         const ExtenderEntry *entry = &config->extenders[i];
 
-        if (str_has_prefix(entry->url_prefix, STR("https://")) &&
+        if (str_eq_nocase(str_take(entry->url_prefix, 8), STR("https://")) &&
             entry->tls.ca_data.len + entry->tls.ca_file.len == 0)
             return false;
     }
@@ -63,8 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     r = scheduler_config_read(
         STR("file"), str_of((const char *)data, size), arena, &diags, &config);
-    require(r == 0 || r == -EINVAL || r == -ENOMEM);
-    require(r != -EINVAL || diags.n_errors > 0);
+    require(r == 0 || r == WIRING_E_UNREAD || r == -EINVAL || r == -ENOMEM);
+    require(r == 0 || r == -ENOMEM || diags.n_errors > 0);
     require(r != 0 || diags.n_errors == 0);
     if (r == 0 && is_safe(&config))
         check_written(&config);

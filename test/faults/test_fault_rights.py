@@ -1,5 +1,7 @@
 """How little berth needs to be allowed."""
 
+import time
+
 from apistate import NODES, PODS
 from client import wait_until
 from live import fill, node, pod
@@ -49,3 +51,19 @@ def test_missing_rights_are_named(server, start_live):
     assert not berth.is_ready()
     server.allow_only(*READ)
     wait_until(berth.is_ready, "berth to be ready")
+
+
+def test_a_question_about_no_nodes_takes_no_lease(server, start_live):
+    """So asks berth check. Another berth could not bind for as long as this one kept the lease."""
+    fill(server)
+    berth = start_live("--bind", "--lease", "berth-system/berth-bind")
+
+    def looks_for_the_lease():
+        return [request for request in server.requests if "/leases" in request.path]
+
+    for _ in range(3):
+        assert berth.filter([]).json()["NodeNames"] == []
+    time.sleep(0.5)
+    assert not looks_for_the_lease()
+    berth.filter(["n-0001"])
+    wait_until(looks_for_the_lease, "the lease to be asked for")
