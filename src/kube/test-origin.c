@@ -111,12 +111,12 @@ static void test_complaints(void **state) {
         const char *url, *says; /* NULL: nothing */
     } cases[] = {
         {"http://h", NULL},
+        {"HTTP://h", NULL},
         {"https://h:9090/prometheus/", NULL},
         {"https://[fd00::1]:9090", NULL},
         {"http://2852039166/", NULL}, /* an address, which is judged when it is connected to */
         {"", "must begin with https:// (or http://)"},
         {"prometheus:9090", "must begin with https:// (or http://)"},
-        {"HTTP://h", "must begin with https:// (or http://)"},
         {"file:///etc/passwd", "must begin with https:// (or http://)"},
         {"unix:///run/x", "must begin with https:// (or http://)"},
         {"http://u:p@h", "has a user in it"},

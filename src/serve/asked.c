@@ -17,10 +17,11 @@ typedef struct Entry {
     uint32_t newer, older;
 } Entry;
 
-typedef struct Name {
+typedef struct Scheduler {
+    int64_t asked_at_nsec; /* the last time */
     size_t len;
-    char text[ASKED_NAME_MAX];
-} Name;
+    char name[ASKED_NAME_MAX];
+} Scheduler;
 
 struct Asked {
     pthread_mutex_t mutex; /* guards what follows */
@@ -30,7 +31,7 @@ struct Asked {
     uint32_t *buckets; /* number + 1; 0: empty */
     size_t n_buckets;  /* a power of two */
 
-    Name schedulers[ASKED_SCHEDULERS_MAX];
+    Scheduler schedulers[ASKED_SCHEDULERS_MAX];
     size_t n_schedulers;
 };
 
@@ -133,33 +134,43 @@ static void note_pod(Asked *asked, uint64_t hash) {
     enter_line(asked, i);
 }
 
-static bool has_scheduler(const Asked *asked, Str name) {
+static Scheduler *find_scheduler(Asked *asked, Str name) {
     for (size_t i = 0; i < asked->n_schedulers; i++)
-        if (str_eq(str_of(asked->schedulers[i].text, asked->schedulers[i].len), name))
-            return true;
-    return false;
+        if (str_eq(str_of(asked->schedulers[i].name, asked->schedulers[i].len), name))
+            return &asked->schedulers[i];
+    return NULL;
 }
 
-static void note_scheduler(Asked *asked, Str name) {
-    Name *at = &asked->schedulers[asked->n_schedulers];
+static Scheduler *add_scheduler(Asked *asked, Str name) {
+    Scheduler *at = &asked->schedulers[asked->n_schedulers];
 
-    if (str_is_empty(name) || name.len > ASKED_NAME_MAX || has_scheduler(asked, name) ||
+    if (str_is_empty(name) || name.len > ASKED_NAME_MAX ||
         asked->n_schedulers == ASKED_SCHEDULERS_MAX)
-        return;
-    memcpy(at->text, name.ptr, name.len);
+        return NULL;
+    memcpy(at->name, name.ptr, name.len);
     at->len = name.len;
     asked->n_schedulers++;
+    return at;
+}
+
+static void note_scheduler(Asked *asked, Str name, int64_t now_nsec) {
+    Scheduler *scheduler = find_scheduler(asked, name);
+
+    if (!scheduler)
+        scheduler = add_scheduler(asked, name);
+    if (scheduler)
+        scheduler->asked_at_nsec = now_nsec;
 }
 
 /* --- the functions of the header -------------------------------------------------------- */
 
-void asked_note(Asked *asked, Str uid, Str scheduler) {
+void asked_note(Asked *asked, Str uid, Str scheduler, int64_t now_nsec) {
     uint64_t hash = hash_str(uid);
 
     pthread_mutex_lock(&asked->mutex);
     if (!str_is_empty(uid))
         note_pod(asked, hash);
-    note_scheduler(asked, scheduler);
+    note_scheduler(asked, scheduler, now_nsec);
     pthread_mutex_unlock(&asked->mutex);
 }
 
@@ -173,11 +184,13 @@ bool asked_knows(Asked *asked, Str uid) {
     return is_known;
 }
 
-bool asked_has_scheduler(Asked *asked, Str name) {
+bool asked_has_scheduler(Asked *asked, Str name, int64_t since_nsec) {
+    const Scheduler *scheduler;
     bool has;
 
     pthread_mutex_lock(&asked->mutex);
-    has = has_scheduler(asked, name);
+    scheduler = find_scheduler(asked, name);
+    has = scheduler && scheduler->asked_at_nsec >= since_nsec;
     pthread_mutex_unlock(&asked->mutex);
     return has;
 }

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -33,12 +34,12 @@ Asked *asked_new(size_t max);
 Asked *asked_free(Asked *asked); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Asked *, asked_free)
 
-/* A filter request about the pod @uid, which @scheduler is to place. An empty UID is not
- * noted, nor a name that is empty, too long, or one too many. */
-void asked_note(Asked *asked, Str uid, Str scheduler);
+/* A filter request about the pod @uid, which @scheduler is to place, at @now_nsec. An empty UID is
+ * not noted, nor a name that is empty, too long, or one too many. */
+void asked_note(Asked *asked, Str uid, Str scheduler, int64_t now_nsec);
 
 /* Whether the pod is among those asked about last. */
 bool asked_knows(Asked *asked, Str uid);
 
-/* Whether a pod of this scheduler was ever asked about. */
-bool asked_has_scheduler(Asked *asked, Str name);
+/* Whether a pod of this scheduler was asked about at @since_nsec or later. */
+bool asked_has_scheduler(Asked *asked, Str name, int64_t since_nsec);

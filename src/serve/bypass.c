@@ -41,8 +41,8 @@ void bypass_note_synced(Bypass *bypass, int64_t now_nsec) {
     (void)atomic_compare_exchange_strong(&bypass->synced_at_nsec, &never, now_nsec);
 }
 
-void bypass_note_asked(Bypass *bypass, const Pod *pod) {
-    asked_note(bypass->asked, pod->uid, pod->scheduler_name);
+void bypass_note_asked(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
+    asked_note(bypass->asked, pod->uid, pod->scheduler_name, now_nsec);
 }
 
 static bool is_managed(const Bypass *bypass, const Pod *pod) {
@@ -59,8 +59,10 @@ static bool is_early(const Bypass *bypass, int64_t now_nsec) {
 }
 
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
+    int64_t since_nsec = now_nsec - BYPASS_ASKED_SEC * NSEC_PER_SEC;
+
     if (is_early(bypass, now_nsec) || !is_managed(bypass, pod) ||
-        !asked_has_scheduler(bypass->asked, pod->scheduler_name) ||
+        !asked_has_scheduler(bypass->asked, pod->scheduler_name, since_nsec) ||
         asked_knows(bypass->asked, pod->uid) || exemptions_cover(bypass->exempt, pod))
         return false;
     atomic_fetch_add(&bypass->n, 1);

@@ -11,6 +11,9 @@
  *
  * Pods that no policy is for (policy/exemption.h) went past nothing.
  *
+ * A scheduler that has not asked for BYPASS_ASKED_SEC may ask another berth by now: of several, a
+ * Service or a change of the leader sends it elsewhere. It is not blamed any more then.
+ *
  * In the first BYPASS_GRACE_SEC after the first list nobody is blamed: the pod may have
  * been asked about before we were there.
  *
@@ -27,6 +30,7 @@
 #include "policy/exemption.h"
 
 #define BYPASS_GRACE_SEC 60
+#define BYPASS_ASKED_SEC 600
 
 typedef struct Bypass Bypass;
 
@@ -40,7 +44,7 @@ DEFINE_CLEANUP(Bypass *, bypass_free)
 void bypass_note_synced(Bypass *bypass, int64_t now_nsec);
 
 /* We were asked about @pod. */
-void bypass_note_asked(Bypass *bypass, const Pod *pod);
+void bypass_note_asked(Bypass *bypass, const Pod *pod, int64_t now_nsec);
 
 /* @pod has got its node: whether it went past us. */
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec);

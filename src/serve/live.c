@@ -117,7 +117,7 @@ void live_note_filter(Live *live, const View *view, const Decision *decision) {
     if (!decision->args || decision->n_in == 0)
         return;
     mirror_note_asked(live->mirror);
-    bypass_note_asked(live->bypass, &decision->args->pod);
+    bypass_note_asked(live->bypass, &decision->args->pod, clock_monotonic_nsec());
     if (live->parked)
         parked_note_filter(live->parked,
             decision->args->pod.uid,

@@ -29,18 +29,20 @@ static void test_knows_what_was_asked(void **state) {
 
     assert_non_null(asked);
     assert_false(asked_knows(asked, STR("a")));
-    asked_note(asked, STR("a"), STR("one"));
-    asked_note(asked, STR("b"), STR("two"));
-    asked_note(asked, STR_NULL, STR("three"));
-    asked_note(asked, STR("a"), STR_NULL);
+    asked_note(asked, STR("a"), STR("one"), 1);
+    asked_note(asked, STR("b"), STR("two"), 1);
+    asked_note(asked, STR_NULL, STR("three"), 1);
+    asked_note(asked, STR("a"), STR_NULL, 1);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(
             cases[i].uid, asked_knows(asked, str_from_c(cases[i].uid)) == cases[i].is_known);
-    assert_true(asked_has_scheduler(asked, STR("one")));
-    assert_true(asked_has_scheduler(asked, STR("two")));
-    assert_true(asked_has_scheduler(asked, STR("three")));
-    assert_false(asked_has_scheduler(asked, STR("four")));
-    assert_false(asked_has_scheduler(asked, STR_NULL));
+    assert_true(asked_has_scheduler(asked, STR("one"), 0));
+    assert_true(asked_has_scheduler(asked, STR("two"), 0));
+    assert_true(asked_has_scheduler(asked, STR("three"), 0));
+    assert_false(asked_has_scheduler(asked, STR("four"), 0));
+    assert_false(asked_has_scheduler(asked, STR_NULL, 0));
+    assert_true(asked_has_scheduler(asked, STR("one"), 1));
+    assert_false(asked_has_scheduler(asked, STR("one"), 2)); /* not since then */
 }
 
 /* The last @max of them, and nothing of those before. */
@@ -49,7 +51,7 @@ static void check_latest(size_t max, unsigned n) {
     char uid[32];
 
     for (unsigned i = 0; i < n; i++)
-        asked_note(asked, numbered(uid, "pod", i), STR("s"));
+        asked_note(asked, numbered(uid, "pod", i), STR("s"), 1);
     for (unsigned i = 0; i < n; i++)
         assert_int_equal(asked_knows(asked, numbered(uid, "pod", i)), i + max >= n);
 }
@@ -68,10 +70,10 @@ static void test_asked_again(void **state) {
         char uid[32];
 
         for (unsigned i = 0; i < 4; i++)
-            asked_note(asked, numbered(uid, "pod", i), STR("s"));
-        asked_note(asked, numbered(uid, "pod", again), STR("s"));
+            asked_note(asked, numbered(uid, "pod", i), STR("s"), 1);
+        asked_note(asked, numbered(uid, "pod", again), STR("s"), 1);
         for (unsigned i = 4; i < 7; i++)
-            asked_note(asked, numbered(uid, "pod", i), STR("s"));
+            asked_note(asked, numbered(uid, "pod", i), STR("s"), 1);
         for (unsigned i = 0; i < 7; i++)
             assert_int_equal(asked_knows(asked, numbered(uid, "pod", i)), i >= 4 || i == again);
     }
@@ -82,17 +84,17 @@ static void test_schedulers_are_bounded(void **state) {
     char long_name[ASKED_NAME_MAX + 1], name[32];
 
     memset(long_name, 'x', sizeof(long_name));
-    asked_note(asked, STR("a"), str_of(long_name, sizeof(long_name)));
-    assert_false(asked_has_scheduler(asked, str_of(long_name, sizeof(long_name))));
-    asked_note(asked, STR("a"), str_of(long_name, ASKED_NAME_MAX));
-    assert_true(asked_has_scheduler(asked, str_of(long_name, ASKED_NAME_MAX)));
+    asked_note(asked, STR("a"), str_of(long_name, sizeof(long_name)), 1);
+    assert_false(asked_has_scheduler(asked, str_of(long_name, sizeof(long_name)), 0));
+    asked_note(asked, STR("a"), str_of(long_name, ASKED_NAME_MAX), 1);
+    assert_true(asked_has_scheduler(asked, str_of(long_name, ASKED_NAME_MAX), 0));
     for (unsigned i = 0; i < 2 * ASKED_SCHEDULERS_MAX; i++) {
-        asked_note(asked, STR("a"), numbered(name, "s", i));
-        asked_note(asked, STR("a"), numbered(name, "s", i));
+        asked_note(asked, STR("a"), numbered(name, "s", i), 1);
+        asked_note(asked, STR("a"), numbered(name, "s", i), 1);
     }
     for (unsigned i = 0; i < 2 * ASKED_SCHEDULERS_MAX; i++) /* the long one is one of them */
         assert_int_equal(
-            asked_has_scheduler(asked, numbered(name, "s", i)), i < ASKED_SCHEDULERS_MAX - 1);
+            asked_has_scheduler(asked, numbered(name, "s", i), 0), i < ASKED_SCHEDULERS_MAX - 1);
     assert_true(asked_knows(asked, STR("a")));
 }
 
@@ -106,9 +108,9 @@ static void *note_part(void *context) {
     char uid[32], name[32];
 
     for (unsigned i = part->from; i < part->from + MANY; i++) {
-        asked_note(part->asked, numbered(uid, "pod", i), numbered(name, "s", i % 8));
+        asked_note(part->asked, numbered(uid, "pod", i), numbered(name, "s", i % 8), 1);
         if (!asked_knows(part->asked, numbered(uid, "pod", i)) ||
-            !asked_has_scheduler(part->asked, numbered(name, "s", i % 8)))
+            !asked_has_scheduler(part->asked, numbered(name, "s", i % 8), 0))
             return context;
     }
     return NULL;

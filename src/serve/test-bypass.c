@@ -20,6 +20,8 @@ static void test_who_went_past(void **state) {
         {"asked", "default-scheduler", BYPASS_GRACE_SEC, false},
         {"new", "another", BYPASS_GRACE_SEC, false}, /* it never asks us */
         {"new", "", BYPASS_GRACE_SEC, false},
+        {"new", "default-scheduler", BYPASS_ASKED_SEC - 1, true},
+        {"new", "default-scheduler", BYPASS_ASKED_SEC, false}, /* it may ask another berth by now */
     };
     uint64_t n = 0;
 
@@ -29,7 +31,7 @@ static void test_who_went_past(void **state) {
         Pod asked = pod_of("asked", "default-scheduler");
         Pod bound = pod_of(cases[i].uid, cases[i].scheduler);
 
-        bypass_note_asked(bypass, &asked);
+        bypass_note_asked(bypass, &asked, AT(999));
         assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* nothing is listed yet */
         bypass_note_synced(bypass, AT(1000));
         bypass_note_synced(bypass, AT(2000)); /* only the first counts */
@@ -38,7 +40,7 @@ static void test_who_went_past(void **state) {
         assert_int_equal(bypass_count(bypass), cases[i].is_past);
         n += bypass_count(bypass);
     }
-    assert_int_equal(n, 1);
+    assert_int_equal(n, 2);
 }
 
 static void test_managed_resources(void **state) {
@@ -49,7 +51,7 @@ static void test_managed_resources(void **state) {
 
     (void)state;
     wants.requests = (Resources){.items = &gpu, .n = 1};
-    bypass_note_asked(bypass, &first);
+    bypass_note_asked(bypass, &first, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &plain, AT(1000)));
     assert_true(bypass_note_bound(bypass, &wants, AT(1000)));
@@ -70,7 +72,7 @@ static void test_exempt_pods(void **state) {
     system.namespace = STR("kube-system");
     berth.namespace = plain.namespace = STR("berth-system");
     berth.labels = (Labels){.items = own, .n = 1};
-    bypass_note_asked(bypass, &asked);
+    bypass_note_asked(bypass, &asked, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &system, AT(1000)));
     assert_false(bypass_note_bound(bypass, &berth, AT(1000)));

@@ -17,8 +17,8 @@ scores:
   - {{name: pack, binPack: {{{SLOT}: 1}}}}
 """
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
-N_ROUNDS, N_BATCH = 6, 12
-N_NODES, N_SLOTS = 5, 15
+N_ROUNDS, N_BATCH = 6, 30  # few are bound before one looks
+N_NODES, N_SLOTS = 13, 15
 
 
 def add_pods(cluster, berth, first, n):
