@@ -206,16 +206,11 @@ CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
 
 /* --- writing ---------------------------------------------------------------------- */
 
-static void write_member(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
-}
-
 static void write_int(JsonWriter *writer, Str key, int64_t i) {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRId64, i);
-    write_member(writer, key, str_from_c(text));
+    json_write_member(writer, key, str_from_c(text));
 }
 
 /* "9007199254740992.0", "1e+16", "NaN", "-Infinity": the fewest digits that read back. */
@@ -233,14 +228,14 @@ static void write_double(JsonWriter *writer, double d) {
         else
             (void)snprintf(text, sizeof(text), "%.*e", digits.n - 1, d);
     }
-    write_member(writer, STR("value"), str_from_c(text));
+    json_write_member(writer, STR("value"), str_from_c(text));
 }
 
 static void write_bytes(JsonWriter *writer, Str bytes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(2 * VALUE_BYTES_MAX);
 
     base64_encode(bytes, &text);
-    write_member(writer, STR("base64"), buf_str(&text));
+    json_write_member(writer, STR("base64"), buf_str(&text));
 }
 
 static void write_time(JsonWriter *writer, int64_t seconds, int64_t nanos) {
@@ -275,8 +270,8 @@ static void write_opaque(CelValue v, CelRun *run, JsonWriter *writer) {
     _cleanup_(buf_done) Buf text = BUF_INIT(VALUE_BYTES_MAX);
 
     cel_value_print(v, run, /* max= */ 0, &text);
-    write_member(writer, STR("name"), cel_type_of(v)->name);
-    write_member(writer, STR("value"), buf_str(&text));
+    json_write_member(writer, STR("name"), cel_type_of(v)->name);
+    json_write_member(writer, STR("value"), buf_str(&text));
 }
 
 static Str name_of(CelValue v) {
@@ -300,7 +295,7 @@ static Str name_of(CelValue v) {
  * value is a huge text: the buffer's ceiling ends it. */
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     json_write_object(writer);
-    write_member(writer, STR("type"), name_of(v));
+    json_write_member(writer, STR("type"), name_of(v));
     switch (v.kind) {
     case CEL_NULL:
         break;
@@ -315,14 +310,14 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         char text[24];
 
         (void)snprintf(text, sizeof(text), "%" PRIu64, v.u);
-        write_member(writer, STR("value"), str_from_c(text));
+        json_write_member(writer, STR("value"), str_from_c(text));
         break;
     }
     case CEL_DOUBLE:
         write_double(writer, v.d);
         break;
     case CEL_STRING:
-        write_member(writer, STR("value"), cel_str(v));
+        json_write_member(writer, STR("value"), cel_str(v));
         break;
     case CEL_BYTES:
         write_bytes(writer, cel_str(v));
@@ -334,7 +329,7 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         write_time(writer, v.i, v.len);
         break;
     case CEL_TYPE:
-        write_member(writer, STR("value"), v.type->name);
+        json_write_member(writer, STR("value"), v.type->name);
         break;
     case CEL_LIST:
         write_list(v.list, run, writer);

@@ -209,7 +209,7 @@ static void choose_rights(Gather *gather) {
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
-static void write_member(JsonWriter *writer, Str key, Str value) {
+static void write_given(JsonWriter *writer, Str key, Str value) {
     if (str_is_empty(value))
         return;
     json_write_key(writer, key);
@@ -240,24 +240,24 @@ static void write_review(Buf *out, const RightFact *right, Str subject, bool is_
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    write_member(&writer, STR("apiVersion"), STR(API));
-    write_member(&writer,
+    write_given(&writer, STR("apiVersion"), STR(API));
+    write_given(&writer,
         STR("kind"),
         is_self ? STR("SelfSubjectAccessReview") : STR("SubjectAccessReview"));
     json_write_key(&writer, STR("spec"));
     json_write_object(&writer);
     if (!is_self) {
-        write_member(&writer, STR("user"), subject);
+        write_given(&writer, STR("user"), subject);
         write_groups(&writer, subject);
     }
     json_write_key(&writer, STR("resourceAttributes"));
     json_write_object(&writer);
-    write_member(&writer, STR("verb"), right->verb);
-    write_member(&writer, STR("group"), right->group);
-    write_member(&writer, STR("resource"), right->resource);
-    write_member(&writer, STR("subresource"), right->subresource);
-    write_member(&writer, STR("namespace"), right->namespace);
-    write_member(&writer, STR("name"), right->name);
+    write_given(&writer, STR("verb"), right->verb);
+    write_given(&writer, STR("group"), right->group);
+    write_given(&writer, STR("resource"), right->resource);
+    write_given(&writer, STR("subresource"), right->subresource);
+    write_given(&writer, STR("namespace"), right->namespace);
+    write_given(&writer, STR("name"), right->name);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
     json_write_end_object(&writer);

@@ -138,19 +138,6 @@ static void read_projections(JsonReader *reader, Arena *arena, Volume *ret) {
     }
 }
 
-/* The member @name of an object. */
-static void read_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, name))
-            json_string(reader, arena, ret);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
 static void read_volume(JsonReader *reader, Arena *arena, Volume *ret) {
     Str key;
 
@@ -161,7 +148,7 @@ static void read_volume(JsonReader *reader, Arena *arena, Volume *ret) {
         } else if (json_key_is(reader, key, STR("configMap"))) {
             read_map(reader, arena, ret);
         } else if (json_key_is(reader, key, STR("hostPath"))) {
-            read_member(reader, arena, STR("path"), &ret->host_path);
+            json_string_member(reader, arena, STR("path"), &ret->host_path);
         } else if (json_key_is(reader, key, STR("projected"))) {
             json_object(reader);
             while (json_key(reader, &key)) {

@@ -543,6 +543,18 @@ static bool take(JsonReader *reader, JsonToken wanted, const char *expected) {
     return false;
 }
 
+void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, name))
+            json_string(reader, arena, ret);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
 bool json_null(JsonReader *reader) {
     return json_peek(reader) == JSON_NULL && next_token(reader) == JSON_NULL;
 }

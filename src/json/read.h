@@ -163,6 +163,9 @@ bool json_null(JsonReader *reader);
  * into @arena. null leaves @ret untouched. */
 void json_string(JsonReader *reader, Arena *arena, Str *ret);
 
+/* An object, of which the member @name, a string, is wanted and nothing else. */
+void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret);
+
 /* A string as it stands in the input, quotes not included, escapes not decoded
  * (but validated); *ret_escaped says whether there are any. null is not a string
  * here. */

@@ -81,6 +81,11 @@ void json_write_string(JsonWriter *writer, Str text) {
     json_quote(writer->out, text);
 }
 
+void json_write_member(JsonWriter *writer, Str key, Str text) {
+    json_write_key(writer, key);
+    json_write_string(writer, text);
+}
+
 void json_write_int(JsonWriter *writer, int64_t value) {
     begin_value(writer);
     buf_append_int(writer->out, value);

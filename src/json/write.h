@@ -42,6 +42,9 @@ void json_write_double(
 void json_write_bool(JsonWriter *writer, bool value);
 void json_write_null(JsonWriter *writer);
 
+/* A member of an object that is a string. */
+void json_write_member(JsonWriter *writer, Str key, Str text);
+
 /* @raw is JSON already. */
 void json_write_raw(JsonWriter *writer, Str raw);
 

@@ -81,11 +81,6 @@ AnnounceFigures announce_figures(Announce *announce) {
 
 /* --- writing ------------------------------------------------------------------------- */
 
-static void write_member(JsonWriter *writer, Str key, Str value) {
-    json_write_key(writer, key);
-    json_write_string(writer, value);
-}
-
 /* The object's name, and a number that nobody else has; where the name is cut, it must still end as
  * names end. */
 static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
@@ -95,17 +90,17 @@ static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
     while (front.len > 0 && (front.ptr[front.len - 1] == '-' || front.ptr[front.len - 1] == '.'))
         front.len--;
     (void)snprintf(text, sizeof(text), "%.*s.%016" PRIx64, STR_FMT(front), number);
-    write_member(writer, STR("name"), str_from_c(text));
+    json_write_member(writer, STR("name"), str_from_c(text));
 }
 
 static void write_regarding(JsonWriter *writer, const Announcement *about) {
     json_write_key(writer, STR("regarding"));
     json_write_object(writer);
-    write_member(writer, STR("apiVersion"), STR("v1"));
-    write_member(writer, STR("kind"), STR("Pod"));
-    write_member(writer, STR("namespace"), about->namespace);
-    write_member(writer, STR("name"), about->pod);
-    write_member(writer, STR("uid"), about->uid);
+    json_write_member(writer, STR("apiVersion"), STR("v1"));
+    json_write_member(writer, STR("kind"), STR("Pod"));
+    json_write_member(writer, STR("namespace"), about->namespace);
+    json_write_member(writer, STR("name"), about->pod);
+    json_write_member(writer, STR("uid"), about->uid);
     json_write_end_object(writer);
 }
 
@@ -116,7 +111,7 @@ static void write_note(JsonWriter *writer, Str note) {
 
     utf8_append_valid(&text, str_take(note, RAW_NOTE_MAX));
     front = str_take(buf_str(&text), ANNOUNCE_NOTE_MAX);
-    write_member(writer, STR("note"), str_take(front, utf8_valid_length(front)));
+    json_write_member(writer, STR("note"), str_take(front, utf8_valid_length(front)));
 }
 
 static void write_event(
@@ -124,21 +119,21 @@ static void write_event(
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
-    write_member(&writer, STR("kind"), STR("Event"));
+    json_write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
+    json_write_member(&writer, STR("kind"), STR("Event"));
     json_write_key(&writer, STR("metadata"));
     json_write_object(&writer);
     write_name(&writer, about->pod, number);
-    write_member(&writer, STR("namespace"), about->namespace);
+    json_write_member(&writer, STR("namespace"), about->namespace);
     json_write_end_object(&writer);
     micro_time_write(&writer, STR("eventTime"), wall);
-    write_member(&writer, STR("type"), about->is_warning ? STR("Warning") : STR("Normal"));
-    write_member(&writer, STR("reason"), str_from_c(about->reason));
-    write_member(&writer, STR("action"), str_from_c(about->action));
+    json_write_member(&writer, STR("type"), about->is_warning ? STR("Warning") : STR("Normal"));
+    json_write_member(&writer, STR("reason"), str_from_c(about->reason));
+    json_write_member(&writer, STR("action"), str_from_c(about->action));
     write_note(&writer, about->note);
     write_regarding(&writer, about);
-    write_member(&writer, STR("reportingController"), STR(ANNOUNCE_CONTROLLER));
-    write_member(&writer, STR("reportingInstance"), str_from_c(announce->instance));
+    json_write_member(&writer, STR("reportingController"), STR(ANNOUNCE_CONTROLLER));
+    json_write_member(&writer, STR("reportingInstance"), str_from_c(announce->instance));
     json_write_end_object(&writer);
 }
 

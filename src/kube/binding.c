@@ -55,18 +55,6 @@ static void finish_unknown(Binding *binding, const char *why) {
 
 /* --- reading the pod -------------------------------------------------------------------- */
 
-static void read_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, name))
-            json_string(reader, arena, ret);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
 static bool read_whereabouts(Str text, Arena *arena, Whereabouts *ret) {
     JsonReader reader;
     Str key;
@@ -76,9 +64,9 @@ static bool read_whereabouts(Str text, Arena *arena, Whereabouts *ret) {
     json_object(&reader);
     while (json_key(&reader, &key)) {
         if (json_key_is(&reader, key, STR("metadata")))
-            read_member(&reader, arena, STR("uid"), &ret->uid);
+            json_string_member(&reader, arena, STR("uid"), &ret->uid);
         else if (json_key_is(&reader, key, STR("spec")))
-            read_member(&reader, arena, STR("nodeName"), &ret->node);
+            json_string_member(&reader, arena, STR("nodeName"), &ret->node);
         else
             json_skip(&reader, NULL);
     }
@@ -218,22 +206,17 @@ static void write_path(const BindingOptions *options, const char *subresource, B
     buf_append(out, str_from_c(subresource));
 }
 
-static void write_member(JsonWriter *writer, Str key, Str value) {
-    json_write_key(writer, key);
-    json_write_string(writer, value);
-}
-
 static void write_metadata(JsonWriter *writer, const BindingOptions *options) {
     json_write_key(writer, STR("metadata"));
     json_write_object(writer);
-    write_member(writer, STR("name"), options->name);
-    write_member(writer, STR("namespace"), options->namespace);
-    write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
+    json_write_member(writer, STR("name"), options->name);
+    json_write_member(writer, STR("namespace"), options->namespace);
+    json_write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
     if (options->annotations.n > 0) {
         json_write_key(writer, STR("annotations"));
         json_write_object(writer);
         for (size_t i = 0; i < options->annotations.n; i++)
-            write_member(
+            json_write_member(
                 writer, options->annotations.items[i].key, options->annotations.items[i].value);
         json_write_end_object(writer);
     }
@@ -244,13 +227,13 @@ static void write_body(const BindingOptions *options, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    write_member(&writer, STR("apiVersion"), STR("v1"));
-    write_member(&writer, STR("kind"), STR("Binding"));
+    json_write_member(&writer, STR("apiVersion"), STR("v1"));
+    json_write_member(&writer, STR("kind"), STR("Binding"));
     write_metadata(&writer, options);
     json_write_key(&writer, STR("target"));
     json_write_object(&writer);
-    write_member(&writer, STR("kind"), STR("Node"));
-    write_member(&writer, STR("name"), options->node);
+    json_write_member(&writer, STR("kind"), STR("Node"));
+    json_write_member(&writer, STR("name"), options->node);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }

@@ -94,11 +94,6 @@ bool lease_record_read(LeaseRecord *record, Str text, int default_sec) {
 
 /* --- writing ------------------------------------------------------------------------- */
 
-static void write_member(JsonWriter *writer, Str key, Str value) {
-    json_write_key(writer, key);
-    json_write_string(writer, value);
-}
-
 static void write_metadata(const LeaseRecord *record, const LeaseClaim *claim, JsonWriter *writer) {
     json_write_key(writer, STR("metadata"));
     if (record->exists) {
@@ -106,15 +101,15 @@ static void write_metadata(const LeaseRecord *record, const LeaseClaim *claim, J
         return;
     }
     json_write_object(writer);
-    write_member(writer, STR("name"), claim->name);
-    write_member(writer, STR("namespace"), claim->namespace);
+    json_write_member(writer, STR("name"), claim->name);
+    json_write_member(writer, STR("namespace"), claim->namespace);
     json_write_end_object(writer);
 }
 
 static void write_spec(const LeaseClaim *claim, JsonWriter *writer) {
     json_write_key(writer, STR("spec"));
     json_write_object(writer);
-    write_member(writer, STR("holderIdentity"), claim->holder);
+    json_write_member(writer, STR("holderIdentity"), claim->holder);
     json_write_key(writer, STR("leaseDurationSeconds"));
     json_write_int(writer, claim->duration_sec);
     micro_time_write(writer, STR("acquireTime"), claim->acquired_nsec);
@@ -128,8 +123,8 @@ void lease_record_write(const LeaseRecord *record, const LeaseClaim *claim, Buf 
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
-    write_member(&writer, STR("kind"), STR("Lease"));
+    json_write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
+    json_write_member(&writer, STR("kind"), STR("Lease"));
     write_metadata(record, claim, &writer);
     write_spec(claim, &writer);
     json_write_end_object(&writer);

@@ -41,13 +41,13 @@ static void write_time(JsonWriter *writer, int64_t at_nsec) {
     int64_t usec = at_nsec / 1000;
 
     calendar_print(usec / 1000000, (uint32_t)(usec % 1000000) * 1000, &text);
-    field_text(writer, STR("time"), buf_str(&text));
+    json_write_member(writer, STR("time"), buf_str(&text));
 }
 
 static void write_rule_names(JsonWriter *writer, const RuleNote *rule) {
-    field_text(writer, STR("policy"), rule->policy);
-    field_text(writer, STR("rule"), rule->name);
-    field_text(writer, STR("reason"), rule->reason);
+    json_write_member(writer, STR("policy"), rule->policy);
+    json_write_member(writer, STR("rule"), rule->name);
+    json_write_member(writer, STR("reason"), rule->reason);
     field_bool(writer, STR("unresolvable"), rule->is_unresolvable);
 }
 
@@ -92,12 +92,12 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 
     field_count(writer, STR("id"), past->id);
     write_time(writer, past->at_nsec);
-    field_text(writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
     json_write_key(writer, STR("pod"));
     json_write_object(writer);
-    field_text(writer, STR("namespace"), past->pod_namespace);
-    field_text(writer, STR("name"), past->pod_name);
-    field_text(writer, STR("uid"), past->pod_uid);
+    json_write_member(writer, STR("namespace"), past->pod_namespace);
+    json_write_member(writer, STR("name"), past->pod_name);
+    json_write_member(writer, STR("uid"), past->pod_uid);
     field_digest(writer, STR("digest"), past->pod_digest);
     json_write_end_object(writer);
     field_digest(writer, STR("policyDigest"), past->book->digest);
@@ -109,10 +109,10 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     write_counts(writer, past);
     write_rules(writer, past);
     if (!str_is_empty(past->node))
-        field_text(writer, STR("target"), past->node);
+        json_write_member(writer, STR("target"), past->node);
     if (past->is_exempt)
         field_bool(writer, STR("exempt"), true);
-    field_text(writer, STR("error"), past->error);
+    json_write_member(writer, STR("error"), past->error);
     field_bool(writer, STR("hasNodes"), found->outcomes != NULL);
 }
 
@@ -120,8 +120,8 @@ static void write_node(JsonWriter *writer, const PastDecision *past, Str name, O
     const RuleNote *rule = past_rule_of(past, outcome);
 
     json_write_object(writer);
-    field_text(writer, STR("node"), name);
-    field_text(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    json_write_member(writer, STR("node"), name);
+    json_write_member(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)

@@ -3,11 +3,6 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 
-void field_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
-}
-
 void field_count(JsonWriter *writer, Str key, uint64_t n) {
     json_write_key(writer, key);
     json_write_int(writer, (int64_t)n);
@@ -51,7 +46,7 @@ void field_digest(JsonWriter *writer, Str key, Digest digest) {
     char text[DIGEST_TEXT_MAX];
     bool is_none = digest.high == 0 && digest.low == 0;
 
-    field_text(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
+    json_write_member(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
 }
 
 void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n) {

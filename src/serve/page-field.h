@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "json/write.h"
 
-void field_text(JsonWriter *writer, Str key, Str text);
 void field_count(JsonWriter *writer, Str key, uint64_t n);
 void field_bool(JsonWriter *writer, Str key, bool value);
 

@@ -11,9 +11,9 @@
 
 static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
     json_write_object(writer);
-    field_text(writer, STR("name"), name);
-    field_text(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
-    field_text(writer, STR("url"), url);
+    json_write_member(writer, STR("name"), name);
+    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
+    json_write_member(writer, STR("url"), url);
     json_write_end_object(writer);
 }
 
@@ -36,8 +36,8 @@ static void write_uses_of(JsonWriter *writer, const Policy *policy, size_t gauge
         if (metrics->gauges[i] != gauge)
             continue;
         json_write_object(writer);
-        field_text(writer, STR("policy"), policy->name);
-        field_text(writer, STR("name"), metrics->fields[i].name);
+        json_write_member(writer, STR("policy"), policy->name);
+        json_write_member(writer, STR("name"), metrics->fields[i].name);
         json_write_end_object(writer);
     }
 }
@@ -63,9 +63,9 @@ static void write_question(JsonWriter *writer, const Gauge *gauge) {
         [GAUGE_ANNOTATION] = gauge->annotation,
     };
 
-    field_text(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
-    field_text(writer, STR("source"), gauge_source_name(gauge));
-    field_text(writer, keys[gauge->source], values[gauge->source]);
+    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
+    json_write_member(writer, STR("source"), gauge_source_name(gauge));
+    json_write_member(writer, keys[gauge->source], values[gauge->source]);
     field_bool(writer, STR("perPod"), gauge->is_of_pods);
 }
 
@@ -110,12 +110,12 @@ static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     field_count(writer, STR("pods"), report->n_pods);
     field_count(writer, STR("workloads"), report->n_workloads);
     write_dropped(writer, STR("dropped"), report);
-    field_text(writer, STR("join"), str_from_c(report->how));
+    json_write_member(writer, STR("join"), str_from_c(report->how));
     write_examples(writer, STR("unmatched"), report->unmatched);
     write_examples(writer, STR("uncovered"), report->uncovered);
     field_time(writer, STR("failingSince"), poll->failing_since_nsec);
-    field_text(writer, STR("error"), str_from_c(poll->error));
-    field_text(writer, STR("warning"), str_from_c(poll->warning));
+    json_write_member(writer, STR("error"), str_from_c(poll->error));
+    json_write_member(writer, STR("warning"), str_from_c(poll->warning));
 }
 
 static void write_settings(JsonWriter *writer, const Gauge *gauge) {
@@ -125,7 +125,7 @@ static void write_settings(JsonWriter *writer, const Gauge *gauge) {
     field_seconds(
         writer, STR("intervalSeconds"), gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
     field_seconds(writer, STR("maxAgeSeconds"), gauge->max_age_nsec, true);
-    field_text(writer, STR("placements"), buf_str(&placements));
+    json_write_member(writer, STR("placements"), buf_str(&placements));
 }
 
 static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
@@ -134,10 +134,10 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
         state->view, state->status, number, (GaugeTime){state->now_nsec, state->uptime_nsec});
 
     json_write_object(writer);
-    field_text(writer, STR("name"), gauge.gauge->name);
+    json_write_member(writer, STR("name"), gauge.gauge->name);
     write_uses(writer, program, number);
     write_question(writer, gauge.gauge);
-    field_text(writer, STR("state"), str_from_c(gauge.state));
+    json_write_member(writer, STR("state"), str_from_c(gauge.state));
     field_time(writer, STR("lastSuccess"), gauge.at_nsec);
     field_seconds(writer, STR("ageSeconds"), gauge.age_nsec, gauge.at_nsec != 0);
     write_nodes(writer, &gauge);

@@ -17,8 +17,8 @@ static void write_policy(JsonWriter *writer, const StatusState *state, const Pol
     PolicyFigure figure = metrics_of_policy(state->metrics, policy->name);
 
     json_write_object(writer);
-    field_text(writer, STR("name"), policy->name);
-    field_text(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
+    json_write_member(writer, STR("name"), policy->name);
+    json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
     field_count(writer, STR("matched"), figure.n_matched);
     field_count(writer, STR("rejectedAll"), figure.n_rejected_all);
     json_write_end_object(writer);
@@ -40,7 +40,7 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
     field_count(writer, STR("policies"), program->n_policies);
     field_count(writer, STR("filters"), program->n_filters);
     field_count(writer, STR("scores"), program->n_scores);
-    field_text(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
+    json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
     json_write_key(writer, STR("list"));
     json_write_array(writer);
     for (size_t i = 0; i < program->n_policies; i++)
@@ -77,8 +77,8 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
         STR("stalenessSeconds"),
         heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
         /* is_known= */ true);
-    field_text(writer, STR("error"), str_from_c(error));
-    field_text(writer, STR("server"), str_from_c(live->mirror.server));
+    json_write_member(writer, STR("error"), str_from_c(error));
+    json_write_member(writer, STR("server"), str_from_c(live->mirror.server));
 }
 
 /* A file, or nothing, has nobody to lose. */
@@ -89,8 +89,8 @@ static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     field_bool(writer, STR("synced"), is_there);
     field_bool(writer, STR("connected"), is_there);
     field_seconds(writer, STR("stalenessSeconds"), 0, /* is_known= */ true);
-    field_text(writer, STR("error"), refusal_of(state->reloads, RELOAD_CLUSTER, &reload));
-    field_text(writer, STR("server"), STR_NULL);
+    json_write_member(writer, STR("error"), refusal_of(state->reloads, RELOAD_CLUSTER, &reload));
+    json_write_member(writer, STR("server"), STR_NULL);
 }
 
 static void write_cluster(JsonWriter *writer, const StatusState *state, Digest digest) {
@@ -104,7 +104,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 
     json_write_key(writer, STR("cluster"));
     json_write_object(writer);
-    field_text(writer, STR("source"), sources[state->fixed->source]);
+    json_write_member(writer, STR("source"), sources[state->fixed->source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
     else
@@ -125,11 +125,11 @@ static void write_lease(JsonWriter *writer, const LiveStatus *live) {
         return;
     }
     json_write_object(writer);
-    field_text(writer, STR("namespace"), str_from_c(live->lease_namespace));
-    field_text(writer, STR("name"), str_from_c(live->lease_name));
-    field_text(writer, STR("holder"), str_from_c(live->mirror.lease.holder));
+    json_write_member(writer, STR("namespace"), str_from_c(live->lease_namespace));
+    json_write_member(writer, STR("name"), str_from_c(live->lease_name));
+    json_write_member(writer, STR("holder"), str_from_c(live->mirror.lease.holder));
     field_bool(writer, STR("held"), live->mirror.lease.is_held);
-    field_text(writer, STR("error"), str_from_c(live->mirror.lease.error));
+    json_write_member(writer, STR("error"), str_from_c(live->mirror.lease.error));
     json_write_end_object(writer);
 }
 
@@ -153,7 +153,7 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
     if (tls)
         field_second(writer, STR("notAfter"), tls_store_expiry(tls));
     else
-        field_text(writer, STR("notAfter"), STR_NULL);
+        json_write_member(writer, STR("notAfter"), STR_NULL);
     field_texts(writer, STR("clientNames"), names, n_names);
     json_write_end_object(writer);
 }
@@ -166,7 +166,7 @@ static void write_callers(JsonWriter *writer, Callers *callers) {
     json_write_array(writer);
     for (size_t i = 0; i < n; i++) {
         json_write_object(writer);
-        field_text(writer, STR("name"), list[i].name);
+        json_write_member(writer, STR("name"), list[i].name);
         field_count(writer, STR("asked"), list[i].n_asked);
         field_time(writer, STR("lastAskedTime"), list[i].asked_at_nsec);
         json_write_end_object(writer);
@@ -187,8 +187,8 @@ static void write_exempt(JsonWriter *writer, const Exemptions *exempt) {
 static void write_itself(JsonWriter *writer, const StatusState *state) {
     const StatusFixed *fixed = state->fixed;
 
-    field_text(writer, STR("version"), STR(BERTH_VERSION));
-    field_text(writer, STR("identity"), str_from_c(fixed->identity));
+    json_write_member(writer, STR("version"), STR(BERTH_VERSION));
+    json_write_member(writer, STR("identity"), str_from_c(fixed->identity));
     field_time(writer, STR("startTime"), fixed->started_at_sec * NSEC_PER_SEC);
     field_time(writer, STR("time"), state->wall_nsec);
     field_seconds(writer,
