@@ -1,5 +1,8 @@
 /* Findings for people: a line each, what is wrong below it, and how to mend it. */
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/visible.h"
 #include "checkup/check.h"
@@ -86,6 +89,39 @@ static void print_check(const Printer *printer, const Check *check, const Findin
         print_lines(printer, "fix: ", finding->fix);
 }
 
+/* Where nothing could be found out, the same reason would stand below every check. */
+#define RUN_MIN 3u
+
+/* How many checks from @i on were skipped for one reason, in one group. */
+static size_t count_run(const Checkup *checkup, size_t i) {
+    const Finding *first = &checkup->findings[i];
+    size_t n = 0;
+
+    while (i + n < checkup->n && checkup->findings[i + n].state == CHECK_SKIPPED &&
+           checkup->checks[i + n]->group == checkup->checks[i]->group &&
+           str_eq(checkup->findings[i + n].cause, first->cause))
+        n++;
+    return n;
+}
+
+static void print_run(const Printer *printer, const Checkup *checkup, size_t i, size_t n) {
+    const Sign *sign = &signs[CHECK_SKIPPED];
+    size_t width = printer->width;
+    char title[64];
+
+    (void)snprintf(title, sizeof(title), "%zu checks could not be made", n);
+    width = strlen(title) > width ? strlen(title) : width;
+    begin(printer, sign->colour);
+    buf_append(printer->out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
+    buf_append_char(printer->out, ' ');
+    visible_append_padded(printer->out, str_from_c(title), width + CODE_GAP);
+    buf_printf(
+        printer->out, "%s to %s", checkup->checks[i]->code, checkup->checks[i + n - 1]->code);
+    end(printer);
+    buf_append_char(printer->out, '\n');
+    print_cause(printer, &checkup->findings[i]);
+}
+
 /* --- all of them ---------------------------------------------------------------------------- */
 
 static void print_heading(const Printer *printer, CheckGroup group, bool is_first) {
@@ -119,12 +155,18 @@ static void print_all(Printer *printer, const Checkup *checkup) {
 
         printer->width = width > printer->width ? width : printer->width;
     }
-    for (size_t i = 0; i < checkup->n; i++) {
+    for (size_t i = 0, n; i < checkup->n; i += n) {
         CheckGroup group = checkup->checks[i]->group;
 
         if (i == 0 || group != checkup->checks[i - 1]->group)
             print_heading(printer, group, i == 0);
-        print_check(printer, checkup->checks[i], &checkup->findings[i]);
+        n = count_run(checkup, i);
+        if (n >= RUN_MIN) {
+            print_run(printer, checkup, i, n);
+        } else {
+            print_check(printer, checkup->checks[i], &checkup->findings[i]);
+            n = 1;
+        }
     }
     print_summary(printer, checkup);
 }

@@ -93,6 +93,33 @@ static void test_colour(void **state) {
         "0 passed, 0 warnings, 0 failed, 1 skipped\n");
 }
 
+/* What was skipped for one reason is one line; two of them are two. */
+static void test_runs(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    const Check *all[] = {&some[0], &some[0], &some[1], &some[2], &some[3]};
+    Finding nobody = {CHECK_SKIPPED, STR("nobody knows"), STR("")};
+    Finding found[] = {nobody, nobody, nobody, nobody, nobody};
+    const Checkup runs = {.checks = all, .findings = found, .n = ELEMENTS_OF(found)};
+
+    (void)state;
+    checkup_print(&runs, /* has_colour= */ false, &out);
+    assert_text("text",
+        buf_str(&out),
+        "scheduler\n"
+        "---------\n"
+        "- 3 checks could not be made  B101 to B102\n"
+        "    nobody knows\n"
+        "\n"
+        "berth\n"
+        "-----\n"
+        "- third                    B201\n"
+        "    nobody knows\n"
+        "- fourth                   B202\n"
+        "    nobody knows\n"
+        "\n"
+        "0 passed, 0 warnings, 0 failed, 5 skipped\n");
+}
+
 static void test_none(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Checkup none = {.n = 0};
@@ -186,6 +213,7 @@ int main(void) {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_ascii),
         cmocka_unit_test(test_colour),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_codes),
