@@ -12,6 +12,9 @@ DEMO ?=
 VECTORS ?=
 IMAGE ?=
 
+# The layers that have threads; the others may not (tools/check-layers).
+THREADED := base|input|kube|load|serve|demo
+
 # Tests of commands that have one thread: nothing for ThreadSanitizer to see.
 ONE_THREAD := cel_differential certs completion config conformance docs eval load_presets man monitoring \
 	policy_schema presets setup
@@ -41,7 +44,8 @@ asan: setup-test ## the tests under AddressSanitizer and UBSan
 tsan: setup-test ## the tests under ThreadSanitizer
 	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
 	@tools/build build-tsan
-	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs
+	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs \
+		$$(meson test -C build-tsan --no-rebuild --list | grep -oE '($(THREADED))/.*')
 	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test \
 		$(ONE_THREAD:%=--ignore=test/test_%.py)
 
