@@ -345,8 +345,13 @@ static int issue(const Authority *authority, const PairWish *wish, PemPair *ret)
     return r < 0 ? r : export_key(key, &ret->key);
 }
 
+/* Of the one that signs; since 1970. */
+static int64_t until(const Authority *authority) {
+    return (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
+}
+
 int authority_issue(const Authority *authority, const PairWish *wish, PemPair *ret, char *error) {
-    int64_t last = authority_until(authority);
+    int64_t last = until(authority);
     int r;
 
     if (last <= wish->from_sec)
@@ -385,19 +390,6 @@ int authority_print_key(const Authority *authority, Buf *key, char *error) {
 
 unsigned authority_n_certificates(const Authority *authority) {
     return authority->n_certificates;
-}
-
-int64_t authority_until(const Authority *authority) {
-    return (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
-}
-
-void authority_print_name(const Authority *authority, Buf *out) {
-    char name[COMMON_NAME_MAX];
-    size_t size = sizeof(name);
-
-    if (gnutls_x509_crt_get_dn_by_oid(
-            authority->certificates[0], GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) >= 0)
-        buf_append(out, str_of(name, size));
 }
 
 int authority_signer_of(const Authority *authority, Str certificate) {

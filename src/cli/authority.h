@@ -74,8 +74,6 @@ int authority_print(const Authority *authority, Buf *certificates, char *error);
 int authority_print_key(const Authority *authority, Buf *key, char *error);
 
 unsigned authority_n_certificates(const Authority *authority);
-int64_t authority_until(const Authority *authority); /* of the one that signs; since 1970 */
-void authority_print_name(const Authority *authority, Buf *out);
 
 /* Which certificate of the bundle has signed @certificate, the first of a PEM text; -1: none. */
 int authority_signer_of(const Authority *authority, Str certificate);

@@ -20,7 +20,9 @@
 #define PATH_SIZE 4096u
 #define ASK_SEC 1
 
-bool complete_name_is_plain(Str name) {
+/* Whether @name may be shown to a shell and typed by it as it stands: letters, digits and "._/-@",
+ * no dash in front. Others are never offered: names of pods and nodes are other people's text. */
+static bool is_plain(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
 
@@ -38,7 +40,7 @@ bool complete_name_is_plain(Str name) {
 static void add(NameList *names, Str name, Arena *arena) {
     Str *at;
 
-    if (names->n >= NAMES_MAX || !complete_name_is_plain(name))
+    if (names->n >= NAMES_MAX || !is_plain(name))
         return;
     for (size_t i = 0; i < names->n; i++)
         if (str_eq(names->items[i], name))
@@ -194,7 +196,7 @@ void complete_pods(const CompleteOptions *options, Str prefix, Arena *arena, Nam
 
     if (options->cluster)
         return; /* a pod of a file is given as a file */
-    if (slash != SIZE_MAX && slash > 0 && complete_name_is_plain(str_take(prefix, slash)))
+    if (slash != SIZE_MAX && slash > 0 && is_plain(str_take(prefix, slash)))
         path = arena_printf(arena,
             "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES,
             STR_FMT(str_take(prefix, slash)))

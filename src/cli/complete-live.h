@@ -16,10 +16,6 @@ typedef struct CompleteOptions {
     const char *server, *ca, *cert, *key; /* of a running berth */
 } CompleteOptions;
 
-/* Whether @name may be shown to a shell and typed by it as it stands: letters, digits and "._/-@",
- * no dash in front. Others are never offered: names of pods and nodes are other people's text. */
-bool complete_name_is_plain(Str name);
-
 /* Each adds names to @names, which live in @arena, if there are any to be had. */
 void complete_contexts(const CompleteOptions *options, Arena *arena, NameList *names);
 void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names);

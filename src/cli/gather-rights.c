@@ -35,67 +35,37 @@ typedef struct Right {
     const char *why;
 } Right;
 
+/* Groups and resources that have long names: group, resource, subresource. */
+#define LEASES STR("coordination.k8s.io"), STR("leases"), STR("")
+#define EVENTS STR("events.k8s.io"), STR("events"), STR("")
+#define ROLES STR("rbac.authorization.k8s.io"), STR("clusterroles"), STR("")
+#define ROLE_BINDINGS STR("rbac.authorization.k8s.io"), STR("clusterrolebindings"), STR("")
+#define NODE_METRICS STR("metrics.k8s.io"), STR("nodes"), STR("")
+#define POD_METRICS STR("metrics.k8s.io"), STR("pods"), STR("")
+
+#define WHO_BINDS "to agree on who binds (--lease)"
+#define EVENTS_WHY "to write events (--events)"
+#define METRICS_WHY "for metrics of metrics.k8s.io"
+#define CLUSTER_WHY "to know the cluster"
 #define NOBODY "berth never needs it"
 
 /* docs/operations.md and the roles that are shipped say the same. */
 static const Right rights[] = {
-    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), "to know the cluster"},
-    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), "to know the cluster"},
-    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), "to know the cluster"},
-    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), "to know the cluster"},
-    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), "to know the cluster"},
-    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), "to know the cluster"},
+    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
     {DUTY_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"), "to bind pods (--bind)"},
-    {DUTY_LEASE,
-        false,
-        STR("create"),
-        STR("coordination.k8s.io"),
-        STR("leases"),
-        STR(""),
-        "to agree on who binds (--lease)"},
-    {DUTY_LEASE,
-        false,
-        STR("get"),
-        STR("coordination.k8s.io"),
-        STR("leases"),
-        STR(""),
-        "to agree on who binds (--lease)"},
-    {DUTY_LEASE,
-        false,
-        STR("update"),
-        STR("coordination.k8s.io"),
-        STR("leases"),
-        STR(""),
-        "to agree on who binds (--lease)"},
+    {DUTY_LEASE, false, STR("create"), LEASES, WHO_BINDS},
+    {DUTY_LEASE, false, STR("get"), LEASES, WHO_BINDS},
+    {DUTY_LEASE, false, STR("update"), LEASES, WHO_BINDS},
     {DUTY_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""), "to wake pods (--wake-up)"},
-    {DUTY_EVENTS,
-        false,
-        STR("create"),
-        STR("events.k8s.io"),
-        STR("events"),
-        STR(""),
-        "to write events (--events)"},
-    {DUTY_EVENTS,
-        false,
-        STR("patch"),
-        STR("events.k8s.io"),
-        STR("events"),
-        STR(""),
-        "to write events (--events)"},
-    {DUTY_NODE_METRICS,
-        false,
-        STR("list"),
-        STR("metrics.k8s.io"),
-        STR("nodes"),
-        STR(""),
-        "for metrics of metrics.k8s.io"},
-    {DUTY_POD_METRICS,
-        false,
-        STR("list"),
-        STR("metrics.k8s.io"),
-        STR("pods"),
-        STR(""),
-        "for metrics of metrics.k8s.io"},
+    {DUTY_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
+    {DUTY_EVENTS, false, STR("patch"), EVENTS, EVENTS_WHY},
+    {DUTY_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
+    {DUTY_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
 
     {DUTY_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NOBODY},
     {DUTY_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NOBODY},
@@ -114,27 +84,9 @@ static const Right rights[] = {
     {DUTY_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NOBODY},
     {DUTY_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NOBODY},
     {DUTY_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""), NOBODY},
-    {DUTY_NONE,
-        true,
-        STR("escalate"),
-        STR("rbac.authorization.k8s.io"),
-        STR("clusterroles"),
-        STR(""),
-        NOBODY},
-    {DUTY_NONE,
-        true,
-        STR("bind"),
-        STR("rbac.authorization.k8s.io"),
-        STR("clusterroles"),
-        STR(""),
-        NOBODY},
-    {DUTY_NONE,
-        true,
-        STR("create"),
-        STR("rbac.authorization.k8s.io"),
-        STR("clusterrolebindings"),
-        STR(""),
-        NOBODY},
+    {DUTY_NONE, true, STR("escalate"), ROLES, NOBODY},
+    {DUTY_NONE, true, STR("bind"), ROLES, NOBODY},
+    {DUTY_NONE, true, STR("create"), ROLE_BINDINGS, NOBODY},
     {DUTY_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NOBODY},
 };
 

@@ -147,7 +147,54 @@ static int set_limit(
     }
 }
 
-int serve_settings_set(
+/* Where an option goes whose value is taken as it is; NULL: it is none of these. */
+static const char **text_of(DaemonOptions *daemon, ServeOption option) {
+    switch (option) {
+    case OPTION_CLUSTER:
+        return &daemon->cluster_path;
+    case OPTION_KUBECONFIG:
+        return &daemon->live.kubeconfig;
+    case OPTION_CONTEXT:
+        return &daemon->live.context;
+    case OPTION_DUMP_FILE:
+        return &daemon->dump_path;
+    case OPTION_PROMETHEUS:
+        return &daemon->prometheus_url;
+    case OPTION_SOURCES:
+        return &daemon->sources_path;
+    case OPTION_TLS_CERT:
+        return &daemon->tls.certificate;
+    case OPTION_TLS_KEY:
+        return &daemon->tls.key;
+    case OPTION_CLIENT_CA:
+        return &daemon->tls.client_ca;
+    case OPTION_PAGES_TOKEN_FILE:
+        return &daemon->pages.token_path;
+    default:
+        return NULL;
+    }
+}
+
+/* The same for options without a value. */
+static bool *switch_of(DaemonOptions *daemon, ServeOption option) {
+    switch (option) {
+    case OPTION_IN_CLUSTER:
+        return &daemon->live.is_in_cluster;
+    case OPTION_BIND:
+        return &daemon->live.may_bind;
+    case OPTION_WAKE_UP:
+        return &daemon->live.may_touch;
+    case OPTION_EVENTS:
+        return &daemon->live.mirror.may_announce;
+    case OPTION_INSECURE_HTTP:
+        return &daemon->insecure_http;
+    default:
+        return NULL;
+    }
+}
+
+/* Those whose value is looked at. */
+static int set_checked(
     ServeSettings *settings, ServeOption option, const char *name, const char *value) {
     DaemonOptions *daemon = &settings->daemon;
 
@@ -156,52 +203,16 @@ int serve_settings_set(
         return set_listen(settings, value);
     case OPTION_POLICY:
         return add_policy(settings, value);
-    case OPTION_CLUSTER:
-        daemon->cluster_path = value;
-        return 0;
-    case OPTION_KUBECONFIG:
-        daemon->live.kubeconfig = value;
-        return 0;
-    case OPTION_CONTEXT:
-        daemon->live.context = value;
-        return 0;
-    case OPTION_IN_CLUSTER:
-        daemon->live.is_in_cluster = true;
-        return 0;
     case OPTION_WATCH_SILENCE:
         return set_number(name, value, 1, 3600, &daemon->live.mirror.silence_sec);
-    case OPTION_BIND:
-        daemon->live.may_bind = true;
-        return 0;
     case OPTION_BIND_WINDOW:
         return set_number(name, value, 1, 86400, &daemon->live.bind_window_sec);
-    case OPTION_WAKE_UP:
-        daemon->live.may_touch = true;
-        return 0;
     case OPTION_MANAGED_RESOURCE:
         return add_name(name,
             value,
             settings->managed,
             &daemon->live.n_managed,
             ELEMENTS_OF(settings->managed));
-    case OPTION_DUMP_FILE:
-        daemon->dump_path = value;
-        return 0;
-    case OPTION_PROMETHEUS:
-        daemon->prometheus_url = value;
-        return 0;
-    case OPTION_SOURCES:
-        daemon->sources_path = value;
-        return 0;
-    case OPTION_TLS_CERT:
-        daemon->tls.certificate = value;
-        return 0;
-    case OPTION_TLS_KEY:
-        daemon->tls.key = value;
-        return 0;
-    case OPTION_CLIENT_CA:
-        daemon->tls.client_ca = value;
-        return 0;
     case OPTION_CLIENT_NAME:
         return add_name(name,
             value,
@@ -210,9 +221,6 @@ int serve_settings_set(
             ELEMENTS_OF(settings->client_names));
     case OPTION_PAGES_LISTEN:
         return set_pages_listen(settings, value);
-    case OPTION_PAGES_TOKEN_FILE:
-        daemon->pages.token_path = value;
-        return 0;
     case OPTION_PAGES_CLIENT_NAME:
         return add_name(name,
             value,
@@ -221,16 +229,10 @@ int serve_settings_set(
             ELEMENTS_OF(settings->pages_client_names));
     case OPTION_DRAIN_DELAY:
         return set_number(name, value, 0, DRAIN_DELAY_MAX_SEC, &daemon->drain_delay_sec);
-    case OPTION_EVENTS:
-        daemon->live.mirror.may_announce = true;
-        return 0;
     case OPTION_LEASE:
         return set_lease(settings, value);
     case OPTION_EXEMPT:
         return add_exempt(settings, value);
-    case OPTION_INSECURE_HTTP:
-        daemon->insecure_http = true;
-        return 0;
     case OPTION_DEADLINE:
         return value_duration(
             "serve", name, value, DEADLINE_MIN_NSEC, DEADLINE_MAX_NSEC, &daemon->deadline_nsec);
@@ -249,6 +251,19 @@ int serve_settings_set(
     default:
         return set_limit(settings, option, name, value);
     }
+}
+
+int serve_settings_set(
+    ServeSettings *settings, ServeOption option, const char *name, const char *value) {
+    DaemonOptions *daemon = &settings->daemon;
+    const char **text = text_of(daemon, option);
+    bool *is_on = switch_of(daemon, option);
+
+    if (text)
+        *text = value;
+    if (is_on)
+        *is_on = true;
+    return text || is_on ? 0 : set_checked(settings, option, name, value);
 }
 
 /* Options that only make sense together. */
