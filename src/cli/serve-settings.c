@@ -1,5 +1,6 @@
 #include "cli/serve-settings.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -259,6 +260,7 @@ int serve_settings_set(
     const char **text = text_of(daemon, option);
     bool *is_on = switch_of(daemon, option);
 
+    assert(settings);
     if (text)
         *text = value;
     if (is_on)
