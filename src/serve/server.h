@@ -43,8 +43,17 @@ typedef struct HttpRequest {
     Str authorization;     /* the header of that name, or empty */
     bool has_origin;       /* a browser asks, for a page of somebody */
     bool is_misaddressed;  /* plain HTTP on loopback, asked under a name that is not localhost */
+    bool is_same_origin;   /* has_origin, and it is the page's own: a page of ours asks */
+    bool accepts_html;     /* Accept names text/html: a browser that shows a page */
+    bool accepts_gzip;     /* Accept-Encoding names gzip */
+    Str if_none_match;     /* the header of that name, or empty */
     Arena *arena;          /* for the reply; lives until it is sent. Another one in admit() */
 } HttpRequest;
+
+/* A header besides those below. Both are static. */
+typedef struct HttpHeader {
+    const char *name, *value;
+} HttpHeader;
 
 typedef struct HttpReply {
     unsigned status;
@@ -52,6 +61,9 @@ typedef struct HttpReply {
     const char *allow;        /* static; the Allow header of a 405, or NULL */
     const char *authenticate; /* static; the WWW-Authenticate header of a 401, or NULL */
     unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
+    const char *cache_control;  /* static; NULL: "no-store" */
+    const HttpHeader *headers;  /* more of them; static or of the arena */
+    size_t n_headers;
     const Str *slices;        /* the body: memory of the arena, of request->body, or static */
     size_t n_slices;
     int tag; /* handed to finished(): what was asked, for the caller's own figures */
@@ -61,7 +73,9 @@ typedef struct HttpOutcome {
     int tag;
     unsigned status;
     uint64_t bytes_in, bytes_out; /* bodies only */
-    int64_t duration_nsec;        /* headers complete to reply sent */
+    int64_t duration_nsec;        /* headers complete to reply sent; of it: */
+    int64_t read_nsec;            /* headers complete to body complete */
+    int64_t handle_nsec;          /* body complete to reply made, waiting included */
 } HttpOutcome;
 
 typedef struct ServerCallbacks {
@@ -105,6 +119,30 @@ typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *repl
  * noticed before its reply is to be sent; one that has only closed its sending half may
  * be taken for gone. */
 bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
+
+/* --- replies that go on --------------------------------------------------------------- */
+
+/* Inside handle(), at most once a request, in the place of a reply: 200 and text/event-stream, whose
+ * body goes on until either side ends it. Chunked; HTTP/1.0 gets it until the connection closes.
+ * What is sent waits in a buffer of SERVER_STREAM_BUFFER until the client takes it; a client that
+ * takes nothing for SERVER_WRITE_SEC while something waits is cut. Streams count as connections, are
+ * not idle, and end when the server drains. At most SERVER_STREAMS_MAX at a time.
+ *
+ * NULL: no more can be; handle() answers by itself then. */
+typedef struct HttpStream HttpStream;
+
+#define SERVER_STREAMS_MAX 16u
+#define SERVER_STREAM_BUFFER ((size_t)256 * 1024)
+
+HttpStream *server_stream(const HttpRequest *request, int tag);
+
+/* Copies @bytes for the client. Any thread. False: nobody listens any more, or the buffer is full
+ * and the client has been given up; then stream_close() is all that is left to do. */
+bool stream_send(HttpStream *stream, Str bytes) MUST_CHECK;
+
+/* Exactly once for each stream, which is gone afterwards: what was sent is delivered, then it ends.
+ * Any thread, also after server_free(). Returns NULL. */
+HttpStream *stream_close(HttpStream *stream);
 
 /* --- the server --------------------------------------------------------------------- */
 

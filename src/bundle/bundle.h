@@ -1,0 +1,83 @@
+#pragma once
+
+/*
+ * Bundle: what a berth knew and decided, in one file for somebody else.
+ *
+ * A .tar.gz that can be opened by hand:
+ *
+ *   berth-bundle/about.json        version, when, what is in it, whether names were hashed
+ *   berth-bundle/policy/NAME.yaml  the policies in force, as they were read
+ *   berth-bundle/decisions.jsonl   one decision a line, oldest first
+ *   berth-bundle/pods.jsonl        the pods they were about, what policies can read of them
+ *   berth-bundle/cluster.json      the oldest cluster of these (`--cluster` reads it)
+ *   berth-bundle/changes.jsonl     how it became the others, a line for each scene
+ *   berth-bundle/metrics.jsonl     what was measured, by scene
+ *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
+ *
+ * Nothing secret is in it: of a pod only what policies can read is written, environment and volumes
+ * are not. Reading is for files of strangers: every part has a ceiling, and what is wrong is said
+ * with its place.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "policy/program.h"
+#include "replay/recording.h"
+
+#define BUNDLE_MAX ((size_t)512 * 1024 * 1024)            /* the file */
+#define BUNDLE_UNPACKED_MAX ((size_t)2 * 1024 * 1024 * 1024) /* all of it */
+#define BUNDLE_ERROR_MAX 512u
+
+/* A page of the daemon, put in as it is. */
+typedef struct BundlePage {
+    Str name; /* "status.json" */
+    Str text;
+} BundlePage;
+
+/* What is to be in it. All borrowed. */
+typedef struct BundleParts {
+    Str version;          /* of berth */
+    int64_t made_at_nsec; /* since 1970 */
+    const PolicySource *policies;
+    size_t n_policies;
+    const Exemptions *exemptions; /* may be NULL */
+    const Recording *recording;
+    const BundlePage *pages; /* left out where names are hashed: they are full of them */
+    size_t n_pages;
+    bool only_digest; /* no cluster: its fingerprint only. Decisions cannot be made again then */
+    bool is_anonymous; /* names that policies do not mention are hashed (bundle/anonymous.h) */
+    uint64_t salt;     /* of the hashes: the same name is another one in another bundle */
+} BundleParts;
+
+/* Appends the file to @out. 0; -ENOMEM; or the error of @out. */
+int bundle_write(const BundleParts *parts, Buf *out) MUST_CHECK;
+
+typedef struct Bundle {
+    Arena *arena; /* of its own: everything below */
+    Str version;
+    int64_t made_at_nsec;
+    bool is_anonymous;
+    bool has_cluster;
+    const PolicySource *policies;
+    size_t n_policies;
+    Exemptions exemptions;
+    Recording recording;
+    const BundlePage *pages;
+    size_t n_pages;
+} Bundle;
+
+enum {
+    _BUNDLE_E_SUCCESS,
+    BUNDLE_E_MALFORMED, /* it is no bundle, or a damaged one; the text says what and where */
+};
+
+/* @file is the whole file, and may be gone afterwards. 0; BUNDLE_E_MALFORMED with @error
+ * (BUNDLE_ERROR_MAX); or -ENOMEM. bundle_done() ends it, also after a failure. */
+int bundle_read(Str file, Bundle *ret, char *error) MUST_CHECK;
+void bundle_done(Bundle *bundle); /* takes a zeroed one */

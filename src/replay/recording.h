@@ -1,0 +1,91 @@
+#pragma once
+
+/*
+ * Recording: decisions as they were made, with all that is needed to make them again.
+ *
+ * What a daemon remembers (serve/decisions.h) or a bundle holds (bundle/bundle.h), in one form, for
+ * what-if and explanations after the fact. Oldest first. A plain value: everything lies in an arena
+ * of whoever made it, but for scenes, which are counted: recording_done().
+ *
+ * Pure. Threads: read from any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "replay/scene.h"
+
+/* What became of a node, as it was remembered. */
+typedef enum RecordedKind {
+    RECORDED_PASSED,
+    RECORDED_REJECTED, /* by @rule */
+    RECORDED_UNKNOWN,  /* berth did not know the node */
+    RECORDED_NARROWED, /* passed, and was not offered back */
+    RECORDED_LATE,     /* not judged in time, and so rejected */
+    RECORDED_SCORED,   /* prioritize */
+    _RECORDED_MAX,
+} RecordedKind;
+
+/* "passed", "rejected", … */
+const char *recorded_kind_name(RecordedKind kind);
+
+#define RECORDED_NO_RULE UINT16_MAX
+#define RECORDED_NO_SCORE UINT8_MAX
+
+typedef struct RecordedNode {
+    uint32_t name; /* a place in Recording.names */
+    uint16_t rule; /* a place in RecordedDecision.rules; RECORDED_NO_RULE: none, or not known */
+    uint8_t kind;  /* RecordedKind */
+    uint8_t score; /* as it went over the wire; RECORDED_NO_SCORE: none */
+} RecordedNode;
+
+typedef struct RecordedRule {
+    Str policy, name, reason;
+} RecordedRule;
+
+typedef struct RecordedDecision {
+    uint64_t id;
+    Verb verb;
+    int64_t now_nsec;      /* since 1970: the time that rules were told */
+    int64_t duration_nsec; /* -1: not known */
+    Str pod_namespace, pod_name, pod_uid;
+    Str target;         /* bind: where to */
+    Str error;          /* what went wrong, or empty */
+    Digest policy;      /* of the program that decided */
+    Str pod_text;       /* JSON: the pod as it was sent; ptr NULL: not kept any more */
+    const Scene *scene; /* one of the recording's; NULL: not kept any more */
+    bool had_names;     /* the request named nodes; else it carried them whole: no replay */
+    bool is_late;       /* time was up for some nodes: no replay can be exact */
+    bool is_exempt;
+    size_t n_in, n_out;
+    const RecordedNode *nodes; /* those asked about, in the order of the names that berth keeps:
+                                  not that of the request; NULL: not kept any more */
+    size_t n_nodes;
+    const RecordedRule *rules; /* that rejected a node of it */
+    size_t n_rules;
+} RecordedDecision;
+
+typedef struct Recording {
+    const RecordedDecision *decisions; /* oldest first */
+    size_t n;
+    const Str *names; /* of nodes */
+    size_t n_names;
+    Scene **scenes; /* references, oldest first */
+    size_t n_scenes;
+} Recording;
+
+/* Gives the scenes back. Takes a zeroed one. */
+void recording_done(Recording *recording);
+
+/* Why @decision cannot be made again; NULL: it can. A text for people. */
+const char *recorded_obstacle(const RecordedDecision *decision);
+
+/* The request as kube-scheduler may have sent it, {"Pod":…,"NodeNames":[…]}, in @arena: the same
+ * nodes, in another order. ptr NULL when out of memory. For filter and prioritize that have no
+ * obstacle. */
+Str recorded_request(const Recording *recording, const RecordedDecision *decision, Arena *arena);

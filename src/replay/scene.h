@@ -1,0 +1,60 @@
+#pragma once
+
+/*
+ * Scene: all that a decision depended on but the pod: what a View was made of, kept.
+ *
+ * A view is large and is gone when the next one comes. Its parts are immutable and shared: a
+ * snapshot shares every chunk that nothing happened to with the one before, so a row of scenes
+ * costs what changed between them. From a scene the view can be made again, for the same program or
+ * for another one, and gives the same bytes for the same request.
+ *
+ * Pure. Threads: reference and read from any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/ref.h"
+#include "cluster/sampling.h"
+#include "cluster/snapshot.h"
+#include "extender/view.h"
+#include "model/gauge.h"
+#include "policy/program.h"
+
+typedef struct Scene {
+    Ref ref;
+    uint64_t generation;        /* of the view */
+    int64_t made_at_nsec;       /* since 1970: when the view was made, and so its ages were told */
+    int64_t uptime_nsec;        /* the same, monotonic */
+    Snapshot *snapshot;         /* NULL: there was no cluster */
+    Measurements *measurements; /* in the order of gauges; may be NULL */
+    Digest policy;              /* the program's */
+    Program *program; /* the one that was in force; NULL: not kept. Set before others see it */
+    Arena *arena;     /* of its own: what follows */
+    const Gauge *gauges;
+    size_t n_gauges;
+} Scene;
+
+/* What @view was made of; its program is kept, too, if @keeps_program. NULL when out of memory. */
+Scene *scene_new(const View *view, bool keeps_program);
+Scene *scene_ref(Scene *scene);
+Scene *scene_unref(Scene *scene); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Scene *, scene_unref)
+
+/* About how many bytes it takes that @before (NULL: none) does not: chunks, names, samplings. A walk
+ * over the chunks: microseconds for 5,000 nodes. Its program is not counted. */
+size_t scene_bytes(const Scene *scene, const Scene *before);
+
+/* The circumstances that are not part of a scene. Both may be NULL, and must outlive the view. */
+typedef struct SceneSetting {
+    const CelZones *zones;
+    const Exemptions *exemptions;
+} SceneSetting;
+
+/* The view again, for @program. Gauges of @program that the scene has too (gauge_equal()) have their
+ * numbers; others are absent, and counted through @ret_unmeasured (may be NULL). @before: a view of
+ * the same program, of a scene nearby, to share with; NULL: none. 0, or -ENOMEM. */
+int scene_view(const Scene *scene, Program *program, const SceneSetting *setting,
+    const View *before, View **ret, size_t *ret_unmeasured) MUST_CHECK;

@@ -1,0 +1,102 @@
+#pragma once
+
+/*
+ * WhatIf: recorded decisions once more, with other policies.
+ *
+ * Every filter and prioritize that can be made again is made again, by the same code that serves
+ * kube-scheduler, on the cluster and the metrics as they were then; what it says is compared with
+ * what was said. Exact for our part: with the policies that were in force every decision is equal.
+ *
+ * Honest about the rest: which node kube-scheduler takes is its own affair, and a pod that would
+ * have gone elsewhere would have changed the decisions after it. So each decision is taken by
+ * itself, and "moved" means that the node which was taken (a Binding that we saw, or made) is no
+ * longer our best, or may no longer be had.
+ *
+ * Pure: a clock is the caller's. Threads: one at a time.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "policy/program.h"
+#include "replay/recording.h"
+
+/* How a decision compares. */
+typedef enum WhatIfChange {
+    WHAT_IF_EQUAL,          /* the same for every node, scores included */
+    WHAT_IF_NODES,          /* filter: other nodes pass, but some do before and after */
+    WHAT_IF_NEWLY_REJECTED, /* filter: some node passed, now none does */
+    WHAT_IF_NEWLY_PASSING,  /* filter: no node passed, now some does */
+    WHAT_IF_REASONS,        /* filter: the same nodes pass; others are rejected for another reason */
+    WHAT_IF_SCORES,         /* prioritize: other scores, but the same best */
+    WHAT_IF_BEST,           /* prioritize: another best node */
+    WHAT_IF_SKIPPED,        /* it cannot be made again */
+    _WHAT_IF_MAX,
+} WhatIfChange;
+
+/* "equal", "nodes", "newly-rejected", … */
+const char *what_if_change_name(WhatIfChange change);
+
+/* One decision that changed. */
+typedef struct WhatIfCase {
+    const RecordedDecision *decision;
+    WhatIfChange change;
+    size_t n_before, n_after; /* filter: nodes that passed, and that pass */
+    Str best_before, best_after; /* prioritize: of equals the first by name; empty: none */
+    Str rule;         /* POLICY/RULE that did it: which rejects, or no longer does, most of the nodes
+                         that differ; empty: none, scores did */
+    bool was_chosen;  /* a bind followed, and the node it names is known: */
+    Str chosen;       /* ... the node */
+    bool chosen_lost; /* ... would be rejected now */
+} WhatIfCase;
+
+/* What one rule did to all of them. */
+typedef struct WhatIfRule {
+    Str policy, name;
+    uint64_t n_rejected_before, n_rejected_after; /* pairs of pod and node */
+    size_t n_newly_rejected; /* pods: it speaks for most nodes of a decision newly rejected */
+    size_t n_newly_passing;  /* pods: it spoke for most nodes of one newly passing */
+} WhatIfRule;
+
+/* How often a node was the best. */
+typedef struct WhatIfNode {
+    Str name;
+    size_t n_best_before, n_best_after;
+} WhatIfNode;
+
+typedef struct WhatIfReport {
+    size_t n;                        /* filter and prioritize */
+    size_t n_changes[_WHAT_IF_MAX];  /* by WhatIfChange; they add up to n */
+    size_t n_moved;                  /* pods whose node is lost, or no longer our best */
+    size_t n_pods;                   /* pods that these were about */
+    bool is_whole;                   /* false: time was up; what was not reached is not in n */
+    size_t n_unmeasured;             /* metrics of the new policies that nobody had asked for */
+    const WhatIfCase *cases;         /* all but equal and skipped ones, the newest first */
+    size_t n_cases;                  /* at most WHAT_IF_CASES_MAX */
+    const WhatIfRule *rules;         /* that say more or less than before, most first */
+    size_t n_rules;
+    const WhatIfNode *nodes; /* whose number of bests changed, most first */
+    size_t n_nodes;          /* at most WHAT_IF_NODES_MAX */
+    const char *skipped_why; /* the obstacle of the last one that was skipped, or NULL */
+} WhatIfReport;
+
+#define WHAT_IF_CASES_MAX 1000u
+#define WHAT_IF_NODES_MAX 1000u
+
+typedef struct WhatIfOptions {
+    SceneSetting setting;
+    bool (*is_over)(void *context); /* asked between decisions; NULL: all the time there is */
+    void (*progress)(void *context, size_t done, size_t of); /* may be NULL */
+    void *context;
+} WhatIfOptions;
+
+/* Strings are of the recording and of @program, the rest lies in @arena. 0, or -ENOMEM. */
+int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
+    Arena *arena, WhatIfReport *ret) MUST_CHECK;
+
+/* As JSON, for -o json and /api/v1/what-if. docs/what-if.md has the fields. */
+void what_if_write(const WhatIfReport *report, Buf *out);

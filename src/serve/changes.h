@@ -1,0 +1,83 @@
+#pragma once
+
+/*
+ * Changes: what happened to this berth, for "what changed?".
+ *
+ * Most incidents follow a change. A ring of the last CHANGES_MAX: start, configuration that was
+ * read or refused, lists and watches that began anew or broke, metrics that grew too old and came
+ * back, leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling of
+ * bytes, so that the difference between two versions can be shown.
+ *
+ * Threads: any; one lock. Never on the path of a decision.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/str.h"
+#include "policy/program.h"
+
+#define CHANGES_MAX 512u
+#define CHANGES_TEXT_MAX 1024u /* of one; what is longer is cut */
+#define CHANGES_VERSIONS_MAX 16u
+#define CHANGES_VERSIONS_BYTES ((size_t)4 * 1024 * 1024)
+
+typedef enum ChangeKind {
+    CHANGE_STARTED,
+    CHANGE_POLICY,         /* other policies are in force: has a version */
+    CHANGE_POLICY_REFUSED, /* the newest are not: the text says why */
+    CHANGE_CONFIG,         /* another file was read: certificates, cluster, sources, token */
+    CHANGE_CONFIG_REFUSED,
+    CHANGE_WATCH_LOST, /* the API server is not heard any more */
+    CHANGE_WATCH_BACK,
+    CHANGE_RELIST,     /* everything was listed anew */
+    CHANGE_METRIC_OLD, /* a metric has grown too old */
+    CHANGE_METRIC_BACK,
+    CHANGE_LEASE_TAKEN,
+    CHANGE_LEASE_LOST,
+    CHANGE_BYPASSED, /* pods were placed without us being asked */
+    _CHANGE_MAX,
+} ChangeKind;
+
+/* "policy", "policy-refused", "watch-lost", …: stable. And whether it is bad news. */
+const char *change_name(ChangeKind kind);
+bool change_is_bad(ChangeKind kind);
+
+typedef struct Changes Changes;
+
+Changes *changes_new(void); /* NULL when out of memory */
+Changes *changes_free(Changes *changes);
+DEFINE_CLEANUP(Changes *, changes_free)
+
+/* @what: whose, "policy", "nodes", "load of Prometheus"; may be empty. @text: one line more, or
+ * empty. Both are copied. @changes NULL: nothing happens, here and below. */
+void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text);
+
+/* Policies were read and are in force: a version, and a CHANGE_POLICY unless it is the first or has
+ * the same digest as the one before. Texts are copied. */
+void changes_note_policies(
+    Changes *changes, int64_t at_nsec, Digest digest, const PolicySource *sources, size_t n);
+
+typedef struct Change {
+    uint64_t id; /* grows by one with each, from 1 */
+    ChangeKind kind;
+    int64_t at_nsec; /* since 1970 */
+    Str what, text;
+    Digest digest;  /* CHANGE_POLICY: the version */
+    bool has_diff;  /* ... and its text and that of the one before are still there */
+} Change;
+
+/* Up to @n, the newest first, copied into @arena; how many. */
+size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n);
+
+/* How version @digest differs from the one before it, as a unified diff, file by file. False: one
+ * of the two is not kept. */
+bool changes_diff(Changes *changes, Digest digest, Buf *out);
+
+/* The texts of version @digest, copied into @arena. False: not kept. */
+bool changes_sources(
+    Changes *changes, Digest digest, Arena *arena, const PolicySource **ret, size_t *ret_n);
