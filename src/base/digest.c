@@ -23,3 +23,28 @@ const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]) {
     (void)snprintf(text, DIGEST_TEXT_MAX, "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
     return text;
 }
+
+/* False: not 16 hexadecimal digits. */
+static bool parse_half(Str text, uint64_t *ret) {
+    static const char digits[] = "0123456789abcdef";
+
+    *ret = 0;
+    for (size_t i = 0; i < 16; i++) {
+        const char *digit = memchr(digits, text.ptr[i] | ('A' ^ 'a'), 16);
+
+        if (!digit || text.ptr[i] < '0')
+            return false;
+        *ret = *ret << 4 | (uint64_t)(digit - digits);
+    }
+    return true;
+}
+
+bool digest_parse(Str text, Digest *ret) {
+    Digest digest;
+
+    if (text.len != DIGEST_TEXT_MAX - 1 || !parse_half(text, &digest.high) ||
+        !parse_half(str_skip(text, 16), &digest.low))
+        return false;
+    *ret = digest;
+    return true;
+}

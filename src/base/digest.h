@@ -8,6 +8,7 @@
  * with one digest can make them.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -17,6 +18,10 @@ typedef struct Digest {
 } Digest;
 
 #define DIGEST_NONE ((Digest){0, 0}) /* of nothing: where a chain begins */
+
+static inline bool digest_equal(Digest a, Digest b) {
+    return a.high == b.high && a.low == b.low;
+}
 
 /* Of @text alone: XXH3, 128 bits. */
 Digest digest_of(Str text);
@@ -29,3 +34,6 @@ Digest digest_chain(Digest before, Str text);
 
 /* 32 hexadecimal digits and a NUL. Returns @text. */
 const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]);
+
+/* The reverse. False, and @ret untouched: @text is anything else than 32 hexadecimal digits. */
+bool digest_parse(Str text, Digest *ret);

@@ -36,10 +36,28 @@ static void test_chains(void **state) {
     assert_false(same(chain("", "a"), digest_of(STR("a"))));
 }
 
+static void test_parse(void **state) {
+    static const char *const wrong[] = {
+        "",
+        "99aa06d3014798d86001c324468d497",
+        "99aa06d3014798d86001c324468d497f0",
+        "99aa06d3014798d8-001c324468d497f",
+        "g9aa06d3014798d86001c324468d497f",
+        "99aa06d3014798d86001c324468d49\0217",
+    };
+    Digest digest = DIGEST_NONE;
+
+    assert_true(digest_parse(STR("99aa06d3014798d86001C324468D497F"), &digest));
+    assert_true(same(digest, digest_of(STR_NULL)));
+    for (size_t i = 0; i < ELEMENTS_OF(wrong); i++)
+        assert_case(wrong[i], !digest_parse(str_from_c(wrong[i]), &digest));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_parse),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

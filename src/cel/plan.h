@@ -162,6 +162,17 @@ typedef struct CelClock {
 int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *rows, size_t n,
     CelRun *run, CelClock clock, Arena *keep, const CelKept **ret) MUST_CHECK;
 
+#define CEL_SPLICE_FULL 1 /* too many distinct strings */
+
+/* The block @old with some of its rows exchanged: entry i of @fresh, a block of @n_rows rows, is
+ * row
+ * @rows[i] of it (rising). Everything lies in @keep, strings included; @scratch is for what is
+ * needed on the way. It is as good as one that was worked out anew. 0, CEL_SPLICE_FULL (it has to
+ * be) or -ENOMEM. */
+int cel_kept_splice(const CelPlan *plan, const CelKept *old, const CelKept *fresh,
+    const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const CelKept **ret)
+    MUST_CHECK;
+
 /* The column of root @i, whose time is CEL_TIME_KEPT: n entries, without odd ones. */
 CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root);
 
@@ -169,6 +180,11 @@ CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root);
  * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
  * sort. */
 int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) MUST_CHECK;
+
+/* The same for a table all of whose rows are in the same groups as those of @known, a Whole of the
+ * same plan with as many rows: the groups are taken from it. */
+int cel_whole_renew(const CelPlan *plan, const CelWhole *known, const CelKept *const *blocks,
     size_t n_rows, Arena *arena, const CelWhole **ret) MUST_CHECK;
 
 typedef struct CelSessionOptions {

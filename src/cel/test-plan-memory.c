@@ -74,12 +74,27 @@ static void assert_right(const Scene *scene, size_t root, const CelColumn *colum
                 test_is_same(column, i, scene->want[root][i]));
 }
 
+/* Exchanges some rows of the first block for themselves. */
+static int splice_block(const Scene *scene, Arena *arena, Arena *keep, const CelKept **block) {
+    static const uint32_t rows[] = {0, 3, 4, CEL_BLOCK_ROWS - 1};
+    const CelKept *fresh = NULL;
+    CelRun run = CEL_RUN(arena);
+    size_t n = sizeof(rows) / sizeof(rows[0]);
+    int r = cel_kept_new(
+        scene->plan.plan, &scene->table->head, rows, n, &run, (CelClock){0}, arena, &fresh);
+
+    if (r != 0)
+        return r;
+    return cel_kept_splice(scene->plan.plan, *block, fresh, rows, n, arena, keep, block);
+}
+
 static int make_blocks(
     const Scene *scene, Arena *arena, Arena *keep, const CelKept **blocks, const CelWhole **whole) {
+    int r;
+
     for (uint32_t from = 0; from < N_ROWS; from += CEL_BLOCK_ROWS) {
         uint32_t rows[CEL_BLOCK_ROWS], n = 0;
         CelRun run = CEL_RUN(arena);
-        int r;
 
         for (; n < CEL_BLOCK_ROWS && from + n < N_ROWS; n++)
             rows[n] = from + n;
@@ -94,7 +109,10 @@ static int make_blocks(
         if (r != 0)
             return r;
     }
-    return cel_whole_new(scene->plan.plan, &scene->table->head, blocks, N_ROWS, keep, whole);
+    r = splice_block(scene, arena, keep, &blocks[0]);
+    if (r == 0)
+        r = cel_whole_new(scene->plan.plan, &scene->table->head, blocks, N_ROWS, keep, whole);
+    return r == 0 ? cel_whole_renew(scene->plan.plan, *whole, blocks, N_ROWS, keep, whole) : r;
 }
 
 static int ask_all(const Scene *scene, CelSession *session) {

@@ -95,23 +95,33 @@ static int add_up(const CelPlan *plan, const CelPlanColumn *column, const CelGro
     return 0;
 }
 
-int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
-    size_t n_rows, Arena *arena, const CelWhole **ret) {
-    CelWhole *whole;
-    CelGroups *groups;
-    CelColumn *columns;
-    int r;
+static int copy_all_groups(
+    const CelPlan *plan, const CelWhole *known, size_t n_rows, Arena *arena, CelGroups *groups) {
+    for (size_t i = 0; i < plan->spaces.n; i++) {
+        uint32_t *of_row;
 
-    *ret = NULL;
-    if (!needs_groups(plan))
-        return 0;
-    whole = ARENA_NEW(arena, CelWhole);
-    groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);
-    columns = ARENA_ARRAY(arena, CelColumn, plan->n_groups);
-    if (!whole || !groups || !columns)
+        if (!is_needed(&plan->spaces.items[i]))
+            continue;
+        of_row = ARENA_RAW(arena, uint32_t, n_rows);
+        if (!of_row)
+            return error_origin(-ENOMEM);
+        if (n_rows > 0)
+            memcpy(of_row, known->groups[i].of_row, n_rows * sizeof(*of_row));
+        groups[i] = (CelGroups){.n = known->groups[i].n, .of_row = of_row};
+    }
+    return 0;
+}
+
+/* @groups are known. */
+static int add_all_up(const CelPlan *plan, CelGroups *groups, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) {
+    CelWhole *whole = ARENA_NEW(arena, CelWhole);
+    CelColumn *columns = ARENA_ARRAY(arena, CelColumn, plan->n_groups);
+    int r = 0;
+
+    if (!whole || !columns)
         return error_origin(-ENOMEM);
     *whole = (CelWhole){.groups = groups, .columns = columns};
-    r = find_all_groups(plan, table, n_rows, arena, groups);
     for (uint32_t i = 0; r == 0 && i < plan->n_groups; i++) {
         const CelPlanColumn *column = cel_plan_at(plan, plan->groups[i]);
 
@@ -122,4 +132,35 @@ int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *con
         return error_trace(r);
     *ret = whole;
     return 0;
+}
+
+int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) {
+    CelGroups *groups;
+    int r;
+
+    *ret = NULL;
+    if (!needs_groups(plan))
+        return 0;
+    groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);
+    if (!groups)
+        return error_origin(-ENOMEM);
+    r = find_all_groups(plan, table, n_rows, arena, groups);
+    if (r == 0)
+        r = add_all_up(plan, groups, blocks, n_rows, arena, ret);
+    return error_trace(r);
+}
+
+int cel_whole_renew(const CelPlan *plan, const CelWhole *known, const CelKept *const *blocks,
+    size_t n_rows, Arena *arena, const CelWhole **ret) {
+    CelGroups *groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);
+    int r;
+
+    *ret = NULL;
+    if (!groups)
+        return error_origin(-ENOMEM);
+    r = copy_all_groups(plan, known, n_rows, arena, groups);
+    if (r == 0)
+        r = add_all_up(plan, groups, blocks, n_rows, arena, ret);
+    return error_trace(r);
 }

@@ -13,8 +13,6 @@
 #include "cel/entry.h"
 #include "cel/work.h"
 
-#define CODES_MAX 65536u
-
 /* --- dictionaries ------------------------------------------------------------------------ */
 
 /* Entries of one block that follow each other share its dictionary. */
@@ -63,22 +61,15 @@ int cel_work_texts(CelWork *work, const CelPlanColumn *column, CelRegister *reg)
     return 0;
 }
 
-typedef struct Encoder {
-    uint32_t *places; /* entry of the dictionary + 1 */
-    uint32_t n_places;
-    CelValue *values;
-    uint32_t n;
-} Encoder;
-
-static int encoder_open(Encoder *e, size_t n, Arena *scratch) {
+int cel_encoder_open(CelEncoder *e, size_t n, Arena *scratch) {
     size_t n_places = 8;
 
     while (n_places < 2 * n)
         n_places *= 2;
-    *e = (Encoder){
+    *e = (CelEncoder){
         .places = ARENA_ARRAY(scratch, uint32_t, n_places),
         .n_places = (uint32_t)n_places,
-        .values = ARENA_RAW(scratch, CelValue, n < CODES_MAX ? n : CODES_MAX),
+        .values = ARENA_RAW(scratch, CelValue, n < CEL_CODES_MAX ? n : CEL_CODES_MAX),
     };
     return e->places && e->values ? 0 : error_origin(-ENOMEM);
 }
@@ -87,8 +78,7 @@ static bool is_same(CelValue a, CelValue b) {
     return a.len == b.len && (a.text == b.text || str_eq(cel_str(a), cel_str(b)));
 }
 
-/* The code of @v; CODES_MAX when there are no more. */
-static uint32_t encode(Encoder *e, CelValue v) {
+uint32_t cel_encoder_add(CelEncoder *e, CelValue v) {
     uint32_t mask = e->n_places - 1, place = (uint32_t)hash_str(cel_str(v)) & mask;
 
     while (e->places[place] != 0) {
@@ -96,16 +86,15 @@ static uint32_t encode(Encoder *e, CelValue v) {
             return e->places[place] - 1;
         place = (place + 1) & mask;
     }
-    if (e->n == CODES_MAX)
-        return CODES_MAX;
+    if (e->n == CEL_CODES_MAX)
+        return CEL_CODES_MAX;
     e->values[e->n++] = v;
     e->places[place] = e->n;
     return e->n - 1;
 }
 
-/* No longer than it is; @with_strings: they lie in @keep, too. */
-static int keep_dictionary(
-    const Encoder *e, bool with_strings, Arena *keep, const CelDictionary **ret) {
+int cel_encoder_keep(
+    const CelEncoder *e, bool with_strings, Arena *keep, const CelDictionary **ret) {
     CelDictionary *dictionary = ARENA_NEW(keep, CelDictionary);
     CelValue *values = ARENA_RAW(keep, CelValue, e->n);
 
@@ -128,8 +117,8 @@ static int keep_dictionary(
 int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
     CelValue last = cel_string(STR(""));
     uint32_t code = UINT32_MAX;
-    Encoder e;
-    int r = encoder_open(&e, n, work->run->arena);
+    CelEncoder e;
+    int r = cel_encoder_open(&e, n, work->run->arena);
 
     if (r < 0)
         return error_trace(r);
@@ -138,9 +127,9 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
         if (reg->column.states && reg->column.states[i] != CEL_STATE_FINE)
             continue;
         if (code == UINT32_MAX || !is_same(last, reg->texts[i]))
-            code = encode(&e, reg->texts[i]);
+            code = cel_encoder_add(&e, reg->texts[i]);
         last = reg->texts[i];
-        if (code < CODES_MAX) {
+        if (code < CEL_CODES_MAX) {
             reg->column.codes[i] = (uint16_t)code;
         } else {
             if (!reg->column.states)
@@ -151,7 +140,7 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
         }
     }
     reg->has_codes = true;
-    return error_trace(keep_dictionary(
+    return error_trace(cel_encoder_keep(
         &e, keep != work->arena && !reg->is_borrowed, keep, &reg->column.dictionary));
 }
 

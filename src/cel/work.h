@@ -201,6 +201,26 @@ int cel_work_texts(CelWork *work, const CelPlanColumn *column, CelRegister *reg)
 /* Codes and a dictionary in @keep for the strings of a block's column. */
 int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) MUST_CHECK;
 
+#define CEL_CODES_MAX 65536u /* distinct strings of one column of a block */
+
+/* Gives strings their codes. */
+typedef struct CelEncoder {
+    uint32_t *places; /* entry of the dictionary + 1 */
+    uint32_t n_places;
+    CelValue *values;
+    uint32_t n;
+} CelEncoder;
+
+/* For at most @n of them. */
+int cel_encoder_open(CelEncoder *e, size_t n, Arena *scratch) MUST_CHECK;
+
+/* The code of @v; CEL_CODES_MAX when there are no more. */
+uint32_t cel_encoder_add(CelEncoder *e, CelValue v);
+
+/* No longer than it is; @with_strings: they lie in @keep, too. */
+int cel_encoder_keep(const CelEncoder *e, bool with_strings, Arena *keep, const CelDictionary **ret)
+    MUST_CHECK;
+
 /* The dictionary of the entries from @at on, and where the next one's begin. */
 const CelDictionary *cel_work_dictionary(
     const CelWork *work, const CelPlanColumn *column, size_t at, size_t *ret_end);

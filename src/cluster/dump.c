@@ -1,331 +1,18 @@
 #include "cluster/dump.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "cluster/inventory.h"
-#include "model/time.h"
 #include "json/write.h"
 
 typedef struct Dump {
     Buf text; /* not yet given to the sink */
     DumpSink sink;
+    const ObjectMask *mask; /* NULL: none */
     size_t n_objects;
 } Dump;
-
-/* --- parts -------------------------------------------------------------------- */
-
-static void write_field(JsonWriter *writer, Str key, Str value) {
-    if (str_is_empty(value))
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, value);
-}
-
-/* What is printed between these needs no escapes. */
-static Buf *begin_text(JsonWriter *writer, Str key) {
-    json_write_key(writer, key);
-    json_write_raw(writer, STR("\""));
-    return writer->out;
-}
-
-static void end_text(JsonWriter *writer) {
-    buf_append_char(writer->out, '"');
-}
-
-static void write_time(JsonWriter *writer, Str key, int64_t sec) {
-    time_print(sec, begin_text(writer, key));
-    end_text(writer);
-}
-
-static void write_labels(JsonWriter *writer, Str key, const Labels *labels) {
-    if (labels->n == 0)
-        return;
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < labels->n; i++) {
-        json_write_key(writer, labels->items[i].key);
-        json_write_string(writer, labels->items[i].value);
-    }
-    json_write_end_object(writer);
-}
-
-static int compare_resources(const void *a, const void *b) {
-    return str_cmp(((const Resource *)a)->name, ((const Resource *)b)->name);
-}
-
-static void write_resources(JsonWriter *writer, Str key, const Resources *resources) {
-    Resource sorted[RESOURCES_MAX];
-    size_t n = resources->n < RESOURCES_MAX ? resources->n : RESOURCES_MAX;
-
-    if (n == 0)
-        return;
-    memcpy(sorted, resources->items, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), compare_resources);
-    json_write_key(writer, key);
-    json_write_object(writer);
-    for (size_t i = 0; i < n; i++) {
-        Buf *out = begin_text(writer, sorted[i].name);
-
-        resource_amount_print_exact(sorted[i].name, sorted[i].amount, out);
-        end_text(writer);
-    }
-    json_write_end_object(writer);
-}
-
-/* A word that is unknown was not kept. Of a taint it may be left out to the same effect;
- * of a toleration not: it would tolerate all of them. */
-static Str effect_name(TaintEffect effect, Str unknown) {
-    switch (effect) {
-    case TAINT_NO_SCHEDULE:
-        return STR("NoSchedule");
-    case TAINT_PREFER_NO_SCHEDULE:
-        return STR("PreferNoSchedule");
-    case TAINT_NO_EXECUTE:
-        return STR("NoExecute");
-    case TAINT_ANY:
-        return STR_NULL;
-    case TAINT_UNKNOWN:
-    default:
-        return unknown;
-    }
-}
-
-static void write_taints(JsonWriter *writer, const Taints *taints) {
-    if (taints->n == 0)
-        return;
-    json_write_key(writer, STR("taints"));
-    json_write_array(writer);
-    for (size_t i = 0; i < taints->n; i++) {
-        json_write_object(writer);
-        write_field(writer, STR("key"), taints->items[i].key);
-        write_field(writer, STR("value"), taints->items[i].value);
-        write_field(writer, STR("effect"), effect_name(taints->items[i].effect, STR_NULL));
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations) {
-    if (tolerations->n == 0)
-        return;
-    json_write_key(writer, STR("tolerations"));
-    json_write_array(writer);
-    for (size_t i = 0; i < tolerations->n; i++) {
-        const Toleration *toleration = &tolerations->items[i];
-
-        json_write_object(writer);
-        write_field(writer, STR("key"), toleration->key);
-        write_field(writer, STR("operator"), toleration->exists ? STR("Exists") : STR("Equal"));
-        write_field(writer, STR("value"), toleration->value);
-        write_field(writer, STR("effect"), effect_name(toleration->effect, STR("Unknown")));
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-/* --- nodes -------------------------------------------------------------------- */
-
-static void write_condition(JsonWriter *writer, Str type, Str status) {
-    json_write_object(writer);
-    write_field(writer, STR("type"), type);
-    write_field(writer, STR("status"), status);
-    json_write_end_object(writer);
-}
-
-/* Whether the conditions that are kept say that the node is ready: not if that one is over the
- * ceiling, and readiness is all that is left of it. */
-static bool conditions_say_ready(const Node *node) {
-    bool is_ready = false;
-
-    for (size_t i = 0; i < node->n_conditions; i++)
-        if (str_eq(node->conditions[i].type, STR("Ready")))
-            is_ready = str_eq(node->conditions[i].status, STR("True"));
-    return is_ready;
-}
-
-static void write_conditions(JsonWriter *writer, const Node *node) {
-    bool is_missing = node->is_ready != conditions_say_ready(node);
-
-    if (node->n_conditions == 0 && !is_missing)
-        return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    for (size_t i = 0; i < node->n_conditions; i++)
-        write_condition(writer, node->conditions[i].type, node->conditions[i].status);
-    if (is_missing)
-        write_condition(writer, STR("Ready"), node->is_ready ? STR("True") : STR("False"));
-    json_write_end_array(writer);
-}
-
-static void write_image(JsonWriter *writer, const Image *image) {
-    json_write_object(writer);
-    if (image->n_names > 0) {
-        json_write_key(writer, STR("names"));
-        json_write_array(writer);
-        for (size_t i = 0; i < image->n_names; i++)
-            json_write_string(writer, image->names[i]);
-        json_write_end_array(writer);
-    }
-    json_write_key(writer, STR("sizeBytes"));
-    json_write_int(writer, image->size);
-    json_write_end_object(writer);
-}
-
-static void write_images(JsonWriter *writer, const Node *node) {
-    if (node->n_images == 0)
-        return;
-    json_write_key(writer, STR("images"));
-    json_write_array(writer);
-    for (size_t i = 0; i < node->n_images; i++)
-        write_image(writer, &node->images[i]);
-    json_write_end_array(writer);
-}
-
-static void write_addresses(JsonWriter *writer, const Node *node) {
-    if (node->n_addresses == 0)
-        return;
-    json_write_key(writer, STR("addresses"));
-    json_write_array(writer);
-    for (size_t i = 0; i < node->n_addresses; i++) {
-        json_write_object(writer);
-        write_field(writer, STR("type"), address_type_name(node->addresses[i].type));
-        write_field(writer, STR("address"), node->addresses[i].text);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void write_node_metadata(JsonWriter *writer, const Node *node) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    write_field(writer, STR("name"), node->name);
-    write_field(writer, STR("uid"), node->uid);
-    write_field(writer, STR("resourceVersion"), node->resource_version);
-    if (node->created_at != 0)
-        write_time(writer, STR("creationTimestamp"), node->created_at);
-    write_labels(writer, STR("labels"), &node->labels);
-    write_labels(writer, STR("annotations"), &node->annotations);
-    json_write_end_object(writer);
-}
-
-static void write_node(JsonWriter *writer, const Node *node) {
-    json_write_object(writer);
-    write_field(writer, STR("apiVersion"), STR("v1"));
-    write_field(writer, STR("kind"), STR("Node"));
-    write_node_metadata(writer, node);
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
-    write_taints(writer, &node->taints);
-    if (node->is_unschedulable) {
-        json_write_key(writer, STR("unschedulable"));
-        json_write_bool(writer, true);
-    }
-    json_write_end_object(writer);
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
-    write_resources(writer, STR("allocatable"), &node->allocatable);
-    write_conditions(writer, node);
-    write_images(writer, node);
-    write_addresses(writer, node);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-}
-
-/* --- pods --------------------------------------------------------------------- */
-
-static void write_owner(JsonWriter *writer, const Pod *pod) {
-    if (str_is_empty(pod->owner_kind) && str_is_empty(pod->owner_name) &&
-        str_is_empty(pod->owner_uid))
-        return;
-    json_write_key(writer, STR("ownerReferences"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_field(writer, STR("kind"), pod->owner_kind);
-    write_field(writer, STR("name"), pod->owner_name);
-    write_field(writer, STR("uid"), pod->owner_uid);
-    json_write_key(writer, STR("controller"));
-    json_write_bool(writer, true);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    write_field(writer, STR("name"), pod->name);
-    write_field(writer, STR("namespace"), pod->namespace);
-    write_field(writer, STR("uid"), pod->uid);
-    write_field(writer, STR("resourceVersion"), pod->resource_version);
-    if (pod->created_at != 0)
-        write_time(writer, STR("creationTimestamp"), pod->created_at);
-    if (pod->is_terminating)
-        write_time(writer, STR("deletionTimestamp"), 0);
-    write_labels(writer, STR("labels"), &pod->labels);
-    write_owner(writer, pod);
-    json_write_end_object(writer);
-}
-
-static void write_containers(JsonWriter *writer, const Resources *requests) {
-    json_write_key(writer, STR("containers"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_field(writer, STR("name"), STR("sum"));
-    json_write_key(writer, STR("resources"));
-    json_write_object(writer);
-    write_resources(writer, STR("requests"), requests);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
-    write_field(writer, STR("nodeName"), node);
-    write_field(writer, STR("schedulerName"), pod->scheduler_name);
-    if (pod->priority != 0) {
-        json_write_key(writer, STR("priority"));
-        json_write_int(writer, pod->priority);
-    }
-    write_containers(writer, &pod->requests);
-    write_tolerations(writer, &pod->tolerations);
-    json_write_end_object(writer);
-}
-
-static void write_scheduled(JsonWriter *writer, const Pod *pod) {
-    if (pod->scheduled_at == 0)
-        return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_field(writer, STR("type"), STR("PodScheduled"));
-    write_field(writer, STR("status"), STR("True"));
-    write_time(writer, STR("lastTransitionTime"), pod->scheduled_at);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_pod(JsonWriter *writer, const Pod *pod, Str node) {
-    json_write_object(writer);
-    write_field(writer, STR("apiVersion"), STR("v1"));
-    write_field(writer, STR("kind"), STR("Pod"));
-    write_pod_metadata(writer, pod);
-    write_spec(writer, pod, node);
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
-    write_field(writer, STR("phase"), pod->is_terminal ? STR("Failed") : STR_NULL);
-    if (pod->started_at != 0)
-        write_time(writer, STR("startTime"), pod->started_at);
-    write_scheduled(writer, pod);
-    write_field(writer, STR("nominatedNodeName"), pod->nominated_node_name);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-}
-
-/* --- the list ----------------------------------------------------------------- */
 
 static int flush(Dump *dump) {
     Str rest = buf_str(&dump->text);
@@ -357,29 +44,51 @@ static JsonWriter begin_object(Dump *dump) {
     return JSON_WRITER(&dump->text);
 }
 
+static int write_node(Dump *dump, const Node *node) {
+    JsonWriter writer = begin_object(dump);
+
+    if (dump->mask)
+        node = dump->mask->node(dump->mask->context, node);
+    if (!node)
+        return error_origin(-ENOMEM);
+    object_write_node(&writer, node);
+    return error_trace(end_object(dump));
+}
+
+static int write_pod(Dump *dump, const InventoryPod *item) {
+    JsonWriter writer = begin_object(dump);
+    const Pod *pod = item->pod;
+    Str node = item->node;
+
+    if (dump->mask) {
+        pod = dump->mask->pod(dump->mask->context, pod);
+        node = dump->mask->name(dump->mask->context, node);
+    }
+    if (!pod || (dump->mask && !node.ptr && item->node.len > 0))
+        return error_origin(-ENOMEM);
+    object_write_pod(&writer, pod, node);
+    return error_trace(end_object(dump));
+}
+
 static int write_all(Dump *dump, const NodeTable *table, const Inventory *inventory) {
     int r = 0;
 
     buf_append(&dump->text, STR("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["));
-    for (size_t i = 0; r == 0 && i < inventory->n_rows; i++) {
-        JsonWriter writer = begin_object(dump);
-
-        write_node(&writer, table_node(table, inventory->rows[i]));
-        r = end_object(dump);
-    }
-    for (size_t i = 0; r == 0 && i < inventory->n_pods; i++) {
-        JsonWriter writer = begin_object(dump);
-
-        write_pod(&writer, inventory->pods[i].pod, inventory->pods[i].node);
-        r = end_object(dump);
-    }
+    for (size_t i = 0; r == 0 && i < inventory->n_rows; i++)
+        r = write_node(dump, table_node(table, inventory->rows[i]));
+    for (size_t i = 0; r == 0 && i < inventory->n_pods; i++)
+        r = write_pod(dump, &inventory->pods[i]);
     buf_append(&dump->text, STR("\n]}\n"));
     return r < 0 ? error_trace(r) : error_trace(flush(dump));
 }
 
 int dump_write(const Snapshot *snapshot, DumpSink sink) {
+    return error_trace(dump_write_masked(snapshot, /* mask= */ NULL, sink));
+}
+
+int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink) {
     _cleanup_(inventory_done) Inventory inventory = {0};
-    Dump dump = {.text = BUF_INIT(DUMP_OBJECT_MAX), .sink = sink};
+    Dump dump = {.text = BUF_INIT(DUMP_OBJECT_MAX), .sink = sink, .mask = mask};
     int r = inventory_init(&inventory, snapshot_table(snapshot));
 
     if (r == 0)

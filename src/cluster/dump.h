@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
+#include "cluster/object-text.h"
 #include "cluster/snapshot.h"
 
 #define DUMP_CHUNK ((size_t)64 * 1024) /* the most that is handed to a sink at once */
@@ -33,3 +34,6 @@ typedef struct DumpSink {
 /* Needs memory for a list of the pods and for the longest object, not for the text. 0;
  * -ENOMEM; -EFBIG over DUMP_OBJECT_MAX; or what the sink said. */
 int dump_write(const Snapshot *snapshot, DumpSink sink);
+
+/* The same with every object as @mask (NULL: none) shows it; in the order of the real names. */
+int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink);

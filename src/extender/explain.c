@@ -8,6 +8,7 @@
 #include "extender/explain.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -20,7 +21,7 @@
 
 struct Explainer {
     const View *view;
-    Question question; /* over all nodes */
+    Question question; /* over all nodes that are asked about */
     Judge *judge;
     Arena *arena;
     Explanation *result;
@@ -28,23 +29,18 @@ struct Explainer {
     Remedies *remedies;
 };
 
-static int start(
-    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explainer *ret) {
+static int start(const View *view, const Moment *moment, const Pod *pod, const uint32_t *rows,
+    size_t n, Arena *arena, Explainer *ret) {
     Sight *sight = ARENA_NEW(arena, Sight);
-    uint32_t *rows = ARENA_ARRAY(arena, uint32_t, view->table->n_rows);
-    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, view->table->n_rows);
-    size_t n = 0;
+    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
     int r;
 
-    if (!sight || !rows || !nodes)
+    if (!sight || !nodes)
         return error_origin(-ENOMEM);
     *sight = (Sight){.table = view->table, .facts = &view->facts};
-    for (uint32_t row = 0; row < view->table->n_rows; row++) {
-        if (!table_node(view->table, row))
-            continue;
-        rows[n] = row;
-        nodes[n].row = row;
-        nodes[n++].node = view->table->names->names[row];
+    for (size_t i = 0; i < n; i++) {
+        nodes[i].row = rows[i];
+        nodes[i].node = view->table->names->names[rows[i]];
     }
     r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, sight);
     if (r < 0)
@@ -429,6 +425,20 @@ static void find_score_errors(Explainer *x) {
 
 int extender_explain(
     const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret) {
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);
+    size_t n = 0;
+
+    *ret = (Explanation){0};
+    if (!rows)
+        return error_origin(-ENOMEM);
+    for (uint32_t row = 0; row < view->table->n_rows; row++)
+        if (table_node(view->table, row))
+            rows[n++] = row;
+    return error_trace(extender_explain_rows(view, moment, pod, rows, n, arena, ret));
+}
+
+int extender_explain_rows(const View *view, const Moment *moment, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena, Explanation *ret) {
     Explainer *x = ARENA_NEW(arena, Explainer);
     int r;
 
@@ -436,7 +446,7 @@ int extender_explain(
     if (!x)
         return error_origin(-ENOMEM);
     *x = (Explainer){.view = view, .question = {.pod = pod}, .arena = arena, .result = ret};
-    r = start(view, moment, pod, arena, x);
+    r = start(view, moment, pod, rows, n, arena, x);
     if (r == 0)
         r = find_policies(x);
     if (r == 0)
@@ -491,4 +501,20 @@ int explain_expression(const Explanation *explanation, const NodeExplanation *no
     int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
 
     return r < 0 ? error_trace(r) : error_trace(probe_print(probe, node->row, colour, arena, out));
+}
+
+/* --- what scores count for ------------------------------------------------------------------ */
+
+int64_t explain_points(unsigned wire, int64_t weight) {
+    return (int64_t)wire * EXPLAIN_POINTS_PER_SCORE * weight;
+}
+
+void explain_share(const Explanation *explanation, int64_t weight, Buf *out) {
+    buf_printf(out,
+        "at weight %" PRId64 " kube-scheduler adds WIRE × %" PRId64 " (0 to %" PRId64
+        ") to its own scores, 0 to %u by default",
+        weight,
+        explain_points(1, weight),
+        explain_points(explanation->wire_max, weight),
+        EXPLAIN_IN_TREE_MAX);
 }

@@ -93,7 +93,7 @@ typedef struct Explanation {
     const Score **scores; /* those that apply */
     size_t n_scores;
     double weights;         /* sum of their weights */
-    NodeExplanation *nodes; /* in the order of the cluster */
+    NodeExplanation *nodes; /* in the order of the cluster, or of the rows given */
     size_t n_nodes;
     const NodeExplanation **ranking; /* those that pass, the best first */
     size_t n_passed;                 /* those left out by narrowing included */
@@ -109,6 +109,11 @@ typedef struct Explanation {
  * -ENOMEM. */
 int extender_explain(
     const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret);
+
+/* The same as if the cluster had only the nodes in @rows, which lie as long as the arena: ranks,
+ * and scores that are normalised, are among these. The nodes are in the order of @rows. */
+int extender_explain_rows(const View *view, const Moment *moment, const Pod *pod,
+    const uint32_t *rows, size_t n, Arena *arena, Explanation *ret);
 
 /* Why a rule fails a node, in full. In the arena given. */
 typedef struct FailureDetails {
@@ -138,3 +143,9 @@ int explain_expression(const Explanation *explanation, const NodeExplanation *no
 
 /* The most that the score plugins of kube-scheduler's default profile add, all together. */
 #define EXPLAIN_IN_TREE_MAX 1200
+
+/* That, for @wire and kube-scheduler's weight for this extender. */
+int64_t explain_points(unsigned wire, int64_t weight);
+
+/* What our scores count for beside kube-scheduler's own: "at weight 1 kube-scheduler adds …". */
+void explain_share(const Explanation *explanation, int64_t weight, Buf *out);

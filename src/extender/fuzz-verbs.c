@@ -53,7 +53,7 @@ static void require(bool holds) {
 
 /* Made once, for the process: what is reachable is no leak. */
 static const View *fixed_view(void) {
-    static Scene scene;
+    static TestScene scene;
     static View *view;
 
     if (!view) {

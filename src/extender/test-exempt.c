@@ -24,7 +24,7 @@ static const char text[] = "policies:\n"
     "}}"
 
 typedef struct Stage {
-    Scene scene;
+    TestScene scene;
     Exemption exemption;
     Exemptions exemptions;
     View *view;

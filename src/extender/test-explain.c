@@ -6,7 +6,7 @@
 
 /* A scene, explained. */
 typedef struct Fixture {
-    Scene scene;
+    TestScene scene;
     View *view;
     Arena *arena;
     Explanation told;

@@ -45,7 +45,7 @@ static const char policy_text[] =
 
 typedef struct Fixture {
     Arena *arena;
-    Scene scene;
+    TestScene scene;
     Snapshot *snapshot;
     View *open, *closed; /* without a policy, and with the one above */
 } Fixture;

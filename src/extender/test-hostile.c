@@ -29,7 +29,7 @@ static const char scene_text[] =
     "pods: [{on: n3, uid: u3, requests: {cpu: 1}}]\n";
 
 typedef struct Fixture {
-    Scene scene;
+    TestScene scene;
     View *view;
     Arena *arena; /* of the request */
     Arena *reading;

@@ -254,7 +254,7 @@ static Str draw_scene(Arena *arena, unsigned *ret_n_nodes) {
 typedef struct Round {
     Arena *arena;
     Str text;
-    Scene scene;
+    TestScene scene;
     View *view;
     unsigned order[NODES_MAX]; /* some of the nodes, in the order they are asked for */
     unsigned n;
@@ -817,7 +817,7 @@ static void test_narrow_needs_nodes(void **state) {
         {false, true, "[\"n2\",\"n0\",\"n1\"]"},
         {false, false, "[\"n2\",\"n0\",\"n1\"]"},
     };
-    Scene scene;
+    TestScene scene;
 
     (void)state;
     scene_init_text(&scene,

@@ -28,7 +28,7 @@ typedef enum Style {
 
 static Arena *memory;
 static View *view;
-static Scene scene;
+static TestScene scene;
 
 /* From a fixed seed, so that a failure repeats. */
 static unsigned below(unsigned n) {

@@ -45,7 +45,7 @@ static size_t n_shared(const View *a, const View *b) {
 static void test_facts_are_shared(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *first = NULL, *second = NULL, *third = NULL;
-    Scene scene, other;
+    TestScene scene, other;
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: ready, nodeReady: true}]}\n");
@@ -77,7 +77,7 @@ static void test_adjust_is_local(void **state) {
     Pod pod = {.name = STR("p"), .uid = STR("u"), .node_name = STR("n70")};
     Pod stranger = {.uid = STR("v")};
     Sight sight;
-    Scene scene;
+    TestScene scene;
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
@@ -104,7 +104,7 @@ static void test_may_bind(void **state) {
     _cleanup_(view_unrefp) View *view = NULL, *later = NULL;
     Pod first = {.name = STR("p"), .uid = STR("u")};
     Pod second = {.name = STR("q"), .uid = STR("v")};
-    Scene scene;
+    TestScene scene;
     Sight sight;
     Labels annotations;
     Str reason;
@@ -146,7 +146,7 @@ static void test_awaits_cluster(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(view_unrefp) View *view = NULL;
     Answer answer;
-    Scene scene;
+    TestScene scene;
 
     (void)state;
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1}]}\n");
@@ -178,7 +178,7 @@ static void test_annotations_without_cluster(void **state) {
         {INT64_C(1767322000), 0}, /* of what will be: nobody's time */
     };
     _cleanup_(view_unrefp) View *view = NULL;
-    Scene scene;
+    TestScene scene;
 
     (void)state;
     scene_init_text(&scene,
@@ -200,6 +200,131 @@ static void test_annotations_without_cluster(void **state) {
     scene_done(&scene);
 }
 
+/* --- views made one from the other ------------------------------------------------------- */
+
+enum { STEPS = 300, TRAVELLERS = 200 };
+
+static unsigned roll(uint64_t *dice, unsigned sides) {
+    *dice = *dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*dice >> 33) % sides;
+}
+
+/* A node comes or goes, or changes its zone. */
+static void change_node(Store *store, uint64_t *dice) {
+    Label zone = {.key = STR("zone")};
+    Node node = {.is_ready = roll(dice, 4) > 0, .labels = {.items = &zone, .n = roll(dice, 5) > 0}};
+    char name[16], value[16];
+
+    (void)snprintf(name, sizeof(name), "n%u", roll(dice, NODES + 3));
+    (void)snprintf(value, sizeof(value), "z%u", roll(dice, 4));
+    node.name = str_from_c(name);
+    zone.value = str_from_c(value);
+    if (roll(dice, 8) == 0)
+        assert_true(store_remove_node(store, node.name) >= 0);
+    else
+        assert_true(store_apply_node(store, &node) >= 0);
+}
+
+/* A pod comes, goes or gets other labels. Its strings are its own: who keeps one of them when the
+ * pod is gone has kept nothing. */
+static void change_pod(Store *store, uint64_t *dice) {
+    Label app = {.key = STR("app")};
+    char name[16], uid[48], node[16], value[48];
+    unsigned number = roll(dice, TRAVELLERS), kind = roll(dice, 6);
+    Pod pod = {.namespace = STR("team"), .labels = {.items = &app, .n = kind > 0}};
+
+    (void)snprintf(name, sizeof(name), "p%u", number);
+    (void)snprintf(uid, sizeof(uid), "u%u-%u", number, roll(dice, 100000));
+    (void)snprintf(node, sizeof(node), "n%u", number % 20 * 16);
+    (void)snprintf(value, sizeof(value), "an-app-of-number-%u", kind < 4 ? kind : number);
+    pod.name = str_from_c(name);
+    pod.uid = str_from_c(uid);
+    pod.node_name = str_from_c(node);
+    pod.priority = kind;
+    app.value = str_from_c(value);
+    if (roll(dice, 3) == 0)
+        assert_true(store_remove_pod(store, pod.namespace, pod.name, STR_NULL) >= 0);
+    else
+        assert_true(store_apply_pod(store, &pod) >= 0);
+}
+
+typedef struct Answers {
+    uint16_t said[NODES + 8];
+    double scores[NODES + 8];
+    size_t n;
+} Answers;
+
+static void ask(const View *view, const Pod *pod, Answers *ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
+    Sight sight = {.table = view->table, .facts = &view->facts};
+    uint32_t rows[NODES + 8];
+    Judge *judge = NULL;
+    Question question;
+
+    *ret = (Answers){.n = view->table->n_rows};
+    assert_true(ret->n <= NODES + 8);
+    for (uint32_t i = 0; i < ret->n; i++)
+        rows[i] = i;
+    question = view_question(view, /* moment= */ NULL, &sight, pod, rows, ret->n, arena);
+    assert_int_equal(judge_open(&question, &judge), 0);
+    assert_int_equal(judge_filters(judge, ret->said), 0);
+    assert_int_equal(judge_scores(judge, ret->scores), 0);
+}
+
+/* Rules of which columns of rows, elements, strings and groups are kept. */
+static const char several_rules[] =
+    "policy:\n"
+    "  filters:\n"
+    "    - {name: ready, nodeReady: true}\n"
+    "    - {name: cap, maxPods: 12}\n"
+    "    - {name: name, expression: \"node.metadata.labels[?'zone'].orValue('') != 'z3'\"}\n"
+    "    - name: alone\n"
+    "      expression: \"node.pods.filter(p, p.metadata.labels['app'] == "
+    "pod.metadata.labels['app']).size() < 2\"\n"
+    "  scores:\n"
+    "    - name: others\n"
+    "      expression: \"node.pods.map(p, p.spec.priority).sum()\"\n"
+    "    - name: same\n"
+    "      expression: \"node.pods.filter(p, p.metadata.uid > pod.metadata.name).size()\"\n"
+    "    - name: zone\n"
+    "      expression: \"node.domain('zone').pods.filter(p, "
+    "p.metadata.labels[?'app'].orValue('') == pod.metadata.labels['app']).size()\"\n"
+    "    - name: zones\n"
+    "      expression: \"cluster.domains('zone').map(d, d.pods.filter(p, p.spec.priority > "
+    "1).size()).min()\"\n";
+
+/* However many views there were in between, the last says what one that was made anew says; and
+ * needs nothing of those before, which are gone. */
+static void test_many_changes(void **state) {
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    Label app = {.key = STR("app"), .value = STR("an-app-of-number-2")};
+    Pod pod = {.name = STR("u3"), .uid = STR("me"), .labels = {.items = &app, .n = 1}};
+    uint64_t dice = 1;
+    TestScene scene;
+
+    (void)state;
+    scene_init_text(&scene, several_rules);
+    add_nodes(store);
+    for (unsigned i = 0; i < STEPS; i++) {
+        _cleanup_(view_unrefp) View *fresh = NULL, *next = NULL;
+        Answers wanted, given;
+
+        if (roll(&dice, 4) == 0)
+            change_node(store, &dice);
+        for (unsigned n = roll(&dice, 4); n > 0; n--)
+            change_pod(store, &dice);
+        next = next_view(store, scene.program, view);
+        view_unref(view);
+        view = TAKE_PTR(next);
+        fresh = next_view(store, scene.program, NULL);
+        ask(fresh, &pod, &wanted);
+        ask(view, &pod, &given);
+        assert_memory_equal(&wanted, &given, sizeof(wanted));
+    }
+    scene_done(&scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_are_shared),
@@ -207,6 +332,7 @@ int main(void) {
         cmocka_unit_test(test_may_bind),
         cmocka_unit_test(test_awaits_cluster),
         cmocka_unit_test(test_annotations_without_cluster),
+        cmocka_unit_test(test_many_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

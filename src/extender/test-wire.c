@@ -20,7 +20,7 @@
 #include "policy/test-scene.h"
 
 typedef struct Case {
-    Scene scene;
+    TestScene scene;
     const YamlNode *document;
     const char *name;
     View *view;

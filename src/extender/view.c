@@ -112,10 +112,11 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
     return error_trace(r);
 }
 
-static int find_facts(View *view, const View *before) {
-    bool may_share = before && before->program == view->program;
+static int find_facts(View *view, const View *before, CelClock clock) {
+    bool may_share = before && before->program == view->program && !before->facts.is_late;
     KnownFacts known;
-    FactsOptions options = {.zones = view->zones, .known = may_share ? &known : NULL};
+    FactsOptions options = {
+        .zones = view->zones, .known = may_share ? &known : NULL, .clock = clock};
 
     if (may_share)
         known = (KnownFacts){.table = before->table, .facts = &before->facts};
@@ -142,7 +143,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     if (r == 0)
         r = find_loads(view, parts, before);
     if (r == 0)
-        r = find_facts(view, before);
+        r = find_facts(view, before, parts->clock);
     if (r == 0)
         r = build_reasons(view);
     if (r == 0)

@@ -29,6 +29,8 @@ typedef struct Walk {
     Arena *pod_arena; /* pod_load */
     Pod *pod;
     size_t n_pods;
+    ObjectsVisit each; /* objects_each */
+    void *context;
 } Walk;
 
 /* --- messages ------------------------------------------------------------- */
@@ -351,4 +353,22 @@ int pod_load(const char *path, Arena *arena, Pod *ret, char *error) {
         return error_origin(-EINVAL);
     }
     return 0;
+}
+
+/* --- anything ---------------------------------------------------------------- */
+
+static int visit_for_each(Walk *walk, Str kind, Str object) {
+    return error_trace(walk->each(walk->context, kind, object));
+}
+
+int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
+    Walk walk = {
+        .path = path,
+        .error = error,
+        .visit = visit_for_each,
+        .each = visit,
+        .context = context,
+    };
+
+    return error_trace(walk_file(&walk, OBJECTS_FILE_MAX));
 }

@@ -24,3 +24,8 @@ int cluster_load(const char *path, Snapshot **ret, char *error);
 
 /* The Pod in a file; there must be exactly one. Its strings live in @arena. */
 int pod_load(const char *path, Arena *arena, Pod *ret, char *error);
+
+/* Each object of a file, in order: its kind and its JSON, both gone when @visit returns. It returns
+ * 0 to go on; or a negative errno, after writing to @error where it is -EINVAL. */
+typedef int (*ObjectsVisit)(void *context, Str kind, Str object);
+int objects_each(const char *path, ObjectsVisit visit, void *context, char *error);

@@ -12,8 +12,6 @@
 #include "input/file.h"
 #include "yaml/document.h"
 
-#define POLICIES_BUDGET ((size_t)256 * 1024 * 1024)
-
 typedef struct Loading {
     Arena *arena; /* owns file names and texts while compiling */
     DiagList *diags;
@@ -87,13 +85,11 @@ static int add_path(Loading *loading, const char *path) {
     return error_trace(add_file(loading, path));
 }
 
-int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(POLICIES_BUDGET);
+int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
+    Program **ret, const PolicySource **ret_sources, size_t *ret_n) {
     Loading loading = {.arena = arena, .diags = diags};
     int r;
 
-    if (!arena)
-        return error_origin(-ENOMEM);
     for (size_t i = 0; i < n_paths; i++) {
         r = add_path(&loading, paths[i]);
         if (r < 0)
@@ -102,5 +98,17 @@ int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Pro
     r = program_compile(loading.sources.items, loading.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
         return loading.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
+    *ret_sources = loading.sources.items;
+    *ret_n = loading.sources.n;
     return error_fold(r);
+}
+
+int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(POLICIES_BUDGET);
+    const PolicySource *sources;
+    size_t n;
+
+    if (!arena)
+        return error_origin(-ENOMEM);
+    return policies_load_texts(paths, n_paths, arena, diags, ret, &sources, &n);
 }

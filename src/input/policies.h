@@ -25,3 +25,9 @@ enum {
 /* Reads and compiles what is at @paths. 0; one of the above with errors in @diags;
  * or -ENOMEM. Texts of @diags live in its own arena. */
 int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret);
+
+/* The same, and the texts it was compiled from, in their order: in @arena, which should have room
+ * for POLICIES_BUDGET. On 0 only. */
+#define POLICIES_BUDGET ((size_t)256 * 1024 * 1024)
+int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
+    Program **ret, const PolicySource **ret_sources, size_t *ret_n);

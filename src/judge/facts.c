@@ -100,21 +100,54 @@ static int find_failing(const Program *program, size_t n, Arena *keep, FactsChun
     return error_trace(r);
 }
 
+/* Rows of the chunk that begins at @first, the unknown node included. */
+static size_t rows_from(const NodeTable *table, uint32_t first) {
+    size_t left = table->n_rows + 1 - first;
+
+    return left < CHUNK_ROWS ? left : CHUNK_ROWS;
+}
+
+/* Works out @n rows, in @keep. */
+static int find_kept(Work *work, const uint32_t *rows, size_t n, Arena *keep, const CelKept **ret) {
+    return cel_kept_new(
+        work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, ret);
+}
+
 /* Works out the chunk that begins at row @first, in @keep. */
 static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk) {
-    size_t left = work->table->n_rows + 1 - first; /* the unknown node included */
-    size_t n = left < CHUNK_ROWS ? left : CHUNK_ROWS;
+    size_t n = rows_from(work->table, first);
     uint32_t rows[CHUNK_ROWS];
     int r;
 
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
     arena_reset(work->scratch);
-    r = cel_kept_new(
-        work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, &chunk->kept);
+    r = find_kept(work, rows, n, keep, &chunk->kept);
     if (r != 0)
         return r; /* also CEL_SESSION_OVER */
     return error_trace(find_failing(work->program, n, keep, chunk));
+}
+
+/* The same from what was known of it, when only its rows @slots have changed. */
+static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
+    const uint32_t *slots, size_t n_slots, Arena *keep, FactsChunk *chunk) {
+    const CelKept *fresh = NULL;
+    uint32_t rows[CHUNK_ROWS];
+    int r;
+
+    for (size_t i = 0; i < n_slots; i++)
+        rows[i] = first + slots[i];
+    arena_reset(work->scratch);
+    r = find_kept(work, rows, n_slots, work->scratch, &fresh);
+    if (r != 0)
+        return r; /* also CEL_SESSION_OVER */
+    r = cel_kept_splice(
+        work->program->plan, known->kept, fresh, slots, n_slots, work->scratch, keep, &chunk->kept);
+    if (r == CEL_SPLICE_FULL)
+        return find_facts(work, first, keep, chunk);
+    if (r == 0)
+        r = find_failing(work->program, rows_from(work->table, first), keep, chunk);
+    return error_trace(r);
 }
 
 static void chunk_free(const FactsChunk *chunk) {
@@ -150,32 +183,118 @@ static const FactsChunk *find_shared(const KnownFacts *known, const NodeTable *t
     return NULL;
 }
 
+/* Whether what a rule can read of a row, measured values aside, is the same in both chunks. */
+static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
+    if (a->nodes[slot] != b->nodes[slot] || a->pods[slot] != b->pods[slot] ||
+        a->n_pods[slot] != b->n_pods[slot] || a->placed_at[slot] != b->placed_at[slot] ||
+        a->is_ready[slot] != b->is_ready[slot] ||
+        a->is_unschedulable[slot] != b->is_unschedulable[slot] ||
+        a->taint_set[slot] != b->taint_set[slot])
+        return false;
+    for (size_t i = 0; i < (size_t)a->n_resources * _AMOUNT_KINDS; i++)
+        if (a->amounts[i * CHUNK_ROWS + slot] != b->amounts[i * CHUNK_ROWS + slot])
+            return false;
+    return true;
+}
+
+static uint64_t bits_of(double number) {
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
+/* Bit by bit: NaN is absent. */
+static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges, size_t slot) {
+    if (a == b)
+        return true;
+    for (size_t i = 0; a && b && i < n_gauges * _LOAD_KINDS; i++)
+        if (bits_of(a->columns[i * CHUNK_ROWS + slot]) !=
+            bits_of(b->columns[i * CHUNK_ROWS + slot]))
+            return false;
+    return a && b;
+}
+
+/* Whether chunk @i of both tables can be compared row by row: numbers mean the same in both. */
+static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
+    uint32_t first = (uint32_t)(i * CHUNK_ROWS);
+
+    return i < a->n_chunks && rows_from(a, first) == rows_from(b, first) &&
+           a->resources == b->resources && a->taint_sets == b->taint_sets &&
+           a->chunks[i]->n_resources == b->chunks[i]->n_resources;
+}
+
+/* The rows of chunk @i that differ from what is known of; false: there are too many, or nobody can
+ * tell. */
+static bool find_changed(const Work *work, const KnownFacts *known, size_t i,
+    uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
+    size_t n = rows_from(work->table, (uint32_t)(i * CHUNK_ROWS));
+    const NodeTable *before, *now = work->table;
+
+    *ret_n = 0;
+    if (!known || !is_comparable(known->table, now, i) || !known->facts->chunks[i])
+        return false;
+    before = known->table;
+    for (uint32_t slot = 0; slot < n; slot++)
+        if (!is_same_row(before->chunks[i], now->chunks[i], slot) ||
+            !is_same_load(loads_of(before, i), loads_of(now, i), work->program->n_gauges, slot))
+            slots[(*ret_n)++] = slot;
+    return *ret_n <= n / 2;
+}
+
+static const FactsChunk *share(const FactsChunk *chunk, const Facts *facts) {
+    if (facts->is_counted)
+        ref_take(COUNTED(chunk));
+    return chunk;
+}
+
+/* Of what is known only the rows that have changed are worked out. */
 static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena, Facts *facts) {
     const FactsChunk *shared = find_shared(known, work->table, i);
-    FactsChunk *made;
-    int r;
+    uint32_t slots[CHUNK_ROWS], first = (uint32_t)(i * CHUNK_ROWS);
+    size_t n = 0;
+    bool is_spliced = !shared && find_changed(work, known, i, slots, &n);
+    FactsChunk *made = NULL;
+    Arena *keep;
+    int r = 0;
 
-    if (shared) {
-        facts->chunks[i] = shared;
-        if (facts->is_counted)
-            ref_take(COUNTED(shared));
-    } else {
+    if (is_spliced && n == 0)
+        shared = known->facts->chunks[i];
+    if (!shared)
         made = chunk_new_for(work->program, facts->is_counted ? NULL : arena);
-        if (!made)
-            return error_origin(-ENOMEM);
-        facts->chunks[i] = made;
-        r = find_facts(work, (uint32_t)(i * CHUNK_ROWS), made->arena ? made->arena : arena, made);
-        if (r != 0)
-            return r;
-    }
+    if (!shared && !made)
+        return error_origin(-ENOMEM);
+    facts->chunks[i] = shared ? share(shared, facts) : made;
+    keep = made && made->arena ? made->arena : arena;
+    if (made)
+        r = is_spliced ? find_new_facts(work, known->facts->chunks[i], first, slots, n, keep, made)
+                       : find_facts(work, first, keep, made);
     facts->blocks[i] = facts->chunks[i]->kept;
-    return 0;
+    return r < 0 ? error_trace(r) : r;
+}
+
+/* Whether all rows have the same nodes: then they are in the same groups. */
+static bool has_same_nodes(const NodeTable *a, const NodeTable *b) {
+    if (a->n_rows != b->n_rows)
+        return false;
+    for (size_t i = 0; i < b->n_chunks; i++)
+        if (a->chunks[i] != b->chunks[i] &&
+            memcmp(a->chunks[i]->nodes, b->chunks[i]->nodes, sizeof(b->chunks[i]->nodes)) != 0)
+            return false;
+    return true;
 }
 
 /* Totals and groups: of all rows together. */
-static int find_whole(const Work *work, Arena *arena, Facts *facts) {
+static int find_whole(const Work *work, const KnownFacts *known, Arena *arena, Facts *facts) {
     if (work->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(work->table, arena);
+    if (known && known->facts->whole && has_same_nodes(known->table, work->table))
+        return error_trace(cel_whole_renew(work->program->plan,
+            known->facts->whole,
+            facts->blocks,
+            work->table->n_rows,
+            arena,
+            &facts->whole));
     return error_trace(cel_whole_new(work->program->plan,
         &work->rows,
         facts->blocks,
@@ -185,7 +304,7 @@ static int find_whole(const Work *work, Arena *arena, Facts *facts) {
 }
 
 static int build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    CelClock clock, Arena *arena, Facts *ret) {
+    Arena *arena, Facts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     Work work = {
         .program = program,
@@ -193,7 +312,7 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
         .rows = schema_table(program->schema, table),
         .run = CEL_RUN(scratch),
         .scratch = scratch,
-        .clock = clock,
+        .clock = options->clock,
     };
     int r = 0;
 
@@ -209,22 +328,20 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
     }
     ret->is_late = r == CEL_SESSION_OVER;
     if (r == 0)
-        r = find_whole(&work, arena, ret);
+        r = find_whole(&work, options->known, arena, ret);
     return ret->is_late ? 0 : error_trace(r);
 }
 
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, Facts *ret) {
     *ret = (Facts){.is_counted = false};
-    return error_trace(build(program, table, options, options->clock, arena, ret));
+    return error_trace(build(program, table, options, arena, ret));
 }
 
 int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, Facts *ret) {
-    static const CelClock patient;
-
     *ret = (Facts){.is_counted = true};
-    return error_trace(build(program, table, options, patient, arena, ret));
+    return error_trace(build(program, table, options, arena, ret));
 }
 
 void facts_release(Facts *facts) {

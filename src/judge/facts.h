@@ -5,7 +5,8 @@
  *
  * They hold for one pair of program and table, and are kept chunk by chunk as the
  * table is: where a new table shares a chunk with the one before, the facts about it
- * are shared too. So they cost what changed, like publishing does.
+ * are shared too; of a chunk that changed only the rows that did are worked out, and the others
+ * copied. So they cost what changed, like publishing does.
  *
  * Threads: read from any.
  */
@@ -61,7 +62,7 @@ typedef struct KnownFacts {
 typedef struct FactsOptions {
     const CelZones *zones;   /* may be NULL */
     const KnownFacts *known; /* NULL: nothing */
-    CelClock clock;          /* facts_build() only */
+    CelClock clock;
 } FactsOptions;
 
 /* All in @arena; what is known already is shared and borrowed. When time is up it gives up:

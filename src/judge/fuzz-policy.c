@@ -23,8 +23,8 @@ static void require(bool holds) {
         abort();
 }
 
-static const Scene *fixed_scene(void) {
-    static Scene scene;
+static const TestScene *fixed_scene(void) {
+    static TestScene scene;
 
     if (!scene.arena)
         scene_init_text(&scene, scene_text);

@@ -31,7 +31,7 @@ typedef struct CaseZones {
 } CaseZones;
 
 typedef struct Case {
-    Scene scene;
+    TestScene scene;
     CaseZones zones;
     const char *name;
     Facts facts;

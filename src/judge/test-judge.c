@@ -12,7 +12,7 @@
 
 /* A scene with nodes n0 to n1499; every third has the label pool=a, node i the label n=i. */
 typedef struct Court {
-    Scene scene;
+    TestScene scene;
     Facts facts;
     const NodeTable *table;
 } Court;

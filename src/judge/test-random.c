@@ -1,7 +1,8 @@
 /*
  * Random policies over random clusters and pods: the column machine and the scalar one agree, bit
  * for bit, on every rule and node; errors, NaN and metrics that are absent included. And what is
- * shared with the facts of an earlier cluster is what would be worked out anew. Verdicts, scores
+ * shared with the facts of an earlier cluster, or made from them for the rows that changed, is what
+ * would be worked out anew, also after many such changes. Verdicts, scores
  * and what is counted follow from the rules one by one, with onError and onMissing as they are
  * said.
  */
@@ -19,6 +20,7 @@
 #define PODS 600u
 #define RULES 12u
 #define ROUNDS 60u
+#define CHANGES 6u
 
 typedef struct Dice {
     uint64_t state;
@@ -382,7 +384,7 @@ static void write_scene(Dice *dice, Buf *out) {
 /* --- comparing ------------------------------------------------------------------------------- */
 
 typedef struct Round {
-    Scene scene;
+    TestScene scene;
     const NodeTable *table;
     Program *program;
     Facts facts;
@@ -560,32 +562,73 @@ static void check_round(Round *round) {
     check_scores(round);
 }
 
-/* The cluster without some pods: facts that are shared with those before. */
-static void check_changed(Dice *dice, Round *round) {
-    KnownFacts known = {.table = round->table, .facts = &round->facts};
+/* Facts worked out anew, and those that were shared and mended, say the same, bit by bit. */
+static void check_facts(const Round *round) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)256 << 20);
+    double shared_scores[NODES], scores[NODES];
+    uint16_t shared_verdicts[NODES], verdicts[NODES];
+    Round fresh = *round, shared = *round;
+
+    assert_non_null(arena);
+    fresh.scene.arena = shared.scene.arena = arena;
+    assert_int_equal(
+        facts_build(round->program, round->table, &(FactsOptions){0}, arena, &fresh.facts), 0);
+    for (size_t i = 0; i < round->table->n_chunks; i++)
+        assert_memory_equal(round->facts.chunks[i]->failing,
+            fresh.facts.chunks[i]->failing,
+            round->program->n_policies * CHUNK_ROWS * sizeof(uint16_t));
+    open_round(&fresh);
+    open_round(&shared);
+    assert_int_equal(judge_filters(fresh.judge, verdicts), 0);
+    assert_int_equal(judge_filters(shared.judge, shared_verdicts), 0);
+    assert_memory_equal(verdicts, shared_verdicts, round->n * sizeof(verdicts[0]));
+    assert_int_equal(judge_scores(fresh.judge, scores), 0);
+    assert_int_equal(judge_scores(shared.judge, shared_scores), 0);
+    assert_memory_equal(scores, shared_scores, round->n * sizeof(scores[0]));
+}
+
+/* A pod comes, from somewhere else, or one goes. */
+static PodChange choose_change(Dice *dice, const NodeTable *table) {
+    uint32_t row = roll(dice, (unsigned)table->n_rows);
+    uint32_t from = roll(dice, (unsigned)table->n_rows);
+    const PodList *here = table_chunk(table, row)->pods[table_slot(row)];
+    const PodList *there = table_chunk(table, from)->pods[table_slot(from)];
+
+    if (there && roll(dice, 2))
+        return (PodChange){.row = row, .add = there->items[roll(dice, there->n)]};
+    return (PodChange){.row = row, .remove = here ? here->items[0]->uid : STR("none")};
+}
+
+/* The cluster with a few pods more or less: facts are made from those before. */
+static void change(Dice *dice, Round *round) {
+    Arena *arena = round->scene.arena;
+    KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, Facts)};
     KnownLoads known_loads = {.table = round->table, .loads = round->table->loads};
+    NodeTable *changed = ARENA_NEW(arena, NodeTable);
+    Loads *loads = ARENA_NEW(arena, Loads);
     PodChange changes[3];
-    NodeTable changed;
-    Loads loads;
-    Facts facts;
+    size_t n = 1 + roll(dice, ELEMENTS_OF(changes));
 
-    for (size_t i = 0; i < ELEMENTS_OF(changes); i++) {
-        uint32_t row = roll(dice, (unsigned)round->table->n_rows);
-        const PodList *pods = table_chunk(round->table, row)->pods[table_slot(row)];
-
-        changes[i] = (PodChange){.row = row, .remove = pods ? pods->items[0]->uid : STR("none")};
-    }
-    assert_int_equal(
-        table_change(round->table, changes, ELEMENTS_OF(changes), round->scene.arena, &changed), 0);
-    assert_int_equal(
-        loads_build(&round->scene.input, &changed, &known_loads, round->scene.arena, &loads), 0);
-    changed.loads = &loads;
+    assert_true(known.facts && changed && loads);
+    *(Facts *)(uintptr_t)known.facts = round->facts;
+    for (size_t i = 0; i < n; i++)
+        changes[i] = choose_change(dice, round->table);
+    assert_int_equal(table_change(round->table, changes, n, arena, changed), 0);
+    assert_int_equal(loads_build(&round->scene.input, changed, &known_loads, arena, loads), 0);
+    changed->loads = loads;
     assert_int_equal(
         facts_build(
-            round->program, &changed, &(FactsOptions){.known = &known}, round->scene.arena, &facts),
+            round->program, changed, &(FactsOptions){.known = &known}, arena, &round->facts),
         0);
-    round->table = &changed;
-    round->facts = facts;
+    round->table = changed;
+}
+
+/* Many small changes, one after the other. */
+static void check_changed(Dice *dice, Round *round) {
+    for (unsigned i = 0; i < CHANGES; i++) {
+        change(dice, round);
+        check_facts(round);
+    }
     check_round(round);
 }
 

@@ -117,11 +117,13 @@ static void report(PolicyReader *reader, const Expression *expression, const Dia
     Written written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
     Str text = diag->text, shown;
+    bool is_shown = reader->diags->diags.n < DIAG_MAX; /* others are counted: to find a place takes
+                                                          a walk over the file */
 
-    if (!expression->is_built_in &&
+    if (is_shown && !expression->is_built_in &&
         find_place(&written, diag->place.line, diag->place.column, &place)) {
         place.width = diag->place.width;
-    } else if (diag->source.len > 0) {
+    } else if (is_shown && diag->source.len > 0) {
         shown = excerpt(reader->diags->arena, diag->source, diag->place.column);
         text = arena_printf(reader->diags->arena,
             "%.*s, in \"%.*s\" at column %zu",

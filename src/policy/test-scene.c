@@ -268,7 +268,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
 
 /* --- from JSON to what policies see ------------------------------------------- */
 
-static void decode_pod(Scene *scene, const YamlNode *pod, Pod *ret) {
+static void decode_pod(TestScene *scene, const YamlNode *pod, Pod *ret) {
     _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
     JsonReader reader;
 
@@ -278,7 +278,7 @@ static void decode_pod(Scene *scene, const YamlNode *pod, Pod *ret) {
     scene_require(json_error(&reader) == JSON_OK, pod->place, "not a Pod");
 }
 
-static void decode_node(Scene *scene, const YamlPair *node, Node *ret) {
+static void decode_node(TestScene *scene, const YamlPair *node, Node *ret) {
     _cleanup_(buf_done) Buf json = BUF_INIT(SCENE_TEXT_MAX);
     JsonReader reader;
 
@@ -289,12 +289,12 @@ static void decode_node(Scene *scene, const YamlPair *node, Node *ret) {
 }
 
 /* Pods of a scene need no names; the cluster knows them by theirs. */
-static void name_pod(Scene *scene, size_t i, Pod *pod) {
+static void name_pod(TestScene *scene, size_t i, Pod *pod) {
     if (str_is_empty(pod->name))
         pod->name = arena_printf(scene->arena, "pod-%zu", i);
 }
 
-static void build_snapshot(Scene *scene, const YamlNode *nodes, const YamlNode *pods) {
+static void build_snapshot(TestScene *scene, const YamlNode *nodes, const YamlNode *pods) {
     _cleanup_(store_freep) Store *store = store_new();
 
     for (size_t i = 0; nodes && i < nodes->n; i++) {
@@ -319,7 +319,7 @@ static void build_snapshot(Scene *scene, const YamlNode *nodes, const YamlNode *
 
 /* --- policies -------------------------------------------------------------------- */
 
-static void add_policy(Scene *scene, Str name, const YamlNode *spec, PolicySource *ret) {
+static void add_policy(TestScene *scene, Str name, const YamlNode *spec, PolicySource *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SCENE_TEXT_MAX);
 
     buf_printf(&text,
@@ -333,7 +333,7 @@ static void add_policy(Scene *scene, Str name, const YamlNode *spec, PolicySourc
 }
 
 /* A policy that we ship, as it is. */
-static void add_preset(Scene *scene, const YamlNode *preset, PolicySource *ret) {
+static void add_preset(TestScene *scene, const YamlNode *preset, PolicySource *ret) {
     Str path = arena_printf(scene->arena, POLICIES "/%.*s", STR_FMT(preset->text));
 
     ret->file = preset->text;
@@ -341,7 +341,7 @@ static void add_preset(Scene *scene, const YamlNode *preset, PolicySource *ret) 
 }
 
 static void compile(
-    Scene *scene, const YamlNode *preset, const YamlNode *policy, const YamlNode *policies) {
+    TestScene *scene, const YamlNode *preset, const YamlNode *policy, const YamlNode *policies) {
     size_t n = policies ? policies->n : policy || preset ? 1 : 0;
     PolicySource *sources = ARENA_ARRAY(scene->arena, PolicySource, n);
     DiagList diags = DIAG_LIST_IN(scene->arena);
@@ -368,7 +368,7 @@ static bool from_china(const LoadZones *zones, Str zone, int64_t local_sec, int6
 
 static const LoadZones scene_zones = {.to_utc = from_china};
 
-static void measure(Scene *scene) {
+static void measure(TestScene *scene) {
     DiagList diags = DIAG_LIST_IN(scene->arena);
     PolicyReader reader = {.arena = scene->arena, .diags = &diags};
     const Measured measured = {
@@ -415,7 +415,7 @@ static int64_t read_now(const YamlNode *now) {
     return sec * 1000 * 1000 * 1000;
 }
 
-void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
+void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
     Str keys[32] = {STR("preset"),
         STR("policy"),
         STR("policies"),
@@ -433,7 +433,7 @@ void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t
     for (size_t i = 0; i < n_extra; i++)
         keys[n_own + i] = extra[i];
     check_keys(document, keys, n_own + n_extra);
-    *scene = (Scene){.arena = arena_new(SCENE_BUDGET), .document = document};
+    *scene = (TestScene){.arena = arena_new(SCENE_BUDGET), .document = document};
     scene->now = read_now(yaml_find(document, STR("now")));
     compile(scene,
         yaml_find(document, STR("preset")),
@@ -447,7 +447,7 @@ void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t
         decode_pod(scene, pod, &scene->pod);
 }
 
-void scene_init_text(Scene *scene, const char *text) {
+void scene_init_text(TestScene *scene, const char *text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(SCENE_BUDGET);
     YamlStream stream = scene_parse("scene", str_from_c(text), arena);
 
@@ -455,7 +455,7 @@ void scene_init_text(Scene *scene, const char *text) {
     scene->document = NULL; /* ends with this function's arena */
 }
 
-void scene_done(Scene *scene) {
+void scene_done(TestScene *scene) {
     scene->program = program_unref(scene->program);
     scene->measurements = measurements_unref(scene->measurements);
     scene->snapshot = snapshot_unref(scene->snapshot);

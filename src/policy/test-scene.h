@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Scene: a cluster, policies and a pod for tests, written as short YAML.
+ * TestScene: a cluster, policies and a pod for tests, written as short YAML.
  *
  *     policy: {filters: [...], scores: [...]}     # a spec; or policies: {NAME: SPEC, ...},
  *                                                 # or preset: FILE of the folder policies
@@ -38,7 +38,7 @@
 
 #define SCENE_UPTIME (INT64_C(1000) * 1000 * 1000 * 1000 * 1000)
 
-typedef struct Scene {
+typedef struct TestScene {
     Arena *arena;
     const YamlNode *document;
     Program *program;
@@ -49,15 +49,15 @@ typedef struct Scene {
     NodeTable table; /* the snapshot's with the loads, if the program has gauges */
     Pod pod;         /* all empty when it is not given */
     int64_t now;     /* nanoseconds since 1970; the monotonic clock shows SCENE_UPTIME */
-} Scene;
+} TestScene;
 
 /* The documents of a text, which must outlive them. */
 YamlStream scene_parse(const char *file, Str text, Arena *arena);
 
 /* Sets the scene of a document, in which @extra keys may stand besides. */
-void scene_init(Scene *scene, const YamlNode *document, const Str *extra, size_t n_extra);
-void scene_init_text(Scene *scene, const char *text);
-void scene_done(Scene *scene);
+void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, size_t n_extra);
+void scene_init_text(TestScene *scene, const char *text);
+void scene_done(TestScene *scene);
 
 /* One node, or pod, as JSON. */
 void scene_node_json(const YamlPair *node, Buf *out);

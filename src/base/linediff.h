@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Linediff: how one text became another, line by line, as a unified diff.
+ *
+ *     --- policy.yaml
+ *     +++ policy.yaml
+ *     @@ -3,4 +3,4 @@
+ *      spec:
+ *     -  mode: Observe
+ *     +  mode: Enforce
+ *
+ * The shortest way from one to the other (Myers), as long as it has at most LINEDIFF_EDITS_MAX
+ * lines; beyond that, or with more than LINEDIFF_LINES_MAX lines, everything between the lines that
+ * both begin with and those that both end with is shown as removed and added. That is true as well,
+ * and costs no more than reading it.
+ */
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+#define LINEDIFF_EDITS_MAX 1500u  /* about 5 MB while it works */
+#define LINEDIFF_LINES_MAX 65536u /* of each text */
+#define LINEDIFF_CONTEXT 3u       /* what people are used to */
+
+typedef struct LinediffText {
+    Str name; /* behind "---" or "+++"; control characters become '?' */
+    Str text;
+} LinediffText;
+
+typedef struct LinediffCounts {
+    size_t n_added, n_removed; /* lines */
+} LinediffCounts;
+
+/* Appends the difference to @out, with @context lines around each change; nothing where both texts
+ * are the same. Where the last line has no newline, that is said as diff does. How many lines are
+ * added and removed is added to @counts, which may be NULL. 0, or -ENOMEM with nothing written;
+ * what the buffer has no room for is the buffer's failure. */
+int linediff_write(const LinediffText *before, const LinediffText *after, size_t context, Buf *out,
+    LinediffCounts *counts) MUST_CHECK;

@@ -1,0 +1,393 @@
+/*
+ * What has to happen to a store that shows the one snapshot, so that it shows the other: first all
+ * that goes, then nodes by row, then pods in the order of their rows.
+ *
+ * Pods of a row: the store takes one out where it stands, puts another in its place if it has the
+ * same name, and adds new ones at the end. So one walk over both lists says what to do: what is not
+ * next in the new list goes, and what is left of the new list comes.
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "cluster/delta.h"
+#include "cluster/inventory.h"
+#include "cluster/record.h"
+
+#define DELTA_BUDGET ((size_t)512 * 1024 * 1024)
+
+typedef struct DeltaWrite {
+    const NodeTable *before, *after; /* empty ones, not NULL */
+    const ObjectMask *mask;
+    Arena *arena;
+    VEC(Str) forgotten, removed_nodes;
+    VEC(const Pod *) removed_pods;
+    VEC(uint32_t) nodes; /* rows of after */
+    VEC(InventoryPod) pods;
+    bool has_failed;
+} DeltaWrite;
+
+#define ADD(write, vec, value)                                                                     \
+    do {                                                                                           \
+        __typeof__((write)->vec.items) _added = VEC_PUSH(&(write)->vec, (write)->arena);           \
+        if (_added)                                                                                \
+            *_added = (value);                                                                     \
+        else                                                                                       \
+            (write)->has_failed = true;                                                            \
+    } while (0)
+
+static const NodeTable nothing;
+
+/* --- what differs ------------------------------------------------------------------------ */
+
+static bool is_assumed(const NodeTable *table, const Pod *pod) {
+    size_t low = 0, high = table->n_assumed; /* sorted by UID */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = str_cmp(table->assumed[middle]->uid, pod->uid);
+
+        if (order == 0)
+            return table->assumed[middle] == pod;
+        low = order < 0 ? middle + 1 : low;
+        high = order > 0 ? middle : high;
+    }
+    return false;
+}
+
+static bool pods_equal(const Pod *a, const Pod *b) {
+    return a == b || (pod_record_equal(a, b) && str_eq(a->resource_version, b->resource_version));
+}
+
+static bool nodes_equal(const Node *a, const Node *b) {
+    return a == b || (node_record_equal(a, b) && str_eq(a->resource_version, b->resource_version));
+}
+
+/* Whether the store would know @b for @a: it then takes its place. */
+static bool is_same_pod(const DeltaWrite *write, const Pod *a, const Pod *b) {
+    bool was_assumed = is_assumed(write->before, a), is_now = is_assumed(write->after, b);
+
+    if (was_assumed || is_now)
+        return was_assumed && is_now && pods_equal(a, b);
+    return a == b || (str_eq(a->name, b->name) && str_eq(a->namespace, b->namespace));
+}
+
+static void drop_pod(DeltaWrite *write, const Pod *pod) {
+    if (is_assumed(write->before, pod))
+        ADD(write, forgotten, pod->uid);
+    else
+        ADD(write, removed_pods, pod);
+}
+
+static void add_pod(DeltaWrite *write, const Pod *pod, Str node) {
+    ADD(write, pods, ((InventoryPod){.pod = pod, .node = node}));
+}
+
+static void compare_pods(DeltaWrite *write, const PodList *before, const PodList *after, Str node) {
+    uint32_t n_before = before ? before->n : 0, n_after = after ? after->n : 0, next = 0;
+
+    if (before == after)
+        return;
+    for (uint32_t i = 0; i < n_before; i++) {
+        const Pod *pod = before->items[i];
+
+        if (next == n_after || !is_same_pod(write, pod, after->items[next])) {
+            drop_pod(write, pod);
+            continue;
+        }
+        if (!pods_equal(pod, after->items[next]))
+            add_pod(write, after->items[next], node);
+        next++;
+    }
+    for (; next < n_after; next++)
+        add_pod(write, after->items[next], node);
+}
+
+static void compare_slot(
+    DeltaWrite *write, const NodeChunk *before, const NodeChunk *after, uint32_t row) {
+    size_t slot = table_slot(row);
+    const Node *old = before ? before->nodes[slot] : NULL, *new = after ? after->nodes[slot] : NULL;
+    const PodList *left = old ? before->pods[slot] : NULL;
+    bool is_same = old && new &&str_eq(old->name, new->name);
+
+    if (old && !is_same)
+        ADD(write, removed_nodes, old->name);
+    if (left && !is_same)
+        compare_pods(write, left, NULL, old->name);
+    if (new && !(is_same && nodes_equal(old, new)))
+        ADD(write, nodes, row);
+    if (new)
+        compare_pods(write, is_same ? left : NULL, after->pods[slot], new->name);
+}
+
+static const NodeChunk *chunk_at(const NodeTable *table, size_t i) {
+    return i < table->n_chunks ? table->chunks[i] : NULL;
+}
+
+static void compare_rows(DeltaWrite *write) {
+    size_t n = write->before->n_chunks;
+
+    n = write->after->n_chunks > n ? write->after->n_chunks : n;
+    for (size_t i = 0; i < n; i++) {
+        const NodeChunk *before = chunk_at(write->before, i), *after = chunk_at(write->after, i);
+
+        for (size_t slot = 0; before != after && slot < CHUNK_ROWS; slot++)
+            compare_slot(write, before, after, (uint32_t)(i * CHUNK_ROWS + slot));
+    }
+}
+
+/* --- pods beside those of rows ----------------------------------------------------------- */
+
+/* Pods that wait, of the one, that are not the same in the other. They are few. */
+static bool has_nominated(const NodeTable *table, const Pod *pod) {
+    for (size_t i = 0; i < table->n_nominated; i++)
+        if (table->nominated[i] == pod)
+            return true;
+    return false;
+}
+
+static void compare_nominated(DeltaWrite *write) {
+    for (size_t i = 0; i < write->before->n_nominated; i++)
+        if (!has_nominated(write->after, write->before->nominated[i]))
+            drop_pod(write, write->before->nominated[i]);
+    for (size_t i = 0; i < write->after->n_nominated; i++)
+        if (!has_nominated(write->before, write->after->nominated[i]))
+            add_pod(write, write->after->nominated[i], STR_NULL);
+}
+
+/* Assumed to be on a node that nobody knows: on no row. */
+static bool is_homeless(const NodeTable *table, const Pod *pod) {
+    return table_find(table, pod->node_name) == table->n_rows;
+}
+
+static void compare_homeless(DeltaWrite *write) {
+    for (size_t i = 0; i < write->before->n_assumed; i++) {
+        const Pod *pod = write->before->assumed[i];
+
+        if (is_homeless(write->before, pod) &&
+            !(is_assumed(write->after, pod) && is_homeless(write->after, pod)))
+            drop_pod(write, pod);
+    }
+    for (size_t i = 0; i < write->after->n_assumed; i++) {
+        const Pod *pod = write->after->assumed[i];
+
+        if (is_homeless(write->after, pod) &&
+            !(is_assumed(write->before, pod) && is_homeless(write->before, pod)))
+            add_pod(write, pod, pod->node_name);
+    }
+}
+
+/* --- as text ----------------------------------------------------------------------------- */
+
+static Str mask_name(DeltaWrite *write, Str name) {
+    Str masked = write->mask ? write->mask->name(write->mask->context, name) : name;
+
+    if (!masked.ptr && name.len > 0)
+        write->has_failed = true;
+    return masked;
+}
+
+static void write_names(
+    DeltaWrite *write, JsonWriter *writer, Str key, const Str *names, size_t n) {
+    if (n == 0)
+        return;
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_string(writer, mask_name(write, names[i]));
+    json_write_end_array(writer);
+}
+
+static void write_removed_pods(DeltaWrite *write, JsonWriter *writer) {
+    if (write->removed_pods.n == 0)
+        return;
+    json_write_key(writer, STR("removedPods"));
+    json_write_array(writer);
+    for (size_t i = 0; i < write->removed_pods.n; i++) {
+        json_write_array(writer);
+        json_write_string(writer, mask_name(write, write->removed_pods.items[i]->namespace));
+        json_write_string(writer, mask_name(write, write->removed_pods.items[i]->name));
+        json_write_end_array(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_node(DeltaWrite *write, JsonWriter *writer, uint32_t row) {
+    const Node *node = table_node(write->after, row);
+    bool is_new = row >= write->before->n_rows || !table_node(write->before, row) ||
+                  !str_eq(table_node(write->before, row)->name, node->name);
+
+    if (write->mask)
+        node = write->mask->node(write->mask->context, node);
+    if (!node) {
+        write->has_failed = true;
+        return;
+    }
+    json_write_object(writer);
+    if (is_new) {
+        json_write_key(writer, STR("row"));
+        json_write_int(writer, row);
+    }
+    json_write_key(writer, STR("node"));
+    object_write_node(writer, node);
+    json_write_end_object(writer);
+}
+
+static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod *item) {
+    Str node = mask_name(write, item->node);
+    const Pod *pod = item->pod;
+
+    json_write_object(writer);
+    if (is_assumed(write->after, pod)) {
+        json_write_key(writer, STR("assumed"));
+        json_write_bool(writer, true);
+    }
+    if (write->mask)
+        pod = write->mask->pod(write->mask->context, pod);
+    json_write_key(writer, STR("pod"));
+    if (pod)
+        object_write_pod(writer, pod, node);
+    else
+        json_write_null(writer);
+    write->has_failed |= !pod;
+    json_write_end_object(writer);
+}
+
+static void write_members(DeltaWrite *write, JsonWriter *writer) {
+    write_names(write, writer, STR("forgotten"), write->forgotten.items, write->forgotten.n);
+    write_removed_pods(write, writer);
+    write_names(
+        write, writer, STR("removedNodes"), write->removed_nodes.items, write->removed_nodes.n);
+    if (write->nodes.n > 0) {
+        json_write_key(writer, STR("nodes"));
+        json_write_array(writer);
+        for (size_t i = 0; i < write->nodes.n; i++)
+            write_node(write, writer, write->nodes.items[i]);
+        json_write_end_array(writer);
+    }
+    if (write->pods.n > 0) {
+        json_write_key(writer, STR("pods"));
+        json_write_array(writer);
+        for (size_t i = 0; i < write->pods.n; i++)
+            write_pod(write, writer, &write->pods.items[i]);
+        json_write_end_array(writer);
+    }
+}
+
+int delta_write(
+    JsonWriter *writer, const Snapshot *before, const Snapshot *after, const ObjectMask *mask) {
+    _cleanup_(arena_freep) Arena *arena = NULL;
+    DeltaWrite write = {
+        .before = before ? snapshot_table(before) : &nothing,
+        .after = after ? snapshot_table(after) : &nothing,
+        .mask = mask,
+    };
+
+    if (before == after)
+        return 0;
+    write.arena = arena = arena_new(DELTA_BUDGET);
+    if (!arena)
+        return error_origin(-ENOMEM);
+    compare_rows(&write);
+    compare_nominated(&write);
+    compare_homeless(&write);
+    if (!write.has_failed)
+        write_members(&write, writer);
+    return write.has_failed ? error_origin(-ENOMEM) : 0;
+}
+
+/* --- the first one ----------------------------------------------------------------------- */
+
+static void write_numbers(JsonWriter *writer, Str key, const uint32_t *numbers, size_t n) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++) {
+        if (numbers[i] == DELTA_NO_ROW)
+            json_write_null(writer);
+        else
+            json_write_int(writer, numbers[i]);
+    }
+    json_write_end_array(writer);
+}
+
+/* Where each row is in a dump. */
+static uint32_t *number_rows(const NodeTable *table, const Inventory *inventory, Arena *arena) {
+    uint32_t *numbers = ARENA_RAW(arena, uint32_t, table->n_rows);
+
+    for (size_t row = 0; numbers && row < table->n_rows; row++)
+        numbers[row] = DELTA_NO_ROW;
+    for (size_t i = 0; numbers && i < inventory->n_rows; i++)
+        numbers[inventory->rows[i]] = (uint32_t)i;
+    return numbers;
+}
+
+/* By namespace, name and UID, as an inventory has them; then by node. */
+static int compare_items(const InventoryPod *a, const Pod *pod) {
+    int r = str_cmp(a->pod->namespace, pod->namespace);
+
+    if (r == 0)
+        r = str_cmp(a->pod->name, pod->name);
+    return r != 0 ? r : str_cmp(a->pod->uid, pod->uid);
+}
+
+/* The place of @pod, which is in it. */
+static uint32_t find_item(const Inventory *inventory, const Pod *pod) {
+    size_t low = 0, high = inventory->n_pods;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_items(&inventory->pods[middle], pod) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low + 1 < inventory->n_pods && inventory->pods[low].pod != pod)
+        low++;
+    return (uint32_t)low;
+}
+
+static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *inventory) {
+    const NodeTable *table = write->after;
+    uint32_t *rows = number_rows(table, inventory, write->arena);
+    uint32_t *pods = ARENA_RAW(write->arena, uint32_t, inventory->n_pods);
+    uint32_t *assumed = ARENA_RAW(write->arena, uint32_t, table->n_assumed);
+    size_t n_pods = 0, n_assumed = 0;
+
+    if (!rows || !pods || !assumed) {
+        write->has_failed = true;
+        return;
+    }
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+
+        for (uint32_t i = 0; table_node(table, row) && list && i < list->n; i++) {
+            pods[n_pods++] = find_item(inventory, list->items[i]);
+            if (is_assumed(table, list->items[i]))
+                assumed[n_assumed++] = pods[n_pods - 1];
+        }
+    }
+    json_write_key(writer, STR("order"));
+    json_write_object(writer);
+    write_numbers(writer, STR("rows"), rows, table->n_rows);
+    write_numbers(writer, STR("pods"), pods, n_pods);
+    write_numbers(writer, STR("assumed"), assumed, n_assumed);
+    json_write_end_object(writer);
+}
+
+int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMask *mask) {
+    _cleanup_(inventory_done) Inventory inventory = {0};
+    _cleanup_(arena_freep) Arena *arena = arena_new(DELTA_BUDGET);
+    DeltaWrite write = {
+        .before = &nothing, .after = snapshot_table(first), .mask = mask, .arena = arena};
+    int r = arena ? inventory_init(&inventory, write.after) : error_origin(-ENOMEM);
+
+    if (r < 0)
+        return error_trace(r);
+    write_order(&write, writer, &inventory);
+    compare_homeless(&write);
+    if (!write.has_failed)
+        write_members(&write, writer);
+    return write.has_failed ? error_origin(-ENOMEM) : 0;
+}

@@ -1,0 +1,104 @@
+#pragma once
+
+/*
+ * Delta: how one snapshot became another, as text, and back.
+ *
+ * Snapshots of one store share every chunk that nothing happened to; only chunks that are not the
+ * same are looked at. What is written are members of a JSON object:
+ *
+ *   "forgotten":    ["UID", …]              assumed pods that are not any more
+ *   "removedPods":  [["NAMESPACE","NAME"], …]
+ *   "removedNodes": ["NAME", …]
+ *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
+ *   "pods":         [{"pod":{…}}, {"assumed":true,"pod":{…}}, …]
+ *
+ * in the order in which they are to be applied. Rows, and the order of pods on a node, come out as
+ * they were: sums of fractions depend on the order in which they are made.
+ *
+ * The first snapshot is a dump (cluster/dump.h), which is sorted by name, and
+ *
+ *   "order": {"rows":[4,0,null,…],"pods":[…],"assumed":[…]}
+ *
+ * which objects of the dump, counted from 0, nodes and pods each, stand in which row, in which
+ * order pods came, and which of these are only assumed.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cluster/object-text.h"
+#include "cluster/snapshot.h"
+#include "cluster/store.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define DELTA_NO_ROW UINT32_MAX
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+/* Members into the object that is open. Either snapshot may be NULL: nothing. @mask may be NULL. 0
+ * or -ENOMEM; errors of the buffer are the writer's. */
+int delta_write(JsonWriter *writer, const Snapshot *before, const Snapshot *after,
+    const ObjectMask *mask) MUST_CHECK;
+
+/* The member "order" of a dump of @first, and "pods": those that a dump does not have. */
+int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMask *mask) MUST_CHECK;
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+typedef struct DeltaPodName {
+    Str namespace, name;
+} DeltaPodName;
+
+typedef struct DeltaNode {
+    uint32_t row; /* DELTA_NO_ROW: it has one, or any will do */
+    Node node;
+} DeltaNode;
+
+typedef struct DeltaPod {
+    bool is_assumed;
+    Pod pod;
+} DeltaPod;
+
+typedef struct DeltaOrder {
+    VEC(uint32_t) rows; /* by row: a place in the list of nodes; DELTA_NO_ROW: an empty row */
+    VEC(uint32_t) pods, assumed;
+} DeltaOrder;
+
+/* All zero: nothing happened. */
+typedef struct Delta {
+    VEC(Str) forgotten;
+    VEC(DeltaPodName) removed_pods;
+    VEC(Str) removed_nodes;
+    VEC(DeltaNode) nodes;
+    VEC(DeltaPod) pods;
+    DeltaOrder order;
+} Delta;
+
+/* The value of @key, a member that json_key() has just given, if it is one of those above. False,
+ * and nothing consumed, if it is not. Errors are the reader's. */
+bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key);
+
+/* A dump: a List of Node and Pod objects, others are passed over. Added to nodes and pods. */
+void delta_read_list(Delta *delta, JsonReader *reader, Arena *arena);
+
+enum {
+    _DELTA_E_SUCCESS,
+    DELTA_E_MALFORMED, /* the order does not fit the list */
+    DELTA_E_FULL,      /* more than a store takes */
+};
+
+/* Brings nodes and pods, as they were read of a dump, into the order that was read. 0,
+ * DELTA_E_MALFORMED or -ENOMEM. */
+int delta_put_in_order(Delta *delta, Arena *arena) MUST_CHECK;
+
+/* Applies it to @store, whose last snapshot is @before (NULL: none yet). @spare: how many rows may
+ * still be held free for others, over all calls: nothing of it can be driven without end. 0,
+ * DELTA_E_FULL or -ENOMEM. */
+int delta_apply(const Delta *delta, Store *store, const Snapshot *before, Arena *arena,
+    size_t *spare) MUST_CHECK;

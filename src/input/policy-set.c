@@ -1,0 +1,303 @@
+#include "input/policy-set.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "yaml/document.h"
+
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+#define NAMES_MAX 256u /* that are looked through for "did you mean" */
+
+typedef struct Tree {
+    YamlStream stream;
+    bool is_read, is_changed;
+} Tree;
+
+typedef struct Setting {
+    Tree *trees;
+    const PolicySource *sources;
+    size_t n;
+    Arena *arena;
+    const PolicySetting *wanted;
+    YamlNode *value;
+    char *error;
+    Str known[NAMES_MAX]; /* what could have been said in the place of what was */
+    size_t n_known;
+} Setting;
+
+bool policy_setting_parse(Str text, PolicySetting *ret) {
+    size_t at = str_find(text, '=');
+
+    if (at == SIZE_MAX || at == 0)
+        return false;
+    *ret = (PolicySetting){.path = str_take(text, at), .value = str_skip(text, at + 1)};
+    return true;
+}
+
+/* --- what is wrong ----------------------------------------------------------------------- */
+
+static void know(Setting *setting, Str name) {
+    if (setting->n_known < NAMES_MAX)
+        setting->known[setting->n_known++] = name;
+}
+
+/* "there is no WHAT "WORD"; did you mean …?", or all that there are. */
+static int unknown(Setting *setting, const char *what, Str word) {
+    Str meant = str_nearest(word, setting->known, setting->n_known);
+    size_t used = (size_t)snprintf(setting->error,
+        POLICY_SET_ERROR_MAX,
+        "%.*s: there is no %s \"%.*s\"",
+        STR_FMT(str_take(setting->wanted->path, 128)),
+        what,
+        STR_FMT(str_take(word, 64)));
+
+    if (!str_is_empty(meant)) {
+        (void)snprintf(setting->error + used,
+            POLICY_SET_ERROR_MAX - used,
+            "; did you mean \"%.*s\"?",
+            STR_FMT(str_take(meant, 128)));
+        return POLICY_SET_E_UNKNOWN;
+    }
+    for (size_t i = 0; i < setting->n_known && used < POLICY_SET_ERROR_MAX; i++)
+        used += (size_t)snprintf(setting->error + used,
+            POLICY_SET_ERROR_MAX - used,
+            "%s%.*s",
+            i == 0 ? "; there are " : ", ",
+            STR_FMT(str_take(setting->known[i], 64)));
+    return POLICY_SET_E_UNKNOWN;
+}
+
+/* --- the tree ---------------------------------------------------------------------------- */
+
+static YamlPair *find_pair(YamlNode *mapping, Str key) {
+    for (size_t i = 0; mapping && mapping->kind == YAML_MAPPING && i < mapping->n; i++)
+        if (str_eq(mapping->pairs[i].key->text, key))
+            return &mapping->pairs[i];
+    return NULL;
+}
+
+static YamlNode *find(YamlNode *mapping, Str key) {
+    YamlPair *pair = find_pair(mapping, key);
+
+    return pair ? pair->value : NULL;
+}
+
+static Str text_of(const YamlNode *node) {
+    return node && node->kind == YAML_STRING ? node->text : STR_NULL;
+}
+
+/* One more pair at the end. */
+static int add_pair(Setting *setting, YamlNode *mapping, Str key) {
+    YamlPair *pairs = ARENA_ARRAY(setting->arena, YamlPair, mapping->n + 1);
+    YamlNode *name = ARENA_NEW(setting->arena, YamlNode);
+
+    if (!pairs || !name)
+        return error_origin(-ENOMEM);
+    if (mapping->n > 0)
+        memcpy(pairs, mapping->pairs, mapping->n * sizeof(*pairs));
+    *name = (YamlNode){.kind = YAML_STRING, .text = key, .place = mapping->place};
+    pairs[mapping->n] = (YamlPair){.key = name, .value = setting->value};
+    mapping->pairs = pairs;
+    mapping->n++;
+    return 0;
+}
+
+/* Fields that may be left out, and so need not be there to be set. */
+static const Str new_fields[] = {
+    STR("weight"),
+    STR("onError"),
+    STR("onMissing"),
+    STR("normalize"),
+    STR("reason"),
+    STR("message"),
+    STR("unresolvable"),
+    STR("mode"),
+};
+
+static bool may_be_new(Str field) {
+    for (size_t i = 0; i < ELEMENTS_OF(new_fields); i++)
+        if (str_eq(field, new_fields[i]))
+            return true;
+    return false;
+}
+
+static void know_keys(Setting *setting, const YamlNode *mapping) {
+    for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++)
+        know(setting, mapping->pairs[i].key->text);
+}
+
+/* Sets @path, "headroom.cpu", below @mapping. */
+static int set_below(Setting *setting, YamlNode *mapping, Str path, const char *what) {
+    bool is_rule = find_pair(mapping, STR("name"));
+    Str rest = path, field = STR_NULL;
+    YamlPair *pair = NULL;
+
+    while (str_split(&rest, '.', &field)) {
+        pair = find_pair(mapping, field);
+        if (!pair && !rest.ptr && mapping->kind == YAML_MAPPING && may_be_new(field))
+            return add_pair(setting, mapping, field);
+        if (!pair) {
+            setting->n_known = 0;
+            know_keys(setting, mapping);
+            for (size_t i = 0; is_rule && i < ELEMENTS_OF(new_fields); i++)
+                know(setting, new_fields[i]);
+            return unknown(setting, what, field);
+        }
+        mapping = pair->value;
+    }
+    if (!pair)
+        return unknown(setting, what, path);
+    pair->value = setting->value;
+    return 0;
+}
+
+/* --- policies and rules ------------------------------------------------------------------ */
+
+/* What follows "NAME." in @path. False: it does not begin so. */
+static bool cut_name(Str path, Str name, Str *ret) {
+    if (str_is_empty(name) || path.len <= name.len + 1 || !str_has_prefix(path, name) ||
+        path.ptr[name.len] != '.')
+        return false;
+    *ret = str_skip(path, name.len + 1);
+    return true;
+}
+
+/* The rule of @spec that @path begins with; NULL: none. */
+static YamlNode *find_rule(Setting *setting, YamlNode *spec, Str path, Str *ret_rest) {
+    static const Str lists[] = {STR("filters"), STR("scores")};
+
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
+        YamlNode *list = find(spec, lists[i]);
+
+        for (size_t j = 0; list && list->kind == YAML_SEQUENCE && j < list->n; j++) {
+            Str name = text_of(find(list->items[j], STR("name")));
+
+            know(setting, name);
+            if (cut_name(path, name, ret_rest))
+                return list->items[j];
+        }
+    }
+    return NULL;
+}
+
+static int set_in_policy(Setting *setting, YamlNode *spec, Str path) {
+    YamlNode *params = find(spec, STR("params")), *rule;
+    Str rest = STR_NULL, first = str_take(path, str_find(path, '.'));
+
+    setting->n_known = 0;
+    if (cut_name(path, STR("params"), &rest)) {
+        if (params)
+            return set_below(setting, params, rest, "parameter");
+        return unknown(setting, "parameter", rest);
+    }
+    know(setting, STR("params"));
+    rule = find_rule(setting, spec, path, &rest);
+    if (rule)
+        return set_below(setting, rule, rest, "field");
+    if (find(spec, first) || may_be_new(path))
+        return set_below(setting, spec, path, "field");
+    return unknown(setting, "rule", first);
+}
+
+static int set_one(Setting *setting) {
+    Str path = setting->wanted->path, rest;
+
+    assert(setting->trees);
+    setting->n_known = 0;
+    for (size_t i = 0; i < setting->n; i++) {
+        Tree *tree = &setting->trees[i];
+
+        for (size_t j = 0; tree->is_read && j < tree->stream.n_documents; j++) {
+            YamlNode *document = tree->stream.documents[j];
+            YamlNode *spec = find(document, STR("spec"));
+            Str name = text_of(find(find(document, STR("metadata")), STR("name")));
+
+            know(setting, name);
+            if (!spec || spec->kind != YAML_MAPPING || !cut_name(path, name, &rest))
+                continue;
+            tree->is_changed = true;
+            return set_in_policy(setting, spec, rest);
+        }
+    }
+    return unknown(setting, "policy", str_take(path, str_find(path, '.')));
+}
+
+/* --- texts ------------------------------------------------------------------------------- */
+
+static int read_trees(Setting *setting) {
+    for (size_t i = 0; i < setting->n; i++) {
+        DiagList diags = DIAG_LIST_IN(setting->arena);
+        int r = yaml_parse(setting->sources[i].file,
+            setting->sources[i].text,
+            setting->arena,
+            &diags,
+            &setting->trees[i].stream);
+
+        if (r == -ENOMEM)
+            return error_trace(r);
+        setting->trees[i].is_read = r == 0; /* else who compiles it will tell */
+    }
+    return 0;
+}
+
+static int read_value(Setting *setting) {
+    DiagList diags = DIAG_LIST_IN(setting->arena);
+    YamlStream stream;
+    int r = yaml_parse(STR("value"), setting->wanted->value, setting->arena, &diags, &stream);
+
+    if (r == -ENOMEM)
+        return error_trace(r);
+    if (r == 0 && stream.n_documents == 1) {
+        setting->value = stream.documents[0];
+        return 0;
+    }
+    (void)snprintf(setting->error,
+        POLICY_SET_ERROR_MAX,
+        "%.*s: \"%.*s\" is no value",
+        STR_FMT(str_take(setting->wanted->path, 128)),
+        STR_FMT(str_take(setting->wanted->value, 128)));
+    return POLICY_SET_E_UNKNOWN;
+}
+
+static int write_tree(Setting *setting, size_t i, Str *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
+    const YamlStream *stream = &setting->trees[i].stream;
+
+    for (size_t j = 0; j < stream->n_documents; j++) {
+        buf_append(&text, STR("---\n"));
+        yaml_to_json(stream->documents[j], &text);
+        buf_append_char(&text, '\n');
+    }
+    *ret = arena_copy(setting->arena, buf_str(&text));
+    return buf_error(&text) || !ret->ptr ? error_origin(-ENOMEM) : 0;
+}
+
+int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
+    size_t n_settings, Arena *arena, PolicySource *ret, char *error) {
+    Setting setting = {
+        .trees = ARENA_ARRAY(arena, Tree, n),
+        .sources = sources,
+        .n = n,
+        .arena = arena,
+        .error = error,
+    };
+    int r = setting.trees ? read_trees(&setting) : error_origin(-ENOMEM);
+
+    for (size_t i = 0; r == 0 && i < n_settings; i++) {
+        setting.wanted = &settings[i];
+        r = read_value(&setting);
+        if (r == 0)
+            r = set_one(&setting);
+    }
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        ret[i] = sources[i];
+        if (setting.trees && setting.trees[i].is_changed)
+            r = write_tree(&setting, i, &ret[i].text);
+    }
+    return r < 0 ? error_trace(r) : r;
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * PolicySet: a value of a policy, changed by name.
+ *
+ *     POLICY.params.NAME      a parameter
+ *     POLICY.RULE.FIELD       a field of a filter or score: weight, reason, maxPods, headroom.cpu
+ *     POLICY.FIELD            a field of the policy itself: mode, narrow.to
+ *
+ * What is set is found in the YAML tree, so that it does not matter how it is written. A text that
+ * was changed is written anew, as JSON, which is YAML: places in it are not those of the file.
+ */
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "policy/program.h"
+
+#define POLICY_SET_ERROR_MAX 512u
+#define POLICY_SETTINGS_MAX 64u
+
+typedef struct PolicySetting {
+    Str path;
+    Str value; /* YAML: 0.9, "text", [a, b] */
+} PolicySetting;
+
+enum {
+    _POLICY_SET_E_SUCCESS,
+    POLICY_SET_E_UNKNOWN, /* there is nothing of that name, or the value is none: the text says */
+};
+
+/* "PATH=VALUE" apart. False: it has no '=' or no path. */
+bool policy_setting_parse(Str text, PolicySetting *ret);
+
+/* The texts of @sources, with @settings, into @ret, which has room for @n. What did not change is
+ * the same text, the rest lies in @arena. 0, POLICY_SET_E_UNKNOWN with @error
+ * (POLICY_SET_ERROR_MAX), or -ENOMEM. */
+int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
+    size_t n_settings, Arena *arena, PolicySource *ret, char *error) MUST_CHECK;
