@@ -85,6 +85,12 @@ void recording_done(Recording *recording);
 /* Why @decision cannot be made again; NULL: it can. A text for people. */
 const char *recorded_obstacle(const RecordedDecision *decision);
 
+/* Its nodes in the order in which recorded_request() names them: those that passed and were not
+ * offered back behind the others. Of nodes that are as good as each other the first in the request
+ * are offered back (judge/narrow.c), so that they are the same again. In @arena; NULL when out of
+ * memory. */
+const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *arena);
+
 /* The request as kube-scheduler may have sent it, {"Pod":…,"NodeNames":[…]}, in @arena: the same
  * nodes, in another order. ptr NULL when out of memory. For filter and prioritize that have no
  * obstacle. */

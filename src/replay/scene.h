@@ -11,6 +11,7 @@
  * Pure. Threads: reference and read from any.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@
 #include "model/gauge.h"
 #include "policy/program.h"
 
+/* Whoever makes one by hand (from a bundle) takes it from calloc(), with REF_ONE, references of its
+ * own and an arena, which is NULL where there are no gauges of its own: scene_unref() gives all
+ * back. */
 typedef struct Scene {
     Ref ref;
     uint64_t generation;        /* of the view */
@@ -31,10 +35,10 @@ typedef struct Scene {
     Snapshot *snapshot;         /* NULL: there was no cluster */
     Measurements *measurements; /* in the order of gauges; may be NULL */
     Digest policy;              /* the program's */
-    Program *program; /* the one that was in force; NULL: not kept. Set before others see it */
-    Arena *arena;     /* of its own: what follows */
-    const Gauge *gauges;
+    Program *program;    /* the one that was in force; NULL: not kept. Set before others see it */
+    const Gauge *gauges; /* what was measured: the program's own; or, without it, ... */
     size_t n_gauges;
+    Arena *arena; /* ... copies in here; else NULL */
 } Scene;
 
 /* What @view was made of; its program is kept, too, if @keeps_program. NULL when out of memory. */
@@ -43,18 +47,32 @@ Scene *scene_ref(Scene *scene);
 Scene *scene_unref(Scene *scene); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scene *, scene_unref)
 
-/* About how many bytes it takes that @before (NULL: none) does not: chunks, names, samplings. A walk
- * over the chunks: microseconds for 5,000 nodes. Its program is not counted. */
-size_t scene_bytes(const Scene *scene, const Scene *before);
+/* Another one, of the same but without the program: who has the old one keeps it. NULL when out of
+ * memory. */
+Scene *scene_without_program(const Scene *scene);
 
-/* The circumstances that are not part of a scene. Both may be NULL, and must outlive the view. */
+/* Whether it is what @view was made of. */
+bool scene_is_of(const Scene *scene, const View *view);
+
+/* About how many bytes it takes that @other (NULL: none) does not: chunks, names, samplings. A walk
+ * over the chunks, and over the rows of those that differ: microseconds for 5,000 nodes. Its
+ * program is not counted. A row of scenes is counted from the oldest, each against the next newer
+ * one: then that is what is given back when the oldest goes. */
+size_t scene_bytes(const Scene *scene, const Scene *other);
+
+/* The circumstances that are not part of a scene. Pointers may be NULL, and must outlive the view.
+ */
 typedef struct SceneSetting {
     const CelZones *zones;
     const Exemptions *exemptions;
+    CelClock clock; /* for making the view, as in ViewParts */
 } SceneSetting;
 
-/* The view again, for @program. Gauges of @program that the scene has too (gauge_equal()) have their
- * numbers; others are absent, and counted through @ret_unmeasured (may be NULL). @before: a view of
- * the same program, of a scene nearby, to share with; NULL: none. 0, or -ENOMEM. */
+/* The view again, for @program; its generation is the scene's. Gauges of @program that ask the same
+ * of the same source as one of the scene (gauge_equal(), but for intervals, ages and placements,
+ * which count only afterwards) have its numbers, and gauges of annotations the nodes' own; others
+ * are absent, and counted through @ret_unmeasured (may be NULL). @before: a view of the same
+ * program, of a scene nearby, to share with; NULL: none. One of a later scene is of use only where
+ * nothing is measured. @setting may be NULL. 0, or -ENOMEM. */
 int scene_view(const Scene *scene, Program *program, const SceneSetting *setting,
     const View *before, View **ret, size_t *ret_unmeasured) MUST_CHECK;

@@ -31,10 +31,10 @@ typedef enum WhatIfChange {
     WHAT_IF_NODES,          /* filter: other nodes pass, but some do before and after */
     WHAT_IF_NEWLY_REJECTED, /* filter: some node passed, now none does */
     WHAT_IF_NEWLY_PASSING,  /* filter: no node passed, now some does */
-    WHAT_IF_REASONS,        /* filter: the same nodes pass; others are rejected for another reason */
-    WHAT_IF_SCORES,         /* prioritize: other scores, but the same best */
-    WHAT_IF_BEST,           /* prioritize: another best node */
-    WHAT_IF_SKIPPED,        /* it cannot be made again */
+    WHAT_IF_REASONS, /* filter: the same nodes pass; others are rejected for another reason */
+    WHAT_IF_SCORES,  /* prioritize: other scores, but the same best */
+    WHAT_IF_BEST,    /* prioritize: another best node */
+    WHAT_IF_SKIPPED, /* it cannot be made again */
     _WHAT_IF_MAX,
 } WhatIfChange;
 
@@ -45,12 +45,12 @@ const char *what_if_change_name(WhatIfChange change);
 typedef struct WhatIfCase {
     const RecordedDecision *decision;
     WhatIfChange change;
-    size_t n_before, n_after; /* filter: nodes that passed, and that pass */
+    size_t n_before, n_after;    /* filter: nodes that passed, and that pass */
     Str best_before, best_after; /* prioritize: of equals the first by name; empty: none */
-    Str rule;         /* POLICY/RULE that did it: which rejects, or no longer does, most of the nodes
-                         that differ; empty: none, scores did */
-    bool was_chosen;  /* a bind followed, and the node it names is known: */
-    Str chosen;       /* ... the node */
+    Str rule;        /* POLICY/RULE that did it: which rejects, or no longer does, most of the nodes
+                        that differ; empty: none, scores did */
+    bool was_chosen; /* a bind followed, and the node it names is known: */
+    Str chosen;      /* ... the node */
     bool chosen_lost; /* ... would be rejected now */
 } WhatIfCase;
 
@@ -69,19 +69,19 @@ typedef struct WhatIfNode {
 } WhatIfNode;
 
 typedef struct WhatIfReport {
-    size_t n;                        /* filter and prioritize */
-    size_t n_changes[_WHAT_IF_MAX];  /* by WhatIfChange; they add up to n */
-    size_t n_moved;                  /* pods whose node is lost, or no longer our best */
-    size_t n_pods;                   /* pods that these were about */
-    bool is_whole;                   /* false: time was up; what was not reached is not in n */
-    size_t n_unmeasured;             /* metrics of the new policies that nobody had asked for */
-    const WhatIfCase *cases;         /* all but equal and skipped ones, the newest first */
-    size_t n_cases;                  /* at most WHAT_IF_CASES_MAX */
-    const WhatIfRule *rules;         /* that say more or less than before, most first */
+    size_t n;                       /* filter and prioritize */
+    size_t n_changes[_WHAT_IF_MAX]; /* by WhatIfChange; they add up to n */
+    size_t n_moved;                 /* pods whose node is lost, or no longer our best */
+    size_t n_pods;                  /* pods that these were about */
+    bool is_whole;                  /* false: time was up; what was not reached is not in n */
+    size_t n_unmeasured;            /* metrics of the new policies that nobody had asked for */
+    const WhatIfCase *cases;        /* all but equal and skipped ones, the newest first */
+    size_t n_cases;                 /* at most WHAT_IF_CASES_MAX */
+    const WhatIfRule *rules;        /* that say more or less than before, most first */
     size_t n_rules;
     const WhatIfNode *nodes; /* whose number of bests changed, most first */
     size_t n_nodes;          /* at most WHAT_IF_NODES_MAX */
-    const char *skipped_why; /* the obstacle of the last one that was skipped, or NULL */
+    const char *skipped_why; /* the obstacle of one that was skipped, or NULL */
 } WhatIfReport;
 
 #define WHAT_IF_CASES_MAX 1000u
@@ -89,14 +89,32 @@ typedef struct WhatIfReport {
 
 typedef struct WhatIfOptions {
     SceneSetting setting;
-    bool (*is_over)(void *context); /* asked between decisions; NULL: all the time there is */
+    bool (*is_over)(void *context); /* asked now and then, also within a decision, which then does
+                                       not count; NULL: all the time there is */
     void (*progress)(void *context, size_t done, size_t of); /* may be NULL */
     void *context;
 } WhatIfOptions;
 
-/* Strings are of the recording and of @program, the rest lies in @arena. 0, or -ENOMEM. */
+/* The newest decisions come first, should there not be time for all. @options may be NULL. Strings
+ * are of the recording and of
+ * @program, the rest lies in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
     Arena *arena, WhatIfReport *ret) MUST_CHECK;
 
-/* As JSON, for -o json and /api/v1/what-if. docs/what-if.md has the fields. */
+/* As JSON, for -o json and /api/v1/what-if, one object and a newline:
+ *
+ *   decisions, pods, moved        numbers
+ *   whole                         false: time was up, and the oldest decisions are not in it
+ *   unmeasured                    metrics of the new policies that nobody had asked for
+ *   changes                       {"equal", "nodes", "newly-rejected", "newly-passing", "reasons",
+ *                                 "scores", "best", "skipped"}: how many decisions of each
+ *   skippedWhy                    why one of those was skipped; absent: none was
+ *   rules[]                       policy, rule, rejectedBefore, rejectedAfter (pairs of pod and
+ *                                 node), newlyRejected, newlyPassing (pods)
+ *   nodes[]                       node, bestBefore, bestAfter
+ *   cases[]                       id, time, verb, pod {namespace, name, uid}, change; of a filter
+ *                                 passedBefore, passedAfter, rule ("POLICY/RULE" or empty); of a
+ *                                 prioritize bestBefore, bestAfter (empty: none); where the node
+ *                                 that the pod got is known and could be had: chosen, chosenLost
+ */
 void what_if_write(const WhatIfReport *report, Buf *out);

@@ -1,0 +1,73 @@
+#include "replay/hindsight.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "json/read.h"
+
+const char *hindsight_error(int error) {
+    static const char *const texts[] = {
+        [HINDSIGHT_E_NO_SCENE] = "the cluster as it was then is not kept any more",
+        [HINDSIGHT_E_NO_POD] = "the pod as it was then is not kept any more",
+        [HINDSIGHT_E_NO_PROGRAM] = "the policies of then are not kept any more",
+    };
+
+    return texts[error];
+}
+
+static int read_pod(Str text, Arena *arena, Pod *ret) {
+    JsonReader reader;
+
+    if (!text.ptr)
+        return HINDSIGHT_E_NO_POD;
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, ret);
+    json_end(&reader);
+    if (json_error(&reader) == JSON_E_MEMORY)
+        return error_origin(-ENOMEM);
+    return json_error(&reader) == JSON_OK ? 0 : HINDSIGHT_E_NO_POD;
+}
+
+static int explain(
+    const Hindsight *past, const View *view, const Pod *pod, Arena *arena, Explanation *ret) {
+    const Moment moment = {.now_nsec = past->now_nsec};
+    uint32_t *rows;
+    size_t n = 0;
+
+    if (!past->nodes)
+        return error_trace(extender_explain(view, &moment, pod, arena, ret));
+    rows = ARENA_RAW(arena, uint32_t, past->n_nodes);
+    if (!rows)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < past->n_nodes; i++) {
+        uint32_t row = table_find(view->table, past->nodes[i]);
+
+        if (row < view->table->n_rows && table_node(view->table, row))
+            rows[n++] = row;
+    }
+    return error_trace(extender_explain_rows(view, &moment, pod, rows, n, arena, ret));
+}
+
+int hindsight_explain(const Hindsight *past, Program *program, const SceneSetting *setting,
+    Arena *arena, View **ret_view, Pod *ret_pod, Explanation *ret) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    int r;
+
+    *ret_view = NULL;
+    *ret_pod = (Pod){0};
+    if (!past->scene)
+        return HINDSIGHT_E_NO_SCENE;
+    program = program ? program : past->scene->program;
+    if (!program)
+        return HINDSIGHT_E_NO_PROGRAM;
+    r = read_pod(past->pod_text, arena, ret_pod);
+    if (r == 0)
+        r = scene_view(past->scene, program, setting, /* before= */ NULL, &view, NULL);
+    if (r == 0)
+        r = explain(past, view, ret_pod, arena, ret);
+    if (r < 0)
+        return error_trace(r);
+    if (r == 0)
+        *ret_view = TAKE_PTR(view);
+    return r;
+}

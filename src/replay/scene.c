@@ -1,0 +1,278 @@
+#include "replay/scene.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* Gauges are of policies, which have ceilings of their own. */
+#define GAUGES_BUDGET ((size_t)16 * 1024 * 1024)
+
+/* --- making one -------------------------------------------------------------------------- */
+
+static int copy_gauges(Scene *scene, const Gauge *gauges, size_t n) {
+    Gauge *copies;
+
+    if (n == 0)
+        return 0;
+    scene->arena = arena_new(GAUGES_BUDGET);
+    copies = scene->arena ? ARENA_ARRAY(scene->arena, Gauge, n) : NULL;
+    for (size_t i = 0; copies && i < n; i++)
+        if (!gauge_copy(&gauges[i], scene->arena, &copies[i]))
+            copies = NULL;
+    if (!copies)
+        return error_origin(-ENOMEM);
+    scene->gauges = copies;
+    scene->n_gauges = n;
+    return 0;
+}
+
+/* Another reference to everything that @from has but for its gauges and its program. */
+static Scene *new_like(const Scene *from) {
+    Scene *scene = calloc(1, sizeof(*scene));
+
+    if (!scene)
+        return NULL;
+    *scene = (Scene){
+        .ref = REF_ONE,
+        .generation = from->generation,
+        .made_at_nsec = from->made_at_nsec,
+        .uptime_nsec = from->uptime_nsec,
+        .snapshot = from->snapshot ? snapshot_ref(from->snapshot) : NULL,
+        .measurements = from->measurements ? measurements_ref(from->measurements) : NULL,
+        .policy = from->policy,
+    };
+    return scene;
+}
+
+Scene *scene_new(const View *view, bool keeps_program) {
+    const Scene parts = {
+        .generation = view->generation,
+        .made_at_nsec = view->measured.now_nsec,
+        .uptime_nsec = view->measured.uptime_nsec,
+        .snapshot = view->snapshot,
+        .measurements = view->measurements,
+        .policy = view->program->digest,
+    };
+    _cleanup_(scene_unrefp) Scene *scene = new_like(&parts);
+
+    if (!scene)
+        return NULL;
+    if (keeps_program) {
+        scene->program = program_ref(view->program);
+        scene->gauges = view->program->gauges;
+        scene->n_gauges = view->program->n_gauges;
+    } else if (copy_gauges(scene, view->program->gauges, view->program->n_gauges) < 0) {
+        return NULL;
+    }
+    return TAKE_PTR(scene);
+}
+
+Scene *scene_without_program(const Scene *scene) {
+    _cleanup_(scene_unrefp) Scene *bare = new_like(scene);
+
+    if (!bare || copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
+        return NULL;
+    return TAKE_PTR(bare);
+}
+
+Scene *scene_ref(Scene *scene) {
+    ref_take(&scene->ref);
+    return scene;
+}
+
+Scene *scene_unref(Scene *scene) {
+    if (scene && ref_drop(&scene->ref)) {
+        snapshot_unref(scene->snapshot);
+        measurements_unref(scene->measurements);
+        program_unref(scene->program);
+        arena_free(scene->arena);
+        free(scene);
+    }
+    return NULL;
+}
+
+/* What the scene refers to is there, so no other has its address. */
+bool scene_is_of(const Scene *scene, const View *view) {
+    const Program *program = view->program;
+
+    return scene->snapshot == view->snapshot && scene->measurements == view->measurements &&
+           scene->generation == view->generation &&
+           scene->made_at_nsec == view->measured.now_nsec &&
+           scene->uptime_nsec == view->measured.uptime_nsec &&
+           (scene->program ? scene->program == program
+                           : digest_equal(scene->policy, program->digest));
+}
+
+/* --- what it takes ------------------------------------------------------------------------- */
+
+/* About what a record takes besides the parts that it shares with its like. */
+#define NODE_COST 1024u
+#define POD_COST 384u
+
+/* About what a name takes with its places in the index and in a request (cluster/names.h). */
+#define NAME_COST 160u
+
+static size_t pods_bytes(const PodList *list, const PodList *other) {
+    size_t n_other = other ? other->n : 0;
+
+    if (!list || list == other)
+        return 0;
+    return sizeof(*list) + list->n * sizeof(list->items[0]) +
+           (list->n > n_other ? list->n - n_other : 1) * POD_COST;
+}
+
+static size_t chunk_bytes(const NodeChunk *chunk, const NodeChunk *other) {
+    size_t bytes = sizeof(*chunk) + CHUNK_AMOUNT(chunk->n_resources, 0) * sizeof(chunk->amounts[0]);
+
+    for (size_t i = 0; i < CHUNK_ROWS; i++) {
+        if (chunk->nodes[i] && (!other || chunk->nodes[i] != other->nodes[i]))
+            bytes += NODE_COST;
+        bytes += pods_bytes(chunk->pods[i], other ? other->pods[i] : NULL);
+    }
+    return bytes;
+}
+
+static size_t table_bytes(const NodeTable *table, const NodeTable *other) {
+    size_t bytes =
+        (table->n_chunks + table->n_nominated + table->n_assumed) * sizeof(table->chunks[0]);
+
+    for (size_t i = 0; i < table->n_chunks; i++) {
+        const NodeChunk *before = other && i < other->n_chunks ? other->chunks[i] : NULL;
+
+        if (table->chunks[i] != before)
+            bytes += chunk_bytes(table->chunks[i], before);
+    }
+    if (!other || table->names != other->names)
+        bytes += table->names->n_rows * NAME_COST;
+    return bytes;
+}
+
+static bool has_sampling(const Measurements *measurements, const Sampling *sampling) {
+    for (size_t i = 0; measurements && i < measurements->n; i++)
+        if (measurements->items[i] == sampling)
+            return true;
+    return false;
+}
+
+/* Mostly the one in the same place. */
+static size_t measurements_bytes(const Measurements *measurements, const Measurements *other) {
+    size_t bytes;
+
+    if (!measurements || measurements == other)
+        return 0;
+    bytes = sizeof(*measurements) + measurements->n * sizeof(measurements->items[0]);
+    for (size_t i = 0; i < measurements->n; i++) {
+        const Sampling *sampling = measurements->items[i];
+
+        if (sampling && measurements_at(other, i) != sampling && !has_sampling(other, sampling))
+            bytes += sizeof(*sampling) + arena_size(sampling->arena);
+    }
+    return bytes;
+}
+
+size_t scene_bytes(const Scene *scene, const Scene *other) {
+    size_t bytes = sizeof(*scene) + (scene->arena ? arena_size(scene->arena) : 0);
+    const Snapshot *snapshot = other ? other->snapshot : NULL;
+
+    if (scene->snapshot && scene->snapshot != snapshot)
+        bytes += table_bytes(
+            snapshot_table(scene->snapshot), snapshot ? snapshot_table(snapshot) : NULL);
+    return bytes + measurements_bytes(scene->measurements, other ? other->measurements : NULL);
+}
+
+/* --- the view again ------------------------------------------------------------------------ */
+
+/* Whether what was measured for @a may stand for @b. How often it is asked for, how old it may get
+ * and which pods are added to it is another matter. */
+static bool measures_same(const Gauge *a, const Gauge *b) {
+    Gauge like = *b;
+
+    like.interval_nsec = a->interval_nsec;
+    like.max_age_nsec = a->max_age_nsec;
+    like.placements = a->placements;
+    return gauge_equal(a, &like);
+}
+
+static Sampling *find_sampling(const Scene *scene, const Gauge *gauge, bool *ret_is_known) {
+    *ret_is_known = gauge->source == GAUGE_ANNOTATION;
+    for (size_t i = 0; i < scene->n_gauges; i++)
+        if (measures_same(&scene->gauges[i], gauge)) {
+            *ret_is_known = true;
+            return (Sampling *)(uintptr_t)measurements_at(scene->measurements, i);
+        }
+    return NULL;
+}
+
+static bool has_same_items(const Measurements *a, const Measurements *b) {
+    if (!a || a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->items[i] != b->items[i])
+            return false;
+    return true;
+}
+
+/* The scene's measurements in the order of the program's gauges: those of the scene or of @before
+ * where they say the same, since columns are shared only where they do. */
+static int find_measurements(const Scene *scene, const Program *program, const View *before,
+    Measurements **ret, size_t *ret_unmeasured) {
+    _cleanup_(measurements_unrefp) Measurements *made =
+        measurements_new(/* owner= */ 0, program->n_gauges);
+    Measurements *same = NULL;
+
+    *ret_unmeasured = 0;
+    if (!made)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < program->n_gauges; i++) {
+        bool is_known;
+        Sampling *sampling = find_sampling(scene, &program->gauges[i], &is_known);
+
+        made->items[i] = sampling ? sampling_ref(sampling) : NULL;
+        *ret_unmeasured += !is_known;
+    }
+    if (has_same_items(scene->measurements, made))
+        same = scene->measurements;
+    else if (before && has_same_items(before->measurements, made))
+        same = before->measurements;
+    *ret = same ? measurements_ref(same) : TAKE_PTR(made);
+    return 0;
+}
+
+/* What was measured grows old with time: a view of later has lost what this one still has. */
+static const View *find_before(const Scene *scene, const Program *program, const View *before) {
+    bool is_later = before && before->measured.uptime_nsec > scene->uptime_nsec;
+
+    return is_later && program->n_gauges > 0 ? NULL : before;
+}
+
+int scene_view(const Scene *scene, Program *program, const SceneSetting *setting,
+    const View *before, View **ret, size_t *ret_unmeasured) {
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    size_t n_unmeasured = 0;
+    ViewParts parts = {
+        .snapshot = scene->snapshot,
+        .program = program,
+        .zones = setting ? setting->zones : NULL,
+        .exemptions = setting ? setting->exemptions : NULL,
+        .now_nsec = scene->made_at_nsec,
+        .uptime_nsec = scene->uptime_nsec,
+    };
+    int r;
+
+    *ret = NULL;
+    if (setting)
+        parts.clock = setting->clock;
+    before = find_before(scene, program, before);
+    r = find_measurements(scene, program, before, &measurements, &n_unmeasured);
+    if (r < 0)
+        return error_trace(r);
+    parts.measurements = measurements;
+    r = view_new(&parts, before, ret);
+    if (r < 0)
+        return error_trace(r);
+    (*ret)->generation = scene->generation;
+    if (ret_unmeasured)
+        *ret_unmeasured = n_unmeasured;
+    return 0;
+}

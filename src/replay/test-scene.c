@@ -1,0 +1,191 @@
+/*
+ * A view that is made again from its scene answers with the same bytes: random clusters that
+ * change, metrics with their ages and placements, nominated and assumed pods.
+ */
+
+#include "replay/scene.h"
+
+#include "extender/test-reply.h"
+#include "replay/test-world.h"
+
+#define SEEDS 12u
+#define STEPS 12u
+#define NODES 150u
+
+/* What came out, so that it can be seen that something did. */
+typedef struct Seen {
+    size_t n_rejected, n_passed;
+} Seen;
+
+static void assert_same_answers(
+    World *world, const View *then, const View *again, unsigned pod, Seen *seen) {
+    static const Verb verbs[] = {VERB_FILTER, VERB_PRIORITIZE};
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    Str body = world_request(world, pod, arena);
+
+    for (size_t i = 0; i < ELEMENTS_OF(verbs); i++) {
+        int64_t now = then->measured.now_nsec + WORLD_SEC / 3;
+        Answer first, second;
+
+        world_ask(then, verbs[i], now, body, arena, &first);
+        world_ask(again, verbs[i], now, body, arena, &second);
+        assert_true(str_eq(reply_text(&first.body, arena), reply_text(&second.body, arena)));
+        if (verbs[i] == VERB_FILTER) {
+            seen->n_passed += first.decision.n_out;
+            seen->n_rejected += first.decision.n_in - first.decision.n_out;
+        }
+    }
+}
+
+static void test_view_again(void **state) {
+    Seen seen = {0};
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        _cleanup_(view_unrefp) View *before = NULL;
+        World world;
+
+        world_open(&world, seed, NODES);
+        for (unsigned step = 0; step < STEPS; step++) {
+            _cleanup_(scene_unrefp) Scene *scene = scene_new(world.view, step % 2);
+            _cleanup_(view_unrefp) View *alone = NULL;
+            View *shared = NULL;
+            size_t n_unmeasured = 7;
+
+            assert_non_null(scene);
+            assert_ptr_equal(scene->program, step % 2 ? world.program : NULL);
+            assert_true(scene_is_of(scene, world.view));
+            assert_int_equal(
+                scene_view(scene, world.program, NULL, NULL, &alone, &n_unmeasured), 0);
+            assert_int_equal(n_unmeasured, 0);
+            assert_int_equal(alone->generation, world.view->generation);
+            assert_int_equal(scene_view(scene, world.program, NULL, before, &shared, NULL), 0);
+            view_unref(before);
+            before = shared;
+            assert_same_answers(&world, world.view, alone, step, &seen);
+            assert_same_answers(&world, world.view, shared, step, &seen);
+            world_step(&world);
+            assert_false(scene_is_of(scene, world.view));
+        }
+        world_close(&world);
+    }
+    assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
+}
+
+/* Back in time: what a later view has lost, since it was too old by then, is there again. */
+static void test_backwards(void **state) {
+    Seen seen = {0};
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        View *then[STEPS], *before = NULL;
+        Scene *scenes[STEPS];
+        World world;
+
+        world_open(&world, seed, NODES);
+        for (unsigned step = 0; step < STEPS; step++) {
+            then[step] = view_ref(world.view);
+            scenes[step] = scene_new(world.view, /* keeps_program= */ true);
+            assert_non_null(scenes[step]);
+            world_step(&world);
+        }
+        for (unsigned step = STEPS; step-- > 0;) {
+            View *again = NULL;
+
+            assert_int_equal(
+                scene_view(scenes[step], world.program, NULL, before, &again, NULL), 0);
+            assert_same_answers(&world, then[step], again, step, &seen);
+            view_unref(before);
+            before = again;
+            view_unref(then[step]);
+            scene_unref(scenes[step]);
+        }
+        view_unref(before);
+        world_close(&world);
+    }
+    assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
+}
+
+/* Scenes outlive all else, and do not care who reads them meanwhile. */
+static void test_alone(void **state) {
+    _cleanup_(scene_unrefp) Scene *scene = NULL, *bare = NULL;
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(view_unrefp) View *view = NULL;
+    World world;
+
+    world_open(&world, 3, 100);
+    scene = scene_new(world.view, /* keeps_program= */ true);
+    world_close(&world);
+    bare = scene_without_program(scene);
+    assert_non_null(bare);
+    assert_null(bare->program);
+    assert_int_equal(bare->n_gauges, 3);
+    assert_ptr_equal(bare->snapshot, scene->snapshot);
+    program = program_ref(scene->program);
+    scene = scene_unref(scene);
+    assert_int_equal(scene_view(bare, program, NULL, NULL, &view, NULL), 0);
+    assert_int_equal(view->table->names->n_nodes, 100);
+}
+
+/* Another program has the same numbers, in its own order, and what nobody measured is absent. */
+static void test_other_program(void **state) {
+    WorldPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
+    _cleanup_(program_unrefp) Program *program = world_compile(&policy);
+    _cleanup_(scene_unrefp) Scene *scene = NULL;
+    _cleanup_(view_unrefp) View *view = NULL, *next = NULL;
+    size_t n_unmeasured = 0, n_values = 0;
+    World world;
+
+    world_open(&world, 5, 100);
+    scene = scene_new(world.view, /* keeps_program= */ true);
+    assert_int_equal(scene_view(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
+    assert_int_equal(n_unmeasured, 1);
+    for (size_t i = 0; i < program->n_gauges; i++)
+        for (size_t j = 0; j < world.program->n_gauges; j++)
+            for (uint32_t row = 0; row < view->table->n_rows; row++) {
+                double now = loads_value(&view->loads, i, LOAD_MEASURED, row);
+                double then = loads_value(&world.view->loads, j, LOAD_MEASURED, row);
+
+                if (!str_eq(program->gauges[i].name, world.program->gauges[j].name))
+                    continue;
+                assert_true(now == then || (now != now && then != then));
+                n_values += now == now;
+            }
+    assert_true(n_values > 100);
+    /* Columns are shared with the view before, though the samplings had to be put in order. */
+    assert_int_equal(scene_view(scene, program, NULL, view, &next, NULL), 0);
+    assert_ptr_equal(next->measurements, view->measurements);
+    assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);
+    world_close(&world);
+}
+
+static void test_bytes(void **state) {
+    _cleanup_(scene_unrefp) Scene *first = NULL, *second = NULL, *third = NULL;
+    size_t whole, none, some;
+    World world;
+
+    world_open(&world, 9, 640);
+    first = scene_new(world.view, /* keeps_program= */ true);
+    world_publish(&world, /* is_measured= */ false);
+    second = scene_new(world.view, /* keeps_program= */ true);
+    world_apply_node(&world, 100);
+    world_publish(&world, /* is_measured= */ false);
+    third = scene_new(world.view, /* keeps_program= */ true);
+    whole = scene_bytes(first, NULL);
+    none = scene_bytes(first, second);
+    some = scene_bytes(second, third);
+    assert_true(whole > 640 * 1024 && whole < 640 * 8192);
+    assert_true(none < 1024);
+    assert_true(some > none + sizeof(NodeChunk) && some < none + 16384);
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_view_again),
+        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_other_program),
+        cmocka_unit_test(test_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+#include <assert.h>
+#include <errno.h>
+
+#include "base/error.h"
+#include "replay/what-if-part.h"
+
+/* --- filter ----------------------------------------------------------------------------------- */
+
+/* How often a rule is the reason of a difference. */
+typedef struct Blame {
+    uint32_t *lost;   /* by place of the rule: nodes that passed and that it rejects now */
+    uint32_t *gained; /* nodes that it rejected and that pass now */
+    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
+} Blame;
+
+typedef struct FilterPair {
+    Tallies *tallies;
+    const RecordedDecision *decision;
+    const Decision *answer;
+    const uint32_t *rules; /* the decision's as places in the tallies */
+    uint16_t *same;        /* the decision's as numbers of filters, as far as that was found out;
+                              VERDICT_PASS: it was not */
+    Blame blame;
+} FilterPair;
+
+static int find_rules(FilterPair *pair, Arena *scratch) {
+    const RecordedDecision *decision = pair->decision;
+    uint32_t *rules = ARENA_RAW(scratch, uint32_t, decision->n_rules);
+    size_t n;
+
+    pair->same = ARENA_RAW(scratch, uint16_t, decision->n_rules);
+    if (!rules || !pair->same)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < decision->n_rules; i++) {
+        rules[i] = tallies_rule(
+            pair->tallies, decision->rules[i].policy, decision->rules[i].name, scratch);
+        pair->same[i] = VERDICT_PASS;
+        if (rules[i] == TALLY_NONE)
+            return error_origin(-ENOMEM);
+    }
+    n = pair->tallies->rules.n;
+    pair->rules = rules;
+    pair->blame = (Blame){
+        .lost = ARENA_ARRAY(scratch, uint32_t, n),
+        .gained = ARENA_ARRAY(scratch, uint32_t, n),
+        .other = ARENA_ARRAY(scratch, uint32_t, n),
+    };
+    return pair->blame.lost && pair->blame.gained && pair->blame.other ? 0 : error_origin(-ENOMEM);
+}
+
+static bool has_rule(const RecordedNode *node) {
+    return node->kind == RECORDED_REJECTED && node->rule != RECORDED_NO_RULE;
+}
+
+/* Whether filter @said is the decision's rule @rule, by what it is called. */
+static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t said) {
+    const RecordedRule *recorded = &pair->decision->rules[rule];
+    const Filter *filter = pair->tallies->program->filters[said];
+
+    if (pair->same[rule] == said)
+        return true;
+    if (!str_eq(recorded->name, filter->name) || !str_eq(recorded->policy, filter->policy->name) ||
+        !str_eq(recorded->reason, filter->reason))
+        return false;
+    pair->same[rule] = said;
+    return true;
+}
+
+static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t said) {
+    switch (node->kind) {
+    case RECORDED_PASSED:
+        return said == VERDICT_PASS;
+    case RECORDED_NARROWED:
+        return said == VERDICT_NARROWED;
+    case RECORDED_UNKNOWN:
+        return said == VERDICT_UNKNOWN_NODE;
+    case RECORDED_REJECTED: /* where nobody knows by whom, by anybody will do */
+        return said < pair->tallies->program->n_filters &&
+               (!has_rule(node) || is_same_rule(pair, node->rule, said));
+    default:
+        return false;
+    }
+}
+
+static void add(uint32_t *counts, uint32_t rule) {
+    assert(counts);
+    if (rule != TALLY_NONE)
+        counts[rule]++;
+}
+
+static void blame_rules(
+    FilterPair *pair, bool passed, bool passes, uint32_t before, uint32_t after) {
+    if (passed && !passes)
+        add(pair->blame.lost, after);
+    else if (!passed && passes)
+        add(pair->blame.gained, before);
+    else
+        add(pair->blame.other, after != TALLY_NONE ? after : before);
+}
+
+/* One node; whether it is the same as before. */
+static bool compare_node(
+    FilterPair *pair, const RecordedNode *node, uint16_t said, Comparison *into) {
+    Tallies *tallies = pair->tallies;
+    uint32_t before = pair->rules && has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
+    uint32_t after = said < tallies->program->n_filters ? tallies->of_filter[said] : TALLY_NONE;
+    bool passed = node->kind == RECORDED_PASSED, passes = said == VERDICT_PASS;
+
+    into->n_before += passed;
+    into->n_after += passes;
+    if (before != TALLY_NONE)
+        tallies->rules.items[before].rule.n_rejected_before++;
+    if (after != TALLY_NONE)
+        tallies->rules.items[after].rule.n_rejected_after++;
+    if (is_same(pair, node, said))
+        return true;
+    blame_rules(pair, passed, passes, before, after);
+    return false;
+}
+
+/* The rule that is blamed most: of equals the first. */
+static uint32_t most_of(const uint32_t *counts, const uint32_t *more, size_t n) {
+    uint32_t best = TALLY_NONE, most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t count = counts[i] + (more ? more[i] : 0);
+
+        if (count > most) {
+            most = count;
+            best = (uint32_t)i;
+        }
+    }
+    return best;
+}
+
+static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Comparison *into) {
+    const Blame *blame = &pair->blame;
+    size_t n = pair->tallies->rules.n;
+
+    if (n_differ == 0) {
+        into->change = WHAT_IF_EQUAL;
+    } else if (into->n_before > 0 && into->n_after == 0) {
+        into->change = WHAT_IF_NEWLY_REJECTED;
+        into->rule = most_of(blame->lost, NULL, n);
+    } else if (into->n_before == 0 && into->n_after > 0) {
+        into->change = WHAT_IF_NEWLY_PASSING;
+        into->rule = most_of(blame->gained, NULL, n);
+    } else if (moves) {
+        into->change = WHAT_IF_NODES;
+        into->rule = most_of(blame->lost, blame->gained, n);
+    } else {
+        into->change = WHAT_IF_REASONS;
+        into->rule = most_of(blame->other, NULL, n);
+    }
+}
+
+int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
+    uint32_t chosen, Arena *scratch, Comparison *ret) {
+    FilterPair pair = {.tallies = tallies, .decision = decision, .answer = answer};
+    const RecordedNode **order = recorded_order(decision, scratch);
+    size_t n_differ = 0;
+    bool moves = false;
+
+    *ret = (Comparison){.best_before = TALLY_NONE, .best_after = TALLY_NONE, .rule = TALLY_NONE};
+    if (!order || find_rules(&pair, scratch) < 0)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        const RecordedNode *node = order[i];
+        bool passed = node->kind == RECORDED_PASSED, passes = answer->said[i] == VERDICT_PASS;
+
+        n_differ += !compare_node(&pair, node, answer->said[i], ret);
+        moves |= passed != passes;
+        if (node->name == chosen && passed) {
+            ret->has_chosen = true;
+            ret->is_chosen_lost = !passes;
+        }
+    }
+    judge_filter(&pair, n_differ, moves, ret);
+    return 0;
+}
+
+/* --- prioritize ------------------------------------------------------------------------------- */
+
+/* The best so far. */
+typedef struct Best {
+    unsigned score;
+    uint32_t name;
+} Best;
+
+/* One that we give nothing is no better than any: kube-scheduler hears of none. */
+static void see(const Tallies *tallies, Best *best, unsigned score, uint32_t name) {
+    if (score > best->score ||
+        (score == best->score && score > 0 && tallies->ranks[name] < tallies->ranks[best->name]))
+        *best = (Best){.score = score, .name = name};
+}
+
+static unsigned points(uint8_t score) {
+    return score == RECORDED_NO_SCORE ? 0 : score;
+}
+
+int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
+    const Decision *answer, uint32_t chosen, Arena *scratch, Comparison *ret) {
+    const RecordedNode **order = recorded_order(decision, scratch);
+    Best before = {.name = TALLY_NONE}, after = {.name = TALLY_NONE};
+    unsigned chosen_before = 0, chosen_after = 0;
+    size_t n_differ = 0;
+
+    *ret = (Comparison){.rule = TALLY_NONE};
+    if (!order)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        const RecordedNode *node = order[i];
+        bool is_known = node->kind == RECORDED_SCORED;
+        uint8_t score = answer->scores && is_known ? answer->scores[i] : RECORDED_NO_SCORE;
+
+        n_differ += score != node->score;
+        see(tallies, &before, points(node->score), node->name);
+        see(tallies, &after, points(score), node->name);
+        if (node->name == chosen && is_known) {
+            ret->has_chosen = true;
+            chosen_before = points(node->score);
+            chosen_after = points(score);
+        }
+    }
+    ret->best_before = before.name;
+    ret->best_after = after.name;
+    ret->is_chosen_beaten =
+        ret->has_chosen && chosen_before == before.score && chosen_after < after.score;
+    ret->change = n_differ == 0               ? WHAT_IF_EQUAL
+                  : before.name == after.name ? WHAT_IF_SCORES
+                                              : WHAT_IF_BEST;
+    return 0;
+}

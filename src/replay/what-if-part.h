@@ -1,0 +1,80 @@
+#pragma once
+
+/*
+ * Parts of what-if: for its own files.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "extender/verbs.h"
+#include "replay/recording.h"
+#include "replay/what-if.h"
+
+#define TALLY_NONE UINT32_MAX
+
+/* --- what-if-tally.c: rules, nodes and pods over all decisions ---------------------------------
+ */
+
+typedef struct RuleTally {
+    Str key; /* POLICY/RULE */
+    WhatIfRule rule;
+} RuleTally;
+
+typedef struct PodTally {
+    bool is_counted;
+    bool is_newly_rejected, is_newly_passing, is_moved; /* counted as such */
+    /* While decisions are gone through from the newest to the oldest: */
+    uint32_t chosen; /* the node that it got: a place in Recording.names, or TALLY_NONE */
+    bool had_filter, had_prioritize; /* since it got the node: older ones are of other attempts */
+} PodTally;
+
+typedef struct Tallies {
+    const Recording *recording;
+    const Program *program;
+    Arena *arena;
+    Map rule_keys;
+    VEC(RuleTally) rules;
+    uint32_t *of_filter; /* by number of the program's filters: a place in rules */
+    Map names;           /* of nodes, to places in Recording.names */
+    uint32_t *ranks;     /* by place of a name: its place in alphabetical order */
+    WhatIfNode *nodes;   /* by place of a name */
+    Map pod_keys;
+    VEC(PodTally) pods;
+    uint32_t *of_decision; /* by decision: a place in pods; TALLY_NONE: no filter or prioritize */
+    uint32_t *chosen;      /* by decision: the node that its pod got in the end, for the last filter
+                              and the last prioritize before that; or TALLY_NONE */
+} Tallies;
+
+/* In @arena. 0, or -ENOMEM. */
+int tallies_init(Tallies *tallies, const Recording *recording, const Program *program, Arena *arena)
+    MUST_CHECK;
+
+/* The place of a rule; TALLY_NONE when out of memory. @scratch is for the way. */
+uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch);
+
+/* What changed, sorted, into the report. 0, or -ENOMEM. */
+int tallies_report(const Tallies *tallies, WhatIfReport *report) MUST_CHECK;
+
+/* --- what-if-compare.c: one decision ---------------------------------------------------------- */
+
+typedef struct Comparison {
+    WhatIfChange change;
+    size_t n_before, n_after;
+    uint32_t best_before, best_after; /* places of names, or TALLY_NONE */
+    uint32_t rule;                    /* a place in Tallies.rules, or TALLY_NONE */
+    bool has_chosen;                  /* the node that was taken could be had then */
+    bool is_chosen_lost;              /* ... and cannot now */
+    bool is_chosen_beaten;            /* it was among our best then, and is not now */
+} Comparison;
+
+/* @answer is that to recorded_request(@decision). @chosen: a place of a name, or TALLY_NONE. Counts
+ * rules in @tallies. 0, or -ENOMEM. */
+int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
+    uint32_t chosen, Arena *scratch, Comparison *ret) MUST_CHECK;
+int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
+    const Decision *answer, uint32_t chosen, Arena *scratch, Comparison *ret) MUST_CHECK;

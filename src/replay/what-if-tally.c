@@ -1,0 +1,266 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "replay/what-if-part.h"
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch) {
+    Str key = arena_printf(scratch, "%.*s/%.*s", STR_FMT(policy), STR_FMT(name));
+    uint32_t place = key.ptr ? map_find(&tallies->rule_keys, key) : MAP_NONE;
+    RuleTally *tally;
+
+    if (!key.ptr || place != MAP_NONE)
+        return key.ptr ? place : TALLY_NONE;
+    place = (uint32_t)tallies->rules.n;
+    tally = VEC_PUSH(&tallies->rules, tallies->arena);
+    if (!tally)
+        return TALLY_NONE;
+    *tally = (RuleTally){
+        .key = arena_copy(tallies->arena, key), .rule = {.policy = policy, .name = name}};
+    if (!tally->key.ptr || map_add(&tallies->rule_keys, tally->key, place) < 0)
+        return TALLY_NONE;
+    return place;
+}
+
+static int find_filters(Tallies *tallies) {
+    const Program *program = tallies->program;
+
+    tallies->of_filter = ARENA_RAW(tallies->arena, uint32_t, program->n_filters);
+    for (size_t i = 0; tallies->of_filter && i < program->n_filters; i++) {
+        tallies->of_filter[i] = tallies_rule(
+            tallies, program->filters[i]->policy->name, program->filters[i]->name, tallies->arena);
+        if (tallies->of_filter[i] == TALLY_NONE)
+            return error_origin(-ENOMEM);
+    }
+    return tallies->of_filter ? 0 : error_origin(-ENOMEM);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b) {
+    return str_cmp(*(const Str *)a, *(const Str *)b);
+}
+
+/* Places of names by name, and names in order. */
+static int find_names(Tallies *tallies) {
+    const Recording *recording = tallies->recording;
+    size_t n = recording->n_names;
+    Str *sorted = ARENA_RAW(tallies->arena, Str, n);
+
+    tallies->ranks = ARENA_ARRAY(tallies->arena, uint32_t, n);
+    tallies->nodes = ARENA_ARRAY(tallies->arena, WhatIfNode, n);
+    if (!sorted || !tallies->ranks || !tallies->nodes)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = tallies->nodes[i].name = recording->names[i];
+        if (map_add(&tallies->names, sorted[i], (uint32_t)i) < 0)
+            return error_origin(-ENOMEM);
+    }
+    if (n > 0)
+        qsort(sorted, n, sizeof(*sorted), by_name);
+    for (size_t i = 0; i < n; i++)
+        tallies->ranks[map_find(&tallies->names, sorted[i])] = (uint32_t)i;
+    return 0;
+}
+
+static uint32_t find_name(const Tallies *tallies, Str name) {
+    uint32_t place = map_find(&tallies->names, name);
+
+    return place == MAP_NONE ? TALLY_NONE : place;
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+/* Who has no UID is known by name. */
+static Str pod_key(const RecordedDecision *decision, Arena *arena) {
+    if (!str_is_empty(decision->pod_uid))
+        return decision->pod_uid;
+    return arena_printf(
+        arena, "%.*s/%.*s", STR_FMT(decision->pod_namespace), STR_FMT(decision->pod_name));
+}
+
+static bool is_asked(const RecordedDecision *decision) {
+    return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
+}
+
+static uint32_t find_pod(Tallies *tallies, const RecordedDecision *decision, bool may_add) {
+    Str key = pod_key(decision, tallies->arena);
+    uint32_t place = key.ptr ? map_find(&tallies->pod_keys, key) : MAP_NONE;
+    PodTally *pod;
+
+    if (place != MAP_NONE || !key.ptr || !may_add)
+        return place == MAP_NONE ? TALLY_NONE : place;
+    place = (uint32_t)tallies->pods.n;
+    pod = VEC_PUSH(&tallies->pods, tallies->arena);
+    if (!pod || map_add(&tallies->pod_keys, key, place) < 0)
+        return TALLY_NONE;
+    pod->chosen = TALLY_NONE;
+    return place;
+}
+
+static int find_pods(Tallies *tallies) {
+    const Recording *recording = tallies->recording;
+
+    tallies->of_decision = ARENA_RAW(tallies->arena, uint32_t, recording->n);
+    if (!tallies->of_decision)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < recording->n; i++) {
+        bool is_one = is_asked(&recording->decisions[i]);
+
+        tallies->of_decision[i] =
+            is_one ? find_pod(tallies, &recording->decisions[i], /* may_add= */ true) : TALLY_NONE;
+        if (is_one && tallies->of_decision[i] == TALLY_NONE)
+            return error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+static void note_row(Tallies *tallies, const PodList *pods, Str node) {
+    for (size_t i = 0; pods && i < pods->n; i++) {
+        uint32_t place = map_find(&tallies->pod_keys, pods->items[i]->uid);
+
+        if (place != MAP_NONE)
+            tallies->pods.items[place].chosen = find_name(tallies, node);
+    }
+}
+
+/* Where the newest cluster shows them: who binds elsewhere than with us binds nevertheless. */
+static void note_cluster(Tallies *tallies) {
+    const Recording *recording = tallies->recording;
+    const Snapshot *snapshot =
+        recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1]->snapshot : NULL;
+    const NodeTable *table = snapshot ? snapshot_table(snapshot) : NULL;
+
+    for (uint32_t row = 0; table && row < table->n_rows; row++)
+        if (table_node(table, row))
+            note_row(
+                tallies, table_chunk(table, row)->pods[table_slot(row)], table->names->names[row]);
+}
+
+static void note_bind(Tallies *tallies, const RecordedDecision *bind) {
+    uint32_t place = find_pod(tallies, bind, /* may_add= */ false);
+    PodTally *pod;
+
+    if (place == TALLY_NONE || !str_is_empty(bind->error))
+        return;
+    pod = &tallies->pods.items[place];
+    pod->chosen = find_name(tallies, bind->target);
+    pod->had_filter = pod->had_prioritize = false;
+}
+
+static uint32_t take_chosen(PodTally *pod, Verb verb) {
+    bool *had = verb == VERB_FILTER ? &pod->had_filter : &pod->had_prioritize;
+    uint32_t chosen = *had ? TALLY_NONE : pod->chosen;
+
+    *had = true;
+    return chosen;
+}
+
+/* From the newest to the oldest: a bind comes after what led to it. */
+static int find_chosen(Tallies *tallies) {
+    const Recording *recording = tallies->recording;
+
+    tallies->chosen = ARENA_RAW(tallies->arena, uint32_t, recording->n);
+    if (!tallies->chosen)
+        return error_origin(-ENOMEM);
+    note_cluster(tallies);
+    for (size_t i = recording->n; i-- > 0;) {
+        const RecordedDecision *decision = &recording->decisions[i];
+        uint32_t place = tallies->of_decision[i];
+
+        if (decision->verb == VERB_BIND)
+            note_bind(tallies, decision);
+        tallies->chosen[i] = place == TALLY_NONE
+                                 ? TALLY_NONE
+                                 : take_chosen(&tallies->pods.items[place], decision->verb);
+    }
+    return 0;
+}
+
+int tallies_init(
+    Tallies *tallies, const Recording *recording, const Program *program, Arena *arena) {
+    int r;
+
+    *tallies = (Tallies){
+        .recording = recording,
+        .program = program,
+        .arena = arena,
+        .rule_keys = MAP_INIT_IN(arena),
+        .names = MAP_INIT_IN(arena),
+        .pod_keys = MAP_INIT_IN(arena),
+    };
+    r = find_filters(tallies);
+    if (r == 0)
+        r = find_names(tallies);
+    if (r == 0)
+        r = find_pods(tallies);
+    if (r == 0)
+        r = find_chosen(tallies);
+    return error_trace(r);
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+static uint64_t apart(uint64_t a, uint64_t b) {
+    return a > b ? a - b : b - a;
+}
+
+static uint64_t rule_weight(const WhatIfRule *rule) {
+    return apart(rule->n_rejected_before, rule->n_rejected_after);
+}
+
+static int by_weight(const void *a, const void *b) {
+    const WhatIfRule *x = a, *y = b;
+    uint64_t left = rule_weight(x), right = rule_weight(y);
+    int order = (left < right) - (left > right);
+
+    if (order == 0)
+        order = str_cmp(x->policy, y->policy);
+    return order != 0 ? order : str_cmp(x->name, y->name);
+}
+
+static int by_bests(const void *a, const void *b) {
+    const WhatIfNode *x = a, *y = b;
+    uint64_t left = apart(x->n_best_before, x->n_best_after);
+    uint64_t right = apart(y->n_best_before, y->n_best_after);
+    int order = (left < right) - (left > right);
+
+    return order != 0 ? order : str_cmp(x->name, y->name);
+}
+
+static int report_rules(const Tallies *tallies, WhatIfReport *report) {
+    WhatIfRule *rules = ARENA_RAW(tallies->arena, WhatIfRule, tallies->rules.n);
+    size_t n = 0;
+
+    if (!rules)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < tallies->rules.n; i++) {
+        const WhatIfRule *rule = &tallies->rules.items[i].rule;
+
+        if (rule_weight(rule) > 0 || rule->n_newly_rejected > 0 || rule->n_newly_passing > 0)
+            rules[n++] = *rule;
+    }
+    if (n > 0)
+        qsort(rules, n, sizeof(*rules), by_weight);
+    report->rules = rules;
+    report->n_rules = n;
+    return 0;
+}
+
+int tallies_report(const Tallies *tallies, WhatIfReport *report) {
+    WhatIfNode *nodes = ARENA_RAW(tallies->arena, WhatIfNode, tallies->recording->n_names);
+    size_t n = 0;
+
+    if (!nodes)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < tallies->recording->n_names; i++)
+        if (tallies->nodes[i].n_best_before != tallies->nodes[i].n_best_after)
+            nodes[n++] = tallies->nodes[i];
+    if (n > 0)
+        qsort(nodes, n, sizeof(*nodes), by_bests);
+    report->nodes = nodes;
+    report->n_nodes = n < WHAT_IF_NODES_MAX ? n : WHAT_IF_NODES_MAX;
+    return error_trace(report_rules(tallies, report));
+}
