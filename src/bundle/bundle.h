@@ -30,7 +30,7 @@
 #include "policy/program.h"
 #include "replay/recording.h"
 
-#define BUNDLE_MAX ((size_t)512 * 1024 * 1024)            /* the file */
+#define BUNDLE_MAX ((size_t)512 * 1024 * 1024)               /* the file */
 #define BUNDLE_UNPACKED_MAX ((size_t)2 * 1024 * 1024 * 1024) /* all of it */
 #define BUNDLE_ERROR_MAX 512u
 
@@ -50,16 +50,17 @@ typedef struct BundleParts {
     const Recording *recording;
     const BundlePage *pages; /* left out where names are hashed: they are full of them */
     size_t n_pages;
-    bool only_digest; /* no cluster: its fingerprint only. Decisions cannot be made again then */
+    bool only_digest;  /* no cluster: its fingerprint only. Decisions cannot be made again then */
     bool is_anonymous; /* names that policies do not mention are hashed (bundle/anonymous.h) */
-    uint64_t salt;     /* of the hashes: the same name is another one in another bundle */
+    uint64_t salt[2];  /* of the hashes: the same name is another one in another bundle */
 } BundleParts;
 
 /* Appends the file to @out. 0; -ENOMEM; or the error of @out. */
 int bundle_write(const BundleParts *parts, Buf *out) MUST_CHECK;
 
 typedef struct Bundle {
-    Arena *arena; /* of its own: everything below */
+    Buf text;     /* all files, unpacked: what is below points into it, and into ... */
+    Arena *arena; /* ... this */
     Str version;
     int64_t made_at_nsec;
     bool is_anonymous;

@@ -1,0 +1,374 @@
+#include "bundle/anonymous.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/double.h"
+#include "base/map.h"
+#include "base/quantity.h"
+#include "base/vec.h"
+#include "bundle/anonymous-part.h"
+#include "bundle/siphash.h"
+#include "model/time.h"
+
+/* Each name of a cluster once, and what it is shown as. */
+#define ANONYMOUS_BUDGET ((size_t)1024 * 1024 * 1024)
+#define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '/' || c == '-';
+}
+
+/* The next run of @text, cut off its front. False: there is none. */
+static bool next_word(Str *text, Str *ret) {
+    size_t from = 0, to;
+
+    if (text->len == 0)
+        return false;
+    while (from < text->len && !is_word(text->ptr[from]))
+        from++;
+    to = from;
+    while (to < text->len && is_word(text->ptr[to]))
+        to++;
+    *ret = str_of(text->ptr + from, to - from);
+    *text = str_skip(*text, to);
+    return to > from;
+}
+
+static bool keep_word(Anonymous *a, Str word) {
+    Str copy;
+
+    if (word.len == 0 || map_find(&a->kept, word) != MAP_NONE)
+        return true;
+    copy = arena_copy(a->arena, word);
+    return copy.ptr && map_add(&a->kept, copy, 0) == 0;
+}
+
+/* Also parts between dots: node.metadata.labels.pool mentions a key "pool". */
+static bool keep_words(Anonymous *a, Str text) {
+    Str word, part;
+
+    while (next_word(&text, &word)) {
+        if (!keep_word(a, word))
+            return false;
+        while (str_split(&word, '.', &part))
+            if (!keep_word(a, part))
+                return false;
+    }
+    return true;
+}
+
+Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]) {
+    _cleanup_(anonymous_freep) Anonymous *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return NULL;
+    a->arena = arena_new(ANONYMOUS_BUDGET);
+    a->object = arena_new(OBJECT_BUDGET);
+    if (!a->arena || !a->object)
+        return NULL;
+    a->salt[0] = salt[0];
+    a->salt[1] = salt[1];
+    a->kept = MAP_INIT_IN(a->arena);
+    a->known = MAP_INIT_IN(a->arena);
+    for (size_t i = 0; i < n_policies; i++)
+        if (!keep_words(a, policies[i].text))
+            return NULL;
+    return TAKE_PTR(a);
+}
+
+Anonymous *anonymous_free(Anonymous *a) {
+    if (!a)
+        return NULL;
+    arena_free(a->arena);
+    arena_free(a->object);
+    free(a);
+    return NULL;
+}
+
+/* --- what stays -------------------------------------------------------------------------- */
+
+bool anonymous_is_listed(Str text, const char *const *list) {
+    for (; *list; list++)
+        if (str_is(text, *list))
+            return true;
+    return false;
+}
+
+static bool is_number(Str text) {
+    Quantity quantity;
+    double number;
+
+    return double_parse(text, &number, NULL) || quantity_parse(text, &quantity);
+}
+
+/* "0.25,2026-01-02T03:04:05Z": what metrics in annotations look like. */
+static bool is_measurement(Str text) {
+    size_t comma = str_find(text, ',');
+    int64_t at;
+
+    if (time_parse(text, &at))
+        return true;
+    return comma != SIZE_MAX && is_number(str_take(text, comma)) &&
+           time_parse(str_skip(text, comma + 1), &at);
+}
+
+bool anonymous_keeps(const Anonymous *a, Str text) {
+    static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
+
+    return text.len == 0 || map_find(&a->kept, text) != MAP_NONE ||
+           anonymous_is_listed(text, plain) || is_number(text);
+}
+
+/* --- names ------------------------------------------------------------------------------- */
+
+Str anonymous_hash(Anonymous *a, Str text) {
+    uint32_t place = map_find(&a->known, text);
+    Str copy, *shown;
+
+    if (place != MAP_NONE)
+        return a->shown.items[place];
+    copy = arena_copy(a->arena, text);
+    shown = VEC_PUSH(&a->shown, a->arena);
+    if (!copy.ptr || !shown || map_add(&a->known, copy, (uint32_t)(a->shown.n - 1)) < 0)
+        return STR_NULL;
+    *shown = arena_printf(a->arena, "x-%016" PRIx64, siphash(text, a->salt));
+    return *shown;
+}
+
+Str anonymous_name(Anonymous *a, Str name) {
+    return anonymous_keeps(a, name) ? name : anonymous_hash(a, name);
+}
+
+Str anonymous_text(Anonymous *a, Str text) {
+    Str rest = text, word;
+
+    if (is_measurement(text))
+        return text;
+    while (next_word(&rest, &word))
+        if (!anonymous_keeps(a, word))
+            return anonymous_hash(a, text);
+    return text;
+}
+
+/* @left, @between and @right as one. */
+static Str join(Anonymous *a, Str left, char between, Str right) {
+    if (!left.ptr || !right.ptr)
+        return STR_NULL;
+    return arena_printf(a->arena, "%.*s%c%.*s", STR_FMT(left), between, STR_FMT(right));
+}
+
+/* --- keys -------------------------------------------------------------------------------- */
+
+static bool is_domain(Str prefix, Str domain) {
+    return str_eq(prefix, domain) || (prefix.len > domain.len && str_has_suffix(prefix, domain) &&
+                                         prefix.ptr[prefix.len - domain.len - 1] == '.');
+}
+
+static bool is_well_known(Str prefix) {
+    return is_domain(prefix, STR("kubernetes.io")) || is_domain(prefix, STR("k8s.io")) ||
+           is_domain(prefix, STR("x-k8s.io")) || is_domain(prefix, STR("berth.dev"));
+}
+
+/* Behind these people put words of their own. */
+static bool names_are_own(Str prefix) {
+    return is_domain(prefix, STR("node-role.kubernetes.io")) ||
+           is_domain(prefix, STR("node-restriction.kubernetes.io"));
+}
+
+Str anonymous_key(Anonymous *a, Str key) {
+    static const char *const known[] = {
+        "pod-template-hash",
+        "controller-revision-hash",
+        "pod-template-generation",
+        "job-name",
+        "controller-uid",
+        "cpu",
+        "memory",
+        "pods",
+        "ephemeral-storage",
+        "storage",
+        NULL,
+    };
+    static const char *const roles[] = {"control-plane", "master", "worker", "etcd", NULL};
+    size_t slash = str_find(key, '/');
+    Str prefix = str_take(key, slash), name = slash == SIZE_MAX ? key : str_skip(key, slash + 1);
+
+    if (anonymous_keeps(a, key) || anonymous_is_listed(key, known) ||
+        (slash == SIZE_MAX && str_has_prefix(key, STR("hugepages-"))))
+        return key;
+    if (slash == SIZE_MAX)
+        return anonymous_hash(a, key);
+    if (is_well_known(prefix) && (!names_are_own(prefix) || anonymous_is_listed(name, roles)))
+        return key;
+    return join(a,
+        is_well_known(prefix) ? prefix : anonymous_name(a, prefix),
+        '/',
+        str_is_empty(name) ? STR("") : anonymous_name(a, name));
+}
+
+/* --- images ------------------------------------------------------------------------------ */
+
+/* Words that every registry has. */
+static Str show_segment(Anonymous *a, Str segment) {
+    static const char *const common[] = {
+        "docker.io", "library", "latest", "sha256", "registry.k8s.io", NULL};
+
+    return anonymous_is_listed(segment, common) ? segment : anonymous_name(a, segment);
+}
+
+/* A repository: whole if policies name it, else part by part. */
+static void show_repository(Anonymous *a, Str text, Buf *out) {
+    Str part;
+
+    if (anonymous_keeps(a, text)) {
+        buf_append(out, text);
+        return;
+    }
+    for (bool is_first = true; str_split(&text, '/', &part); is_first = false) {
+        if (!is_first)
+            buf_append_char(out, '/');
+        buf_append(out, show_segment(a, part));
+    }
+}
+
+#define IMAGE_MAX ((size_t)64 * 1024)
+
+Str anonymous_image(Anonymous *a, Str image) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(IMAGE_MAX);
+    Str rest = image;
+
+    if (anonymous_keeps(a, image))
+        return image;
+    while (rest.len > 0) {
+        size_t n = 0;
+
+        while (n < rest.len && rest.ptr[n] != ':' && rest.ptr[n] != '@')
+            n++;
+        show_repository(a, str_take(rest, n), &out);
+        if (n < rest.len)
+            buf_append_char(&out, rest.ptr[n]);
+        rest = str_skip(rest, n + 1);
+    }
+    return buf_error(&out) ? anonymous_hash(a, image) : arena_copy(a->arena, buf_str(&out));
+}
+
+/* --- owners and workloads ---------------------------------------------------------------- */
+
+Str anonymous_kind(Anonymous *a, Str kind) {
+    static const char *const kinds[] = {
+        "ReplicaSet",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "CronJob",
+        "Node",
+        "ReplicationController",
+        NULL,
+    };
+
+    return anonymous_is_listed(kind, kinds) ? kind : anonymous_name(a, kind);
+}
+
+/* A name that ends in what tells its workload keeps that end, shown as it is elsewhere. */
+Str anonymous_owner(Anonymous *a, const Pod *pod) {
+    WorkloadName workload;
+    Str name = pod->owner_name, end;
+
+    if (!workload_find(pod, &workload) || workload.name.len == name.len)
+        return anonymous_name(a, name);
+    end = str_skip(name, workload.name.len + 1);
+    return join(a, anonymous_name(a, workload.name), '-', anonymous_name(a, end));
+}
+
+Str anonymous_workload(Anonymous *a, Str key) {
+    Str namespace = STR_NULL, kind = STR_NULL, name;
+
+    if (!str_split(&key, '/', &namespace) || !str_split(&key, '/', &kind))
+        return anonymous_name(a, key);
+    name = key;
+    return join(a,
+        join(a, anonymous_name(a, namespace), '/', anonymous_kind(a, kind)),
+        '/',
+        anonymous_name(a, name));
+}
+
+Str anonymous_exemption(Anonymous *a, const Exemption *exemption) {
+    Str namespace = anonymous_name(a, exemption->namespace);
+
+    if (str_is_empty(exemption->key))
+        return namespace;
+    return join(a,
+        join(a, namespace, '/', anonymous_key(a, exemption->key)),
+        '=',
+        str_is_empty(exemption->value) ? STR("") : anonymous_name(a, exemption->value));
+}
+
+/* --- what policies do with strings ------------------------------------------------------- */
+
+static bool is_identifier(char c) {
+    return is_word(c) && c != '.' && c != '/' && c != '-';
+}
+
+/* Whether @text calls @name. */
+static bool has_call(Str text, Str name) {
+    for (size_t i = 0; i + name.len < text.len; i++) {
+        const char *at = memchr(text.ptr + i, name.ptr[0], text.len - i);
+
+        if (!at)
+            return false;
+        i = (size_t)(at - text.ptr);
+        if (i + name.len < text.len && memcmp(at, name.ptr, name.len) == 0 &&
+            text.ptr[i + name.len] == '(' && (i == 0 || !is_identifier(text.ptr[i - 1])))
+            return true;
+    }
+    return false;
+}
+
+size_t anonymous_functions(
+    const PolicySource *policies, size_t n_policies, Str ret[static ANONYMOUS_FUNCTIONS_MAX]) {
+    static const Str functions[] = {
+        STR("charAt"),
+        STR("cidr"),
+        STR("contains"),
+        STR("endsWith"),
+        STR("extract"),
+        STR("extractAll"),
+        STR("find"),
+        STR("findAll"),
+        STR("indexOf"),
+        STR("ip"),
+        STR("isCIDR"),
+        STR("isIP"),
+        STR("isSemver"),
+        STR("isURL"),
+        STR("lastIndexOf"),
+        STR("lowerAscii"),
+        STR("matches"),
+        STR("replace"),
+        STR("reverse"),
+        STR("semver"),
+        STR("sort"),
+        STR("sortBy"),
+        STR("split"),
+        STR("startsWith"),
+        STR("substring"),
+        STR("trim"),
+        STR("upperAscii"),
+        STR("url"),
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(functions); i++) {
+        bool is_called = false;
+
+        for (size_t j = 0; !is_called && j < n_policies; j++)
+            is_called = has_call(policies[j].text, functions[i]);
+        if (is_called)
+            ret[n++] = functions[i];
+    }
+    return n;
+}

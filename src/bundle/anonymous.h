@@ -1,0 +1,62 @@
+#pragma once
+
+/*
+ * Anonymous: a bundle that says what happened, and not to whom.
+ *
+ * Names (of nodes, pods, namespaces, owners), UIDs, keys and values of labels and annotations,
+ * images and addresses become "x-" and a keyed hash (SipHash-2-4): equal ones stay equal, wherever
+ * they stand, so that rules that compare find what they found. These stay as they are:
+ *
+ *   - what policies mention: every run of letters, digits and "._/-" in their texts
+ *   - numbers, amounts, times, true and false, and the empty text
+ *   - keys of Kubernetes itself (kubernetes.io, k8s.io, pod-template-hash, …) and of berth.dev
+ *   - the shape of what has parts: PREFIX/NAME of a key, REGISTRY/PATH:TAG of an image, NAME-HASH
+ *     of a ReplicaSet, NAME-MINUTES of a Job
+ *
+ * Rules that take strings apart (startsWith, matches, …) or order them may decide otherwise:
+ * anonymous_functions() lists those that policies call. Amounts, times, the order of rows and who
+ * is where can still tell a cluster that somebody knows.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/object-text.h"
+#include "model/pod.h"
+#include "policy/exemption.h"
+#include "policy/program.h"
+
+typedef struct Anonymous Anonymous;
+
+/* Without the salt nobody can try names out. NULL when out of memory. */
+Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]);
+Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Anonymous *, anonymous_free)
+
+/* What texts are shown as; they live as long as @anonymous. On failure ptr is NULL, unless @text is
+ * empty. */
+Str anonymous_name(Anonymous *anonymous, Str name);
+Str anonymous_key(Anonymous *anonymous, Str key); /* of a label, an annotation, a resource */
+Str anonymous_image(Anonymous *anonymous, Str image);
+Str anonymous_text(Anonymous *anonymous, Str text);    /* stays if all words of it do */
+Str anonymous_workload(Anonymous *anonymous, Str key); /* NAMESPACE/KIND/NAME */
+Str anonymous_exemption(Anonymous *anonymous, const Exemption *exemption);
+
+/* Objects, until the next one. NULL when out of memory. */
+const Node *anonymous_node(Anonymous *anonymous, const Node *node);
+const Pod *anonymous_pod(
+    Anonymous *anonymous, const Pod *pod); /* with its details, if it has any */
+
+/* The same for who writes objects. */
+ObjectMask anonymous_mask(Anonymous *anonymous);
+
+/* The functions that take strings apart and that policies call, by name, each once; how many. @ret
+ * has room for ANONYMOUS_FUNCTIONS_MAX. */
+#define ANONYMOUS_FUNCTIONS_MAX 32u
+size_t anonymous_functions(
+    const PolicySource *policies, size_t n_policies, Str ret[static ANONYMOUS_FUNCTIONS_MAX]);

@@ -1,0 +1,94 @@
+#pragma once
+
+/* Bundle, from the inside: what the files that write one share, and those that read one. */
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "bundle/anonymous.h"
+#include "bundle/bundle.h"
+#include "bundle/pack.h"
+#include "json/read.h"
+#include "json/write.h"
+
+/* Of the form: readers refuse those that are newer than themselves. */
+#define BUNDLE_FORM 1
+
+#define BUNDLE_FOLDER "berth-bundle/"
+
+/* A line: an object, a scene's changes, or a decision with its nodes. */
+#define BUNDLE_LINE_MAX ((size_t)1024 * 1024 * 1024)
+
+/* What a stranger's file may have of each. */
+#define BUNDLE_POLICIES_MAX 256u
+#define BUNDLE_SCENES_MAX 1000000u
+#define BUNDLE_DECISIONS_MAX 1000000u
+#define BUNDLE_NODES_MAX 1000000u /* names of nodes, of all decisions */
+#define BUNDLE_ROWS_HELD_MAX ((size_t)1000000)
+#define BUNDLE_SCENES_BYTES_MAX ((size_t)4 * 1024 * 1024 * 1024)
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+typedef struct BundleWrite {
+    const BundleParts *parts;
+    Pack *pack;
+    Arena *arena;
+    Buf line;             /* of the file that is being written */
+    Anonymous *anonymous; /* NULL: names stay */
+    ObjectMask mask;      /* anonymous's */
+    Digest policy;        /* in force */
+    uint32_t *pods;       /* by decision: its line in pods.jsonl, from 0; UINT32_MAX: none */
+    int error;            /* 0, or a negative errno */
+} BundleWrite;
+
+/* The mask, or NULL. */
+const ObjectMask *bundle_mask(const BundleWrite *write);
+
+/* A text as it may be shown. Failures stick. */
+Str bundle_name(BundleWrite *write, Str name);
+Str bundle_text(BundleWrite *write, Str text);
+
+/* A member that is a text, unless it is empty. */
+void bundle_write_text(JsonWriter *writer, Str key, Str text);
+void bundle_write_number(JsonWriter *writer, Str key, int64_t number);
+void bundle_write_digest(JsonWriter *writer, Str key, Digest digest);
+
+/* Files of the bundle. Failures stick. */
+void bundle_begin(BundleWrite *write, Str name);
+JsonWriter bundle_line(BundleWrite *write); /* an object is open */
+void bundle_end_line(BundleWrite *write, JsonWriter *writer);
+void bundle_end(BundleWrite *write);
+
+void bundle_write_cluster(BundleWrite *write);   /* cluster.json, changes.jsonl */
+void bundle_write_metrics(BundleWrite *write);   /* metrics.jsonl */
+void bundle_write_pods(BundleWrite *write);      /* pods.jsonl, and write->pods */
+void bundle_write_decisions(BundleWrite *write); /* decisions.jsonl */
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+typedef struct BundleRead {
+    Bundle *bundle;
+    Arena *arena; /* the bundle's */
+    char *error;  /* BUNDLE_ERROR_MAX */
+    Str *pods;    /* of pods.jsonl */
+    size_t n_pods;
+    Str clusters, changes, metrics, pod_lines, decisions; /* the files; ptr NULL: not there */
+} BundleRead;
+
+/* BUNDLE_E_MALFORMED with a text for people. */
+int bundle_wrong(BundleRead *read, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What @reader says is wrong with line @number (from 1; 0: it has no lines) of @file. -ENOMEM, if
+ * that is it. */
+int bundle_bad_json(BundleRead *read, const char *file, size_t number, const JsonReader *reader);
+
+/* Lines of a file: the next one, and its number. Empty ones are passed over. */
+bool bundle_next_line(Str *rest, size_t *number, Str *ret);
+
+/* 32 hexadecimal digits; anything else is an error of the reader. */
+Digest bundle_read_digest(JsonReader *reader, Arena *arena);
+
+/* Each fills its part of the recording. 0, BUNDLE_E_MALFORMED or -ENOMEM. */
+int bundle_read_cluster(BundleRead *read) MUST_CHECK;
+int bundle_read_metrics(BundleRead *read) MUST_CHECK;
+int bundle_read_pods(BundleRead *read) MUST_CHECK;
+int bundle_read_decisions(BundleRead *read) MUST_CHECK;

@@ -1,0 +1,324 @@
+/*
+ * A file from a stranger: unpacked within a ceiling, its files found by name, each read to its end.
+ * What is wrong is said with the file and the line.
+ */
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "bundle/gzip.h"
+#include "bundle/tar.h"
+
+#define READ_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
+#define FILES_MAX 4096u
+
+typedef VEC(TarFile) Files;
+
+/* --- what is wrong ----------------------------------------------------------------------- */
+
+int bundle_wrong(BundleRead *read, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(read->error, BUNDLE_ERROR_MAX, format, arguments);
+    va_end(arguments);
+    return BUNDLE_E_MALFORMED;
+}
+
+int bundle_bad_json(BundleRead *read, const char *file, size_t number, const JsonReader *reader) {
+    char text[BUNDLE_ERROR_MAX / 2];
+
+    if (json_error(reader) == JSON_E_MEMORY)
+        return error_origin(-ENOMEM);
+    json_describe(reader, text, sizeof(text));
+    if (number == 0)
+        return bundle_wrong(read, "%s, %s", file, text);
+    return bundle_wrong(read, "%s, line %zu, %s", file, number, text);
+}
+
+bool bundle_next_line(Str *rest, size_t *number, Str *ret) {
+    while (rest->len > 0 && str_split(rest, '\n', ret)) {
+        (*number)++;
+        if (str_trim(*ret).len > 0)
+            return true;
+    }
+    return false;
+}
+
+static int hex_of(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+Digest bundle_read_digest(JsonReader *reader, Arena *arena) {
+    uint64_t halves[2] = {0};
+    Str text = STR_NULL;
+
+    json_string(reader, arena, &text);
+    for (size_t i = 0; i < text.len && i < 32; i++) {
+        int digit = hex_of(text.ptr[i]);
+
+        if (digit < 0)
+            json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
+        halves[i / 16] = halves[i / 16] << 4 | (uint64_t)(digit & 15);
+    }
+    if (text.len != 32)
+        json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
+    return (Digest){.high = halves[0], .low = halves[1]};
+}
+
+/* --- files ------------------------------------------------------------------------------- */
+
+static int unpack(BundleRead *read, Str file) {
+    int r;
+
+    read->bundle->text = BUF_INIT(BUNDLE_UNPACKED_MAX);
+    r = gunzip(file, &read->bundle->text);
+    if (r < 0)
+        return error_trace(r);
+    if (r == GUNZIP_E_OTHER)
+        return bundle_wrong(
+            read, "it is no bundle: a .tar.gz was expected (berth bundle makes one)");
+    if (r == GUNZIP_E_DAMAGED)
+        return bundle_wrong(
+            read, "it is damaged, or not all of it is there: it cannot be unpacked");
+    if (r == GUNZIP_E_LARGE)
+        return bundle_wrong(read,
+            "unpacked it is larger than %zu MiB; take fewer decisions (berth bundle --last N)",
+            BUNDLE_UNPACKED_MAX / 1024 / 1024);
+    return 0;
+}
+
+static int list_files(BundleRead *read, Files *files) {
+    Str rest = buf_str(&read->bundle->text);
+    TarFile file;
+    int r;
+
+    while ((r = tar_next(&rest, &file)) == 0) {
+        TarFile *added = files->n < FILES_MAX ? VEC_PUSH(files, read->arena) : NULL;
+
+        if (files->n == FILES_MAX)
+            return bundle_wrong(read, "it has more than %u files: it is no bundle", FILES_MAX);
+        if (!added)
+            return error_origin(-ENOMEM);
+        *added = file;
+    }
+    if (r == TAR_E_MALFORMED)
+        return bundle_wrong(read, "it is no bundle, or it is damaged: a tar archive was expected");
+    return 0;
+}
+
+/* The file that is called @name in the folder of a bundle, whatever that folder is called now. */
+static Str find_file(const Files *files, Str name) {
+    for (size_t i = 0; i < files->n; i++) {
+        Str path = files->items[i].name;
+
+        if (str_has_prefix(path, STR("./")))
+            path = str_skip(path, 2);
+        if (str_eq(str_skip(path, str_find(path, '/') + 1), name))
+            return files->items[i].content.ptr ? files->items[i].content : STR("");
+    }
+    return STR_NULL;
+}
+
+/* --- about.json -------------------------------------------------------------------------- */
+
+typedef struct About {
+    int64_t form;
+    Str cluster;
+    VEC(Str) paths;
+    VEC(PolicySource) policies;
+    VEC(Str) exemptions;
+} About;
+
+static void read_policy(JsonReader *reader, Arena *arena, About *about) {
+    Str *path = VEC_PUSH(&about->paths, arena);
+    PolicySource *policy = VEC_PUSH(&about->policies, arena);
+    Str key;
+
+    if (!path || !policy)
+        json_fail(reader, JSON_E_MEMORY, "a policy");
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("path")))
+            json_string(reader, arena, path);
+        else if (json_key_is(reader, key, STR("file")))
+            json_string(reader, arena, &policy->file);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static void read_policies(JsonReader *reader, Arena *arena, About *about) {
+    json_array(reader);
+    while (json_element(reader)) {
+        if (about->policies.n == BUNDLE_POLICIES_MAX)
+            json_fail(reader, JSON_E_RANGE, "too many policies");
+        read_policy(reader, arena, about);
+    }
+}
+
+static void read_exemptions(JsonReader *reader, Arena *arena, About *about) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Str *text =
+            about->exemptions.n < EXEMPTIONS_MAX ? VEC_PUSH(&about->exemptions, arena) : NULL;
+
+        if (text)
+            json_string(reader, arena, text);
+        else
+            json_fail(reader, JSON_E_RANGE, "too many exemptions");
+    }
+}
+
+static int read_about(BundleRead *read, Str text, About *about) {
+    Bundle *bundle = read->bundle;
+    Arena *arena = read->arena;
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("bundle")))
+            json_int64(&reader, &about->form);
+        else if (json_key_is(&reader, key, STR("berth")))
+            json_string(&reader, arena, &bundle->version);
+        else if (json_key_is(&reader, key, STR("madeNsec")))
+            json_int64(&reader, &bundle->made_at_nsec);
+        else if (json_key_is(&reader, key, STR("anonymous")))
+            json_bool(&reader, &bundle->is_anonymous);
+        else if (json_key_is(&reader, key, STR("cluster")))
+            json_string(&reader, arena, &about->cluster);
+        else if (json_key_is(&reader, key, STR("policies")))
+            read_policies(&reader, arena, about);
+        else if (json_key_is(&reader, key, STR("exemptions")))
+            read_exemptions(&reader, arena, about);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    if (json_error(&reader))
+        return bundle_bad_json(read, "about.json", 0, &reader);
+    if (about->form < 1 || about->form > BUNDLE_FORM)
+        return bundle_wrong(read,
+            "it has form %lld, which this berth does not know: it was made by berth %.*s",
+            (long long)about->form,
+            STR_FMT(str_take(bundle->version, 32)));
+    return 0;
+}
+
+/* --- what about.json names --------------------------------------------------------------- */
+
+static int take_policies(BundleRead *read, const Files *files, About *about) {
+    for (size_t i = 0; i < about->policies.n; i++) {
+        Str text = find_file(files, about->paths.items[i]);
+
+        if (!text.ptr)
+            return bundle_wrong(read,
+                "%.*s is not in it, and about.json says it is",
+                STR_FMT(str_take(about->paths.items[i], 128)));
+        about->policies.items[i].text = text;
+    }
+    read->bundle->policies = about->policies.items;
+    read->bundle->n_policies = about->policies.n;
+    return 0;
+}
+
+static int take_exemptions(BundleRead *read, const About *about) {
+    Exemption *items = ARENA_ARRAY(read->arena, Exemption, about->exemptions.n);
+
+    if (!items)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < about->exemptions.n; i++)
+        if (!exemption_parse(about->exemptions.items[i], &items[i]))
+            return bundle_wrong(read, "about.json: exemption %zu is none", i + 1);
+    read->bundle->exemptions = (Exemptions){.items = items, .n = about->exemptions.n};
+    return 0;
+}
+
+static int take_pages(BundleRead *read, const Files *files) {
+    static const Str names[] = {
+        STR("status.json"), STR("sources.json"), STR("metrics.txt"), STR("changes.json")};
+    BundlePage *pages = ARENA_ARRAY(read->arena, BundlePage, ELEMENTS_OF(names));
+    size_t n = 0;
+
+    if (!pages)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        Str text = find_file(files, names[i]);
+
+        if (text.ptr)
+            pages[n++] = (BundlePage){.name = names[i], .text = text};
+    }
+    read->bundle->pages = pages;
+    read->bundle->n_pages = n;
+    return 0;
+}
+
+static void take_files(BundleRead *read, const Files *files, const About *about) {
+    read->pod_lines = find_file(files, STR("pods.jsonl"));
+    read->decisions = find_file(files, STR("decisions.jsonl"));
+    read->bundle->has_cluster = !str_eq(about->cluster, STR("digest"));
+    if (!read->bundle->has_cluster)
+        return;
+    read->clusters = find_file(files, STR("cluster.json"));
+    read->changes = find_file(files, STR("changes.jsonl"));
+    read->metrics = find_file(files, STR("metrics.jsonl"));
+}
+
+static int read_all(BundleRead *read, Str file) {
+    About about = {0};
+    Files files = {0};
+    Str text;
+    int r = unpack(read, file);
+
+    if (r == 0)
+        r = list_files(read, &files);
+    if (r != 0)
+        return r;
+    text = find_file(&files, STR("about.json"));
+    if (!text.ptr)
+        return bundle_wrong(read, "it is no bundle: about.json is not in it");
+    r = read_about(read, text, &about);
+    if (r == 0)
+        r = take_policies(read, &files, &about);
+    if (r == 0)
+        r = take_exemptions(read, &about);
+    if (r == 0)
+        r = take_pages(read, &files);
+    if (r != 0)
+        return r;
+    take_files(read, &files, &about);
+    r = bundle_read_cluster(read);
+    if (r == 0)
+        r = bundle_read_metrics(read);
+    if (r == 0)
+        r = bundle_read_pods(read);
+    return r == 0 ? bundle_read_decisions(read) : r;
+}
+
+int bundle_read(Str file, Bundle *ret, char *error) {
+    BundleRead read = {.bundle = ret, .error = error};
+    int r;
+
+    *ret = (Bundle){0};
+    if (file.len > BUNDLE_MAX)
+        return bundle_wrong(&read, "it is larger than %zu MiB", BUNDLE_MAX / 1024 / 1024);
+    read.arena = ret->arena = arena_new(READ_BUDGET);
+    if (!ret->arena)
+        return error_origin(-ENOMEM);
+    r = read_all(&read, file);
+    return r < 0 ? error_trace(r) : r;
+}
+
+void bundle_done(Bundle *bundle) {
+    recording_done(&bundle->recording);
+    buf_done(&bundle->text);
+    arena_free(bundle->arena);
+    *bundle = (Bundle){0};
+}

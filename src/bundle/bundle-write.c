@@ -1,0 +1,283 @@
+/*
+ * The files of a bundle, in the order in which a person would read them. What is large is written
+ * line by line, and made smaller as it comes.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "bundle/bundle-part.h"
+#include "cluster/fingerprint.h"
+#include "model/time.h"
+
+/* For numbers of pods, scenes and samplings. */
+#define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
+#define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
+
+/* --- what the files share ---------------------------------------------------------------- */
+
+const ObjectMask *bundle_mask(const BundleWrite *write) {
+    return write->anonymous ? &write->mask : NULL;
+}
+
+static Str checked(BundleWrite *write, Str before, Str after) {
+    if (!after.ptr && before.len > 0)
+        write->error = error_origin(-ENOMEM);
+    return after;
+}
+
+Str bundle_name(BundleWrite *write, Str name) {
+    return write->anonymous ? checked(write, name, anonymous_name(write->anonymous, name)) : name;
+}
+
+Str bundle_text(BundleWrite *write, Str text) {
+    return write->anonymous ? checked(write, text, anonymous_text(write->anonymous, text)) : text;
+}
+
+void bundle_write_text(JsonWriter *writer, Str key, Str text) {
+    if (text.len > 0)
+        json_write_member(writer, key, text);
+}
+
+void bundle_write_number(JsonWriter *writer, Str key, int64_t number) {
+    json_write_key(writer, key);
+    json_write_int(writer, number);
+}
+
+void bundle_write_digest(JsonWriter *writer, Str key, Digest digest) {
+    char text[DIGEST_TEXT_MAX];
+
+    json_write_member(writer, key, str_from_c(digest_print(digest, text)));
+}
+
+void bundle_begin(BundleWrite *write, Str name) {
+    Str path = arena_printf(write->arena, BUNDLE_FOLDER "%.*s", STR_FMT(name));
+
+    if (!path.ptr)
+        write->error = error_origin(-ENOMEM);
+    pack_begin(write->pack, path.ptr ? path : STR(BUNDLE_FOLDER));
+}
+
+JsonWriter bundle_line(BundleWrite *write) {
+    JsonWriter writer = JSON_WRITER(&write->line);
+
+    buf_reset(&write->line);
+    json_write_object(&writer);
+    return writer;
+}
+
+void bundle_end_line(BundleWrite *write, JsonWriter *writer) {
+    json_write_end_object(writer);
+    buf_append_char(&write->line, '\n');
+    if (buf_error(&write->line))
+        write->error = error_origin(buf_error(&write->line));
+    pack_write(write->pack, buf_str(&write->line));
+}
+
+void bundle_end(BundleWrite *write) {
+    pack_end(write->pack);
+}
+
+static void write_file(BundleWrite *write, Str name, Str content) {
+    bundle_begin(write, name);
+    pack_write(write->pack, content);
+    bundle_end(write);
+}
+
+/* --- policies ---------------------------------------------------------------------------- */
+
+/* The part behind the last slash. */
+static Str base_name(Str path) {
+    size_t slash = str_find_last(path, '/');
+
+    return slash == SIZE_MAX ? path : str_skip(path, slash + 1);
+}
+
+static bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+}
+
+/* "policy/003-pool.yaml": safe in a folder, and each once. */
+static Str policy_path(BundleWrite *write, size_t i) {
+    Str name = str_take(base_name(write->parts->policies[i].file), NAME_MAX_BYTES);
+    char plain[NAME_MAX_BYTES + 1];
+
+    for (size_t j = 0; j < name.len; j++)
+        plain[j] = is_plain(name.ptr[j]) ? name.ptr[j] : '_';
+    plain[name.len] = '\0';
+    return arena_printf(write->arena,
+        "policy/%03zu-%s%s",
+        i + 1,
+        plain,
+        str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".yml")) ? "" : ".yaml");
+}
+
+static void write_policies(BundleWrite *write) {
+    for (size_t i = 0; i < write->parts->n_policies; i++)
+        write_file(write, policy_path(write, i), write->parts->policies[i].text);
+}
+
+/* --- about.json -------------------------------------------------------------------------- */
+
+static void write_policy_list(BundleWrite *write, JsonWriter *writer) {
+    json_write_key(writer, STR("policies"));
+    json_write_array(writer);
+    for (size_t i = 0; i < write->parts->n_policies; i++) {
+        Str file = write->parts->policies[i].file;
+
+        json_write_object(writer);
+        json_write_member(writer, STR("path"), policy_path(write, i));
+        json_write_member(writer, STR("file"), write->anonymous ? base_name(file) : file);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+    bundle_write_digest(writer, STR("policyDigest"), write->policy);
+}
+
+static void write_exemptions(BundleWrite *write, JsonWriter *writer) {
+    const Exemptions *exemptions = write->parts->exemptions;
+
+    json_write_key(writer, STR("exemptions"));
+    json_write_array(writer);
+    for (size_t i = 0; exemptions && i < exemptions->n; i++) {
+        const Exemption *exemption = &exemptions->items[i];
+
+        json_write_string(writer,
+            write->anonymous
+                ? checked(write, exemption->text, anonymous_exemption(write->anonymous, exemption))
+                : exemption->text);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
+    Str functions[ANONYMOUS_FUNCTIONS_MAX];
+    size_t n = anonymous_functions(write->parts->policies, write->parts->n_policies, functions);
+
+    json_write_key(writer, STR("anonymous"));
+    json_write_bool(writer, write->anonymous);
+    if (!write->anonymous)
+        return;
+    json_write_member(writer,
+        STR("hashed"),
+        STR("names, UIDs, keys and values of labels and annotations, images and addresses that "
+            "policies do not mention; equal ones are equal hashes. Numbers, amounts, times and the "
+            "order of nodes are as they were; what is sorted by name comes in another order, so of "
+            "equals another may be named first. Pages of the daemon are left out."));
+    json_write_key(writer, STR("functionsOnStrings"));
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_string(writer, functions[i]);
+    json_write_end_array(writer);
+    if (n > 0)
+        json_write_member(writer,
+            STR("caution"),
+            STR("policies call functionsOnStrings, which see hashes here: decisions may come out "
+                "otherwise"));
+}
+
+/* Of the newest cluster. */
+static void write_fingerprint(BundleWrite *write, JsonWriter *writer) {
+    const Recording *recording = write->parts->recording;
+    const Scene *newest =
+        recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1] : NULL;
+    Digest digest = DIGEST_NONE;
+    int r = 0;
+
+    if (newest && newest->snapshot)
+        r = table_fingerprint(snapshot_table(newest->snapshot), &digest);
+    if (r < 0)
+        write->error = error_trace(r);
+    json_write_member(
+        writer, STR("cluster"), write->parts->only_digest ? STR("digest") : STR("whole"));
+    if (!write->anonymous && !digest_equal(digest, DIGEST_NONE))
+        bundle_write_digest(writer, STR("clusterDigest"), digest);
+}
+
+static void write_times(BundleWrite *write, JsonWriter *writer) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+    time_print(write->parts->made_at_nsec / NSEC_PER_SEC, &text);
+    json_write_member(writer, STR("made"), buf_str(&text));
+    bundle_write_number(writer, STR("madeNsec"), write->parts->made_at_nsec);
+}
+
+static void write_about(BundleWrite *write) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(BUNDLE_LINE_MAX);
+    JsonWriter writer = JSON_WRITER(&text);
+
+    writer.indent = 2;
+    json_write_object(&writer);
+    bundle_write_number(&writer, STR("bundle"), BUNDLE_FORM);
+    json_write_member(&writer, STR("berth"), write->parts->version);
+    write_times(write, &writer);
+    bundle_write_number(&writer, STR("decisions"), (int64_t)write->parts->recording->n);
+    bundle_write_number(&writer, STR("scenes"), (int64_t)write->parts->recording->n_scenes);
+    write_fingerprint(write, &writer);
+    write_policy_list(write, &writer);
+    write_exemptions(write, &writer);
+    write_anonymity(write, &writer);
+    json_write_end_object(&writer);
+    buf_append_char(&text, '\n');
+    if (buf_error(&text))
+        write->error = error_origin(buf_error(&text));
+    write_file(write, STR("about.json"), buf_str(&text));
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
+
+static void write_pages(BundleWrite *write) {
+    for (size_t i = 0; !write->anonymous && i < write->parts->n_pages; i++)
+        write_file(write, write->parts->pages[i].name, write->parts->pages[i].text);
+}
+
+static Digest digest_of_policies(const BundleParts *parts) {
+    Digest digest = DIGEST_NONE;
+
+    for (size_t i = 0; i < parts->n_policies; i++)
+        digest = digest_chain(digest, parts->policies[i].text);
+    return digest;
+}
+
+static void write_all(BundleWrite *write) {
+    write_about(write);
+    write_policies(write);
+    bundle_write_pods(write);
+    bundle_write_decisions(write);
+    if (!write->parts->only_digest) {
+        bundle_write_cluster(write);
+        bundle_write_metrics(write);
+    }
+    write_pages(write);
+}
+
+int bundle_write(const BundleParts *parts, Buf *out) {
+    _cleanup_(pack_freep) Pack *pack = pack_new(out, parts->made_at_nsec / NSEC_PER_SEC);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WRITE_BUDGET);
+    _cleanup_(anonymous_freep) Anonymous *anonymous = NULL;
+    BundleWrite write = {
+        .parts = parts,
+        .pack = pack,
+        .arena = arena,
+        .line = BUF_INIT(BUNDLE_LINE_MAX),
+        .policy = digest_of_policies(parts),
+    };
+    int r;
+
+    if (parts->is_anonymous)
+        anonymous = anonymous_new(parts->policies, parts->n_policies, parts->salt);
+    if (!pack || !arena || (parts->is_anonymous && !anonymous))
+        return error_origin(-ENOMEM);
+    if (anonymous) {
+        write.anonymous = anonymous;
+        write.mask = anonymous_mask(anonymous);
+    }
+    write_all(&write);
+    buf_done(&write.line);
+    r = pack_finish(pack);
+    return error_trace(write.error ? write.error : r);
+}

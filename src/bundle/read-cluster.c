@@ -1,0 +1,179 @@
+/*
+ * Scenes: each line's changes are applied to one store, so that their snapshots share what did not
+ * change, as they did when they were made.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "cluster/delta.h"
+#include "cluster/store.h"
+
+#define LINE_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
+#define FILE_NAME "changes.jsonl"
+
+typedef struct ClusterRead {
+    BundleRead *read;
+    Store *store;
+    Arena *scratch; /* of a line */
+    VEC(Scene *) scenes;
+    Snapshot *newest; /* a reference; NULL: none yet */
+    size_t spare;     /* rows that may be held free */
+    size_t bytes;     /* of all scenes, about */
+    size_t number;    /* of the line */
+} ClusterRead;
+
+static void cluster_done(ClusterRead *cluster) {
+    store_free(cluster->store);
+    snapshot_unref(cluster->newest);
+    arena_free(cluster->scratch);
+}
+
+typedef struct SceneLine {
+    int64_t scene, generation, made_at_nsec, uptime_nsec;
+    Digest policy;
+    bool has_no_cluster;
+    Delta delta;
+} SceneLine;
+
+static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("scene")))
+            json_int64(reader, &ret->scene);
+        else if (json_key_is(reader, key, STR("generation")))
+            json_int64(reader, &ret->generation);
+        else if (json_key_is(reader, key, STR("madeNsec")))
+            json_int64(reader, &ret->made_at_nsec);
+        else if (json_key_is(reader, key, STR("uptimeNsec")))
+            json_int64(reader, &ret->uptime_nsec);
+        else if (json_key_is(reader, key, STR("policy")))
+            ret->policy = bundle_read_digest(reader, arena);
+        else if (json_key_is(reader, key, STR("noCluster")))
+            json_bool(reader, &ret->has_no_cluster);
+        else if (!delta_read(&ret->delta, reader, arena, key))
+            json_skip(reader, NULL);
+    }
+    json_end(reader);
+}
+
+/* The dump comes before what the first line adds to it. */
+static int read_dump(ClusterRead *cluster, Delta *delta) {
+    JsonReader reader;
+
+    if (!cluster->read->clusters.ptr)
+        return bundle_wrong(cluster->read, "cluster.json is not in it");
+    json_reader_init(&reader, cluster->read->clusters);
+    delta_read_list(delta, &reader, cluster->scratch);
+    json_end(&reader);
+    return json_error(&reader) ? bundle_bad_json(cluster->read, "cluster.json", 0, &reader) : 0;
+}
+
+static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
+    int r = is_first ? delta_put_in_order(delta, cluster->scratch) : 0;
+
+    if (r == DELTA_E_MALFORMED)
+        return bundle_wrong(cluster->read,
+            FILE_NAME ", line %zu: the order does not fit cluster.json",
+            cluster->number);
+    if (r == 0)
+        r = delta_apply(delta, cluster->store, cluster->newest, cluster->scratch, &cluster->spare);
+    if (r == DELTA_E_FULL)
+        return bundle_wrong(cluster->read,
+            FILE_NAME ", line %zu: more than %u nodes or %u pods",
+            cluster->number,
+            STORE_NODES_MAX,
+            STORE_PODS_MAX);
+    if (r < 0)
+        return error_trace(r);
+    cluster->newest = snapshot_unref(cluster->newest);
+    return error_trace(store_publish(cluster->store, &cluster->newest));
+}
+
+static int add_scene(ClusterRead *cluster, const SceneLine *line) {
+    const Scene *before =
+        cluster->scenes.n > 0 ? cluster->scenes.items[cluster->scenes.n - 1] : NULL;
+    Scene **added = VEC_PUSH(&cluster->scenes, cluster->read->arena);
+    Recording *recording = &cluster->read->bundle->recording;
+    Scene *scene = added ? calloc(1, sizeof(*scene)) : NULL;
+
+    if (!scene) {
+        cluster->scenes.n -= added ? 1 : 0;
+        return error_origin(-ENOMEM);
+    }
+    *added = scene;
+    *scene = (Scene){
+        .ref = REF_ONE,
+        .generation = (uint64_t)line->generation,
+        .made_at_nsec = line->made_at_nsec,
+        .uptime_nsec = line->uptime_nsec,
+        .snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest),
+        .policy = line->policy,
+    };
+    recording->scenes = cluster->scenes.items; /* theirs, whatever follows */
+    recording->n_scenes = cluster->scenes.n;
+    cluster->bytes += scene_bytes(scene, before);
+    if (cluster->bytes > BUNDLE_SCENES_BYTES_MAX)
+        return bundle_wrong(cluster->read,
+            FILE_NAME ", line %zu: the cluster changes too much to be held in memory",
+            cluster->number);
+    return 0;
+}
+
+static int read_scene(ClusterRead *cluster, Str text) {
+    SceneLine line = {.scene = -1};
+    bool is_first = !cluster->newest;
+    JsonReader reader;
+    Str key;
+    int r = 0;
+
+    /* The list is numbered from 0, so it must be there first; whether it is needed is said in the
+     * line. */
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("noCluster")))
+            json_bool(&reader, &line.has_no_cluster);
+        else
+            json_skip(&reader, NULL);
+    }
+    if (is_first && !line.has_no_cluster && !json_error(&reader))
+        r = read_dump(cluster, &line.delta);
+    if (r != 0)
+        return r;
+    json_reader_init(&reader, text);
+    read_line(&reader, cluster->scratch, &line);
+    if (json_error(&reader))
+        return bundle_bad_json(cluster->read, FILE_NAME, cluster->number, &reader);
+    if (line.scene != (int64_t)cluster->scenes.n || line.scene >= BUNDLE_SCENES_MAX)
+        return bundle_wrong(cluster->read,
+            FILE_NAME ", line %zu: scene %zu was expected",
+            cluster->number,
+            cluster->scenes.n);
+    if (!line.has_no_cluster)
+        r = apply(cluster, &line.delta, is_first);
+    return r == 0 ? add_scene(cluster, &line) : r;
+}
+
+int bundle_read_cluster(BundleRead *read) {
+    _cleanup_(cluster_done) ClusterRead cluster = {
+        .read = read,
+        .store = store_new(),
+        .scratch = arena_new(LINE_BUDGET),
+        .spare = BUNDLE_ROWS_HELD_MAX,
+    };
+    Str rest = read->changes, line;
+    int r = 0;
+
+    if (!cluster.store || !cluster.scratch)
+        return error_origin(-ENOMEM);
+    while (r == 0 && bundle_next_line(&rest, &cluster.number, &line)) {
+        arena_reset(cluster.scratch);
+        r = read_scene(&cluster, line);
+    }
+    return r < 0 ? error_trace(r) : r;
+}

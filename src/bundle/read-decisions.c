@@ -1,0 +1,356 @@
+/* Pods and decisions, as write-decisions.c wrote them. */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "bundle/decision-letters.h"
+
+#define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
+#define FILE_NAME "decisions.jsonl"
+
+/* --- pods -------------------------------------------------------------------------------- */
+
+int bundle_read_pods(BundleRead *read) {
+    Str rest = read->pod_lines, line, key;
+    VEC(Str) pods = {0};
+    size_t number = 0;
+
+    while (bundle_next_line(&rest, &number, &line)) {
+        Str *pod = VEC_PUSH(&pods, read->arena);
+        JsonReader reader;
+
+        if (!pod)
+            return error_origin(-ENOMEM);
+        json_reader_init(&reader, line);
+        json_object(&reader);
+        while (json_key(&reader, &key))
+            json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? pod : NULL);
+        json_end(&reader);
+        if (json_error(&reader))
+            return bundle_bad_json(read, "pods.jsonl", number, &reader);
+    }
+    read->pods = pods.items;
+    read->n_pods = pods.n;
+    return 0;
+}
+
+/* --- a decision -------------------------------------------------------------------------- */
+
+typedef struct Run {
+    int64_t first, n;
+} Run;
+
+/* What is put together once the line has been read. */
+typedef struct DecisionLine {
+    RecordedDecision decision;
+    int64_t id, pod, scene, in, out;
+    VEC(RecordedRule) rules;
+    VEC(Run) asked;
+    Str became; /* ptr NULL: not kept */
+    VEC(uint16_t) by;
+    VEC(uint8_t) scores;
+    VEC(Str) names; /* of the first line */
+    bool has_names;
+} DecisionLine;
+
+static Verb read_verb(JsonReader *reader, Arena *arena) {
+    Str word = STR_NULL;
+
+    json_string(reader, arena, &word);
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        if (str_is(word, verb_name(verb)))
+            return verb;
+    json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
+    return VERB_FILTER;
+}
+
+static void read_rules(JsonReader *reader, Arena *arena, DecisionLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        RecordedRule *rule =
+            line->rules.n < RECORDED_NO_RULE ? VEC_PUSH(&line->rules, arena) : NULL;
+        Str key;
+
+        if (!rule) {
+            json_fail(reader, JSON_E_MEMORY, "too many rules");
+            return;
+        }
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (json_key_is(reader, key, STR("policy")))
+                json_string(reader, arena, &rule->policy);
+            else if (json_key_is(reader, key, STR("name")))
+                json_string(reader, arena, &rule->name);
+            else if (json_key_is(reader, key, STR("reason")))
+                json_string(reader, arena, &rule->reason);
+            else
+                json_skip(reader, NULL);
+        }
+    }
+}
+
+static void read_run(JsonReader *reader, Run *run) {
+    size_t n = 0;
+
+    json_array(reader);
+    for (; json_element(reader); n++)
+        json_int64(reader, n == 0 ? &run->first : &run->n);
+    if (n != 2 || run->first < 0 || run->first >= BUNDLE_NODES_MAX || run->n < 1 ||
+        run->n > BUNDLE_NODES_MAX)
+        json_fail(reader, JSON_E_TYPE, "the first of a run of nodes and how many was expected");
+}
+
+static void read_asked(JsonReader *reader, Arena *arena, DecisionLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Run *run = VEC_PUSH(&line->asked, arena);
+
+        if (run)
+            read_run(reader, run);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many nodes");
+    }
+}
+
+/* A number below @max, or null: @max. */
+static int64_t read_below(JsonReader *reader, int64_t max) {
+    int64_t number = max;
+
+    json_int64(reader, &number);
+    if (number < 0 || number > max)
+        json_fail(reader, JSON_E_RANGE, "a smaller number was expected");
+    return number;
+}
+
+static void read_by(JsonReader *reader, Arena *arena, DecisionLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        uint16_t *rule = VEC_PUSH(&line->by, arena);
+
+        if (rule)
+            *rule = (uint16_t)read_below(reader, RECORDED_NO_RULE);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many nodes");
+    }
+}
+
+static void read_scores(JsonReader *reader, Arena *arena, DecisionLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        uint8_t *score = VEC_PUSH(&line->scores, arena);
+
+        if (score)
+            *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many nodes");
+    }
+}
+
+static void read_names(JsonReader *reader, Arena *arena, DecisionLine *line) {
+    line->has_names = true;
+    json_array(reader);
+    while (json_element(reader)) {
+        Str *name = line->names.n < BUNDLE_NODES_MAX ? VEC_PUSH(&line->names, arena) : NULL;
+
+        if (name)
+            json_string(reader, arena, name);
+        else
+            json_fail(reader, JSON_E_RANGE, "too many nodes");
+    }
+}
+
+static bool read_texts(JsonReader *reader, Arena *arena, Str key, DecisionLine *line) {
+    RecordedDecision *decision = &line->decision;
+
+    if (json_key_is(reader, key, STR("namespace")))
+        json_string(reader, arena, &decision->pod_namespace);
+    else if (json_key_is(reader, key, STR("name")))
+        json_string(reader, arena, &decision->pod_name);
+    else if (json_key_is(reader, key, STR("uid")))
+        json_string(reader, arena, &decision->pod_uid);
+    else if (json_key_is(reader, key, STR("target")))
+        json_string(reader, arena, &decision->target);
+    else if (json_key_is(reader, key, STR("error")))
+        json_string(reader, arena, &decision->error);
+    else if (json_key_is(reader, key, STR("verb")))
+        decision->verb = read_verb(reader, arena);
+    else if (json_key_is(reader, key, STR("policy")))
+        decision->policy = bundle_read_digest(reader, arena);
+    else
+        return false;
+    return true;
+}
+
+static bool read_numbers(JsonReader *reader, Str key, DecisionLine *line) {
+    RecordedDecision *decision = &line->decision;
+
+    if (json_key_is(reader, key, STR("id")))
+        json_int64(reader, &line->id);
+    else if (json_key_is(reader, key, STR("nowNsec")))
+        json_int64(reader, &decision->now_nsec);
+    else if (json_key_is(reader, key, STR("durationNsec")))
+        json_int64(reader, &decision->duration_nsec);
+    else if (json_key_is(reader, key, STR("in")))
+        json_int64(reader, &line->in);
+    else if (json_key_is(reader, key, STR("out")))
+        json_int64(reader, &line->out);
+    else if (json_key_is(reader, key, STR("pod")))
+        json_int64(reader, &line->pod);
+    else if (json_key_is(reader, key, STR("scene")))
+        json_int64(reader, &line->scene);
+    else if (json_key_is(reader, key, STR("names")))
+        json_bool(reader, &decision->had_names);
+    else if (json_key_is(reader, key, STR("late")))
+        json_bool(reader, &decision->is_late);
+    else if (json_key_is(reader, key, STR("exempt")))
+        json_bool(reader, &decision->is_exempt);
+    else
+        return false;
+    return true;
+}
+
+/* @arena is the bundle's, @scratch the line's. */
+static void read_line(JsonReader *reader, Arena *arena, Arena *scratch, DecisionLine *line) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (read_texts(reader, arena, key, line) || read_numbers(reader, key, line))
+            continue;
+        if (json_key_is(reader, key, STR("rules")))
+            read_rules(reader, arena, line);
+        else if (json_key_is(reader, key, STR("asked")))
+            read_asked(reader, scratch, line);
+        else if (json_key_is(reader, key, STR("became")))
+            json_string(reader, scratch, &line->became);
+        else if (json_key_is(reader, key, STR("by")))
+            read_by(reader, scratch, line);
+        else if (json_key_is(reader, key, STR("scores")))
+            read_scores(reader, scratch, line);
+        else if (json_key_is(reader, key, STR("nodes")))
+            read_names(reader, arena, line);
+        else
+            json_skip(reader, NULL);
+    }
+    json_end(reader);
+}
+
+/* --- put together ------------------------------------------------------------------------ */
+
+/* False: no such letter. */
+static bool kind_of(char letter, uint8_t *ret) {
+    for (size_t i = 0; i < ELEMENTS_OF(decision_letters); i++) {
+        if (decision_letters[i] == letter) {
+            *ret = (uint8_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL, or what is wrong. */
+static const char *fill_nodes(const DecisionLine *line, size_t n_names, RecordedNode *nodes) {
+    size_t n = 0, next_rule = 0;
+
+    for (size_t i = 0; i < line->asked.n; i++) {
+        const Run *run = &line->asked.items[i];
+
+        if ((size_t)(run->first + run->n) > n_names || n + (size_t)run->n > line->became.len)
+            return "\"asked\" names nodes that there are not, or more than \"became\" has letters";
+        for (int64_t j = 0; j < run->n; j++)
+            nodes[n++] = (RecordedNode){.name = (uint32_t)(run->first + j),
+                .rule = RECORDED_NO_RULE,
+                .score = RECORDED_NO_SCORE};
+    }
+    if (n != line->became.len || (line->scores.n > 0 && line->scores.n != n))
+        return "\"asked\", \"became\" and \"scores\" are not of the same nodes";
+    for (size_t i = 0; i < n; i++) {
+        if (!kind_of(line->became.ptr[i], &nodes[i].kind))
+            return "\"became\" has a letter that means nothing";
+        if (line->scores.n > 0)
+            nodes[i].score = line->scores.items[i];
+        if (nodes[i].kind == RECORDED_REJECTED && next_rule < line->by.n)
+            nodes[i].rule = line->by.items[next_rule++];
+        if (nodes[i].rule != RECORDED_NO_RULE && nodes[i].rule >= line->rules.n)
+            return "\"by\" names a rule that there is not";
+    }
+    return NULL;
+}
+
+static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_names) {
+    RecordedDecision *decision = &line->decision;
+    const Recording *recording = &read->bundle->recording;
+    const char *wrong = NULL;
+    RecordedNode *nodes;
+
+    if (line->pod >= (int64_t)read->n_pods ||
+        (read->bundle->has_cluster && line->scene >= (int64_t)recording->n_scenes) ||
+        line->in < 0 || line->out < 0)
+        return bundle_wrong(
+            read, FILE_NAME ", line %zu: there is no such pod, or no such scene", number);
+    decision->id = (uint64_t)line->id;
+    decision->n_in = (size_t)line->in;
+    decision->n_out = (size_t)line->out;
+    decision->pod_text = line->pod >= 0 ? read->pods[line->pod] : STR_NULL;
+    decision->scene =
+        read->bundle->has_cluster && line->scene >= 0 ? recording->scenes[line->scene] : NULL;
+    decision->rules = line->rules.items;
+    decision->n_rules = line->rules.n;
+    if (!line->became.ptr)
+        return 0;
+    nodes = ARENA_ARRAY(read->arena, RecordedNode, line->became.len);
+    if (!nodes)
+        return error_origin(-ENOMEM);
+    wrong = fill_nodes(line, n_names, nodes);
+    if (wrong)
+        return bundle_wrong(read, FILE_NAME ", line %zu: %s", number, wrong);
+    decision->nodes = nodes;
+    decision->n_nodes = line->became.len;
+    return 0;
+}
+
+static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, DecisionLine *line) {
+    JsonReader reader;
+
+    *line = (DecisionLine){.pod = -1, .scene = -1, .decision.duration_nsec = -1};
+    arena_reset(scratch);
+    json_reader_init(&reader, text);
+    read_line(&reader, read->arena, scratch, line);
+    return json_error(&reader) ? bundle_bad_json(read, FILE_NAME, number, &reader) : 0;
+}
+
+int bundle_read_decisions(BundleRead *read) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(LINE_BUDGET);
+    Recording *recording = &read->bundle->recording;
+    VEC(RecordedDecision) decisions = {0};
+    Str rest = read->decisions, text;
+    size_t number = 0;
+
+    if (!scratch)
+        return error_origin(-ENOMEM);
+    while (bundle_next_line(&rest, &number, &text)) {
+        RecordedDecision *added;
+        DecisionLine line;
+        int r = read_one(read, text, number, scratch, &line);
+
+        if (r == 0 && !line.has_names)
+            r = finish(read, number, &line, recording->n_names);
+        if (r != 0)
+            return r < 0 ? error_trace(r) : r;
+        if (line.has_names) {
+            recording->names = line.names.items;
+            recording->n_names = line.names.n;
+            continue;
+        }
+        if (decisions.n == BUNDLE_DECISIONS_MAX)
+            return bundle_wrong(read, FILE_NAME ": more than %u decisions", BUNDLE_DECISIONS_MAX);
+        added = VEC_PUSH(&decisions, read->arena);
+        if (!added)
+            return error_origin(-ENOMEM);
+        *added = line.decision;
+    }
+    recording->decisions = decisions.items;
+    recording->n = decisions.n;
+    return 0;
+}

@@ -1,0 +1,322 @@
+/* What was measured: gauges and samplings by number, and which of them each scene had. */
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "bundle/gauge-text.h"
+#include "cluster/store.h"
+
+#define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
+#define SCENE_BUDGET ((size_t)64 * 1024 * 1024)
+#define FILE_NAME "metrics.jsonl"
+
+typedef struct GaugeList {
+    const Gauge *items;
+    size_t n;
+} GaugeList;
+
+typedef struct MetricsRead {
+    BundleRead *read;
+    Arena *scratch; /* of a line */
+    VEC(GaugeList) gauges;
+    VEC(Sampling *) samplings; /* references */
+    NodeNames *names;          /* of the last sampling; a reference */
+    size_t number;             /* of the line */
+} MetricsRead;
+
+static void metrics_done(MetricsRead *metrics) {
+    for (size_t i = 0; i < metrics->samplings.n; i++)
+        sampling_unref(metrics->samplings.items[i]);
+    names_unref(metrics->names);
+    arena_free(metrics->scratch);
+}
+
+/* A name with a number; NaN: none. */
+typedef struct NamedNumber {
+    Str name;
+    double value;
+} NamedNumber;
+
+typedef VEC(NamedNumber) NamedNumbers;
+
+/* Every kind of line; which it is, its first member says. */
+typedef struct MetricsLine {
+    int64_t gauges, sampling, scene, gauges_of;
+    int64_t at_nsec, uptime_nsec;
+    VEC(Gauge) items;
+    NamedNumbers nodes, lags, workloads;
+    VEC(uint32_t) samplings;
+} MetricsLine;
+
+/* --- lines ------------------------------------------------------------------------------- */
+
+static void read_numbers(JsonReader *reader, Arena *arena, NamedNumbers *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        NamedNumber *number = VEC_PUSH(ret, arena);
+
+        if (reader->escaped)
+            key = json_unescape(key, arena);
+        if (!number || !key.ptr) {
+            json_fail(reader, JSON_E_MEMORY, "too many numbers");
+            return;
+        }
+        *number = (NamedNumber){.name = key, .value = NAN};
+        json_double(reader, &number->value);
+    }
+}
+
+/* Into the bundle's arena: scenes copy them later. */
+static void read_gauges(JsonReader *reader, Arena *arena, MetricsLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Gauge *gauge = VEC_PUSH(&line->items, arena);
+
+        if (gauge)
+            gauge_text_read(reader, arena, gauge);
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many gauges");
+    }
+}
+
+static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) {
+    json_array(reader);
+    while (json_element(reader)) {
+        uint32_t *number = VEC_PUSH(&line->samplings, arena);
+        int64_t value = -1;
+
+        if (!number) {
+            json_fail(reader, JSON_E_MEMORY, "too many samplings");
+            return;
+        }
+        json_int64(reader, &value);
+        *number = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+    }
+}
+
+static bool read_head(JsonReader *reader, Str key, MetricsLine *line) {
+    if (json_key_is(reader, key, STR("gauges")))
+        json_int64(reader, &line->gauges);
+    else if (json_key_is(reader, key, STR("sampling")))
+        json_int64(reader, &line->sampling);
+    else if (json_key_is(reader, key, STR("scene")))
+        json_int64(reader, &line->scene);
+    else if (json_key_is(reader, key, STR("gaugesOf")))
+        json_int64(reader, &line->gauges_of);
+    else if (json_key_is(reader, key, STR("atNsec")))
+        json_int64(reader, &line->at_nsec);
+    else if (json_key_is(reader, key, STR("uptimeNsec")))
+        json_int64(reader, &line->uptime_nsec);
+    else
+        return false;
+    return true;
+}
+
+static void read_line(MetricsRead *metrics, JsonReader *reader, MetricsLine *line) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (read_head(reader, key, line))
+            continue;
+        if (json_key_is(reader, key, STR("items")))
+            read_gauges(reader, metrics->read->arena, line);
+        else if (json_key_is(reader, key, STR("nodes")))
+            read_numbers(reader, metrics->scratch, &line->nodes);
+        else if (json_key_is(reader, key, STR("lagsNsec")))
+            read_numbers(reader, metrics->scratch, &line->lags);
+        else if (json_key_is(reader, key, STR("workloads")))
+            read_numbers(reader, metrics->scratch, &line->workloads);
+        else if (json_key_is(reader, key, STR("samplings")))
+            read_samplings(reader, metrics->scratch, line);
+        else
+            json_skip(reader, NULL);
+    }
+    json_end(reader);
+}
+
+/* --- samplings --------------------------------------------------------------------------- */
+
+static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
+    if (!names || names->n_rows != nodes->n)
+        return false;
+    for (size_t i = 0; i < nodes->n; i++)
+        if (!str_eq(names->names[i], nodes->items[i].name))
+            return false;
+    return true;
+}
+
+/* Mostly the same nodes are measured again and again: their names are kept once. */
+static int find_names(MetricsRead *metrics, const NamedNumbers *nodes) {
+    Str *names;
+    int r;
+
+    if (has_same_names(metrics->names, nodes))
+        return 0;
+    names = ARENA_RAW(metrics->scratch, Str, nodes->n);
+    if (!names)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < nodes->n; i++)
+        names[i] = nodes->items[i].name;
+    metrics->names = names_unref(metrics->names);
+    r = names_new(names, nodes->n, /* before= */ NULL, &metrics->names);
+    return error_trace(r);
+}
+
+static int set_values(Sampling *sampling, const MetricsLine *line) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < line->nodes.n; i++)
+        r = sampling_set(sampling, (uint32_t)i, line->nodes.items[i].value, 0);
+    for (size_t i = 0; r == 0 && i < line->lags.n; i++) {
+        uint32_t row = names_find(sampling->names, line->lags.items[i].name);
+        double lag = line->lags.items[i].value;
+
+        if (row < sampling->names->n_rows && lag > 0 && lag < 9e18)
+            r = sampling_set(sampling, row, sampling->values[row], (int64_t)lag);
+    }
+    return error_trace(r);
+}
+
+static int set_workloads(Sampling *sampling, const NamedNumbers *workloads) {
+    int r = workloads->n > 0 ? sampling_reserve_workloads(sampling, workloads->n) : 0;
+
+    for (size_t i = 0; r == 0 && i < workloads->n; i++)
+        if (map_find(&sampling->workloads, workloads->items[i].name) == MAP_NONE)
+            r = sampling_set_workload(
+                sampling, workloads->items[i].name, workloads->items[i].value);
+    return error_trace(r);
+}
+
+static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
+    _cleanup_(sampling_unrefp) Sampling *sampling = NULL;
+    Sampling **added;
+    int r;
+
+    if (line->sampling != (int64_t)metrics->samplings.n)
+        return bundle_wrong(metrics->read,
+            FILE_NAME ", line %zu: sampling %zu was expected",
+            metrics->number,
+            metrics->samplings.n);
+    if (line->nodes.n > STORE_NODES_MAX)
+        return bundle_wrong(metrics->read,
+            FILE_NAME ", line %zu: more than %u nodes",
+            metrics->number,
+            STORE_NODES_MAX);
+    r = find_names(metrics, &line->nodes);
+    if (r < 0)
+        return error_trace(r);
+    sampling = sampling_new(metrics->names, line->at_nsec, line->uptime_nsec);
+    if (!sampling)
+        return error_origin(-ENOMEM);
+    r = set_values(sampling, line);
+    if (r == 0)
+        r = set_workloads(sampling, &line->workloads);
+    added = r == 0 ? VEC_PUSH(&metrics->samplings, metrics->read->arena) : NULL;
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = TAKE_PTR(sampling);
+    return 0;
+}
+
+/* --- gauges and scenes ------------------------------------------------------------------- */
+
+static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
+    GaugeList *added;
+
+    if (line->gauges != (int64_t)metrics->gauges.n)
+        return bundle_wrong(metrics->read,
+            FILE_NAME ", line %zu: gauges %zu were expected",
+            metrics->number,
+            metrics->gauges.n);
+    added = VEC_PUSH(&metrics->gauges, metrics->read->arena);
+    if (!added)
+        return error_origin(-ENOMEM);
+    *added = (GaugeList){.items = line->items.items, .n = line->items.n};
+    return 0;
+}
+
+static int copy_gauges(Scene *scene, const GaugeList *gauges) {
+    Gauge *copies;
+
+    scene->arena = arena_new(SCENE_BUDGET);
+    copies = scene->arena ? ARENA_ARRAY(scene->arena, Gauge, gauges->n) : NULL;
+    for (size_t i = 0; copies && i < gauges->n; i++)
+        if (!gauge_copy(&gauges->items[i], scene->arena, &copies[i]))
+            copies = NULL;
+    if (!copies)
+        return error_origin(-ENOMEM);
+    scene->gauges = copies;
+    scene->n_gauges = gauges->n;
+    return 0;
+}
+
+static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLine *line) {
+    scene->measurements = measurements_new(/* owner= */ 0, line->samplings.n);
+    if (!scene->measurements)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < line->samplings.n; i++) {
+        uint32_t number = line->samplings.items[i];
+
+        if (number < metrics->samplings.n)
+            scene->measurements->items[i] = sampling_ref(metrics->samplings.items[number]);
+        else if (number != UINT32_MAX)
+            return bundle_wrong(metrics->read,
+                FILE_NAME ", line %zu: there is no sampling %u",
+                metrics->number,
+                number);
+    }
+    return 0;
+}
+
+static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
+    const Recording *recording = &metrics->read->bundle->recording;
+    const GaugeList *gauges;
+    Scene *scene;
+    int r;
+
+    if (line->scene < 0 || line->scene >= (int64_t)recording->n_scenes || line->gauges_of < 0 ||
+        line->gauges_of >= (int64_t)metrics->gauges.n)
+        return bundle_wrong(metrics->read,
+            FILE_NAME ", line %zu: there is no such scene, or no such gauges",
+            metrics->number);
+    scene = recording->scenes[line->scene];
+    gauges = &metrics->gauges.items[line->gauges_of];
+    if (scene->gauges || scene->measurements || gauges->n != line->samplings.n)
+        return bundle_wrong(metrics->read,
+            FILE_NAME ", line %zu: a scene twice, or not a sampling for each gauge",
+            metrics->number);
+    r = copy_gauges(scene, gauges);
+    return r == 0 ? set_measurements(metrics, scene, line) : error_trace(r);
+}
+
+static int read_one(MetricsRead *metrics, Str text) {
+    MetricsLine line = {.gauges = -1, .sampling = -1, .scene = -1, .gauges_of = -1};
+    JsonReader reader;
+
+    json_reader_init(&reader, text);
+    read_line(metrics, &reader, &line);
+    if (json_error(&reader))
+        return bundle_bad_json(metrics->read, FILE_NAME, metrics->number, &reader);
+    if (line.gauges >= 0)
+        return add_gauges(metrics, &line);
+    return line.sampling >= 0 ? add_sampling(metrics, &line) : add_scene(metrics, &line);
+}
+
+int bundle_read_metrics(BundleRead *read) {
+    _cleanup_(metrics_done) MetricsRead metrics = {.read = read, .scratch = arena_new(LINE_BUDGET)};
+    Str rest = read->metrics, line;
+    int r = 0;
+
+    if (!metrics.scratch)
+        return error_origin(-ENOMEM);
+    while (r == 0 && bundle_next_line(&rest, &metrics.number, &line)) {
+        arena_reset(metrics.scratch);
+        r = read_one(&metrics, line);
+    }
+    return r < 0 ? error_trace(r) : r;
+}

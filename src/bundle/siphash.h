@@ -1,0 +1,12 @@
+#pragma once
+
+/*
+ * SipHash-2-4: a keyed hash that tells nothing of its key, however many hashes are seen (Aumasson
+ * and Bernstein, 2012). For names that are handed to strangers; tables have base/hash.h.
+ */
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+uint64_t siphash(Str text, const uint64_t key[static 2]);

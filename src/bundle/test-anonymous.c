@@ -1,0 +1,135 @@
+/* What strangers see of names, and what they do not. */
+
+#include "base/test-assert.h"
+#include "bundle/anonymous.h"
+#include "model/workload.h"
+
+#define ROOM ((size_t)1 << 24)
+
+static const PolicySource policies[] = {
+    {.file = STR("p.yaml"),
+        .text = STR("spec: {filters: [{name: pool, expression: \"node.metadata.labels.pool == "
+                    "'gold' && pod.metadata.name.startsWith('web-') && "
+                    "node.metadata.labels['acme.io/tier'] != 'x y'\"}]}")},
+};
+static const uint64_t salt[2] = {11, 22};
+
+/* "x" and nothing but letters, digits and dashes. */
+static bool is_hashed(Str text) {
+    if (text.len != 18 || !str_has_prefix(text, STR("x-")))
+        return false;
+    for (size_t i = 2; i < text.len; i++)
+        if (!strchr("0123456789abcdef", text.ptr[i]))
+            return false;
+    return true;
+}
+
+static void test_names(void **state) {
+    static const char *const stay[] = {
+        "", "gold", "pool", "acme.io/tier", "true", "0", "12.5", "4Gi", "500m", "-3"};
+    static const char *const go[] = {
+        "node-7", "payments", "acme.io", "10.0.0.1", "::1", "v1.2.3", "2026", "golden", "a b"};
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+
+    for (size_t i = 0; i < ELEMENTS_OF(stay); i++)
+        assert_text(stay[i], anonymous_name(a, str_from_c(stay[i])), stay[i]);
+    for (size_t i = 0; i < ELEMENTS_OF(go); i++) {
+        Str shown = anonymous_name(a, str_from_c(go[i]));
+
+        if (strcmp(go[i], "2026") == 0) /* a number */
+            assert_text(go[i], shown, go[i]);
+        else
+            assert_case(go[i], is_hashed(shown));
+        assert_true(str_eq(shown, anonymous_name(a, str_from_c(go[i]))));
+    }
+}
+
+/* Another salt, other hashes. */
+static void test_salt(void **state) {
+    static const uint64_t other[2] = {11, 23};
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    _cleanup_(anonymous_freep) Anonymous *b = anonymous_new(policies, 1, other);
+
+    assert_false(str_eq(anonymous_name(a, STR("node-7")), anonymous_name(b, STR("node-7"))));
+}
+
+static void test_keys(void **state) {
+    static const char *const stay[] = {
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+        "node-role.kubernetes.io/control-plane",
+        "pod-template-hash",
+        "acme.io/tier",
+        "berth.dev/retry-at",
+        "cpu",
+        "hugepages-2Mi",
+    };
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    Str key = anonymous_key(a, STR("acme.io/owner")), role;
+
+    for (size_t i = 0; i < ELEMENTS_OF(stay); i++)
+        assert_text(stay[i], anonymous_key(a, str_from_c(stay[i])), stay[i]);
+    assert_true(is_hashed(str_take(key, str_find(key, '/'))));
+    assert_true(is_hashed(str_skip(key, str_find(key, '/') + 1)));
+    assert_true(is_hashed(anonymous_key(a, STR("team"))));
+    role = anonymous_key(a, STR("node-role.kubernetes.io/payments"));
+    assert_true(str_has_prefix(role, STR("node-role.kubernetes.io/x-")));
+}
+
+static void test_images(void **state) {
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    Str app = anonymous_name(a, STR("app"));
+    Str image = anonymous_image(a, STR("docker.io/library/app:latest"));
+
+    assert_true(str_has_prefix(image, STR("docker.io/library/x-")));
+    assert_true(str_has_suffix(image, STR(":latest")));
+    assert_true(str_eq(str_take(str_skip(image, 18), app.len), app));
+    assert_true(str_eq(anonymous_image(a, STR("app")), app));
+}
+
+/* Values that are a name are the same as the name; workloads are found as before. */
+static void test_objects(void **state) {
+    _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
+    _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+    const Label labels[] = {
+        {STR("kubernetes.io/hostname"), STR("node-7")}, {STR("pod-template-hash"), STR("5d4f")}};
+    const Label notes[] = {{STR("load"), STR("0.25,2026-01-02T03:04:05Z")}, {STR("x"), STR("who")}};
+    const Node node = {.name = STR("node-7"), .labels = {labels, 1}, .annotations = {notes, 2}};
+    const Pod pod = {
+        .name = STR("web-5d4f-1"),
+        .namespace = STR("shop"),
+        .labels = {labels, 2},
+        .owner_kind = STR("ReplicaSet"),
+        .owner_name = STR("web-5d4f"),
+    };
+    const Node *shown = anonymous_node(a, &node);
+    Str workload;
+
+    assert_non_null(shown);
+    assert_true(is_hashed(shown->name));
+    assert_true(str_eq(shown->name, shown->labels.items[0].value));
+    assert_text("measured", shown->annotations.items[0].value, "0.25,2026-01-02T03:04:05Z");
+    assert_true(is_hashed(shown->annotations.items[1].value));
+    workload = workload_of(anonymous_pod(a, &pod), arena);
+    assert_true(str_eq(workload, anonymous_workload(a, STR("shop/Deployment/web"))));
+}
+
+static void test_functions(void **state) {
+    Str found[ANONYMOUS_FUNCTIONS_MAX];
+
+    assert_int_equal(anonymous_functions(policies, 1, found), 1);
+    assert_text("function", found[0], "startsWith");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_salt),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_images),
+        cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_functions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* Files into a .tar.gz and back, and what is none. */
+
+#include "base/test-assert.h"
+#include "bundle/gzip.h"
+#include "bundle/pack.h"
+#include "bundle/siphash.h"
+#include "bundle/tar.h"
+
+#define ROOM ((size_t)1 << 24)
+
+static void pack_two(Buf *out) {
+    _cleanup_(pack_freep) Pack *pack = pack_new(out, 1000);
+    char large[5000];
+
+    for (size_t i = 0; i < sizeof(large); i++)
+        large[i] = (char)(i * i);
+    pack_file(pack, STR("b/empty"), STR(""));
+    pack_begin(pack, STR("b/large"));
+    pack_write(pack, str_of(large, 100));
+    pack_write(pack, str_of(large + 100, sizeof(large) - 100));
+    pack_end(pack);
+    assert_int_equal(pack_finish(pack), 0);
+}
+
+static void test_there_and_back(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), again = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
+    TarFile found;
+    Str rest;
+
+    pack_two(&file);
+    pack_two(&again);
+    assert_true(str_eq(buf_str(&file), buf_str(&again)));
+    assert_int_equal(gunzip(buf_str(&file), &text), 0);
+    assert_int_equal(text.len % TAR_BLOCK, 0);
+    rest = buf_str(&text);
+    assert_int_equal(tar_next(&rest, &found), 0);
+    assert_text("name", found.name, "b/empty");
+    assert_int_equal(found.content.len, 0);
+    assert_int_equal(tar_next(&rest, &found), 0);
+    assert_text("name", found.name, "b/large");
+    assert_int_equal(found.content.len, 5000);
+    for (size_t i = 0; i < 5000; i++)
+        assert_int_equal(found.content.ptr[i], (char)(i * i));
+    assert_int_equal(tar_next(&rest, &found), TAR_E_END);
+    assert_int_equal(tar_next(&rest, &found), TAR_E_END);
+}
+
+/* Cut anywhere it is damaged; with a byte too many as well. */
+static void test_cut(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM);
+
+    pack_two(&file);
+    for (size_t len = 0; len < file.len; len++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(ROOM);
+        int r = gunzip(str_of(file.data, len), &text);
+        Str rest = buf_str(&text);
+        TarFile found;
+
+        if (len < 2)
+            assert_int_equal(r, GUNZIP_E_OTHER);
+        if (r != 0) {
+            assert_true(r == GUNZIP_E_OTHER || r == GUNZIP_E_DAMAGED);
+            continue;
+        }
+        while (r == 0) /* between two members: the archive ends too early */
+            r = tar_next(&rest, &found);
+        assert_int_equal(r, TAR_E_MALFORMED);
+    }
+    buf_append_char(&file, 'x');
+    {
+        _cleanup_(buf_done) Buf text = BUF_INIT(ROOM);
+
+        assert_int_equal(gunzip(buf_str(&file), &text), GUNZIP_E_DAMAGED);
+    }
+}
+
+/* Zeros without end in a small file. */
+static void test_bomb(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), text = BUF_INIT(1 << 20);
+    _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
+    static const char zeros[1 << 16];
+
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(gzip_write(gzip, str_of(zeros, sizeof(zeros)), &file), 0);
+    assert_int_equal(gzip_end(gzip, &file), 0);
+    assert_int_equal(gunzip(buf_str(&file), &text), GUNZIP_E_LARGE);
+    assert_true(text.len <= 1 << 20);
+}
+
+static void test_no_tar(void **state) {
+    char block[2 * TAR_BLOCK] = "no tar at all";
+    Str rest = str_of(block, sizeof(block));
+    TarFile found;
+
+    assert_int_equal(tar_next(&rest, &found), TAR_E_MALFORMED);
+    tar_head(STR("b/x"), 1000, 0, block);
+    rest = str_of(block, sizeof(block)); /* 1,000 bytes are not there */
+    assert_int_equal(tar_next(&rest, &found), TAR_E_MALFORMED);
+}
+
+/* The vector of the paper: key and text are 0, 1, 2, … */
+static void test_siphash(void **state) {
+    const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    char text[15];
+
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)i;
+    assert_true(siphash(str_of(text, sizeof(text)), key) == UINT64_C(0xa129ca6149be45e5));
+    assert_true(siphash(STR_NULL, key) == UINT64_C(0x726fdb47dd0e0e31));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_no_tar),
+        cmocka_unit_test(test_siphash),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* Of a pod as it was sent all is written that policies can read: random pods, there and back. */
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/test-assert.h"
+#include "cluster/object-text.h"
+#include "cluster/record.h"
+
+#define ROOM ((size_t)1 << 24)
+#define N_PODS 2000u
+
+static uint64_t seed = 7;
+
+static unsigned roll(unsigned n) {
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(seed >> 33) % n;
+}
+
+static const char *pick(const char *const *list, unsigned n) {
+    return list[roll(n)];
+}
+
+/* --- pods as people and controllers write them ------------------------------------------- */
+
+static void make_amounts(Buf *out, const char *key) {
+    static const char *const cpus[] = {
+        "\"100m\"", "\"0.1\"", "2", "\"1500m\"", "\"0\"", "\"100u\""};
+    static const char *const memories[] = {"\"1Gi\"", "1000", "\"12e6\"", "\"0.5Mi\"", "\"8E\""};
+
+    buf_printf(out, "\"%s\":{\"cpu\":%s", key, pick(cpus, 6));
+    if (roll(2))
+        buf_printf(out, ",\"memory\":%s", pick(memories, 5));
+    if (roll(4) == 0)
+        buf_printf(out, ",\"example.com/gpu\":%u", roll(3));
+    buf_append_char(out, '}');
+}
+
+static void make_containers(Buf *out, const char *key, unsigned n) {
+    static const char *const images[] = {"nginx", "reg.io/a/b:v1", "x@sha256:00", "", "\\u00e4"};
+
+    buf_printf(out, ",\"%s\":[", key);
+    for (unsigned i = 0; i < n; i++) {
+        buf_printf(out,
+            "%s{\"name\":\"c%u\",\"image\":\"%s\",\"env\":[{\"name\":\"A\",\"value\":\"secret\"}]",
+            i ? "," : "",
+            i,
+            pick(images, 5));
+        if (roll(3)) {
+            buf_append(out, STR(",\"resources\":{"));
+            make_amounts(out, roll(4) ? "requests" : "limits");
+            buf_append_char(out, '}');
+        }
+        if (roll(4) == 0)
+            buf_append(out, STR(",\"restartPolicy\":\"Always\""));
+        buf_append_char(out, '}');
+    }
+    buf_append_char(out, ']');
+}
+
+static void make_labels(Buf *out, const char *key) {
+    static const char *const keys[] = {"app", "x/y", "\\u0041", "empty", "app"};
+    static const char *const values[] = {"\"web\"", "\"\"", "null", "\"a\\nb\""};
+    unsigned n = roll(4);
+
+    buf_printf(out, ",\"%s\":{", key);
+    for (unsigned i = 0; i < n; i++)
+        buf_printf(out, "%s\"%s\":%s", i ? "," : "", pick(keys, 5), pick(values, 4));
+    buf_append_char(out, '}');
+}
+
+static void make_metadata(Buf *out) {
+    buf_printf(out,
+        "\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns\",\"uid\":\"u%u\"",
+        roll(9),
+        roll(9));
+    make_labels(out, "labels");
+    make_labels(out, "annotations");
+    if (roll(2))
+        buf_append(out, STR(",\"creationTimestamp\":\"2026-01-02T03:04:05Z\""));
+    if (roll(4) == 0)
+        buf_append(out, STR(",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""));
+    if (roll(2))
+        buf_printf(out,
+            ",\"ownerReferences\":[{\"kind\":\"Other\",\"name\":\"o\"},{\"kind\":\"ReplicaSet\","
+            "\"name\":\"web-1\",\"uid\":\"w\",\"controller\":%s}]",
+            roll(2) ? "true" : "false");
+    buf_append_char(out, '}');
+}
+
+static void make_spec(Buf *out) {
+    static const char *const tolerations[] = {
+        "{\"operator\":\"Exists\"}",
+        "{\"key\":\"a\",\"value\":\"b\",\"effect\":\"NoSchedule\"}",
+        "{\"key\":\"a\",\"operator\":\"Exists\",\"effect\":\"Strange\"}",
+        "{\"key\":\"c\",\"effect\":\"PreferNoSchedule\"}",
+    };
+
+    buf_printf(out, ",\"spec\":{\"priority\":%d", (int)roll(5) - 2);
+    make_labels(out, "nodeSelector");
+    make_containers(out, "containers", roll(4));
+    if (roll(3) == 0)
+        make_containers(out, "initContainers", 1 + roll(3));
+    if (roll(3) == 0)
+        buf_printf(out, ",\"tolerations\":[%s,%s]", pick(tolerations, 4), pick(tolerations, 4));
+    if (roll(4) == 0)
+        buf_append(out, STR(",\"nodeName\":\"n1\""));
+    if (roll(2))
+        buf_append(out, STR(",\"schedulerName\":\"default-scheduler\""));
+    if (roll(4) == 0) {
+        buf_append(out, STR(",\"resources\":{"));
+        make_amounts(out, "requests");
+        buf_append_char(out, '}');
+    }
+    if (roll(4) == 0) {
+        buf_append_char(out, ',');
+        make_amounts(out, "overhead");
+    }
+    buf_append(out, STR(",\"volumes\":[{\"name\":\"v\",\"secret\":{\"secretName\":\"s\"}}]}"));
+}
+
+static void make_status(Buf *out) {
+    static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed"};
+
+    buf_printf(out, ",\"status\":{\"phase\":\"%s\"", pick(phases, 4));
+    if (roll(3) == 0)
+        buf_append(out, STR(",\"nominatedNodeName\":\"n2\""));
+    if (roll(3) == 0)
+        buf_append(out, STR(",\"startTime\":\"2026-01-02T03:04:06Z\""));
+    if (roll(3) == 0)
+        buf_append(out,
+            STR(",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+                "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\"}]"));
+    if (roll(4) == 0) {
+        buf_append(out, STR(",\"containerStatuses\":[{\"name\":\"c0\",\"allocatedResources\":{"));
+        buf_append(out, STR("\"cpu\":\"3\"}}]"));
+    }
+    buf_append_char(out, '}');
+}
+
+/* --- the comparison ---------------------------------------------------------------------- */
+
+static bool containers_equal(const PodContainer *a, size_t n_a, const PodContainer *b, size_t n_b) {
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!str_eq(a[i].name, b[i].name) || !str_eq(a[i].image, b[i].image))
+            return false;
+    return true;
+}
+
+/* By name: the order is nobody's business. */
+static bool amounts_equal(const Resources *a, const Resources *b) {
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        const Resource *other = resources_find(b, a->items[i].name);
+
+        if (!other || other->amount != a->items[i].amount)
+            return false;
+    }
+    return true;
+}
+
+static bool details_equal(const PodDetails *a, const PodDetails *b) {
+    return labels_equal(&a->annotations, &b->annotations) &&
+           labels_equal(&a->node_selector, &b->node_selector) &&
+           containers_equal(a->containers, a->n_containers, b->containers, b->n_containers) &&
+           containers_equal(
+               a->init_containers, a->n_init_containers, b->init_containers, b->n_init_containers);
+}
+
+static bool pods_equal(const Pod *a, Pod *b) {
+    bool has_same_amounts = amounts_equal(&a->requests, &b->requests);
+
+    b->requests = a->requests; /* compared by name, just now */
+    return has_same_amounts && pod_record_equal(a, b) && details_equal(a->details, b->details);
+}
+
+static bool has(Str text, const char *part) {
+    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
+static void test_random(void **state) {
+    size_t n_read = 0;
+
+    for (unsigned i = 0; i < N_PODS; i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+        _cleanup_(buf_done) Buf sent = BUF_INIT(ROOM), written = BUF_INIT(ROOM);
+        JsonWriter writer = JSON_WRITER(&written);
+        JsonReader reader;
+        Pod pod, again;
+
+        buf_append_char(&sent, '{');
+        make_metadata(&sent);
+        make_spec(&sent);
+        make_status(&sent);
+        buf_append_char(&sent, '}');
+        json_reader_init(&reader, buf_str(&sent));
+        pod_decode(&reader, arena, &pod);
+        if (json_error(&reader))
+            print_error("%.*s\n", STR_FMT(buf_str(&sent)));
+        assert_int_equal(json_error(&reader), JSON_OK);
+        n_read++;
+        object_write_pod(&writer, &pod, pod.node_name);
+        json_reader_init(&reader, buf_str(&written));
+        pod_decode(&reader, arena, &again);
+        assert_int_equal(json_error(&reader), JSON_OK);
+        if (!pods_equal(&pod, &again)) {
+            print_error("sent    %.*s\nwritten %.*s\n",
+                STR_FMT(buf_str(&sent)),
+                STR_FMT(buf_str(&written)));
+            fail();
+        }
+        assert_false(has(buf_str(&written), "secret"));
+    }
+    assert_int_equal(n_read, N_PODS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* The cluster of the first scene as a dump, and how it became those of the others. */
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "cluster/delta.h"
+#include "cluster/dump.h"
+
+static int put(void *context, Str bytes) {
+    pack_write(context, bytes);
+    return 0;
+}
+
+/* The first scene that has one. */
+static size_t find_first(const Recording *recording) {
+    size_t i = 0;
+
+    while (i < recording->n_scenes && !recording->scenes[i]->snapshot)
+        i++;
+    return i;
+}
+
+static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
+    int r;
+
+    bundle_begin(write, STR("cluster.json"));
+    r = dump_write_masked(
+        snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
+    if (r < 0)
+        write->error = error_trace(r);
+    bundle_end(write);
+}
+
+static void write_scene(BundleWrite *write, JsonWriter *writer, size_t number, const Scene *scene) {
+    bundle_write_number(writer, STR("scene"), (int64_t)number);
+    bundle_write_number(writer, STR("generation"), (int64_t)scene->generation);
+    bundle_write_number(writer, STR("madeNsec"), scene->made_at_nsec);
+    bundle_write_number(writer, STR("uptimeNsec"), scene->uptime_nsec);
+    bundle_write_digest(writer, STR("policy"), scene->policy);
+    if (!scene->snapshot) {
+        json_write_key(writer, STR("noCluster"));
+        json_write_bool(writer, true);
+    }
+}
+
+static void write_changes(BundleWrite *write, size_t first) {
+    const Recording *recording = write->parts->recording;
+    const Snapshot *before = NULL;
+
+    bundle_begin(write, STR("changes.jsonl"));
+    for (size_t i = 0; i < recording->n_scenes; i++) {
+        const Scene *scene = recording->scenes[i];
+        JsonWriter writer = bundle_line(write);
+        int r = 0;
+
+        write_scene(write, &writer, i, scene);
+        if (i == first)
+            r = delta_write_order(&writer, scene->snapshot, bundle_mask(write));
+        else if (scene->snapshot)
+            r = delta_write(&writer, before, scene->snapshot, bundle_mask(write));
+        if (r < 0)
+            write->error = error_trace(r);
+        if (scene->snapshot)
+            before = scene->snapshot;
+        bundle_end_line(write, &writer);
+    }
+    bundle_end(write);
+}
+
+void bundle_write_cluster(BundleWrite *write) {
+    const Recording *recording = write->parts->recording;
+    size_t first = find_first(recording);
+
+    if (first < recording->n_scenes)
+        write_dump(write, recording->scenes[first]->snapshot);
+    write_changes(write, first);
+}

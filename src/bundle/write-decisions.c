@@ -1,0 +1,251 @@
+/*
+ * Pods, each text once and of it what policies can read; and decisions, a line each:
+ *
+ *   {"nodes":["n1","n2",…]}                       first: what numbers of nodes mean
+ *   {"id":7,"verb":"filter",…,"pod":3,"scene":1,
+ *    "asked":[[0,5000]],"became":"pprrn…","by":[0,1],"scores":[7,null,…]}
+ *
+ * "asked" are runs of numbers, first and how many; "became" has a letter for each of these nodes:
+ * p passed, r rejected, u unknown, n narrowed, l late, s scored; "by" for each that is rejected a
+ * place in "rules".
+ */
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "bundle/bundle-part.h"
+#include "bundle/decision-letters.h"
+
+#define POD_BUDGET ((size_t)256 * 1024 * 1024)
+
+/* --- pods -------------------------------------------------------------------------------- */
+
+/* False: it is no pod, and of no use. */
+static bool write_pod(BundleWrite *write, Str text, const char *digest, Arena *arena) {
+    JsonReader reader;
+    JsonWriter writer;
+    const Pod *shown;
+    Pod pod;
+
+    arena_reset(arena);
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, &pod);
+    if (json_error(&reader))
+        return false;
+    shown = write->anonymous ? anonymous_pod(write->anonymous, &pod) : &pod;
+    if (!shown) {
+        write->error = error_origin(-ENOMEM);
+        return false;
+    }
+    writer = bundle_line(write);
+    if (!write->anonymous) /* who has the text could find it by that */
+        json_write_member(&writer, STR("digest"), str_from_c(digest));
+    json_write_key(&writer, STR("pod"));
+    object_write_pod(&writer, shown, shown->node_name);
+    bundle_end_line(write, &writer);
+    return true;
+}
+
+/* The line of the pod of @decision; UINT32_MAX: none. */
+static uint32_t pod_line(
+    BundleWrite *write, const RecordedDecision *decision, Map *known, uint32_t *n, Arena *arena) {
+    char digest[DIGEST_TEXT_MAX];
+    uint32_t line;
+    Str key;
+
+    if (!decision->pod_text.ptr)
+        return UINT32_MAX;
+    (void)digest_print(digest_of(decision->pod_text), digest);
+    line = map_find(known, str_from_c(digest));
+    if (line != MAP_NONE)
+        return line;
+    if (!write_pod(write, decision->pod_text, digest, arena))
+        return UINT32_MAX;
+    key = arena_copy(write->arena, str_from_c(digest));
+    if (!key.ptr || map_add(known, key, *n) < 0)
+        write->error = error_origin(-ENOMEM);
+    return (*n)++;
+}
+
+void bundle_write_pods(BundleWrite *write) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(POD_BUDGET);
+    const Recording *recording = write->parts->recording;
+    Map known = MAP_INIT_IN(write->arena);
+    uint32_t n = 0;
+
+    write->pods = ARENA_RAW(write->arena, uint32_t, recording->n);
+    if (!arena || !write->pods) {
+        write->error = error_origin(-ENOMEM);
+        return;
+    }
+    bundle_begin(write, STR("pods.jsonl"));
+    for (size_t i = 0; i < recording->n; i++)
+        write->pods[i] = pod_line(write, &recording->decisions[i], &known, &n, arena);
+    bundle_end(write);
+}
+
+/* --- decisions --------------------------------------------------------------------------- */
+
+static void write_names(BundleWrite *write) {
+    const Recording *recording = write->parts->recording;
+    JsonWriter writer = bundle_line(write);
+
+    json_write_key(&writer, STR("nodes"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < recording->n_names; i++)
+        json_write_string(&writer, bundle_name(write, recording->names[i]));
+    json_write_end_array(&writer);
+    bundle_end_line(write, &writer);
+}
+
+/* What the policies of the bundle say may be shown; what others said goes word by word. */
+static Str rule_text(BundleWrite *write, const RecordedDecision *decision, Str text) {
+    return digest_equal(decision->policy, write->policy) ? text : bundle_text(write, text);
+}
+
+static void write_rules(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
+    if (decision->n_rules == 0)
+        return;
+    json_write_key(writer, STR("rules"));
+    json_write_array(writer);
+    for (size_t i = 0; i < decision->n_rules; i++) {
+        const RecordedRule *rule = &decision->rules[i];
+
+        json_write_object(writer);
+        json_write_member(writer, STR("policy"), rule_text(write, decision, rule->policy));
+        json_write_member(writer, STR("name"), rule_text(write, decision, rule->name));
+        json_write_member(writer, STR("reason"), rule_text(write, decision, rule->reason));
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_asked(JsonWriter *writer, const RecordedDecision *decision) {
+    size_t n = 0;
+
+    json_write_key(writer, STR("asked"));
+    json_write_array(writer);
+    for (size_t i = 0; i < decision->n_nodes; i += n) {
+        uint32_t first = decision->nodes[i].name;
+
+        for (n = 1; i + n < decision->n_nodes && decision->nodes[i + n].name == first + n;)
+            n++;
+        json_write_array(writer);
+        json_write_int(writer, first);
+        json_write_int(writer, (int64_t)n);
+        json_write_end_array(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_became(JsonWriter *writer, const RecordedDecision *decision) {
+    json_write_key(writer, STR("became"));
+    json_write_raw(writer, STR("\""));
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        buf_append_char(writer->out, decision_letters[decision->nodes[i].kind]);
+    buf_append_char(writer->out, '"');
+}
+
+static void write_number_or_null(JsonWriter *writer, unsigned number, unsigned none) {
+    if (number == none)
+        json_write_null(writer);
+    else
+        json_write_int(writer, number);
+}
+
+static void write_by(JsonWriter *writer, const RecordedDecision *decision) {
+    if (decision->n_rules == 0)
+        return;
+    json_write_key(writer, STR("by"));
+    json_write_array(writer);
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        if (decision->nodes[i].kind == RECORDED_REJECTED)
+            write_number_or_null(writer, decision->nodes[i].rule, RECORDED_NO_RULE);
+    json_write_end_array(writer);
+}
+
+static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
+    bool has_some = false;
+
+    for (size_t i = 0; !has_some && i < decision->n_nodes; i++)
+        has_some = decision->nodes[i].score != RECORDED_NO_SCORE;
+    if (!has_some)
+        return;
+    json_write_key(writer, STR("scores"));
+    json_write_array(writer);
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        write_number_or_null(writer, decision->nodes[i].score, RECORDED_NO_SCORE);
+    json_write_end_array(writer);
+}
+
+static void write_flag(JsonWriter *writer, Str key, bool is_set) {
+    if (!is_set)
+        return;
+    json_write_key(writer, key);
+    json_write_bool(writer, true);
+}
+
+static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
+    bundle_write_number(writer, STR("id"), (int64_t)decision->id);
+    json_write_member(writer, STR("verb"), str_from_c(verb_name(decision->verb)));
+    bundle_write_number(writer, STR("nowNsec"), decision->now_nsec);
+    bundle_write_number(writer, STR("durationNsec"), decision->duration_nsec);
+    bundle_write_text(writer, STR("namespace"), bundle_name(write, decision->pod_namespace));
+    bundle_write_text(writer, STR("name"), bundle_name(write, decision->pod_name));
+    bundle_write_text(writer, STR("uid"), bundle_name(write, decision->pod_uid));
+    bundle_write_text(writer, STR("target"), bundle_name(write, decision->target));
+    bundle_write_text(writer, STR("error"), bundle_text(write, decision->error));
+    bundle_write_digest(writer, STR("policy"), decision->policy);
+    bundle_write_number(writer, STR("in"), (int64_t)decision->n_in);
+    bundle_write_number(writer, STR("out"), (int64_t)decision->n_out);
+    write_flag(writer, STR("names"), decision->had_names);
+    write_flag(writer, STR("late"), decision->is_late);
+    write_flag(writer, STR("exempt"), decision->is_exempt);
+}
+
+/* Scenes are in the order of decisions: mostly it is the one that was found last, or the next. */
+static void write_scene(
+    BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision, size_t *at) {
+    const Recording *recording = write->parts->recording;
+
+    if (!decision->scene || write->parts->only_digest)
+        return;
+    for (size_t i = 0; i < recording->n_scenes; i++) {
+        size_t place = (*at + i) % recording->n_scenes;
+
+        if (recording->scenes[place] == decision->scene) {
+            *at = place;
+            bundle_write_number(writer, STR("scene"), (int64_t)place);
+            return;
+        }
+    }
+}
+
+static void write_decision(BundleWrite *write, size_t i, size_t *scene) {
+    const RecordedDecision *decision = &write->parts->recording->decisions[i];
+    JsonWriter writer = bundle_line(write);
+
+    write_head(write, &writer, decision);
+    if (write->pods && write->pods[i] != UINT32_MAX)
+        bundle_write_number(&writer, STR("pod"), write->pods[i]);
+    write_scene(write, &writer, decision, scene);
+    write_rules(write, &writer, decision);
+    if (decision->nodes) {
+        write_asked(&writer, decision);
+        write_became(&writer, decision);
+        write_by(&writer, decision);
+        write_scores(&writer, decision);
+    }
+    bundle_end_line(write, &writer);
+}
+
+void bundle_write_decisions(BundleWrite *write) {
+    size_t scene = 0;
+
+    bundle_begin(write, STR("decisions.jsonl"));
+    write_names(write);
+    for (size_t i = 0; i < write->parts->recording->n; i++)
+        write_decision(write, i, &scene);
+    bundle_end(write);
+}

@@ -1,0 +1,191 @@
+/*
+ * What was measured: lines with the gauges of a program, lines with a sampling of one gauge, each
+ * once, and a line for each scene that says which of these it had. Nodes by name: a sampling may be
+ * older than the table it is used for.
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "bundle/bundle-part.h"
+#include "bundle/gauge-text.h"
+
+#define NONE UINT32_MAX
+
+typedef struct MetricsWrite {
+    BundleWrite *write;
+    VEC(Digest) programs; /* whose gauges are written */
+    VEC(const Sampling *) samplings;
+} MetricsWrite;
+
+static void fail_memory(MetricsWrite *metrics) {
+    metrics->write->error = error_origin(-ENOMEM);
+}
+
+/* --- gauges ------------------------------------------------------------------------------ */
+
+static void write_gauges(MetricsWrite *metrics, uint32_t number, const Scene *scene) {
+    JsonWriter writer = bundle_line(metrics->write);
+
+    bundle_write_number(&writer, STR("gauges"), number);
+    bundle_write_digest(&writer, STR("policy"), scene->policy);
+    json_write_key(&writer, STR("items"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < scene->n_gauges; i++)
+        gauge_text_write(&writer, &scene->gauges[i]);
+    json_write_end_array(&writer);
+    bundle_end_line(metrics->write, &writer);
+}
+
+/* The number of the scene's gauges; they are written if they are new. NONE: it has none, or they
+ * are of policies that are not in the bundle, and whose words may not be shown. */
+static uint32_t gauges_of(MetricsWrite *metrics, const Scene *scene) {
+    Digest *added;
+
+    if (scene->n_gauges == 0 ||
+        (metrics->write->anonymous && !digest_equal(scene->policy, metrics->write->policy)))
+        return NONE;
+    for (size_t i = metrics->programs.n; i-- > 0;)
+        if (digest_equal(metrics->programs.items[i], scene->policy))
+            return (uint32_t)i;
+    added = VEC_PUSH(&metrics->programs, metrics->write->arena);
+    if (!added) {
+        fail_memory(metrics);
+        return NONE;
+    }
+    *added = scene->policy;
+    write_gauges(metrics, (uint32_t)(metrics->programs.n - 1), scene);
+    return (uint32_t)(metrics->programs.n - 1);
+}
+
+/* --- samplings --------------------------------------------------------------------------- */
+
+static void write_values(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
+    json_write_key(writer, STR("nodes"));
+    json_write_object(writer);
+    for (size_t row = 0; row < sampling->names->n_rows; row++) {
+        if (sampling->names->names[row].len == 0)
+            continue;
+        json_write_key(writer, bundle_name(metrics->write, sampling->names->names[row]));
+        json_write_double(writer, sampling->values[row]);
+    }
+    json_write_end_object(writer);
+}
+
+static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
+    if (!sampling->lags_nsec)
+        return;
+    json_write_key(writer, STR("lagsNsec"));
+    json_write_object(writer);
+    for (size_t row = 0; row < sampling->names->n_rows; row++) {
+        if (sampling->names->names[row].len == 0 || sampling->lags_nsec[row] == 0)
+            continue;
+        json_write_key(writer, bundle_name(metrics->write, sampling->names->names[row]));
+        json_write_int(writer, sampling->lags_nsec[row]);
+    }
+    json_write_end_object(writer);
+}
+
+static int compare_slots(const void *a, const void *b) {
+    return str_cmp(((const MapSlot *)a)->key, ((const MapSlot *)b)->key);
+}
+
+/* By key: where they stand in a map is another matter in each process. */
+static void write_workloads(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
+    MapSlot *sorted = calloc(sampling->workloads.n_used + 1, sizeof(*sorted));
+    size_t n = 0;
+
+    if (!sorted) {
+        fail_memory(metrics);
+        return;
+    }
+    for (size_t i = 0; i < sampling->workloads.n_slots; i++)
+        if (sampling->workloads.slots[i].value != MAP_NONE)
+            sorted[n++] = sampling->workloads.slots[i];
+    qsort(sorted, n, sizeof(*sorted), compare_slots);
+    json_write_key(writer, STR("workloads"));
+    json_write_object(writer);
+    for (size_t i = 0; i < n; i++) {
+        Anonymous *anonymous = metrics->write->anonymous;
+
+        json_write_key(
+            writer, anonymous ? anonymous_workload(anonymous, sorted[i].key) : sorted[i].key);
+        json_write_double(writer, sampling->workload_values[sorted[i].value]);
+    }
+    json_write_end_object(writer);
+    free(sorted);
+}
+
+static void write_sampling(MetricsWrite *metrics, uint32_t number, const Sampling *sampling) {
+    JsonWriter writer = bundle_line(metrics->write);
+
+    bundle_write_number(&writer, STR("sampling"), number);
+    bundle_write_number(&writer, STR("atNsec"), sampling->at_nsec);
+    bundle_write_number(&writer, STR("uptimeNsec"), sampling->uptime_nsec);
+    write_values(metrics, &writer, sampling);
+    write_lags(metrics, &writer, sampling);
+    if (sampling->n_workloads > 0)
+        write_workloads(metrics, &writer, sampling);
+    bundle_end_line(metrics->write, &writer);
+}
+
+/* Its number; it is written if it is new. The newest are asked for most. */
+static uint32_t number_of(MetricsWrite *metrics, const Sampling *sampling) {
+    const Sampling **added;
+
+    if (!sampling)
+        return NONE;
+    for (size_t i = metrics->samplings.n; i-- > 0;)
+        if (metrics->samplings.items[i] == sampling)
+            return (uint32_t)i;
+    added = VEC_PUSH(&metrics->samplings, metrics->write->arena);
+    if (!added) {
+        fail_memory(metrics);
+        return NONE;
+    }
+    *added = sampling;
+    write_sampling(metrics, (uint32_t)(metrics->samplings.n - 1), sampling);
+    return (uint32_t)(metrics->samplings.n - 1);
+}
+
+/* --- scenes ------------------------------------------------------------------------------ */
+
+static void write_scene(MetricsWrite *metrics, size_t number) {
+    const Scene *scene = metrics->write->parts->recording->scenes[number];
+    uint32_t gauges = gauges_of(metrics, scene);
+    uint32_t *samplings = ARENA_RAW(metrics->write->arena, uint32_t, scene->n_gauges);
+    JsonWriter writer;
+
+    if (gauges == NONE)
+        return;
+    if (!samplings) {
+        fail_memory(metrics);
+        return;
+    }
+    for (size_t i = 0; i < scene->n_gauges; i++)
+        samplings[i] = number_of(metrics, measurements_at(scene->measurements, i));
+    writer = bundle_line(metrics->write);
+    bundle_write_number(&writer, STR("scene"), (int64_t)number);
+    bundle_write_number(&writer, STR("gaugesOf"), gauges);
+    json_write_key(&writer, STR("samplings"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < scene->n_gauges; i++) {
+        if (samplings[i] == NONE)
+            json_write_null(&writer);
+        else
+            json_write_int(&writer, samplings[i]);
+    }
+    json_write_end_array(&writer);
+    bundle_end_line(metrics->write, &writer);
+}
+
+void bundle_write_metrics(BundleWrite *write) {
+    MetricsWrite metrics = {.write = write};
+
+    bundle_begin(write, STR("metrics.jsonl"));
+    for (size_t i = 0; i < write->parts->recording->n_scenes; i++)
+        write_scene(&metrics, i);
+    bundle_end(write);
+}
