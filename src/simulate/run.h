@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * Run: a scenario under one policy, from its first pod to its end.
+ *
+ * Time goes from event to event: pods whose lifetime is over leave first; if any did, those that
+ * wait are tried again, by priority and age; then pods that come are tried. Those that wait are
+ * tried at each moment at which pods come, too: what a policy says may depend on the time. Of pods
+ * that ask for the same only the first is tried, once it has failed; and at most RUN_RETRIES_MAX at
+ * one moment.
+ *
+ * It ends when nothing comes or ends any more; where every pod ends, when the last has come.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simulate/ours.h"
+#include "simulate/outcome.h"
+#include "simulate/scenario.h"
+#include "simulate/scheduler.h"
+
+#define RUN_RETRIES_MAX 1000u
+
+typedef struct RunOptions {
+    SchedulerOptions scheduler;
+    bool follows;     /* pods that have a node go there, whatever the choice would be */
+    double until;     /* seconds; below 0: to its end, as above */
+    int64_t now_nsec; /* since 1970, at the start */
+    const Resources *shapes;
+    size_t n_shapes;
+
+    /* Asked now and then; NULL: never. True: it breaks off, and tells what it has. */
+    bool (*is_over)(void *context);
+    /* Told now and then how many pods have come; NULL: nobody. */
+    void (*progress)(void *context, size_t n_done);
+    void *context;
+} RunOptions;
+
+/* @parts NULL: no policy. Its table is the scenario's. 0, or -ENOMEM. */
+int run(const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret);

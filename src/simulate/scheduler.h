@@ -1,0 +1,87 @@
+#pragma once
+
+/*
+ * Scheduler: where kube-scheduler 1.36 would put a pod.
+ *
+ * One cycle as it goes there: from where the last cycle ended, nodes are tried in turn until enough
+ * can take the pod (kube-scheduler stops at a share of a large cluster); berth is asked about
+ * those; of what is left every plugin gives its points, weighed and added up, and berth's with
+ * them; the best node wins, of equals one by chance.
+ *
+ *     plugin                            filter   score × weight
+ *     NodeUnschedulable                 yes
+ *     TaintToleration                   yes      3, fewest taints PreferNoSchedule
+ *     NodeAffinity, nodeSelector        yes      2, preferred terms
+ *     NodePorts                         yes
+ *     NodeResourcesFit                  yes      1, LeastAllocated of cpu and memory
+ *     NodeResourcesBalancedAllocation            1, of cpu and memory
+ *     ImageLocality                              1
+ *     berth                             yes      its weight × 10
+ *
+ * What is not modelled is in docs/simulate.md.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "simulate/chance.h"
+#include "simulate/ground.h"
+#include "simulate/ours.h"
+#include "simulate/outlook.h"
+#include "simulate/want.h"
+
+/* Why a pod finds no node: numbers for what most of the nodes say. */
+typedef uint32_t Reason;
+
+#define REASON_NONE 0u          /* up to _REFUSAL_MAX: refusals */
+#define REASON_RESOURCE 64u     /* and the column: too little of it */
+#define REASON_NOT_OFFERED 512u /* and a number: of something that no node has */
+#define REASON_NOT_OFFERED_MAX 64u
+#define REASON_NO_NODES 1000u
+#define REASON_FILTER 1024u /* and the number of the filter */
+_Static_assert(REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_NOT_OFFERED, "ranges are apart");
+
+typedef struct SchedulerOptions {
+    int64_t weight;      /* berth's in kube-scheduler's configuration */
+    unsigned percentage; /* of nodes to score; 0: as many as kube-scheduler thinks fit */
+    uint64_t seed;
+} SchedulerOptions;
+
+typedef struct Scheduler Scheduler;
+
+/* Borrows all; @ours NULL: no extender. 0, or -ENOMEM. */
+int scheduler_new(
+    const SchedulerOptions *options, const Ground *ground, Ours *ours, Scheduler **ret);
+Scheduler *scheduler_free(Scheduler *scheduler); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Scheduler *, scheduler_free)
+
+#define NO_ROW UINT32_MAX
+
+typedef struct Choice {
+    uint32_t row;  /* NO_ROW: none */
+    Reason reason; /* then: what most nodes say */
+    size_t n_feasible;
+    size_t n_best;     /* nodes as good as this one, itself included */
+    int64_t score;     /* its points; 0 where there was but one node */
+    uint32_t any_best; /* the first of the best */
+
+    /* Of the row that was asked about. */
+    bool is_feasible, is_best;
+    int64_t asked_score;
+    Reason asked_reason; /* why it is not feasible */
+} Choice;
+
+/* Where @want would go at @now_nsec. @asked: a row about which more is to be told, or NO_ROW; then
+ * all nodes are tried, however many there are. Changes nothing but where the next cycle begins.
+ * 0, or -ENOMEM. */
+int scheduler_choose(
+    Scheduler *scheduler, const Want *want, int64_t now_nsec, uint32_t asked, Choice *ret);
+
+/* "Insufficient cpu". Into @out. */
+void reason_print(const Scheduler *scheduler, Reason reason, Buf *out);
+
+/* After how many feasible nodes kube-scheduler stops. */
+size_t nodes_to_find(size_t n_nodes, unsigned percentage);

@@ -1,0 +1,231 @@
+#include "simulate/terms.h"
+
+#include "base/vec.h"
+
+typedef struct Condition {
+    Str key, op;
+    VEC(Str) values;
+} Condition;
+
+/* --- reading ------------------------------------------------------------ */
+
+static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
+    Str key;
+
+    *ret = (Condition){0};
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("key"))) {
+            json_string(reader, arena, &ret->key);
+        } else if (json_key_is(reader, key, STR("operator"))) {
+            json_string(reader, arena, &ret->op);
+        } else if (json_key_is(reader, key, STR("values"))) {
+            json_array(reader);
+            while (json_element(reader)) {
+                Str *value = ret->values.n < TERM_VALUES_MAX ? VEC_PUSH(&ret->values, arena) : NULL;
+
+                if (value)
+                    json_string(reader, arena, value);
+                else
+                    json_fail(reader, JSON_E_RANGE, "too many values in a node affinity");
+            }
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+}
+
+/* False: it makes no sense. */
+static bool make_requirement(const Condition *condition, Requirement *ret) {
+    static const struct {
+        const char *word;
+        SelectorOp op;
+    } ops[] = {
+        {"In", SELECTOR_IN},
+        {"NotIn", SELECTOR_NOT_IN},
+        {"Exists", SELECTOR_EXISTS},
+        {"DoesNotExist", SELECTOR_ABSENT},
+        {"Gt", SELECTOR_GT},
+        {"Lt", SELECTOR_LT},
+    };
+
+    *ret = (Requirement){
+        .key = condition->key,
+        .values = condition->values.items,
+        .n_values = condition->values.n,
+    };
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        if (!str_is(condition->op, ops[i].word))
+            continue;
+        ret->op = ops[i].op;
+        if (ret->op == SELECTOR_IN || ret->op == SELECTOR_NOT_IN)
+            return ret->n_values > 0;
+        if (ret->op == SELECTOR_EXISTS || ret->op == SELECTOR_ABSENT)
+            return ret->n_values == 0;
+        return ret->n_values == 1 && str_to_int64(ret->values[0], &ret->bound);
+    }
+    return false;
+}
+
+static void decode_labels(JsonReader *reader, Arena *arena, NodeTerm *term) {
+    VEC(Requirement) requirements = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        Requirement *requirement =
+            requirements.n < TERM_CONDITIONS_MAX ? VEC_PUSH(&requirements, arena) : NULL;
+        Condition condition;
+
+        if (!requirement) {
+            json_fail(reader, JSON_E_RANGE, "too many conditions in a node affinity");
+            continue;
+        }
+        decode_condition(reader, arena, &condition);
+        if (!make_requirement(&condition, requirement))
+            term->holds_nowhere = true;
+    }
+    term->labels = (Selector){.items = requirements.items, .n = requirements.n};
+}
+
+static void decode_names(JsonReader *reader, Arena *arena, NodeTerm *term) {
+    VEC(NameTest) names = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        NameTest *test = names.n < TERM_CONDITIONS_MAX ? VEC_PUSH(&names, arena) : NULL;
+        Condition condition;
+
+        if (!test) {
+            json_fail(reader, JSON_E_RANGE, "too many conditions in a node affinity");
+            continue;
+        }
+        decode_condition(reader, arena, &condition);
+        test->is_not = str_is(condition.op, "NotIn");
+        if (condition.values.n == 1)
+            test->value = condition.values.items[0];
+        if (!str_is(condition.key, "metadata.name") || condition.values.n != 1 ||
+            (!test->is_not && !str_is(condition.op, "In")))
+            term->holds_nowhere = true;
+    }
+    term->names = names.items;
+    term->n_names = names.n;
+}
+
+static void decode_term(JsonReader *reader, Arena *arena, NodeTerm *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("matchExpressions")))
+            decode_labels(reader, arena, ret);
+        else if (json_key_is(reader, key, STR("matchFields")))
+            decode_names(reader, arena, ret);
+        else
+            json_skip(reader, NULL);
+    }
+    if (ret->labels.n == 0 && ret->n_names == 0)
+        ret->holds_nowhere = true;
+}
+
+static void decode_weighted(JsonReader *reader, Arena *arena, NodeTerm *ret) {
+    bool is_given = false;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("weight"))) {
+            json_int64(reader, &ret->weight);
+        } else if (json_key_is(reader, key, STR("preference"))) {
+            decode_term(reader, arena, ret);
+            is_given = true;
+        } else {
+            json_skip(reader, NULL);
+        }
+    }
+    if (!is_given)
+        ret->holds_nowhere = true;
+    if (ret->weight < 0 || ret->weight > 100)
+        json_fail(reader, JSON_E_RANGE, "the weight of a preferred node affinity is 1 to 100");
+}
+
+static void decode_list(JsonReader *reader, Arena *arena,
+    void (*decode)(JsonReader *reader, Arena *arena, NodeTerm *ret), NodeTerms *ret) {
+    VEC(NodeTerm) terms = {0};
+
+    json_array(reader);
+    while (json_element(reader)) {
+        NodeTerm *term = terms.n < TERMS_MAX ? VEC_PUSH(&terms, arena) : NULL;
+
+        if (term)
+            decode(reader, arena, term);
+        else
+            json_fail(reader, JSON_E_RANGE, "too many terms in a node affinity");
+    }
+    ret->items = terms.items;
+    ret->n = terms.n;
+}
+
+void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret) {
+    Str key;
+
+    *ret = (NodeTerms){0};
+    if (json_null(reader))
+        return;
+    ret->is_given = true;
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("nodeSelectorTerms")))
+            decode_list(reader, arena, decode_term, ret);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret) {
+    *ret = (NodeTerms){0};
+    if (json_null(reader))
+        return;
+    ret->is_given = true;
+    decode_list(reader, arena, decode_weighted, ret);
+}
+
+/* --- asking ------------------------------------------------------------- */
+
+bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
+    if (term->holds_nowhere || !selector_matches(&term->labels, labels))
+        return false;
+    for (size_t i = 0; i < term->n_names; i++)
+        if (str_eq(term->names[i].value, name) == term->names[i].is_not)
+            return false;
+    return true;
+}
+
+bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels) {
+    for (size_t i = 0; i < terms->n; i++)
+        if (term_holds(&terms->items[i], name, labels))
+            return true;
+    return false;
+}
+
+int64_t terms_weigh(const NodeTerms *terms, Str name, const Labels *labels) {
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < terms->n; i++)
+        if (terms->items[i].weight > 0 && term_holds(&terms->items[i], name, labels))
+            sum += terms->items[i].weight;
+    return sum;
+}
+
+static bool term_names_nodes(const NodeTerm *term) {
+    for (size_t i = 0; i < term->n_names; i++)
+        if (!term->names[i].is_not)
+            return true;
+    return false;
+}
+
+bool terms_name_nodes(const NodeTerms *terms) {
+    for (size_t i = 0; i < terms->n; i++)
+        if (!term_names_nodes(&terms->items[i]))
+            return false;
+    return terms->n > 0;
+}

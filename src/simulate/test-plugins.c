@@ -1,0 +1,405 @@
+/* Each plugin of kube-scheduler by itself: cases with numbers worked out by hand from its rules. */
+#include "simulate/fit.h"
+#include "simulate/images.h"
+#include "simulate/test-stage.h"
+
+#define GIB ((int64_t)1024 * 1024 * 1024)
+#define MIB ((int64_t)1024 * 1024)
+
+/* --- formulas ------------------------------------------------------------------ */
+
+static void test_least_allocated(void **state) {
+    static const struct {
+        const char *name;
+        int64_t asked[2], offered[2];
+        int64_t want;
+    } cases[] = {
+        {"nothing asked", {0, 0}, {4000, 10000}, 100},
+        {"half of both", {2000, 5000}, {4000, 10000}, 50},
+        {"3000 of 4000 and 5000 of 10000: (25 + 50) / 2, rounded down",
+            {3000, 5000},
+            {4000, 10000},
+            37},
+        {"each share is rounded down: (66 + 33) / 2", {1000, 2000}, {3000, 3000}, 49},
+        {"more than there is counts 0: (0 + 100) / 2", {5000, 0}, {4000, 10000}, 50},
+        {"what is not offered does not count", {0, 2500}, {0, 10000}, 75},
+        {"nothing is offered", {0, 0}, {0, 0}, 0},
+        {"all of it", {4000, 10000}, {4000, 10000}, 0},
+        {"very much", {0, INT64_MAX / 2}, {INT64_MAX, INT64_MAX}, 75},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_case(cases[i].name,
+            least_allocated_score(cases[i].asked, cases[i].offered, 2) == cases[i].want);
+}
+
+static void test_balanced(void **state) {
+    static const struct {
+        const char *name;
+        int64_t with[2], without[2], offered[2];
+        int64_t want;
+    } cases[] = {
+        {"even before and after: 50 + (50 + 100 - 100) / 2", {50, 50}, {0, 0}, {100, 100}, 75},
+        {"worse: with |0.5 - 0| / 2 = 0.25 it is 75: 50 + 25 / 2", {50, 0}, {0, 0}, {100, 100}, 62},
+        {"better: from 75 to 100: 50 + 75 / 2", {50, 50}, {50, 0}, {100, 100}, 87},
+        {"shares stop at 1", {300, 100}, {100, 100}, {100, 100}, 75},
+        {"one of both only: always even", {50, 70}, {0, 0}, {100, 0}, 75},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_case(cases[i].name,
+            balanced_score(cases[i].with, cases[i].without, cases[i].offered) == cases[i].want);
+}
+
+static void test_image_score(void **state) {
+    (void)state;
+    assert_int_equal(image_score(0, 1), 0);
+    assert_int_equal(image_score(23 * MIB, 1), 0);
+    assert_int_equal(image_score(1000 * MIB, 1), 100);
+    assert_int_equal(image_score(2000 * MIB, 1), 100);
+    /* 100 × (523 - 23) / (1000 - 23) */
+    assert_int_equal(image_score(523 * MIB, 1), 51);
+    /* 100 × (523 - 23) / (2000 - 23) */
+    assert_int_equal(image_score(523 * MIB, 2), 25);
+}
+
+static void test_nodes_to_find(void **state) {
+    static const struct {
+        size_t n;
+        unsigned percentage;
+        size_t want;
+    } cases[] = {
+        {0, 0, 0},
+        {99, 0, 99},
+        {99, 10, 99},
+        {100, 0, 100},  /* 50 %, but 100 at least */
+        {1000, 0, 420}, /* 50 - 8 */
+        {5000, 0, 500}, /* 50 - 40 */
+        {6000, 0, 300}, /* 5 % at least */
+        {50000, 0, 2500},
+        {1000, 70, 700},
+        {1000, 5, 100},
+        {1000, 100, 1000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(nodes_to_find(cases[i].n, cases[i].percentage), cases[i].want);
+}
+
+/* --- filters ------------------------------------------------------------------- */
+
+#define NODE(name, labels, spec)                                                                   \
+    "---\nkind: Node\nmetadata: {name: " name ", labels: {" labels "}}\nspec: {" spec              \
+    "}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 3, ephemeral-storage: 10Gi}}\n"
+#define POD(spec) "kind: Pod\nmetadata: {name: p}\nspec: {" spec "}\n"
+
+#define CLUSTER                                                                                    \
+    NODE("a", "zone: x, size: '4'", "")                                                            \
+    NODE("b", "zone: y, size: '8', disk: ssd", "")                                                 \
+    NODE("c", "zone: y", "taints: [{key: own, value: db, effect: NoSchedule}]")                    \
+    NODE("d", "zone: z", "unschedulable: true")                                                    \
+    NODE("e", "zone: z", "taints: [{key: gone, effect: NoExecute}]")                               \
+    "---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, containers: [{name: c, ports: "      \
+    "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 3}}}]}\n"
+
+/* Which nodes may take a pod of @spec, and what is said of the others together. */
+static void check_filter(const char *name, const char *spec, const char *want) {
+    char pods[4096], got[16] = "";
+    size_t n_got = 0;
+    Stage stage;
+
+    (void)snprintf(pods, sizeof(pods), POD("%s"), spec);
+    stage_open(&stage, CLUSTER, pods);
+    for (uint32_t row = 0; row < 5; row++) {
+        Choice choice;
+
+        assert_int_equal(
+            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, row, &choice),
+            0);
+        if (choice.is_feasible)
+            got[n_got++] = (char)('a' + row);
+    }
+    assert_text(name, str_from_c(got), want);
+    stage_done(&stage);
+}
+
+#define TERM(text)                                                                                 \
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "                   \
+    "{nodeSelectorTerms: [" text "]}}}"
+#define EXPRESSION(text) TERM("{matchExpressions: [{" text "}]}")
+
+static void test_filters(void **state) {
+    static const struct {
+        const char *name, *spec, *want;
+    } cases[] = {
+        {"nothing special: neither tainted nor cordoned", "", "ab"},
+        {"tolerates a taint", "tolerations: [{key: own, operator: Exists}]", "abc"},
+        {"by another value", "tolerations: [{key: own, value: web}]", "ab"},
+        {"NoExecute too", "tolerations: [{key: gone, operator: Exists, effect: NoExecute}]", "abe"},
+        {"of another effect",
+            "tolerations: [{key: gone, operator: Exists, effect: NoSchedule}]",
+            "ab"},
+        {"everything", "tolerations: [{operator: Exists}]", "abcde"},
+        {"cordoned: by its taint",
+            "tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]",
+            "abd"},
+        {"nodeSelector", "nodeSelector: {zone: y}", "b"},
+        {"nodeSelector, nobody", "nodeSelector: {zone: y, disk: hdd}", ""},
+        {"In", EXPRESSION("key: zone, operator: In, values: [x, z]"), "a"},
+        {"NotIn, absent is not in", EXPRESSION("key: disk, operator: NotIn, values: [ssd]"), "a"},
+        {"Exists", EXPRESSION("key: disk, operator: Exists"), "b"},
+        {"DoesNotExist", EXPRESSION("key: disk, operator: DoesNotExist"), "a"},
+        {"Gt", EXPRESSION("key: size, operator: Gt, values: ['4']"), "b"},
+        {"Lt", EXPRESSION("key: size, operator: Lt, values: ['8']"), "a"},
+        {"Gt of no number", EXPRESSION("key: size, operator: Gt, values: [four]"), ""},
+        {"an operator that there is not",
+            EXPRESSION("key: size, operator: Near, values: ['4']"),
+            ""},
+        {"one of two terms is enough",
+            TERM("{matchExpressions: [{key: zone, operator: In, values: [q]}]}, "
+                 "{matchExpressions: [{key: disk, operator: Exists}]}"),
+            "b"},
+        {"all conditions of a term",
+            TERM("{matchExpressions: [{key: zone, operator: In, values: [y]}, {key: disk, "
+                 "operator: DoesNotExist}]}"),
+            ""},
+        {"an empty term holds nowhere", TERM("{}"), ""},
+        {"no terms at all", TERM(""), ""},
+        {"by name", TERM("{matchFields: [{key: metadata.name, operator: In, values: [b]}]}"), "b"},
+        {"not by name",
+            TERM("{matchFields: [{key: metadata.name, operator: NotIn, values: [b]}]}"),
+            "a"},
+        {"selector and affinity",
+            "nodeSelector: {zone: x}, " EXPRESSION("key: disk, operator: Exists"),
+            ""},
+        {"cpu: a has 1 left", "containers: [{name: c, resources: {requests: {cpu: 1001m}}}]", "b"},
+        {"cpu, just", "containers: [{name: c, resources: {requests: {cpu: 1000m}}}]", "ab"},
+        {"memory", "containers: [{name: c, resources: {requests: {memory: 9Gi}}}]", ""},
+        {"ephemeral storage",
+            "containers: [{name: c, resources: {requests: {ephemeral-storage: 11Gi}}}]",
+            ""},
+        {"what nobody has",
+            "containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]",
+            ""},
+        {"the largest init container counts",
+            "initContainers: [{name: i, resources: {requests: {cpu: 2}}}], containers: [{name: c}]",
+            "b"},
+        {"a port in use", "containers: [{name: c, ports: [{hostPort: 80}]}]", "b"},
+        {"on one address",
+            "containers: [{name: c, ports: [{hostPort: 80, hostIP: 10.0.0.1}]}]",
+            "b"},
+        {"of another protocol",
+            "containers: [{name: c, ports: [{hostPort: 80, protocol: UDP}]}]",
+            "ab"},
+        {"of an init container that ends",
+            "initContainers: [{name: i, ports: [{hostPort: 80}]}], containers: [{name: c}]",
+            "ab"},
+        {"of a sidecar",
+            "initContainers: [{name: i, restartPolicy: Always, ports: [{hostPort: 80}]}], "
+            "containers: [{name: c}]",
+            "b"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_filter(cases[i].name, cases[i].spec, cases[i].want);
+}
+
+/* --- scores -------------------------------------------------------------------- */
+
+#define PLAIN(name, more, labels)                                                                  \
+    "---\nkind: Node\nmetadata: {name: " name ", labels: {" labels "}}\n" more                     \
+    "\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}"
+#define PREFER(text)                                                                               \
+    "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [" text "]}}"
+
+/* An empty node gives a pod that asks for nothing 300 for taints, and for what its container is
+ * taken to ask for (100m of 4, 200Mi of 8Gi: 97 and 97) 97. */
+#define BASE 397
+
+static void check_score(
+    const char *name, const char *cluster, const char *spec, const int64_t *want) {
+    char pods[4096];
+    Stage stage;
+
+    (void)snprintf(pods, sizeof(pods), POD("%s"), spec);
+    stage_open(&stage, cluster, pods);
+    for (uint32_t row = 0; row < 2; row++) {
+        Choice choice;
+
+        assert_int_equal(
+            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, row, &choice),
+            0);
+        if (choice.asked_score != want[row])
+            print_error("%s: row %u: %lld\n", name, row, (long long)choice.asked_score);
+        assert_case(name, choice.asked_score == want[row]);
+        assert_case(name, choice.is_best == (want[row] >= want[1 - row]));
+    }
+    stage_done(&stage);
+}
+
+static void test_scores(void **state) {
+    static const struct {
+        const char *name, *cluster, *spec;
+        int64_t want[2];
+    } cases[] = {
+        {"two empty nodes",
+            PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
+            "containers: [{name: c}]",
+            {BASE, BASE}},
+        {"PreferNoSchedule: the one with the most taints gets none of 300",
+            PLAIN("a", "spec: {taints: [{key: x, effect: PreferNoSchedule}]}", "") "}\n" PLAIN("b",
+                "spec: {taints: [{key: x, effect: PreferNoSchedule}, {key: y, effect: "
+                "PreferNoSchedule}]}",
+                "") "}\n",
+            "containers: [{name: c}]",
+            {BASE - 150, BASE - 300}},
+        {"PreferNoSchedule, tolerated",
+            PLAIN("a", "spec: {taints: [{key: x, effect: PreferNoSchedule}]}", "") "}\n" PLAIN(
+                "b", "", "") "}\n",
+            "containers: [{name: c}], tolerations: [{key: x, operator: Exists}]",
+            {BASE, BASE}},
+        {"preferred affinity: 30 of 80 is 37, and 80 of 80; times 2",
+            PLAIN("a", "", "zone: x") "}\n" PLAIN("b", "", "zone: y, disk: ssd") "}\n",
+            "containers: [{name: c}], " PREFER(
+                "{weight: 30, preference: {matchExpressions: [{key: zone, operator: Exists}]}}, "
+                "{weight: 50, preference: {matchExpressions: [{key: disk, operator: In, values: "
+                "[ssd]}]}}"),
+            {BASE + 2 * 37, BASE + 200}},
+        {"images: 500 MiB on one of two nodes counts 250 MiB: 100 × 227 / 977",
+            PLAIN("a", "", "") ", images: [{names: ['r/i:1'], sizeBytes: 524288000}]}\n" PLAIN(
+                "b", "", "") "}\n",
+            "containers: [{name: c, image: 'r/i:1'}]",
+            {BASE + 23, BASE}},
+        {"images: without a tag it is the latest",
+            PLAIN("a",
+                "",
+                "") ", images: [{names: ['h:5000/i:latest'], sizeBytes: 524288000}]}\n" PLAIN("b",
+                "",
+                "") "}\n",
+            "containers: [{name: c, image: 'h:5000/i'}]",
+            {BASE + 23, BASE}},
+        {"least allocated and balanced: 1 of 4 cpu on both; a has 2 of 4 cpu already",
+            PLAIN("a", "", "") "}\n" PLAIN(
+                "b", "", "") "}\n---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, "
+                             "containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n",
+            "containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]",
+            /* a: cpu (4-3)/4 = 25; memory (8192-200-2048)/8192 = 72; 48. Evenness 75 before
+             * (0.5 against 0), with it |0.75 - 0.25| / 2: 75 again: 75.
+             * b: 75 and 75: 75; 100 before and after: 75. */
+            {300 + 48 + 75, 300 + 75 + 75}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].want);
+}
+
+/* --- order --------------------------------------------------------------------- */
+
+static void test_order(void **state) {
+    static const char *const want = "adfbec";
+    char got[8] = "";
+    Stage stage;
+
+    (void)state;
+    /* zone x: a b c; zone y: d e; no zone: f */
+    stage_open(&stage,
+        PLAIN("a", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN(
+            "b", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN("c",
+            "",
+            "topology.kubernetes.io/zone: x") "}\n" PLAIN("d",
+            "",
+            "topology.kubernetes.io/zone: y") "}\n" PLAIN("e",
+            "",
+            "failure-domain.beta.kubernetes.io/zone: y") "}\n" PLAIN("f", "", "") "}\n",
+        POD(""));
+    assert_int_equal(stage.ground->n_order, 6);
+    for (size_t i = 0; i < 6; i++)
+        got[i] = stage.scenario->table->names->names[stage.ground->order[i]].ptr[0];
+    assert_string_equal(got, want);
+    stage_done(&stage);
+}
+
+static void test_reasons(void **state) {
+    static const struct {
+        const char *name, *spec, *want;
+    } cases[] = {
+        {"taints",
+            "nodeSelector: {zone: nowhere}, tolerations: [{operator: Exists}]",
+            "node(s) didn't match Pod's node affinity/selector"},
+        {"cpu",
+            "containers: [{name: c, resources: {requests: {cpu: 9}}}], tolerations: "
+            "[{operator: Exists}]",
+            "Insufficient cpu"},
+        {"devices",
+            "containers: [{name: c, resources: {requests: {example.com/x: 9}}}], tolerations: "
+            "[{operator: Exists}]",
+            "Insufficient example.com/x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(1024);
+        char pods[1024];
+        Choice choice;
+        Stage stage;
+
+        (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
+        stage_open(&stage, CLUSTER, pods);
+        assert_int_equal(
+            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, NO_ROW, &choice),
+            0);
+        assert_int_equal(choice.row, NO_ROW);
+        reason_print(stage.scheduler, choice.reason, &text);
+        assert_text(cases[i].name, buf_str(&text), cases[i].want);
+        stage_done(&stage);
+    }
+}
+
+static void test_beyond(void **state) {
+    static const struct {
+        const char *spec;
+        uint32_t want;
+    } cases[] = {
+        {"", 0},
+        {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << BEYOND_SPREAD},
+        {"topologySpreadConstraints: []", 0},
+        {"affinity: {podAntiAffinity: {}}", 1u << BEYOND_NEIGHBOURS},
+        {"affinity: {nodeAffinity: {}}", 0},
+        {"volumes: [{name: v, emptyDir: {}}]", 0},
+        {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << BEYOND_VOLUMES},
+        {"resourceClaims: [{name: x}]", 1u << BEYOND_CLAIMS},
+        {"schedulingGates: [{name: x}]", 1u << BEYOND_GATES},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char pods[1024];
+        Stage stage;
+
+        (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
+        stage_load(&stage, CLUSTER, pods, NULL);
+        assert_case(cases[i].spec, stage.scenario->arrivals[0].want->beyond == cases[i].want);
+        stage_done(&stage);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_least_allocated),
+        cmocka_unit_test(test_balanced),
+        cmocka_unit_test(test_image_score),
+        cmocka_unit_test(test_nodes_to_find),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_beyond),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+/*
+ * Trace: pods that come and go, in a file.
+ *
+ * One object a line of JSON; or one list of them, in JSON or YAML:
+ *
+ *     {"at": 60, "lifetime": 3600, "count": 10, "name": "web", "pod": {"spec": {…}}}
+ *
+ *     at        seconds since the start                          [0]
+ *     lifetime  seconds from when it is placed                   [it stays]
+ *     count     so many of them                                  [1]
+ *     name      of the pod; several get a number behind it       [the pod's own]
+ *     pod       a Pod; kind and status are not looked at
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+#define TRACE_FILE_MAX ((size_t)1024 * 1024 * 1024)
+#define TRACE_LINE_BUDGET ((size_t)64 * 1024 * 1024)
+
+typedef struct TraceLine {
+    double at, lifetime; /* INFINITY: it stays */
+    int64_t count;
+    Str name;
+    Str pod; /* JSON */
+} TraceLine;
+
+/* 0 to go on; or a negative errno, after saying why where -EINVAL. What it is given is gone when it
+ * returns. */
+typedef int (*TraceVisit)(void *context, const TraceLine *line);
+
+/* "-" is standard input. 0; or a negative errno with a message for a person in @error
+ * (SCENARIO_ERROR_MAX): file, line and what is wrong. */
+int trace_each(const char *path, TraceVisit visit, void *context, char *error);

@@ -1,0 +1,124 @@
+"""`berth simulate` against the real thing: random clusters and pods, placed one after another by
+kube-scheduler with berth as its extender; then the same pods are followed through the model. Each
+node that was really chosen must be among those the model calls best: kube-scheduler throws dice
+among them, so more cannot be asked."""
+
+import json
+import random
+
+import pytest
+from objects import make_node, make_pod
+
+ZONE = "topology.kubernetes.io/zone"
+N_PODS = 80
+MIB = 1024 * 1024
+
+POLICY = """
+filters:
+  - {name: open, nodeLabels: {example.com/closed: {notIn: ["true"]}}, reason: node is closed}
+  - {name: room, headroom: {cpu: 100m}, reason: too little would be left}
+scores:
+  - {name: pack, binPack: {cpu: 2, memory: 1}, weight: 2}
+  - {name: zone, nodeLabelPreference: {key: topology.kubernetes.io/zone, values: {a: 100, b: 40}}}
+"""
+
+
+def random_node(rng, number):
+    zone = "abc"[number % 3]
+    # The first three are plain: every pod finds one of them.
+    plain = number < 3
+    labels = {ZONE: zone, "example.com/size": str(rng.choice((4, 8, 16)))}
+    if plain or rng.random() < 0.5:
+        labels["example.com/disk"] = "ssd"
+    if not plain and rng.random() < 0.2:
+        labels["example.com/closed"] = "true"
+    taints = []
+    for effect in ("NoSchedule", "NoExecute", "PreferNoSchedule", "PreferNoSchedule"):
+        if not plain and rng.random() < 0.2:
+            taints.append({"key": f"example.com/{rng.choice('xyz')}", "effect": effect})
+    taints = list({(taint["key"], taint["effect"]): taint for taint in taints}.values())
+    cpu, memory = (64, 256) if plain else (rng.choice((4, 8, 16)), rng.choice((8, 16, 64)))
+    node = make_node(f"node-{number}", labels, str(cpu), f"{memory}Gi", taints)
+    node["status"]["images"] = [
+        {"names": [f"example.com/image-{i}:v1"], "sizeBytes": (20 + 190 * i) * MIB}
+        for i in rng.sample(range(8), 3)
+    ]
+    if not plain and rng.random() < 0.1:
+        node["spec"]["unschedulable"] = True
+    return node
+
+
+def random_term(rng):
+    key, operator, values = rng.choice((
+        (ZONE, "In", [rng.choice("abc")]),
+        (ZONE, "NotIn", [rng.choice("abc")]),
+        ("example.com/disk", "Exists", None),
+        ("example.com/nothing", "DoesNotExist", None),
+        ("example.com/size", "Lt", ["99"]),
+        ("example.com/size", "Gt", ["2"]),
+    ))
+    condition = {"key": key, "operator": operator}
+    return {"matchExpressions": [{**condition, "values": values} if values else condition]}
+
+
+def random_pod(rng, number):
+    spec = {}
+    if rng.random() < 0.3:
+        spec["nodeSelector"] = {ZONE: rng.choice("abc")}
+    affinity = {}
+    if "nodeSelector" not in spec and rng.random() < 0.4:
+        affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            "nodeSelectorTerms": [random_term(rng) for _ in range(rng.randrange(1, 3))]}
+    if rng.random() < 0.5:
+        affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
+            {"weight": rng.randrange(1, 101), "preference": random_term(rng)}
+            for _ in range(rng.randrange(1, 4))]
+    if affinity:
+        spec["affinity"] = {"nodeAffinity": affinity}
+    spec["tolerations"] = [
+        {"key": f"example.com/{key}", "operator": "Exists", **effect}
+        for key in "xyz" if rng.random() < 0.4
+        for effect in [rng.choice(({}, {"effect": "NoSchedule"}, {"effect": "PreferNoSchedule"}))]]
+    pod = make_pod(f"pod-{number:03}", None, f"{rng.randrange(1, 1500)}m",
+                   f"{rng.randrange(1, 2000)}Mi", **spec)
+    container = pod["spec"]["containers"][0]
+    container["image"] = f"example.com/image-{rng.randrange(8)}:v1"
+    if rng.random() < 0.2:
+        kept = rng.choice(((), ("cpu",), ("memory",)))
+        asks = container["resources"]["requests"]
+        container["resources"] = {"requests": {name: asks[name] for name in kept}}
+    return pod
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_model_agrees_with_kube_scheduler(cluster, seed):
+    rng = random.Random(seed)
+    for number in range(14):
+        cluster.api.create("/api/v1/nodes", random_node(rng, number))
+    for number in range(10):  # these run already
+        there = make_pod(f"there-{number}", nodeName=f"node-{rng.randrange(14)}")
+        there["spec"]["containers"][0]["resources"] = {}
+        cluster.api.create(cluster.pods_path, there)
+    policy = cluster.write_policy(POLICY)
+    # berth binds: so it counts a pod on its node before the next one comes, as kube-scheduler does.
+    cluster.start_binder("--bind", "--policy", policy, weight=1)
+
+    names = []
+    for number in range(N_PODS):
+        pod = random_pod(rng, number)
+        cluster.api.create(cluster.pods_path, pod)
+        names.append(pod["metadata"]["name"])
+        cluster.wait_bound(names[-1])
+
+    placed = {pod["metadata"]["name"]: pod for pod in cluster.pods()}
+    pods = cluster.folder / "pods.json"
+    pods.write_text(json.dumps({"kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Pod", **placed[name]} for name in names]}))
+    done = cluster.run_berth("simulate", "--cluster", cluster.dump(), "--pods", pods, "--follow",
+                             "--policy", policy, "--no-baseline", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    follow = json.loads(done.stdout)["policies"][0]["follow"]
+    print(f"seed {seed}: {follow['best']} of {follow['pods']} pods are where the model says:"
+          f" {100 * follow['best'] / follow['pods']:.1f} %")
+    assert follow["pods"] == N_PODS
+    assert follow["best"] == N_PODS, json.dumps(follow["misses"])
