@@ -3,9 +3,10 @@
 /*
  * Answers: what a request gets back.
  *
- * Verbs are answered from the view in force, pages from what the daemon's parts tell of
- * themselves. All of it runs on the server's workers, several at a time; the parts are the
- * daemon's, live longer, and are only read or counted into here.
+ * Verbs are answered from the view in force, on the server's workers, several at a time. Pages
+ * (serve/page-answers.h) are made of what the daemon's parts tell of themselves; where there are
+ * verbs, by clerks. The parts are the daemon's, live longer, and are only read or counted into
+ * here.
  */
 
 #include <stdatomic.h>
@@ -15,8 +16,12 @@
 
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "serve/board-hook.h"
 #include "serve/callers.h"
+#include "serve/changes.h"
+#include "serve/clerk.h"
 #include "serve/decisions.h"
+#include "serve/latency.h"
 #include "serve/live.h"
 #include "serve/measuring.h"
 #include "serve/metrics.h"
@@ -24,6 +29,7 @@
 #include "serve/server.h"
 #include "serve/status-page.h"
 #include "serve/tls.h"
+#include "serve/updates.h"
 #include "serve/warnings.h"
 
 /* What carries out a bind. Called on worker threads, several at a time. */
@@ -33,6 +39,12 @@ typedef struct BindHook {
      * success. */
     void (*bind)(void *context, const BindArgs *args, char *error, size_t size);
 } BindHook;
+
+/* Counted since the start. */
+typedef struct AnswerCounts {
+    _Atomic uint64_t answered[_VERB_MAX];
+    _Atomic uint64_t rejected_nodes; /* by rules, in filters */
+} AnswerCounts;
 
 /* Everything is borrowed, and filled in by who owns it before the server starts; but the server
  * itself: whoever has asked for the view finds it. */
@@ -53,8 +65,16 @@ typedef struct Answers {
     Measuring *measuring;
     Live *live; /* NULL: the cluster is not watched */
     Callers *callers;
+    Changes *changes;
+    Latency *latency;
+    const BoardHook *board; /* NULL: nobody draws pages for people */
+    bool board_on_verbs;    /* they are shown on the verbs' listener, ... */
+    bool board_on_pages;    /* ... and on that of the pages */
+    Clerk *clerk;
+    Updates *updates;
     const Server *server;
 
+    AnswerCounts counts;
     _Atomic bool is_draining;
     _Atomic int64_t log_second;
     _Atomic unsigned n_logged;
@@ -64,24 +84,6 @@ typedef struct Answers {
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_finished(void *context, const HttpOutcome *outcome);
-
-/* Who reads a page. */
-typedef struct Reader {
-    bool sees_reasons; /* why a check of health failed; health itself is open to all */
-    bool has_verbs;    /* of the listener: they are worth a line on "/" */
-} Reader;
-
-/* For another listener, which has a rule of its own about who may ask: what answers_admit() says of
- * path, method and body; all that answers_handle() does but for verbs, which are 404 here; and a
- * refusal, {"Error": text}. */
-bool answers_admit_route(const HttpRequest *request, HttpReply *reply);
-void answers_show(
-    Answers *answers, const HttpRequest *request, const Reader *reader, HttpReply *reply);
-void answers_refuse(const HttpRequest *request, HttpReply *reply, unsigned status, Str text);
-
-#define ANSWERS_MISADDRESSED                                                                       \
-    "berth: on loopback without TLS pages are shown to who asks for localhost or an address, not " \
-    "for another name: a browser could be led here"
 
 /* A bind was answered elsewhere (serve/live.h): counted, remembered and logged like the rest. */
 void answers_note_bind(Answers *answers, const Decision *decision);

@@ -224,12 +224,24 @@ Str body_seal(Body *body) {
     return str_of(body->data, body->len);
 }
 
+static void wipe(Body *body) {
+    size_t begin = 0, len = body->len;
+
+    if (!str_is_empty(body->secret)) {
+        begin = (size_t)(body->secret.ptr - body->data);
+        len = body->secret.len;
+    }
+    explicit_bzero(body->data + begin, len);
+}
+
 void body_close(BodyStore *store, Body *body) {
     if (body->map) {
         UNPOISON(body->data, body->size);
         (void)munmap(body->map, body->map_size);
-    } else if (body->data)
+    } else if (body->data) {
+        wipe(body);
         small_give(store, (Small){.data = body->data, .touched = body->touched});
+    }
     body_store_release(store, body->charged);
     *body = (Body){0};
 }

@@ -35,6 +35,7 @@ typedef struct Body {
     size_t size;    /* room at data */
     size_t touched; /* what was written to it, by this body or before */
     size_t charged; /* what the store counts for it */
+    Str secret;     /* the part of it that must not stay; empty: all of it. For its user to set */
     void *map;      /* NULL: data is a recycled buffer */
     size_t map_size;
 } Body;
@@ -70,5 +71,6 @@ int body_append(BodyStore *store, Body *body, Str bytes);
  * bounds from now on. */
 Str body_seal(Body *body);
 
-/* Gives everything back. Takes one that was never opened. */
+/* Gives everything back. In a recycled buffer, which may lie there for long, the secret part of the
+ * body is wiped before. Takes one that was never opened. */
 void body_close(BodyStore *store, Body *body);

@@ -5,8 +5,8 @@
  *
  * Most incidents follow a change. A ring of the last CHANGES_MAX: start, configuration that was
  * read or refused, lists and watches that began anew or broke, metrics that grew too old and came
- * back, leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling of
- * bytes, so that the difference between two versions can be shown.
+ * back, leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling
+ * of bytes, so that the difference between two versions can be shown.
  *
  * Threads: any; one lock. Never on the path of a decision.
  */
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/str.h"
@@ -54,7 +55,7 @@ Changes *changes_free(Changes *changes);
 DEFINE_CLEANUP(Changes *, changes_free)
 
 /* @what: whose, "policy", "nodes", "load of Prometheus"; may be empty. @text: one line more, or
- * empty. Both are copied. @changes NULL: nothing happens, here and below. */
+ * empty. Of both the first line is copied. @changes NULL: nothing happens, here and below. */
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text);
 
 /* Policies were read and are in force: a version, and a CHANGE_POLICY unless it is the first or has
@@ -67,15 +68,20 @@ typedef struct Change {
     ChangeKind kind;
     int64_t at_nsec; /* since 1970 */
     Str what, text;
-    Digest digest;  /* CHANGE_POLICY: the version */
-    bool has_diff;  /* ... and its text and that of the one before are still there */
+    Digest digest; /* CHANGE_POLICY: the version */
+    bool has_diff; /* ... its text and that of the one before are still there, and no later change
+                      led to the same version */
 } Change;
+
+/* When one of @kind was noted last, since 1970; 0: none is remembered. */
+int64_t changes_last(Changes *changes, ChangeKind kind);
 
 /* Up to @n, the newest first, copied into @arena; how many. */
 size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n);
 
-/* How version @digest differs from the one before it, as a unified diff, file by file. False: one
- * of the two is not kept. */
+/* How version @digest differs from the one before it, as a unified diff, file by file; if it came
+ * into force several times, from the one before the last time. False: one of the two is not kept.
+ */
 bool changes_diff(Changes *changes, Digest digest, Buf *out);
 
 /* The texts of version @digest, copied into @arena. False: not kept. */

@@ -247,6 +247,15 @@ bool connection_begin(Connections *connections, Connection *connection, int64_t 
     return !is_cut;
 }
 
+void connection_cut(Connections *connections, Connection *connection) {
+    lock(connections);
+    if (!connection->is_cut) {
+        count(connections, SERVER_REFUSED_WRITE_TIME);
+        cut(connections, connection);
+    }
+    unlock(connections);
+}
+
 unsigned connection_cut_status(Connections *connections, const Connection *connection) {
     unsigned status;
 
@@ -360,6 +369,28 @@ static void check_reply(Connections *connections, Connection *connection, int64_
         check_writing(connections, connection, &info, now);
 }
 
+/* A stream may be silent for as long as it likes, but what is sent must be taken. How slowly does
+ * not matter here: who does not keep up is given up when the buffer is full. */
+static void check_stream(Connections *connections, Connection *connection, int64_t now) {
+    const ServerOptions *options = &connections->options;
+    struct tcp_info info;
+
+    if (!tcp_info(connection, &info))
+        return;
+    if (has_ended(connection, &info)) {
+        cut(connections, connection);
+        return;
+    }
+    if (connection->mark_nsec == 0 || info.tcpi_bytes_acked != connection->mark ||
+        info.tcpi_unacked + info.tcpi_notsent_bytes == 0) {
+        connection->mark_nsec = now;
+        connection->mark = info.tcpi_bytes_acked;
+    } else if (now - connection->mark_nsec > options->write_sec * NSEC_PER_SEC) {
+        count(connections, SERVER_REFUSED_WRITE_TIME);
+        cut(connections, connection);
+    }
+}
+
 /* An idle connection may still have the end of a reply in the kernel's buffers.
  * One byte more than at its start is the beginning of a request. */
 static void check_idle(Connections *connections, Connection *connection, int64_t now) {
@@ -401,6 +432,9 @@ static void check(Connections *connections, Connection *connection, int64_t now)
     case CONNECTION_REPLY:
         check_reply(connections, connection, now);
         break;
+    case CONNECTION_STREAM:
+        check_stream(connections, connection, now);
+        break;
     case CONNECTION_LINGER:
         if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
             cut(connections, connection);
@@ -430,6 +464,8 @@ void connections_tick(Connections *connections, int64_t now) {
 static bool is_silent(const Connection *connection, int64_t now) {
     struct tcp_info info;
 
+    if (connection->state == CONNECTION_STREAM) /* its end is sent: is it taken? */
+        return connection->mark_nsec != 0 && now - connection->mark_nsec > DRAIN_AFTER_NSEC;
     if (connection->state != CONNECTION_IDLE && connection->state != CONNECTION_HEADERS)
         return false;
     if (now - connection->since_nsec < DRAIN_AFTER_NSEC || has_unread(connection))

@@ -4,6 +4,7 @@
  * Connections: who is connected, what each is doing, and since when.
  *
  *   accept → HEADERS → BODY → HANDLING → REPLY → IDLE → HEADERS → …
+ *                        │               STREAM → gone
  *                        └──→ LINGER (refused: the answer is out, input is thrown
  *                             away until the client has seen it)
  *
@@ -38,6 +39,7 @@ typedef enum ConnectionState {
     CONNECTION_BODY,     /* its body is coming */
     CONNECTION_HANDLING, /* ours to work */
     CONNECTION_REPLY,    /* the reply is going out */
+    CONNECTION_STREAM,   /* the same, and it goes on */
     CONNECTION_LINGER,   /* refused in the middle of a body */
     CONNECTION_IDLE,     /* kept alive between requests */
 } ConnectionState;
@@ -52,7 +54,7 @@ typedef struct Connection {
     /* Guarded by the table's lock. */
     ConnectionState state;
     int64_t since_nsec;  /* when the state was entered */
-    uint64_t mark;       /* bytes received (IDLE) or acknowledged (REPLY) at ... */
+    uint64_t mark;       /* bytes received (IDLE) or acknowledged (REPLY, STREAM) at ... */
     int64_t mark_nsec;   /* ... this time; 0: not looked at yet */
     bool is_cut;         /* shutdown(2) was called: nothing more is done for it */
     unsigned cut_status; /* 408 when that was a refusal, else 0 */
@@ -90,13 +92,16 @@ bool connection_begin(Connections *connections, Connection *connection, int64_t 
 bool connection_enter(
     Connections *connections, Connection *connection, ConnectionState state, int64_t now);
 
+/* Ends it, as a deadline would. */
+void connection_cut(Connections *connections, Connection *connection);
+
 /* 408 when the connection was cut for being late, else 0. */
 unsigned connection_cut_status(Connections *connections, const Connection *connection);
 
 /* Cuts what is past its deadline. */
 void connections_tick(Connections *connections, int64_t now);
 
-/* Cuts what has been idle for a second, or has not sent a byte in that time.
+/* Cuts what has been idle for a second, or has not sent or, of a stream, taken a byte in that time.
  * Returns how many are left. */
 unsigned connections_drain(Connections *connections, int64_t now);
 

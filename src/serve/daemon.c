@@ -1,9 +1,7 @@
 #include "serve/daemon.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -12,53 +10,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "input/dumpfile.h"
 #include "input/file.h"
-#include "input/zones.h"
-#include "serve/answers.h"
-#include "serve/callers.h"
-#include "serve/current.h"
-#include "serve/decisions.h"
+#include "serve/daemon-internal.h"
 #include "serve/descriptors.h"
-#include "serve/expiry.h"
-#include "serve/files.h"
-#include "serve/gauge-state.h"
-#include "serve/measuring.h"
-#include "serve/metrics.h"
-#include "serve/pages.h"
-#include "serve/replica-name.h"
 #include "serve/signals.h"
 #include "serve/transport.h"
-#include "serve/warnings.h"
-
-#define TICK_MSEC 250
-#define RELOAD_NSEC NSEC_PER_SEC
-#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
-#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the mirror's thread, and the poller's */
-
-struct Daemon {
-    const DaemonOptions *options;
-    char url[SERVER_URL_MAX];
-    char identity[REPLICA_NAME_MAX];
-    int64_t started_at_sec;  /* since 1970, and ... */
-    int64_t started_at_nsec; /* ... monotonic */
-    int signal_fd, stop_fd;
-
-    Current current;
-    Files files;
-    Server *server;
-    Pages *pages; /* NULL: there is no second listener */
-    Live *live;   /* NULL: the cluster is not watched */
-    Measuring *measuring;
-    Expiry *expiry;     /* of the daemon's thread */
-    int64_t refresh_at; /* not before: making a view because of its age has just failed */
-    Metrics *metrics;
-    Warnings *warnings;
-    Callers *callers;
-    Decisions *decisions; /* NULL: none are remembered */
-    Zones *zones;         /* what expressions may ask the time in */
-    Answers answers;      /* what workers use of all this */
-};
+#include "version.h"
 
 /* --- the current view ---------------------------------------------------------- */
 
@@ -79,32 +36,6 @@ static void note_view(void *context, const View *before, const View *after) {
 
     if (daemon->live)
         live_note_view(daemon->live, before, after);
-}
-
-/* A new view when something in the one in force has grown too old. */
-static void tick_loads(Daemon *daemon, int64_t now) {
-    if (now < daemon->refresh_at || current_refresh(&daemon->current, now) == 0)
-        return;
-    daemon->refresh_at = now + RELOAD_NSEC;
-    log_error("out of memory: values that are too old stay in force");
-}
-
-static void tell_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
-    Daemon *daemon = context;
-    const Gauge *about = &view->program->gauges[gauge];
-
-    expiry_log(context, view, gauge, change);
-    if (daemon->live && change == EXPIRY_GONE)
-        live_note_stale(daemon->live,
-            gauge_policy(view->program, gauge),
-            about->name,
-            gauge_source_name(about));
-}
-
-static void look_for_expired(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-
-    expiry_look(daemon->expiry, view, tell_expired, daemon);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -216,8 +147,16 @@ static StatusFixed describe(const Daemon *daemon) {
     };
 }
 
+/* Whoever reaches the verbs' listener may see pages only where that is nobody from elsewhere; a
+ * listener with client certificates is kube-scheduler's alone. */
+static bool is_board_on_verbs(const DaemonOptions *options) {
+    return options->board && !options->no_dashboard && !options->tls.client_ca &&
+           server_is_loopback(options->server.address);
+}
+
 static void fill_answers(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
+    const Books *books = &daemon->books;
 
     daemon->answers = (Answers){
         .context = daemon,
@@ -227,14 +166,21 @@ static void fill_answers(Daemon *daemon) {
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
         .fixed = describe(daemon),
-        .metrics = daemon->metrics,
-        .warnings = daemon->warnings,
-        .decisions = daemon->decisions,
+        .metrics = books->metrics,
+        .warnings = books->warnings,
+        .decisions = books->decisions,
+        .callers = books->callers,
+        .changes = books->changes,
+        .latency = books->latency,
         .reloads = &daemon->files.reloads,
         .tls = daemon->files.tls,
         .measuring = daemon->measuring,
         .live = daemon->live,
-        .callers = daemon->callers,
+        .board = options->board,
+        .board_on_verbs = is_board_on_verbs(options),
+        .board_on_pages = options->board && !options->no_dashboard,
+        .clerk = daemon->clerk,
+        .updates = daemon->updates,
     };
     daemon->answers.fixed.deadline_nsec = daemon->answers.deadline_nsec;
 }
@@ -252,6 +198,9 @@ static int start_server(Daemon *daemon, char *error) {
     options.tls = daemon->files.tls;
     if (options.tls)
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
+    r = clerk_new(&daemon->answers, &daemon->clerk);
+    if (r < 0)
+        return error_trace(r);
     fill_answers(daemon);
     descriptors_make_room(options.connections_max + PAGES_CONNECTIONS_MAX);
     /* Workers may answer before server_new() returns. Who takes a view waits for the
@@ -314,16 +263,13 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->current.changed = note_view;
     daemon->signal_fd = signals_open();
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    daemon->metrics = metrics_new();
-    daemon->warnings = warnings_new();
-    daemon->callers = callers_new();
     (void)replica_name_make(daemon->identity);
     daemon->expiry = expiry_new();
-    if (options->n_decisions > 0)
-        daemon->decisions = decisions_new(options->n_decisions, options->decisions_bytes);
-    if (daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->metrics || !daemon->warnings ||
-        !daemon->callers || !daemon->expiry || (options->n_decisions > 0 && !daemon->decisions))
+    daemon->updates = updates_new();
+    if (!books_open(&daemon->books, options->n_decisions, options->decisions_bytes) ||
+        daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->expiry || !daemon->updates)
         return error_origin(-ENOMEM);
+    daemon->files.changes = daemon->books.changes;
 
     r = transport_check(options, error);
     if (r == 0)
@@ -339,6 +285,11 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r < 0)
         return error_trace(r);
     tell_exempt(&options->exempt);
+    changes_note(daemon->books.changes,
+        CHANGE_STARTED,
+        daemon->started_at_sec * NSEC_PER_SEC,
+        STR("berth " BERTH_VERSION),
+        str_from_c(daemon->url));
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -348,15 +299,14 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     pages_free(daemon->pages);
     server_free(daemon->server);
+    clerk_free(daemon->clerk); /* what it answered is gone with the servers */
+    updates_free(daemon->updates);
     measuring_free(daemon->measuring); /* its thread makes views, of which live is told */
     live_free(daemon->live);
     files_done(&daemon->files);
     current_done(&daemon->current);
-    metrics_free(daemon->metrics);
-    warnings_free(daemon->warnings);
-    callers_free(daemon->callers);
     expiry_free(daemon->expiry);
-    decisions_free(daemon->decisions);
+    books_done(&daemon->books);
     zones_free(daemon->zones);
     if (daemon->signal_fd > 0)
         (void)close(daemon->signal_fd);
@@ -374,135 +324,8 @@ const char *daemon_pages_url(const Daemon *daemon) {
     return daemon->pages ? pages_url(daemon->pages) : NULL;
 }
 
-/* --- the loop ------------------------------------------------------------------------ */
-
-void daemon_stop(Daemon *daemon) {
-    uint64_t one = 1;
-
-    (void)!write(daemon->stop_fd, &one, sizeof(one));
-}
-
-/* The cluster as decisions see it now, for `--cluster` and for people. */
-static void dump(Daemon *daemon) {
-    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
-    const char *path = daemon->options->dump_path;
-    char error[DUMP_FILE_ERROR_MAX];
-
-    if (!path || !view->snapshot)
-        log_warn("no dump: there is no cluster");
-    else if (dump_file_write(path, view->snapshot, error) < 0)
-        log_error("no dump", LOG_CSTR("error", error));
-    else
-        log_info("the cluster as berth sees it was written", LOG_CSTR("file", path));
-}
-
-/* True when it is time to go. */
-static bool read_signals(Daemon *daemon) {
-    bool is_over = false;
-    SignalWish wish;
-
-    while (signals_read(daemon->signal_fd, &wish)) {
-        switch (wish) {
-        case SIGNAL_RELOAD:
-            log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
-            files_reload(&daemon->files, /* force= */ true);
-            break;
-        case SIGNAL_DUMP:
-            dump(daemon);
-            break;
-        case SIGNAL_END:
-            is_over = true;
-            break;
-        }
-    }
-    return is_over;
-}
-
-static void tick_live(Daemon *daemon, int64_t now) {
-    ReloadState policy;
-
-    if (!daemon->live)
-        return;
-    reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
-    live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
-    (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    live_tick(daemon->live, now);
-    (void)pthread_mutex_unlock(&daemon->current.publish_lock);
-}
-
-/* Both are told, then waited for: who measures may be held up, and a lease that is held is to be
- * given up all the same. False: one of the threads has not ended in time. */
-static bool stop_threads(Daemon *daemon) {
-    int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
-    bool has_stopped = true;
-    int64_t left;
-
-    (void)measuring_stop(daemon->measuring, 0);
-    if (daemon->live)
-        has_stopped = live_stop(daemon->live, STOP_NSEC);
-    left = deadline - clock_monotonic_nsec();
-    return measuring_stop(daemon->measuring, left > 0 ? left : 0) && has_stopped;
-}
-
-/* False: not all have ended in time. */
-static bool drain(Daemon *daemon) {
-    int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
-    unsigned n;
-
-    log_info("shutting down, running requests may finish");
-    while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
-           clock_monotonic_nsec() < deadline) {
-        (void)poll(NULL, 0, 10);
-        server_tick(daemon->server, clock_monotonic_nsec());
-        pages_tick(daemon->pages, clock_monotonic_nsec());
-    }
-    if (n > 0)
-        log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
-    /* Also with connections left: a lease that is held is to be given up. */
-    return stop_threads(daemon) && n == 0;
-}
-
-/* Until @until_nsec, or a signal or daemon_stop() that comes before. */
-static void serve_until(Daemon *daemon, int64_t until_nsec) {
-    struct pollfd fds[] = {
-        {.fd = daemon->signal_fd, .events = POLLIN},
-        {.fd = daemon->stop_fd, .events = POLLIN},
-    };
-    int64_t next_reload = clock_monotonic_nsec() + RELOAD_NSEC;
-
-    for (int64_t now = clock_monotonic_nsec(); now < until_nsec; now = clock_monotonic_nsec()) {
-        (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
-        if ((fds[1].revents & POLLIN) || read_signals(daemon))
-            return;
-        now = clock_monotonic_nsec();
-        server_tick(daemon->server, now);
-        pages_tick(daemon->pages, now);
-        tick_loads(daemon, now);
-        if (now >= next_reload) {
-            files_reload(&daemon->files, /* force= */ false);
-            tick_live(daemon, now);
-            look_for_expired(daemon);
-            next_reload = now + RELOAD_NSEC;
-        }
-    }
-}
-
-/* It is told to end: nobody should come any more, but whoever does, because endpoints and
- * schedulers take their time to notice, is answered as before. */
-static void retire(Daemon *daemon) {
-    unsigned delay_sec = daemon->options->drain_delay_sec;
-
-    atomic_store(&daemon->answers.is_draining, true);
-    if (delay_sec == 0)
-        return;
-    log_info("not ready any more, requests are still taken", LOG_INT("seconds", delay_sec));
-    server_retire(daemon->server);
-    pages_retire(daemon->pages);
-    serve_until(daemon, clock_monotonic_nsec() + (int64_t)delay_sec * NSEC_PER_SEC);
-}
-
-bool daemon_run(Daemon *daemon) {
-    serve_until(daemon, INT64_MAX);
-    retire(daemon);
-    return drain(daemon);
+const char *daemon_dashboard_url(const Daemon *daemon) {
+    if (daemon->pages && daemon->answers.board_on_pages && pages_are_seen(daemon->pages))
+        return pages_url(daemon->pages);
+    return daemon->answers.board_on_verbs ? daemon->url : NULL;
 }

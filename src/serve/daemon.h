@@ -8,7 +8,7 @@
  * the current view and answer from it. One thread, the one in daemon_run(), does
  * everything else: signals, files that changed, deadlines of connections. With a
  * cluster that is watched there is one more, the mirror's (kube/mirror.h); where something is
- * measured, another, the poller's (load/poller.h).
+ * measured, another, the poller's (load/poller.h). Pages are made by clerks (serve/clerk.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file or sources that cannot be read leave the last good one
@@ -25,6 +25,7 @@
 #include "extender/view.h"
 #include "policy/exemption.h"
 #include "serve/answers.h"
+#include "serve/board-hook.h"
 #include "serve/live.h"
 #include "serve/pages.h"
 #include "serve/server.h"
@@ -55,6 +56,8 @@ typedef struct DaemonOptions {
     size_t decisions_bytes;    /* and how much memory that may take */
     Exemptions exempt;         /* pods that no policy is for; borrowed like the rest */
     PagesOptions pages;        /* a second listener, for pages only; its address NULL: none */
+    const BoardHook *board;    /* who draws pages for people; NULL: nobody */
+    bool no_dashboard;         /* they are not to be shown */
     unsigned drain_delay_sec;  /* at the end: how long requests are still taken */
 } DaemonOptions;
 
@@ -74,6 +77,9 @@ const char *daemon_url(const Daemon *daemon);
 
 /* The same of the pages' listener; NULL: there is none. */
 const char *daemon_pages_url(const Daemon *daemon);
+
+/* Where the dashboard is; NULL: it is not shown. */
+const char *daemon_dashboard_url(const Daemon *daemon);
 
 /* Serves until SIGTERM or SIGINT or daemon_stop(). After a signal, readiness is off at once and
  * requests are still taken for drain_delay_sec, or until the next such signal; then it lets running

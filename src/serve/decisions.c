@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "json/read.h"
+#include "serve/lineup.h"
+#include "serve/scenes.h"
 
 /*
  * A ring of decisions by id. Ids are handed out under the lock, so those that are kept are
@@ -23,19 +24,21 @@
 #define ROLL_NAME_COST 160u
 #define ROLL_SHARE 2u
 
-#define NAMES_BUDGET ((size_t)1024 * 1024)
+/* Shares of the ceiling: makings go before outcomes when they take more; programs that are not in
+ * force any more may take this of it, and a single pod that takes more is not kept. */
+#define MAKINGS_SHARE 2u
+#define PROGRAMS_SHARE 8u
+#define POD_SHARE 8u
+
+/* How many names are copied under one hold of the lock. */
+#define NAMES_AT_ONCE 2048u
 
 typedef struct Kept {
     PastDecision *past;
     Outcomes *outcomes;
+    KeptScene *scene;  /* the makings: both, */
+    PodText *pod_text; /* or neither */
 } Kept;
-
-/* The rows of a cluster's names as numbers of the roll. */
-typedef struct Lineup {
-    NodeNames *names;  /* a reference: so that no other gets its address */
-    uint32_t *numbers; /* by row, the unknown node included, which is ROLL_NONE */
-    size_t n_rows, size;
-} Lineup;
 
 struct Decisions {
     size_t max, bytes_max;
@@ -43,15 +46,18 @@ struct Decisions {
     pthread_mutex_t mutex; /* guards what follows */
     Kept *ring;
     size_t n;
-    uint64_t next;         /* id of the next one */
-    uint64_t next_to_drop; /* all that are older have no outcomes */
-    Roll *roll;            /* the current one */
-    RuleBook *book;        /* the current one ... */
-    Program *program;      /* ... and whose it is: a reference, for its address */
+    uint64_t next;          /* id of the next one */
+    uint64_t next_outcomes; /* all that are older have no outcomes; */
+    uint64_t next_makings;  /* and these no makings, */
+    uint64_t next_raw;      /* or none with a pod as it was sent */
+    Roll *roll;             /* the current one */
+    RuleBook *book;         /* the current one ... */
+    Program *program;       /* ... and whose it is: a reference, for its address */
     Lineup lineup;
-    uint32_t *numbers; /* of one request, to be written over by the next */
-    size_t n_numbers;
-    DecisionsFigures figures;
+    Scenes scenes;
+    PodTexts pods;
+    size_t pods_bytes;
+    DecisionsFigures figures; /* bytes: all but those of pods and scenes */
 };
 
 Decisions *decisions_new(size_t max, size_t bytes_max) {
@@ -62,7 +68,9 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
         return NULL;
     decisions->max = max;
     decisions->bytes_max = bytes_max;
-    decisions->next = decisions->next_to_drop = 1;
+    decisions->next = decisions->next_outcomes = decisions->next_makings = 1;
+    decisions->next_raw = 1;
+    scenes_init(&decisions->scenes, bytes_max / PROGRAMS_SHARE);
     decisions->ring = calloc(max, sizeof(*decisions->ring));
     if (!decisions->ring) {
         free(decisions);
@@ -90,12 +98,6 @@ static void leave_roll(Decisions *decisions, Roll *roll) {
     roll->n_counted = 0;
 }
 
-static void forget_lineup(Lineup *lineup) {
-    names_unref(lineup->names);
-    lineup->names = NULL;
-    lineup->n_rows = 0;
-}
-
 static void drop_roll(Decisions *decisions) {
     Roll *roll = TAKE_PTR(decisions->roll);
 
@@ -103,7 +105,7 @@ static void drop_roll(Decisions *decisions) {
         return;
     leave_roll(decisions, roll);
     roll_unref(roll);
-    forget_lineup(&decisions->lineup);
+    lineup_forget(&decisions->lineup);
 }
 
 static void leave_book(Decisions *decisions, RuleBook *book) {
@@ -162,24 +164,52 @@ static void forget_outcomes(Decisions *decisions, Kept *kept) {
     kept->outcomes = outcomes_unref(kept->outcomes);
 }
 
+static void use_pod(Decisions *decisions, PodText *pod) {
+    if (pod->n_users++ == 0)
+        decisions->pods_bytes += pod_text_bytes(pod) + PIECE_COST;
+}
+
+static void leave_pod(Decisions *decisions, PodText *pod) {
+    if (--pod->n_users == 0) {
+        decisions->pods_bytes -= pod_text_bytes(pod) + PIECE_COST;
+        pod_texts_forget(&decisions->pods, pod);
+    }
+    pod_text_unref(pod);
+}
+
+static void forget_makings(Decisions *decisions, Kept *kept) {
+    PodText *pod = TAKE_PTR(kept->pod_text);
+
+    if (!pod)
+        return;
+    scenes_leave(&decisions->scenes, TAKE_PTR(kept->scene));
+    decisions->figures.n_with_makings--;
+    leave_pod(decisions, pod);
+}
+
+static uint64_t at_least(uint64_t id, uint64_t least) {
+    return id < least ? least : id;
+}
+
 static void forget_oldest(Decisions *decisions) {
     Kept *kept = kept_at(decisions, oldest_id(decisions));
     RuleBook *book = kept->past->book;
 
+    forget_makings(decisions, kept);
     forget_outcomes(decisions, kept);
     decisions->figures.bytes -= kept->past->bytes + PIECE_COST;
     book->n_users--;
     leave_book(decisions, book);
     kept->past = past_unref(kept->past);
     decisions->n--;
-    if (decisions->next_to_drop < oldest_id(decisions))
-        decisions->next_to_drop = oldest_id(decisions);
+    decisions->next_outcomes = at_least(decisions->next_outcomes, oldest_id(decisions));
+    decisions->next_makings = at_least(decisions->next_makings, oldest_id(decisions));
 }
 
 /* The oldest outcomes that are left, but not those of @spare. False: there are none. */
 static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
-    while (decisions->next_to_drop < decisions->next && decisions->next_to_drop != spare) {
-        Kept *kept = kept_at(decisions, decisions->next_to_drop++);
+    while (decisions->next_outcomes < decisions->next && decisions->next_outcomes != spare) {
+        Kept *kept = kept_at(decisions, decisions->next_outcomes++);
 
         if (!kept->outcomes)
             continue;
@@ -190,20 +220,48 @@ static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
     return false;
 }
 
-/* Back below the ceiling: outcomes first, then headlines, but never the one just written. */
+/* The same with makings. */
+static bool forget_oldest_makings(Decisions *decisions, uint64_t spare) {
+    while (decisions->next_makings < decisions->next && decisions->next_makings != spare) {
+        Kept *kept = kept_at(decisions, decisions->next_makings++);
+
+        if (!kept->pod_text)
+            continue;
+        forget_makings(decisions, kept);
+        return true;
+    }
+    return false;
+}
+
+static size_t makings_bytes(const Decisions *decisions) {
+    return decisions->pods_bytes + scenes_bytes(&decisions->scenes);
+}
+
+static bool is_over(const Decisions *decisions) {
+    return decisions->figures.bytes + makings_bytes(decisions) > decisions->bytes_max;
+}
+
+static bool forget_details(Decisions *decisions, uint64_t spare) {
+    bool makings_first = makings_bytes(decisions) > decisions->bytes_max / MAKINGS_SHARE;
+
+    return (makings_first && forget_oldest_makings(decisions, spare)) ||
+           forget_oldest_outcomes(decisions, spare) || forget_oldest_makings(decisions, spare);
+}
+
+/* Back below the ceiling, in the order that the header says; the one just written goes last, and
+ * its headline stays. */
 static void make_room(Decisions *decisions) {
     uint64_t newest = decisions->next - 1;
 
-    while (decisions->figures.bytes > decisions->bytes_max &&
-           forget_oldest_outcomes(decisions, newest))
+    while (is_over(decisions) && forget_details(decisions, newest))
         ;
-    while (decisions->figures.bytes > decisions->bytes_max && decisions->n > 1) {
+    while (is_over(decisions) && decisions->n > 1) {
         forget_oldest(decisions);
         decisions->figures.n_dropped++;
     }
-    if (decisions->figures.bytes > decisions->bytes_max)
-        (void)forget_oldest_outcomes(decisions, /* spare= */ 0);
-    if (decisions->figures.bytes > decisions->bytes_max)
+    while (is_over(decisions) && forget_details(decisions, /* spare= */ 0))
+        ;
+    if (is_over(decisions))
         drop_roll(decisions); /* nothing refers to it any more */
 }
 
@@ -215,29 +273,16 @@ Decisions *decisions_free(Decisions *decisions) {
     drop_roll(decisions);
     drop_book(decisions);
     assert(decisions->figures.bytes == decisions->max * sizeof(*decisions->ring));
-    free(decisions->lineup.numbers);
-    free(decisions->numbers);
+    assert(decisions->pods_bytes == 0);
+    scenes_done(&decisions->scenes);
+    lineup_done(&decisions->lineup);
     free(decisions->ring);
     (void)pthread_mutex_destroy(&decisions->mutex);
     free(decisions);
     return NULL;
 }
 
-/* --- who is who --------------------------------------------------------------------------- */
-
-/* Room for @n numbers at *@at, which has *@size. */
-static bool reserve(uint32_t **at, size_t *size, size_t n) {
-    uint32_t *more;
-
-    if (n <= *size)
-        return true;
-    more = realloc(*at, n * sizeof(*more));
-    if (!more)
-        return false;
-    *at = more;
-    *size = n;
-    return true;
-}
+/* --- remembering ------------------------------------------------------------------------------ */
 
 /* A roll that can hold this request without carrying too much that is long gone. */
 static Roll *find_roll(Decisions *decisions, size_t n_nodes) {
@@ -248,124 +293,86 @@ static Roll *find_roll(Decisions *decisions, size_t n_nodes) {
     return decisions->roll;
 }
 
-/* Numbers for the rows of @names. Most have them from the names before: a set of nodes
- * changes by a few at a time. */
-static bool line_up(Decisions *decisions, const NodeNames *names) {
-    Lineup *lineup = &decisions->lineup;
-    Roll *roll = decisions->roll;
-
-    if (lineup->names == names)
-        return true;
-    if (!names->arena || !reserve(&lineup->numbers, &lineup->size, names->n_rows + 1))
-        return false;
-    for (size_t row = 0; row < names->n_rows; row++) {
-        uint32_t before = row < lineup->n_rows ? lineup->numbers[row] : ROLL_NONE;
-
-        if (before == ROLL_NONE || !str_eq(roll_name(roll, before), names->names[row]))
-            lineup->numbers[row] = roll_add(roll, names->names[row]);
-    }
-    lineup->numbers[names->n_rows] = ROLL_NONE;
-    forget_lineup(lineup);
-    lineup->names = names_ref((NodeNames *)(uintptr_t)names);
-    lineup->n_rows = names->n_rows;
-    return true;
-}
-
-/* Names that the cluster does not know stand in the request only, as JSON. */
-static uint32_t number_stranger(Roll *roll, const FilterArgs *args, size_t i, Arena *arena) {
-    Span span = args->spans[i];
-    Str raw = str_of(args->body.ptr + span.at + 1, span.len - 2);
-
-    return roll_add(roll, str_find(raw, '\\') == SIZE_MAX ? raw : json_unescape(raw, arena));
-}
-
-static bool number_names(Decisions *decisions, const FilterArgs *args) {
-    const NodeNames *names = args->sight.table->names;
-    const uint32_t *numbers;
-    _cleanup_(arena_freep) Arena *arena = NULL;
-
-    if (args->n_unknown > 0 && !(arena = arena_new(NAMES_BUDGET)))
-        return false;
-    if (args->n_unknown == args->n) { /* no cluster, maybe: no names to line up */
-        for (size_t i = 0; i < args->n; i++)
-            decisions->numbers[i] = number_stranger(decisions->roll, args, i, arena);
-        return true;
-    }
-    if (!line_up(decisions, names))
-        return false;
-    numbers = decisions->lineup.numbers;
-    for (size_t i = 0; i < args->n; i++)
-        decisions->numbers[i] = numbers[args->rows[i]];
-    for (size_t i = 0; args->n_unknown > 0 && i < args->n; i++)
-        if (args->rows[i] == names->n_rows)
-            decisions->numbers[i] = number_stranger(decisions->roll, args, i, arena);
-    return true;
-}
-
-/* The nodes of the request as numbers of the roll, in decisions->numbers. */
-static bool number_nodes(Decisions *decisions, const FilterArgs *args) {
-    const NodeNames *names = args->sight.table->names;
-
-    if (!reserve(&decisions->numbers, &decisions->n_numbers, args->n))
-        return false;
-    if (args->has_names)
-        return number_names(decisions, args);
-    for (size_t i = 0; i < args->n; i++)
-        decisions->numbers[i] = roll_add(decisions->roll, names->names[args->rows[i]]);
-    return true;
-}
-
-/* --- remembering ------------------------------------------------------------------------------ */
-
 static Outcomes *make_outcomes(
     Decisions *decisions, const View *view, const Decision *decision, const RulePlaces *places) {
     const FilterArgs *args = decision->args;
     size_t n_known = view->table->names->n_nodes;
     size_t n_nodes = args->n > n_known ? args->n : n_known;
+    const uint32_t *numbers = NULL;
     Outcomes *outcomes = NULL;
 
     if (n_nodes > decisions->bytes_max / ROLL_NAME_COST / ROLL_SHARE) {
         decisions->figures.n_outcomes_dropped++;
         return NULL;
     }
-    if (find_roll(decisions, n_nodes) && number_nodes(decisions, args))
-        outcomes = outcomes_new(decision, places, decisions->roll, decisions->numbers);
+    if (find_roll(decisions, n_nodes))
+        numbers = lineup_number(&decisions->lineup, decisions->roll, args);
+    if (numbers)
+        outcomes = outcomes_new(decision, places, decisions->roll, numbers);
     if (decisions->roll)
         count_roll(decisions, decisions->roll);
     return outcomes;
 }
 
-static void keep(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
+/* Scene and pod, both or neither: one without the other is of no use. */
+static void keep_makings(
+    Decisions *decisions, const View *view, Str pod_text, Digest digest, Kept *kept) {
+    if (str_is_empty(pod_text) || pod_text.len > decisions->bytes_max / POD_SHARE)
+        return;
+    kept->scene = scenes_use(&decisions->scenes, view);
+    if (!kept->scene)
+        return;
+    kept->pod_text = pod_texts_get(&decisions->pods, pod_text, digest);
+    if (!kept->pod_text) {
+        scenes_leave(&decisions->scenes, TAKE_PTR(kept->scene));
+        return;
+    }
+    use_pod(decisions, kept->pod_text);
+    decisions->figures.n_with_makings++;
+}
+
+static void keep_outcomes(Decisions *decisions, Outcomes *outcomes, Kept *kept) {
+    if (!outcomes)
+        return;
+    kept->outcomes = outcomes;
+    decisions->figures.bytes += outcomes_bytes(outcomes) + PIECE_COST;
+    decisions->figures.n_with_outcomes++;
+    outcomes_roll(outcomes)->n_users++;
+}
+
+/* The place of @past, which is all that is there. */
+static Kept *keep(Decisions *decisions, PastDecision *past) {
+    Kept *kept;
+
     if (decisions->n == decisions->max)
         forget_oldest(decisions);
-    *kept_at(decisions, past->id) = (Kept){.past = past, .outcomes = outcomes};
+    kept = kept_at(decisions, past->id);
+    *kept = (Kept){.past = past};
     decisions->n++;
     decisions->next++;
     decisions->figures.bytes += past->bytes + PIECE_COST;
     past->book->n_users++;
-    if (outcomes) {
-        decisions->figures.bytes += outcomes_bytes(outcomes) + PIECE_COST;
-        decisions->figures.n_with_outcomes++;
-        outcomes_roll(outcomes)->n_users++;
-    }
-    make_room(decisions);
+    return kept;
 }
 
 static void note_locked(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
     RuleBook *book = find_book(decisions, view->program);
-    Outcomes *outcomes = NULL;
     PastDecision *past;
     RulePlaces places;
+    Kept *kept;
 
     if (!book)
         return;
     past = past_new(decisions->next, view, verb, decision, times, book, &places);
     if (!past)
         return;
-    if (decision->args)
-        outcomes = make_outcomes(decisions, view, decision, &places);
-    keep(decisions, past, outcomes);
+    kept = keep(decisions, past);
+    if (decision->args) {
+        keep_outcomes(decisions, make_outcomes(decisions, view, decision, &places), kept);
+        keep_makings(decisions, view, str_trim(decision->pod_text), past->pod_digest, kept);
+    }
+    make_room(decisions);
 }
 
 void decisions_note(
@@ -377,18 +384,75 @@ void decisions_note(
     (void)pthread_mutex_unlock(&decisions->mutex);
 }
 
+/* --- pods without secrets ------------------------------------------------------------------ */
+
+static bool is_raw(const Kept *kept) {
+    return kept->pod_text && kept->pod_text->is_raw;
+}
+
+size_t decisions_raw(Decisions *decisions, RawPod *ret, size_t n) {
+    size_t n_found = 0;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    decisions->next_raw = at_least(decisions->next_raw, oldest_id(decisions));
+    while (
+        decisions->next_raw < decisions->next && !is_raw(kept_at(decisions, decisions->next_raw)))
+        decisions->next_raw++;
+    for (uint64_t id = decisions->next_raw; n_found < n && id < decisions->next; id++) {
+        Kept *kept = kept_at(decisions, id);
+
+        if (is_raw(kept))
+            ret[n_found++] = (RawPod){.id = id, .text = pod_text_ref(kept->pod_text)};
+    }
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n_found;
+}
+
+static void exchange_pod(Decisions *decisions, Kept *kept, PodText *reduced) {
+    PodText *raw = kept->pod_text;
+
+    kept->pod_text = pod_texts_put(&decisions->pods, reduced);
+    use_pod(decisions, kept->pod_text);
+    leave_pod(decisions, raw);
+}
+
+void decisions_reduce(Decisions *decisions, const RawPod *pods, PodText *const *reduced, size_t n) {
+    (void)pthread_mutex_lock(&decisions->mutex);
+    for (size_t i = 0; i < n; i++) {
+        Kept *kept = kept_at(decisions, pods[i].id);
+
+        if (pods[i].id < oldest_id(decisions) || kept->pod_text != pods[i].text)
+            continue;
+        if (reduced[i])
+            exchange_pod(decisions, kept, reduced[i]);
+        else
+            forget_makings(decisions, kept);
+    }
+    make_room(decisions); /* of a pod with hardly anything in it more may be written than came */
+    (void)pthread_mutex_unlock(&decisions->mutex);
+}
+
 /* --- reading ------------------------------------------------------------------------- */
 
 static FoundDecision take_found(const Kept *kept) {
     return (FoundDecision){
         .past = past_ref(kept->past),
         .outcomes = kept->outcomes ? outcomes_ref(kept->outcomes) : NULL,
+        .scene = kept->scene && kept->scene->scene ? scene_ref(kept->scene->scene) : NULL,
+        .pod_text = kept->pod_text ? pod_text_ref(kept->pod_text) : NULL,
     };
 }
 
 void found_done(FoundDecision *found) {
     found->past = past_unref(found->past);
     found->outcomes = outcomes_unref(found->outcomes);
+    found->scene = scene_unref(found->scene);
+    found->pod_text = pod_text_unref(found->pod_text);
+}
+
+/* Where a walk from the newest on begins that goes below @below; 0: with all. */
+static uint64_t first_below(const Decisions *decisions, uint64_t below) {
+    return below == 0 || below > decisions->next ? decisions->next : below;
 }
 
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n) {
@@ -396,9 +460,21 @@ size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, 
     uint64_t id;
 
     (void)pthread_mutex_lock(&decisions->mutex);
-    id = below == 0 || below > decisions->next ? decisions->next : below;
+    id = first_below(decisions, below);
     while (n_found < n && id > oldest_id(decisions))
         ret[n_found++] = take_found(kept_at(decisions, --id));
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n_found;
+}
+
+size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n) {
+    size_t n_found = 0;
+    uint64_t id;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    id = first_below(decisions, below);
+    while (n_found < n && id > oldest_id(decisions))
+        ret[n_found++] = past_ref(kept_at(decisions, --id)->past);
     (void)pthread_mutex_unlock(&decisions->mutex);
     return n_found;
 }
@@ -423,21 +499,38 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
     return number;
 }
 
-const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
-    const Roll *roll = outcomes_roll(outcomes);
-    Str *names;
+static size_t count_names(Decisions *decisions, const Roll *roll) {
+    size_t n;
 
     (void)pthread_mutex_lock(&decisions->mutex);
-    names = ARENA_RAW(arena, Str, roll_size(roll));
-    for (size_t i = 0; names && i < roll_size(roll); i++)
-        names[i] = roll_name(roll, (uint32_t)i + 1);
+    n = roll_size(roll);
     (void)pthread_mutex_unlock(&decisions->mutex);
+    return n;
+}
+
+/* In turns: a roll may have a hundred thousand, and decisions wait for the lock. It only grows. */
+const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
+    const Roll *roll = outcomes_roll(outcomes);
+    size_t n = count_names(decisions, roll);
+    Str *names = ARENA_RAW(arena, Str, n);
+
+    for (size_t i = 0; names && i < n;) {
+        size_t end = n - i > NAMES_AT_ONCE ? i + NAMES_AT_ONCE : n;
+
+        (void)pthread_mutex_lock(&decisions->mutex);
+        for (; i < end; i++)
+            names[i] = roll_name(roll, (uint32_t)i + 1);
+        (void)pthread_mutex_unlock(&decisions->mutex);
+    }
     return names;
 }
 
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     (void)pthread_mutex_lock(&decisions->mutex);
     *ret = decisions->figures;
+    ret->makings_bytes = makings_bytes(decisions);
+    ret->bytes += ret->makings_bytes;
+    ret->n_scenes = decisions->scenes.n;
     ret->n = decisions->n;
     ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
     ret->oldest = decisions->n > 0 ? oldest_id(decisions) : 0;

@@ -6,6 +6,7 @@
 #include "serve/expiry.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -124,4 +125,24 @@ void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange chan
             LOG_STR("policy", policy),
             LOG_STR("metric", about->name),
             LOG_STR("source", gauge_source_name(about)));
+}
+
+void expiry_note(
+    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec) {
+    const Gauge *about = &view->program->gauges[gauge];
+    Str policy = gauge_policy(view->program, gauge);
+    char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
+
+    (void)snprintf(
+        what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
+    (void)snprintf(text,
+        sizeof(text),
+        change == EXPIRY_GONE ? "older than %.0f s on every node: absent from now on"
+                              : "has values again that are younger than %.0f s",
+        (double)about->max_age_nsec / (double)NSEC_PER_SEC);
+    changes_note(changes,
+        change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK,
+        wall_nsec,
+        str_from_c(what),
+        str_from_c(text));
 }

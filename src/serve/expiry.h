@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "extender/view.h"
+#include "serve/changes.h"
 
 typedef struct Expiry Expiry;
 
@@ -35,5 +36,7 @@ typedef void (*ExpiryTold)(void *context, const View *view, size_t gauge, Expiry
 /* Looks at @view, the one in force. What a reload leaves as it is stays known. */
 void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context);
 
-/* For expiry_look(): a line in the log. */
+/* For who is told: a line in the log, and among @changes (serve/changes.h). */
 void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange change);
+void expiry_note(
+    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);

@@ -39,15 +39,35 @@ static void describe_diags(const DiagList *diags, char *text, size_t size) {
     (void)snprintf(text, size, "%.*s", STR_FMT(str_trim(buf_str(&out))));
 }
 
-static int load_policy(const DaemonOptions *options, Program **ret, char *error, size_t size) {
+/* Policies as they were read: the program, and what it was made of. */
+typedef struct ReadPolicy {
+    Arena *arena; /* of the texts */
+    Program *program;
+    const PolicySource *sources;
+    size_t n_sources;
+} ReadPolicy;
+
+static void read_policy_done(ReadPolicy *read) {
+    program_unref(read->program);
+    arena_free(read->arena);
+}
+
+static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *error, size_t size) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
     int r;
 
     (void)snprintf(error, size, "out of memory");
-    if (!arena)
+    ret->arena = arena_new(POLICIES_BUDGET);
+    if (!arena || !ret->arena)
         return error_origin(-ENOMEM);
-    r = policies_load(options->policy_paths, options->n_policy_paths, &diags, ret);
+    r = policies_load_texts(options->policy_paths,
+        options->n_policy_paths,
+        ret->arena,
+        &diags,
+        &ret->program,
+        &ret->sources,
+        &ret->n_sources);
     if (r > 0) {
         describe_diags(&diags, error, size);
         return error_origin(r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL);
@@ -58,6 +78,21 @@ static int load_policy(const DaemonOptions *options, Program **ret, char *error,
             LOG_INT("line", diags.diags.items[i].place.line),
             LOG_STR("warning", diags.diags.items[i].text));
     return error_fold(r);
+}
+
+/* Another version is in force. */
+static void note_policy(Files *files, const ReadPolicy *read) {
+    changes_note_policies(
+        files->changes, clock_wall_nsec(), read->program->digest, read->sources, read->n_sources);
+}
+
+/* Another file was read. */
+static void note_config(Files *files, ReloadKind kind, const char *text) {
+    changes_note(files->changes,
+        CHANGE_CONFIG,
+        clock_wall_nsec(),
+        str_from_c(reload_kind_name(kind)),
+        str_from_c(text));
 }
 
 /* --- at the start ------------------------------------------------------------------------ */
@@ -104,12 +139,12 @@ static int load_token(Files *files, char *error) {
 }
 
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error) {
-    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r;
 
     files->fingerprints[RELOAD_POLICY] = policy_fingerprint(files->options);
-    r = load_policy(files->options, &program, error, DAEMON_ERROR_MAX);
+    r = load_policy(files->options, &policy, error, DAEMON_ERROR_MAX);
     if (r == 0 && files->options->n_policy_paths > 0)
         reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
     if (r == 0)
@@ -120,7 +155,8 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
         r = load_token(files, error);
     if (r < 0)
         return error_trace(r);
-    *ret_program = TAKE_PTR(program);
+    note_policy(files, &policy);
+    *ret_program = TAKE_PTR(policy.program);
     *ret_snapshot = TAKE_PTR(snapshot);
     return 0;
 }
@@ -147,25 +183,46 @@ static void log_error_trace(void) {
 
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
     reloads_note_bad(&files->reloads, kind, error);
+    changes_note(files->changes,
+        kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED,
+        clock_wall_nsec(),
+        str_from_c(reload_kind_name(kind)),
+        str_from_c(error));
     log_error("new configuration refused, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)),
         LOG_CSTR("error", error));
     log_error_trace();
 }
 
+static bool is_refused(Files *files, ReloadKind kind) {
+    ReloadState state;
+
+    reloads_get(&files->reloads, kind, &state);
+    return !state.is_good;
+}
+
+/* A refused file was put back as it was. */
+#define IN_FORCE_AGAIN "what is on disk is in force again"
+
 static void reload_policy(Files *files) {
-    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(read_policy_done) ReadPolicy policy = {0};
+    _cleanup_(view_unrefp) View *before = current_view(files->current);
+    const Program *program;
     char error[DAEMON_ERROR_MAX];
 
-    if (load_policy(files->options, &program, error, sizeof(error)) < 0) {
+    if (load_policy(files->options, &policy, error, sizeof(error)) < 0) {
         refuse_reload(files, RELOAD_POLICY, error);
         return;
     }
+    program = policy.program;
     assert(program);
-    if (current_set_program(files->current, program, error, sizeof(error)) < 0) {
+    if (current_set_program(files->current, policy.program, error, sizeof(error)) < 0) {
         refuse_reload(files, RELOAD_POLICY, error);
         return;
     }
+    if (is_refused(files, RELOAD_POLICY) && digest_equal(before->program->digest, program->digest))
+        note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
+    note_policy(files, &policy);
     reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
     log_info("policy reloaded",
         LOG_INT("policies", program->n_policies),
@@ -186,10 +243,11 @@ static void reload_cluster(Files *files) {
         return;
     }
     reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
+    note_config(files, RELOAD_CLUSTER, "read anew");
     log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->names->n_nodes));
 }
 
-/* A refused file was put back as it was: nothing to load, but nothing wrong any more. */
+/* Nothing to load, but nothing wrong any more. */
 static void note_restored(Files *files, ReloadKind kind) {
     ReloadState state;
 
@@ -197,7 +255,8 @@ static void note_restored(Files *files, ReloadKind kind) {
     if (state.is_good)
         return;
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
-    log_info("what is on disk is in force again", LOG_CSTR("config", reload_kind_name(kind)));
+    note_config(files, kind, IN_FORCE_AGAIN);
+    log_info(IN_FORCE_AGAIN, LOG_CSTR("config", reload_kind_name(kind)));
 }
 
 static void reload_tls(Files *files) {
@@ -209,6 +268,7 @@ static void reload_tls(Files *files) {
         break;
     case TLS_RELOADED:
         reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
+        note_config(files, RELOAD_CERTIFICATES, "read anew");
         log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(files->tls)));
         break;
     case TLS_REFUSED:
@@ -225,6 +285,7 @@ static void reload_token(Files *files) {
         return;
     }
     reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
+    note_config(files, RELOAD_PAGES_TOKEN, "read anew");
     log_info("token of the pages reloaded");
 }
 
@@ -236,6 +297,7 @@ static void reload_sources(Files *files) {
         return;
     }
     reloads_note_good(&files->reloads, RELOAD_SOURCES, now_sec());
+    note_config(files, RELOAD_SOURCES, "read anew");
     log_info("metrics sources reloaded", LOG_INT("sources", measuring_n_sources(files->measuring)));
 }
 

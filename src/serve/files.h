@@ -14,6 +14,7 @@
 
 #include "cluster/snapshot.h"
 #include "policy/program.h"
+#include "serve/changes.h"
 #include "serve/current.h"
 #include "serve/daemon.h"
 #include "serve/measuring.h"
@@ -27,6 +28,7 @@ typedef struct Files {
     Measuring *measuring;         /* who reads the sources; NULL: nobody yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
     Token *token;                 /* of the pages' listener; NULL: none */
+    Changes *changes;             /* who is told what was read and refused; borrowed, may be NULL */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
 } Files;

@@ -93,6 +93,32 @@ static void add_host(Headers *headers, Str value) {
     headers->has_named_host = is_name(str_trim(value));
 }
 
+/* "q=0", "q=0.000": named to be refused. */
+static bool is_refused(Str parameters) {
+    size_t at = str_find(parameters, '=');
+    Str value = str_trim(str_skip(parameters, at + 1));
+
+    if (at == SIZE_MAX || !str_eq_nocase(str_trim(str_take(parameters, at)), STR("q")))
+        return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.ptr[i] != '0' && value.ptr[i] != '.')
+            return false;
+    return true;
+}
+
+/* Whether @list, "text/html, text/plain;q=0.5", names @wanted. Patterns (*) do not count. */
+static bool names(Str list, Str wanted) {
+    Str item;
+
+    while (str_split(&list, ',', &item)) {
+        size_t semicolon = str_find(item, ';');
+
+        if (str_eq_nocase(str_trim(str_take(item, semicolon)), wanted))
+            return semicolon == SIZE_MAX || !is_refused(str_skip(item, semicolon + 1));
+    }
+    return false;
+}
+
 void headers_add(Headers *headers, Str name, Str value) {
     headers->n_lines++;
     if (!is_token(name))
@@ -111,6 +137,10 @@ void headers_add(Headers *headers, Str name, Str value) {
             refuse(headers, 400, "Authorization is given twice\n");
     } else if (str_eq_nocase(name, STR("origin")))
         headers->has_origin = true;
+    else if (str_eq_nocase(name, STR("accept")))
+        headers->accepts_html |= names(value, STR("text/html"));
+    else if (str_eq_nocase(name, STR("accept-encoding")))
+        headers->accepts_gzip |= names(value, STR("gzip"));
     else if (str_eq_nocase(name, STR("content-encoding"))) {
         if (!str_eq_nocase(str_trim(value), STR("identity")))
             refuse(headers, 415, "Content-Encoding is not supported\n");

@@ -27,6 +27,8 @@ typedef struct Headers {
     bool expects_continue;
     bool has_origin;     /* Origin is there: a browser asks, for a page of somebody */
     bool has_named_host; /* Host is a name; addresses, localhost and names under it are none */
+    bool accepts_html;   /* Accept names text/html */
+    bool accepts_gzip;   /* Accept-Encoding names gzip */
     unsigned status;     /* 0: good so far; else 400 or 415 */
     const char *problem; /* one line for the client, static */
 } Headers;

@@ -3,12 +3,16 @@
 /*
  * Latency: where the time of requests goes, by verb.
  *
- * "Is the extender slowing my scheduler?" needs more than a sum: how long it took to read a request,
- * to evaluate it and to have the reply written, as distributions, and over time. Counting is a few
- * atomic adds into histograms of fixed size (four steps to each doubling: a percentile is off by at
- * most a fifth), one set since the start and one for each LATENCY_SLOT_SEC of the last hour.
+ * "Is the extender slowing my scheduler?" needs more than a sum: how long it took to read a
+ * request, to evaluate it and to have the reply written, as distributions, and over time. Counting
+ * is a few atomic adds into histograms of fixed size (four steps to each doubling: a percentile is
+ * off by at most a fifth), one set for each LATENCY_SLOT_SEC of the last hour, and one for all that
+ * was before.
  *
- * Threads: any, without a lock. Reading while others count may miss some of the last ones.
+ * Threads: any, without a lock. Reading while others count may miss some of the last ones. Nothing
+ * is lost; what is counted at the moment when a slot begins may be told as of the slot after.
+ *
+ * All functions take a @latency that is NULL: nothing is counted, and nothing was.
  */
 
 #include <stddef.h>
@@ -46,6 +50,9 @@ void latency_note_request(
 void latency_note_decision(Latency *latency, Verb verb, uint64_t n_nodes, uint64_t n_rejected,
     uint64_t n_late, int64_t now_nsec);
 
+/* A verb was answered with an error. */
+void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec);
+
 typedef struct LatencySummary {
     uint64_t n;
     int64_t p50_nsec, p90_nsec, p99_nsec, max_nsec; /* 0 when n is */
@@ -55,19 +62,22 @@ typedef struct LatencySummary {
 typedef struct LatencyVerb {
     LatencySummary parts[_LATENCY_PARTS];
     uint64_t n_nodes_p50, n_nodes_max; /* of a request */
-    uint64_t n_late;                   /* requests that ran out of time */
+    uint64_t n_decided;                /* decisions: what the two above and below are of */
+    uint64_t n_late;                   /* of these: ran out of time */
+    uint64_t n_errors;                 /* and: were answered with an error */
 } LatencyVerb;
 
-/* Of the last @window_sec (at most an hour; 0: since the start). */
-void latency_read(Latency *latency, unsigned window_sec, int64_t now_nsec, LatencyVerb ret[_VERB_MAX]);
+/* Of the last @window_sec, to within a slot (at most an hour; 0: since the start). */
+void latency_read(
+    Latency *latency, unsigned window_sec, int64_t now_nsec, LatencyVerb ret[_VERB_MAX]);
 
 /* A slot, for charts. */
 typedef struct LatencySlot {
     int64_t ago_sec; /* its end; 0: now */
     uint32_t n[_VERB_MAX];
-    int64_t p99_nsec[_VERB_MAX]; /* of the total; 0: none */
+    int64_t p99_nsec[_VERB_MAX];  /* of the total; 0: none */
     uint64_t n_nodes, n_rejected; /* of filters */
-    uint32_t n_late;
+    uint32_t n_late, n_errors;    /* of all verbs */
 } LatencySlot;
 
 /* All LATENCY_SLOTS, the oldest first. */

@@ -15,7 +15,8 @@
 #include "version.h"
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
-static const unsigned codes[] = {200, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
+static const unsigned codes[] = {
+    200, 304, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
 /* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's
@@ -110,6 +111,10 @@ void metrics_note_decision(
 
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
     return rule_figures_of_policy(metrics->rules, policy);
+}
+
+RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
+    return rule_figures_of_rule(metrics->rules, policy, rule);
 }
 
 /* --- the page ------------------------------------------------------------------ */

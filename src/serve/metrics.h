@@ -20,6 +20,7 @@
 #include "serve/policy-figures.h"
 #include "serve/reload.h"
 #include "serve/routes.h"
+#include "serve/rule-figures.h"
 #include "serve/server.h"
 
 typedef struct Metrics Metrics;
@@ -34,8 +35,9 @@ void metrics_note_request(Metrics *metrics, Route route, const HttpOutcome *outc
 /* A verb has been answered. Any thread. */
 void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
 
-/* What was counted of a policy. Any thread. */
+/* What was counted of a policy, and of a rule. Any thread. */
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
+RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
 
 /* What the page shows besides counters. */
 typedef struct MetricsState {

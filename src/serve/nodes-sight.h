@@ -5,7 +5,7 @@
  *
  * Of each node what it offers, what is asked of it, what was measured, and how often berth rejected
  * it in what is remembered. A column is something that can be coloured: used.cpu, used.memory,
- * used.pods, rejected, and one for each metric of the policies.
+ * used.pods, rejected, and one for each metric of the policies, as many as there is room for.
  */
 
 #include <stdbool.h>
@@ -18,12 +18,13 @@
 typedef struct Answers Answers;
 
 #define NODES_SIGHT_COLUMNS_MAX 24u
+#define NODES_SIGHT_DECISIONS_MAX 2000u /* filters that "rejected" counts, the newest */
 
 typedef struct NodeColumn {
     Str name;             /* "used.cpu", "rejected", "metrics.load" */
     Str label;            /* "cpu asked for" */
     bool is_share;        /* 0..1 of something; else the largest value is the whole */
-    double highest;       /* of all nodes */
+    double highest;       /* of all nodes; NaN: none is known */
     const double *values; /* by place; NaN: not known */
 } NodeColumn;
 

@@ -307,3 +307,25 @@ int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret)
     *ret = ranks;
     return 0;
 }
+
+uint32_t outcomes_highest(const Outcomes *outcomes) {
+    uint32_t highest = ROLL_NONE;
+
+    if (!outcomes->numbers)
+        return (uint32_t)outcomes->n;
+    for (size_t i = 0; i < outcomes->n; i++)
+        highest = outcomes->numbers[i] > highest ? outcomes->numbers[i] : highest;
+    return highest;
+}
+
+void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts) {
+    static_assert(CODE_REJECTED < CODE_LATE && CODE_LATE < CODE_NARROWED, "the first codes reject");
+    if (!outcomes->numbers) { /* a loop that the compiler can make wide */
+        for (size_t i = 0; i < outcomes->n; i++)
+            counts[i] += outcomes->codes[i] <= CODE_LATE;
+        return;
+    }
+    for (size_t i = 0; i < outcomes->n; i++)
+        if (outcomes->numbers[i] != ROLL_NONE)
+            counts[outcomes->numbers[i] - 1] += outcomes->codes[i] <= CODE_LATE;
+}

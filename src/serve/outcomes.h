@@ -79,3 +79,10 @@ Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
 /* The ranks of all entries, in @arena: those that were offered back before those that were not,
  * the better before the others. @ret NULL: there are none. 0, or -ENOMEM. */
 int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;
+
+/* The highest number that an entry is of; ROLL_NONE: there are none. */
+uint32_t outcomes_highest(const Outcomes *outcomes);
+
+/* One more at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was
+ * rejected, by a rule or for want of time. */
+void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts);

@@ -1,7 +1,11 @@
 #include "serve/page-field.h"
 
+#include <stdio.h>
+
 #include "base/calendar.h"
 #include "base/clock.h"
+
+#define PAGE_ERROR_MAX 1024u
 
 void field_count(JsonWriter *writer, Str key, uint64_t n) {
     json_write_key(writer, key);
@@ -55,4 +59,17 @@ void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n) {
     for (size_t i = 0; i < n; i++)
         json_write_string(writer, texts[i]);
     json_write_end_array(writer);
+}
+
+unsigned page_write_error(Buf *out, unsigned status, const char *text) {
+    JsonWriter writer = JSON_WRITER(out);
+    char line[PAGE_ERROR_MAX];
+
+    (void)snprintf(line, sizeof(line), "berth: %s", text);
+    buf_reset(out);
+    json_write_object(&writer);
+    json_write_member(&writer, STR("Error"), str_from_c(line));
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return status;
 }

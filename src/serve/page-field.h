@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/digest.h"
 #include "base/str.h"
 #include "json/write.h"
@@ -26,3 +27,6 @@ void field_second(JsonWriter *writer, Str key, int64_t at_sec);
 void field_digest(JsonWriter *writer, Str key, Digest digest);
 
 void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n);
+
+/* A page that is none: {"Error": "berth: TEXT"} in the place of what @out has. Returns @status. */
+unsigned page_write_error(Buf *out, unsigned status, const char *text);

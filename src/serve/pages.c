@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "serve/page-answers.h"
 #include "serve/routes.h"
 
 /* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
-#define PAGES_BODY_MAX ((size_t)4 * 1024) /* none is taken at all */
-#define PAGES_MEMORY_MAX ((size_t)32 * 1024 * 1024)
+#define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* nothing else takes one */
+#define PAGES_MEMORY_MAX ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
 #define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
 
 #define PAGES_TEXT_MAX 256u
@@ -40,24 +41,29 @@ static bool may_see(const Pages *pages, const HttpRequest *request) {
     return !pages->token && is_open_to_all(pages) && !request->is_misaddressed;
 }
 
+bool pages_are_seen(const Pages *pages) {
+    return pages->token || pages->options->n_client_names > 0 || is_open_to_all(pages);
+}
+
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
     if (pages->token) {
-        answers_refuse(request,
+        page_refuse(request,
             reply,
             401,
-            STR("berth: the token is needed here: Authorization: Bearer TOKEN "
-                "(--pages-token-file)"));
-        reply->authenticate = "Bearer";
+            STR("berth: the token is needed here: Authorization: Bearer TOKEN, or as a browser's "
+                "password with any name (--pages-token-file)"));
+        reply->authenticate =
+            request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)
-        answers_refuse(request,
+        page_refuse(request,
             reply,
             403,
             STR("berth: a client certificate with an allowed name is needed (--client-ca, "
                 "--pages-client-name)"));
     else if (is_open_to_all(pages))
-        answers_refuse(request, reply, 403, STR(ANSWERS_MISADDRESSED));
+        page_refuse(request, reply, 403, STR(PAGE_MISADDRESSED));
     else
-        answers_refuse(request,
+        page_refuse(request,
             reply,
             403,
             STR("berth: only health is shown here; --pages-token-file or --pages-client-name "
@@ -71,32 +77,53 @@ static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpR
         sizeof(text),
         "berth: there are no verbs on this listener (--pages-listen); they are at %s",
         pages->verbs_url);
-    answers_refuse(request, reply, 404, str_from_c(text));
+    page_refuse(request, reply, 404, str_from_c(text));
 }
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
+static Reader reader_of(const Pages *pages, bool sees) {
+    return (Reader){.sees_reasons = sees, .has_board = sees && pages->answers->board_on_pages};
+}
+
 static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
-    Route route = route_find(request->path);
+    Route route = page_route(pages->answers, request);
+    bool sees = may_see(pages, request);
+    Reader reader = reader_of(pages, sees);
 
     reply->tag = (int)route;
     if (route_is_verb(route)) {
         point_to_verbs(pages, request, reply);
         return false;
     }
-    if (!route_is_health(route) && !may_see(pages, request)) {
+    if (!route_is_health(route) && !sees) {
         refuse(pages, request, reply);
         return false;
     }
-    return answers_admit_route(request, reply);
+    return page_admit(request, &reader, route, reply);
+}
+
+/* On a clerk, which has the answers for context: who gets that far may see all. */
+static void show_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
+    Answers *answers = context;
+    const Reader reader = {.sees_reasons = true, .has_board = answers->board_on_pages};
+
+    page_show(answers, request, &reader, reply);
 }
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
-    const Reader reader = {.sees_reasons = may_see(pages, request)};
+    Route route = page_route(pages->answers, request);
+    Reader reader = reader_of(pages, may_see(pages, request));
 
-    answers_show(pages->answers, request, &reader, reply);
+    reply->tag = (int)route;
+    if (route == ROUTE_EVENTS)
+        page_listen(pages->answers, request, reply);
+    else if (route_is_health(route) || route == ROUTE_METRICS)
+        page_show(pages->answers, request, &reader, reply);
+    else /* there is one worker, and probes should not wait for these */
+        page_hand_over(pages->answers, request, route, show_slowly, reply);
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {
@@ -115,6 +142,8 @@ static ServerOptions server_options(const PagesOptions *options, TlsStore *tls) 
     server.tls = tls;
     server.client_names = options->client_names;
     server.n_client_names = options->n_client_names;
+    server.hosts = options->hosts;
+    server.n_hosts = options->n_hosts;
     server.n_workers = 1;
     server.header_max = PAGES_HEADER_MAX;
     server.body_max = PAGES_BODY_MAX;

@@ -34,6 +34,8 @@ typedef struct PagesOptions {
     const char *token_path;  /* NULL: no token lets in */
     const Str *client_names; /* none: no certificate does */
     size_t n_client_names;
+    const Str *hosts; /* names that it is asked for by besides (ServerOptions) */
+    size_t n_hosts;
 } PagesOptions;
 
 /* Listens. @answers answer, and are the daemon's like @tls and @token (NULL: none); @verbs_url is
@@ -45,6 +47,9 @@ Pages *pages_free(Pages *pages); /* takes NULL */
 DEFINE_CLEANUP(Pages *, pages_free)
 
 const char *pages_url(const Pages *pages);
+
+/* Whether there is anybody who may see more than health. */
+bool pages_are_seen(const Pages *pages);
 
 /* The same as of the server in it. Each takes NULL. */
 void pages_tick(Pages *pages, int64_t now_nsec);

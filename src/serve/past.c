@@ -113,6 +113,7 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .n_narrowed = decision_count(decision, VERDICT_NARROWED),
         .n_late = decision_count(decision, VERDICT_LATE),
         .is_exempt = decision->notes.is_exempt,
+        .had_names = decision->args && decision->args->has_names,
         .n_unjudged = decision->notes.n_late,
         .book = book,
         .n_rules = count_rules(decision, book->n_rules),

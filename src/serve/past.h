@@ -40,7 +40,7 @@ typedef struct PastDecision {
     Ref ref;
     uint64_t id; /* grows by one with every decision, from 1 */
     Verb verb;
-    int64_t at_nsec;       /* since 1970 */
+    int64_t at_nsec;       /* since 1970: the time that rules were told */
     int64_t duration_nsec; /* what answering took; -1: not known */
 
     Str pod_namespace, pod_name, pod_uid;
@@ -52,6 +52,7 @@ typedef struct PastDecision {
     size_t n_in, n_out, n_unknown, n_narrowed;
     size_t n_late;     /* rejected because time was up */
     bool is_exempt;    /* no policy was for the pod: --exempt */
+    bool had_names;    /* it was about nodes by name; else they came whole, or none did */
     size_t n_unjudged; /* not judged, or not scored, in time, whatever became of them */
 
     RuleBook *book;

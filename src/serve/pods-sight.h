@@ -3,10 +3,10 @@
 /*
  * PodsSight: decisions put together by pod.
  *
- * What is remembered (serve/decisions.h) is a row of answers; people ask about pods. A pod's attempts
- * are its filters, each with the prioritize, preempt and bind that followed it. A pod waits when its
- * last filter found no node and no bind followed; when kube-scheduler tries it again is not known,
- * but it does within five minutes at the latest.
+ * What is remembered (serve/decisions.h) is a row of answers; people ask about pods. A pod's
+ * attempts are its filters, each with the prioritize, preempt and bind that followed it. A pod
+ * waits when its last filter found no node and no bind followed; when kube-scheduler tries it again
+ * is not known, but it does within five minutes at the latest.
  *
  * Threads: any; nothing is held while it is used but references, given back by pods_sight_done().
  */
@@ -29,21 +29,22 @@ typedef struct Attempt {
 } Attempt;
 
 typedef struct PodSight {
-    Str namespace, name, uid; /* of the newest */
+    Str namespace, name, uid;      /* of the newest */
     int64_t first_nsec, last_nsec; /* since 1970: of its decisions */
     size_t n_attempts;
     size_t n_passed, n_in; /* of the last filter */
     bool is_waiting;
     bool is_exempt;
-    Str node;         /* where it was bound to, by us or as the cluster shows; empty: not known */
-    Str policy, rule, reason; /* that rejects most nodes of the last filter; empty: none */
-    Attempt *attempts; /* the newest first; only where they were asked for */
+    Str node; /* where it was bound to, by us or as the cluster shows; empty: not known */
+    Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
+    const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
+    Attempt *attempts;           /* the newest first; only where they were asked for */
 } PodSight;
 
 typedef struct PodsSight {
     PodSight *pods; /* waiting ones first, then by time, the newest first */
     size_t n, n_waiting;
-    size_t n_decisions; /* that were looked at */
+    size_t n_decisions;   /* that were looked at */
     FoundDecision *found; /* references; for pods_sight_done() */
     size_t n_found;
 } PodsSight;
@@ -51,8 +52,8 @@ typedef struct PodsSight {
 /* All pods; @view tells where they run now. In @arena. 0, or -ENOMEM. */
 int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) MUST_CHECK;
 
-/* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of all
- * that had this name. */
+/* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of
+ * all that had this name. */
 int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
     Arena *arena, PodsSight *ret) MUST_CHECK;
 void pods_sight_done(PodsSight *sight); /* takes a zeroed one */
@@ -64,5 +65,6 @@ typedef struct ReasonGroup {
     size_t n_nodes;
     Str policy, rule; /* the first that has this reason */
     bool is_unresolvable;
+    OutcomeKind kind; /* what became of these nodes: rejected, unknown or late */
 } ReasonGroup;
 size_t attempt_reasons(const FoundDecision *filter, Arena *arena, ReasonGroup *ret, size_t max);

@@ -8,11 +8,13 @@
  *
  *   only blocker   of the pods that wait now (serve/pods-sight.h), how many have a node that fails
  *                  this policy (this rule) and no other: without it they could go there, as far as
- *                  berth can say
- *   cost           processor time of evaluating its filters over all nodes for the last pods asked
- *                  about
+ *                  berth can say. Nodes are those that their last filter was about. Never of a
+ *                  policy in mode Observe, nor for a pod that some node would take by now
+ *   cost           processor time of evaluating a rule by itself over all nodes, for some of the
+ *                  last pods asked about: the median. Rules that read the node alone are known
+ *                  before any pod is: of these it is what looking them up takes
  *
- * Both look at POLICIES_SIGHT_PODS_MAX pods at most, and stop when @is_over says so.
+ * The first looks at POLICIES_SIGHT_PODS_MAX pods at most; both stop when @is_over says so.
  */
 
 #include <stdbool.h>
@@ -39,7 +41,8 @@ typedef struct PolicySight {
     Str name, file;
     uint32_t line;
     bool is_observed;
-    uint64_t n_matched, n_rejected_all, n_rejected; /* filters, of these, and nodes */
+    uint64_t n_matched, n_rejected_all, n_rejected; /* filters, of these, and nodes; in mode
+                                                       Observe: that it would have rejected */
     size_t n_only_blocker;
     double cost_nsec;     /* a node, its filters together; NaN: not measured */
     int64_t matched_nsec; /* since 1970: the last time among what is remembered; 0: not there */
@@ -50,9 +53,9 @@ typedef struct PolicySight {
 typedef struct PoliciesSight {
     PolicySight *policies; /* in the order of the program */
     size_t n;
-    size_t n_waiting;  /* pods that wait */
+    size_t n_waiting;   /* pods that wait */
     size_t n_looked_at; /* of these, those that "only blocker" is about */
-    bool is_whole;     /* false: time was up */
+    bool is_whole;      /* false: time was up */
 } PoliciesSight;
 
 /* In @arena. @is_over may be NULL. 0, or -ENOMEM. */

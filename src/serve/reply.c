@@ -87,7 +87,10 @@ struct MHD_Response *reply_response(const HttpReply *reply, bool close, SliceRea
         return NULL;
     if (reply->content_type)
         r &= MHD_add_response_header(response, "Content-Type", reply->content_type);
-    r &= MHD_add_response_header(response, "Cache-Control", "no-store");
+    r &= MHD_add_response_header(
+        response, "Cache-Control", reply->cache_control ? reply->cache_control : "no-store");
+    for (size_t i = 0; i < reply->n_headers; i++)
+        r &= MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
     if (reply->allow)
         r &= MHD_add_response_header(response, "Allow", reply->allow);
     if (reply->authenticate)
@@ -130,6 +133,8 @@ bool reply_send_raw(const HttpReply *reply, int fd, gnutls_session_t session) {
         buf_printf(&text, "WWW-Authenticate: %s\r\n", reply->authenticate);
     if (reply->retry_after_sec > 0)
         buf_printf(&text, "Retry-After: %u\r\n", reply->retry_after_sec);
+    for (size_t i = 0; i < reply->n_headers; i++)
+        buf_printf(&text, "%s: %s\r\n", reply->headers[i].name, reply->headers[i].value);
     buf_printf(&text,
         "Cache-Control: no-store\r\nContent-Length: %llu\r\nConnection: close\r\n\r\n",
         (unsigned long long)reply_size(reply));

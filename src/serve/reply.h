@@ -14,7 +14,8 @@
  * slices, and aborts the whole process when the list of slices does not fit into
  * what a client's headers and pipelined requests have left of its memory.
  *
- * Every reply has Content-Length and "Cache-Control: no-store"; none is chunked.
+ * Every reply has Content-Length and, unless it says otherwise, "Cache-Control: no-store"; none is
+ * chunked.
  */
 
 #include <gnutls/gnutls.h>

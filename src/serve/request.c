@@ -7,7 +7,8 @@
  * answer() calls handle() and queues the reply. Each may refuse instead. All run
  * on the worker that owns the connection, so a request needs no lock of its own.
  * When handle() has put the reply off, answer() is called again once it is there;
- * in between the request is in the hands of serve/pending.h.
+ * in between the request is in the hands of serve/pending.h. A reply that goes on is
+ * in those of serve/stream.h until the request ends.
  *
  * What is held while a client sends its body or takes its reply is counted by the
  * body store: the body, and the arena if it is not small. While a body is coming
@@ -25,7 +26,9 @@
 #include "serve/headers.h"
 #include "serve/pending.h"
 #include "serve/reply.h"
+#include "serve/request-head.h"
 #include "serve/server-internal.h"
+#include "serve/stream.h"
 
 /* An arena up to this is not counted: libmicrohttpd's memory for a connection is not
  * either, and a health check should be answered when there is no room at all. */
@@ -45,12 +48,18 @@ typedef struct Request {
     HttpRequest http;
     HttpReply reply;
     HttpPending *pending; /* NULL: not put off */
-    Str text;             /* the one slice of a refusal of our own */
+    HttpStream *stream;   /* NULL: the reply is one that ends */
+    int stream_tag;
+    uint64_t streamed; /* bytes */
+    Str text;          /* the one slice of a refusal of our own */
     Arena *arena;
     size_t arena_charged; /* what the body store counts for it */
     Body body;
     SliceReader reader;
     int64_t started_nsec; /* 0: headers are not complete yet */
+    int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
+    int64_t made_nsec;    /* the reply is made; 0: it is not */
+    size_t body_max;      /* what admit() has said */
     bool is_refused;      /* the answer is out, the rest of the body is thrown away */
     uint64_t thrown_away;
 } Request;
@@ -182,68 +191,17 @@ static enum MHD_Result refuse_body(Request *request, struct MHD_Connection *mhd,
     return refuse(request, mhd, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-#if MHD_VERSION < 0x01000000
-
-/* The bytes of the header as they stand in libmicrohttpd's buffer: see
- * headers_add_block(). They begin with the method, and @version, the last word
- * of the request line, lies in them. Empty when that is not so. */
-static Str header_block(
-    struct MHD_Connection *mhd, const char *method, const char *version, size_t *ret_size) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    uintptr_t start = (uintptr_t)method, at = (uintptr_t)version;
-    size_t skip = strlen("HTTP/1.1");
-
-    *ret_size = info ? info->header_size : 0;
-    if (at < start || at - start > *ret_size || *ret_size - (at - start) < skip)
-        return STR_NULL;
-    skip += at - start;
-    return str_of(method + skip, *ret_size - skip);
-}
-
-static void read_headers(Request *request, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version, size_t *ret_size) {
-    Headers *headers = &request->headers;
-    int n = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL);
-
-    headers_add_block(headers, header_block(mhd, method, version, ret_size));
-    if (headers->status == 0 && (n < 0 || headers->n_lines != (size_t)n))
-        *headers = (Headers){.status = 400, .problem = "the header lines are malformed\n"};
-    /* NUL in the target ends it for libmicrohttpd, but not on the wire. */
-    if ((uintptr_t)version - (uintptr_t)url != strlen(request->target) + 1)
-        *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
-}
-
-#else /* from 1.0 on it is strict itself, when asked: see STRICTNESS in server.c */
-
-static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const char *name,
-    size_t name_len, const char *value, size_t value_len) {
-    headers_add(context, str_of(name, name_len), str_of(value, value_len));
-    return MHD_YES;
-}
-
-static void read_headers(Request *request, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version, size_t *ret_size) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-
-    (void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, add_header, &request->headers);
-    *ret_size = info ? info->header_size : 0;
-}
-
-#endif
-
 /* What the headers alone forbid. True: refused, *ret is the handler's answer. */
-static bool check_headers(Request *request, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version, enum MHD_Result *ret) {
+static bool check_headers(
+    Request *request, struct MHD_Connection *mhd, const HeadLine *line, enum MHD_Result *ret) {
     Headers *headers = &request->headers;
     size_t size = 0;
 
-    read_headers(request, mhd, url, method, version, &size);
-    if (!headers_request_line_is_clean(str_from_c(method), str_from_c(request->target)) &&
+    head_read(mhd, line, headers, &size);
+    if (!headers_request_line_is_clean(str_from_c(line->method), str_from_c(line->target)) &&
         headers->status == 0)
         *headers = (Headers){.status = 400, .problem = "the request line is malformed\n"};
-    headers_finish(headers, strcmp(version, "HTTP/1.1") == 0);
+    headers_finish(headers, strcmp(line->version, "HTTP/1.1") == 0);
 
     if (headers->status == 400)
         *ret = refuse(request, mhd, SERVER_REFUSED_HEADERS, 400, headers->problem);
@@ -283,52 +241,34 @@ static bool authenticate(Server *server, Connection *connection, struct MHD_Conn
     return connection->is_authenticated;
 }
 
-/* A page of somebody may make its own name mean loopback (DNS rebinding), and read what is there.
- * Over TLS the certificate would not be for that name. */
-static bool is_misaddressed(const Request *request) {
-    const ServerOptions *options = &request->server->options;
-
-    return request->headers.has_named_host && !options->tls && server_is_loopback(options->address);
-}
-
-static void fill_http(Request *request, struct MHD_Connection *mhd, const char *method) {
-    Str target = str_from_c(request->target);
-    size_t mark = str_find(target, '?');
-
-    request->http = (HttpRequest){
-        .method = str_from_c(method),
-        .path = str_take(target, mark),
-        .query = mark == SIZE_MAX ? STR_NULL : str_skip(target, mark + 1),
-        .has_body = headers_announce_body(&request->headers),
-        .is_authenticated = authenticate(request->server, request->connection, mhd),
-        .authorization = str_from_c(
-            MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)),
-        .has_origin = request->headers.has_origin,
-        .is_misaddressed = is_misaddressed(request),
-        .arena = request->arena,
-    };
+/* Whether a body of @size is one that admit() did not mean. */
+static bool is_over_max(const Request *request, uint64_t size) {
+    return request->body_max > 0 && size > request->body_max;
 }
 
 /* Headers are complete. */
-static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const char *url,
-    const char *method, const char *version) {
+static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const HeadLine *line) {
     Server *server = request->server;
     enum MHD_Result result;
     bool has_body;
     int r;
 
     request->started_nsec = clock_monotonic_nsec();
-    if (check_headers(request, mhd, url, method, version, &result))
+    if (check_headers(request, mhd, line, &result))
         return result;
+    head_fill(mhd, line, &request->headers, &server->options, &request->http);
+    request->http.is_authenticated = authenticate(server, request->connection, mhd);
     if (!take_arena(request))
         return refuse_body(request, mhd, BODY_E_MEMORY);
-    fill_http(request, mhd, method);
     if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
         return refuse_with_reply(request, mhd);
     has_body = request->http.has_body;
     if (has_body) {
         give_arena(request);
-        r = body_open(server->bodies, &request->body, request->headers.content_length);
+        request->body_max = request->reply.body_max;
+        r = is_over_max(request, request->headers.content_length)
+                ? BODY_E_SIZE
+                : body_open(server->bodies, &request->body, request->headers.content_length);
         if (r)
             return refuse_body(request, mhd, r);
     }
@@ -350,7 +290,10 @@ static enum MHD_Result receive(
         request->thrown_away += n;
         return request->thrown_away < LINGER_BYTES ? MHD_YES : MHD_NO;
     }
-    r = body_append(request->server->bodies, &request->body, str_of(bytes, n));
+    if (is_over_max(request, request->body.len + n))
+        r = BODY_E_SIZE;
+    else
+        r = body_append(request->server->bodies, &request->body, str_of(bytes, n));
     if (r)
         return refuse_body(request, mhd, r);
     atomic_store_explicit(
@@ -391,12 +334,33 @@ static enum MHD_Result send_reply(Request *request, struct MHD_Connection *mhd, 
 
     if (close)
         give_up_answer(request);
+    request->made_nsec = clock_monotonic_nsec();
     if (!connection_enter(
-            server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()))
+            server->connections, request->connection, CONNECTION_REPLY, request->made_nsec))
         return MHD_NO;
     close |= atomic_load_explicit(&server->is_draining, memory_order_relaxed) ||
              atomic_load_explicit(&server->is_retiring, memory_order_relaxed);
     return queue(request, mhd, close);
+}
+
+/* The reply has begun, and others will say when it ends: all else goes back. */
+static enum MHD_Result send_stream(Request *request, struct MHD_Connection *mhd) {
+    Server *server = request->server;
+    struct MHD_Response *response =
+        stream_response(request->stream, mhd, request->reply.content_type);
+    enum MHD_Result result;
+
+    request->reply = (HttpReply){.status = MHD_HTTP_OK, .tag = request->stream_tag};
+    request->made_nsec = clock_monotonic_nsec();
+    give_arena(request);
+    if (!response)
+        return MHD_NO;
+    result = connection_enter(
+                 server->connections, request->connection, CONNECTION_STREAM, request->made_nsec)
+                 ? MHD_queue_response(mhd, request->reply.status, response)
+                 : MHD_NO;
+    MHD_destroy_response(response);
+    return result;
 }
 
 /* The request is complete; or it was, and now the reply is there that was put off. */
@@ -406,13 +370,16 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
     if (request->is_refused) /* the answer is out already */
         return MHD_NO;
     if (!request->pending) {
+        request->whole_nsec = clock_monotonic_nsec();
         if (!connection_enter(request->server->connections,
                 request->connection,
                 CONNECTION_HANDLING,
-                clock_monotonic_nsec()))
+                request->whole_nsec))
             return MHD_NO;
         is_none = !make_reply(request);
     }
+    if (request->stream)
+        return send_stream(request, mhd);
     if (request->pending) {
         PendingState state = pending_wait(request->pending, mhd, &request->reply);
 
@@ -422,16 +389,42 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
     return send_reply(request, mhd, is_none);
 }
 
-HttpPending *server_defer(const HttpRequest *http, int tag) {
-    Request *request = (Request *)((uintptr_t)http - offsetof(Request, http));
+static Request *request_of(const HttpRequest *http) {
+    return (Request *)((uintptr_t)http - offsetof(Request, http));
+}
 
-    assert(!request->pending);
+HttpPending *server_defer(const HttpRequest *http, int tag) {
+    Request *request = request_of(http);
+
+    assert(!request->pending && !request->stream);
     if (!charge_arena(request)) /* now, as long as it is ours */
         return NULL;
     request->pending = pending_new(request->server->pendings, http, tag);
     return request->pending;
 }
 
+HttpStream *server_stream(const HttpRequest *http, int tag) {
+    Request *request = request_of(http);
+    Server *server = request->server;
+
+    assert(!request->pending && !request->stream);
+    if (!body_store_charge(server->bodies, SERVER_STREAM_BUFFER))
+        return NULL;
+    request->stream = stream_new(server->streams, request->connection);
+    request->stream_tag = tag;
+    if (!request->stream)
+        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+    return request->stream;
+}
+
+static void end_stream(Request *request) {
+    if (!request->stream)
+        return;
+    request->streamed = stream_end(TAKE_PTR(request->stream));
+    body_store_release(request->server->bodies, SERVER_STREAM_BUFFER);
+}
+
+/* @is_sent: the reply, or that much of a stream as its client wanted. */
 static void report(const Request *request, bool is_sent, int64_t now) {
     const Server *server = request->server;
     unsigned cut = connection_cut_status(server->connections, request->connection);
@@ -443,7 +436,11 @@ static void report(const Request *request, bool is_sent, int64_t now) {
     };
 
     if (is_sent || request->is_refused)
-        outcome.bytes_out = reply_size(&request->reply);
+        outcome.bytes_out = request->streamed + reply_size(&request->reply);
+    if (request->made_nsec != 0) {
+        outcome.read_nsec = request->whole_nsec - request->started_nsec;
+        outcome.handle_nsec = request->made_nsec - request->whole_nsec;
+    }
     if (cut != 0)
         outcome.tag = -1;
     if (server->callbacks.finished)
@@ -480,7 +477,10 @@ enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const ch
     if (!request)
         return MHD_NO; /* no memory, or the connection was refused */
     if (request->started_nsec == 0)
-        return start(request, mhd, url, method, version);
+        return start(request,
+            mhd,
+            &(HeadLine){
+                .url = url, .method = method, .version = version, .target = request->target});
     if (*size > 0)
         return receive(request, mhd, bytes, size);
     return answer(request, mhd);
@@ -491,16 +491,20 @@ void request_completed(
     Server *server = context;
     Request *request = *state;
     int64_t now = clock_monotonic_nsec();
+    bool is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
 
     if (!request)
         return;
+    is_sent |= request->stream != NULL;
     pending_end(request->pending);
+    end_stream(request);
     if (request->started_nsec != 0)
-        report(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK, now);
+        report(request, is_sent, now);
     else if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)
         atomic_fetch_add_explicit(
             &server->refused[SERVER_REFUSED_HEADERS], 1, memory_order_relaxed);
     (void)connection_enter(server->connections, request->connection, CONNECTION_IDLE, now);
+    request->body.secret = request->reply.secret;
     body_close(server->bodies, &request->body);
     give_arena(request);
     free(request->target);

@@ -23,6 +23,13 @@ static const RouteEntry entries[] = {
     {STR("/metrics"), false, ROUTE_METRICS},
     {STR("/api/v1/sources"), false, ROUTE_SOURCES},
     {STR("/api/v1/status"), false, ROUTE_STATUS},
+    {STR("/api/v1/policies"), false, ROUTE_POLICIES},
+    {STR("/api/v1/nodes"), false, ROUTE_NODES},
+    {STR("/api/v1/latency"), false, ROUTE_LATENCY},
+    {STR("/api/v1/changes"), false, ROUTE_CHANGES},
+    {STR("/api/v1/what-if"), false, ROUTE_WHAT_IF},
+    {STR("/api/v1/bundle"), false, ROUTE_BUNDLE},
+    {STR("/api/v1/events"), false, ROUTE_EVENTS},
     {STR("/version"), false, ROUTE_VERSION},
     {STR("/"), false, ROUTE_INDEX},
 };
@@ -66,8 +73,12 @@ bool route_is_health(Route route) {
     return route == ROUTE_LIVEZ || route == ROUTE_READYZ || route == ROUTE_HEALTHZ;
 }
 
+bool route_is_slow(Route route) {
+    return route == ROUTE_WHAT_IF || route == ROUTE_BUNDLE || route == ROUTE_POLICIES;
+}
+
 const char *route_method(Route route) {
-    return route_is_verb(route) ? "POST" : "GET";
+    return route_is_verb(route) || route == ROUTE_WHAT_IF ? "POST" : "GET";
 }
 
 const char *route_name(Route route) {
@@ -83,8 +94,16 @@ const char *route_name(Route route) {
         [ROUTE_DECISIONS] = "decisions",
         [ROUTE_SOURCES] = "sources",
         [ROUTE_STATUS] = "status",
+        [ROUTE_POLICIES] = "pages",
+        [ROUTE_NODES] = "pages",
+        [ROUTE_LATENCY] = "pages",
+        [ROUTE_CHANGES] = "pages",
+        [ROUTE_WHAT_IF] = "pages",
+        [ROUTE_BUNDLE] = "pages",
+        [ROUTE_EVENTS] = "events",
         [ROUTE_VERSION] = "other",
         [ROUTE_INDEX] = "other",
+        [ROUTE_BOARD] = "dashboard",
         [ROUTE_NONE] = "other",
     };
 

@@ -25,8 +25,17 @@ typedef enum Route {
     ROUTE_DECISIONS, /* /api/v1/decisions, and one of them behind it */
     ROUTE_SOURCES,   /* /api/v1/sources */
     ROUTE_STATUS,    /* /api/v1/status */
+    ROUTE_POLICIES,  /* /api/v1/policies, and so on */
+    ROUTE_NODES,
+    ROUTE_LATENCY,
+    ROUTE_CHANGES,
+    ROUTE_WHAT_IF,
+    ROUTE_BUNDLE,
+    ROUTE_EVENTS,
     ROUTE_VERSION,
     ROUTE_INDEX,
+    ROUTE_BOARD, /* a page of the dashboard or what belongs to one; never found here, but by who
+                    knows which there are */
     ROUTE_NONE,
     _ROUTE_MAX,
 } Route;
@@ -40,8 +49,13 @@ Str route_rest(Str path);
 bool route_is_verb(Route route);
 bool route_is_health(Route route);
 
-/* The method it takes: "POST" for verbs, "GET" for the rest. */
+/* Whether making the answer takes long, or may: not something that others should wait for. */
+bool route_is_slow(Route route);
+
+/* The method it takes: "POST" for verbs and ROUTE_WHAT_IF, which have a body; "GET" for the rest.
+ */
 const char *route_method(Route route);
 
-/* For metrics: "filter", …, "health", "metrics", "decisions", "sources", "status", "other". */
+/* For metrics: "filter", …, "health", "metrics", "decisions", "sources", "status", "pages" (the
+ * other ones under /api/v1), "events", "dashboard", "other". */
 const char *route_name(Route route);

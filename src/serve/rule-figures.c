@@ -58,11 +58,18 @@ RuleFigures *rule_figures_free(RuleFigures *figures) {
 
 /* --- counting ---------------------------------------------------------------- */
 
+#define KEY_MAX 160u
+
+static Str print_key(Str policy, Str rule, char text[static KEY_MAX]) {
+    int len = snprintf(text, KEY_MAX, "%.*s/%.*s", STR_FMT(policy), STR_FMT(rule));
+
+    return str_of(text, (size_t)len < KEY_MAX ? (size_t)len : KEY_MAX - 1);
+}
+
 /* The figures of a rule, new or old. Over the ceiling: some that nobody looks at. */
 static Figures *find(RuleFigures *figures, const Policy *policy, Str rule, Figures *spare) {
-    char name[160];
-    int len = snprintf(name, sizeof(name), "%.*s/%.*s", STR_FMT(policy->name), STR_FMT(rule));
-    Str key = str_of(name, (size_t)len);
+    char name[KEY_MAX];
+    Str key = print_key(policy->name, rule, name);
     uint32_t found = map_find(&figures->index, key);
     Figures *made;
 
@@ -155,6 +162,25 @@ PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
     figure = policy_figures_get(figures->policies, policy);
     (void)pthread_mutex_unlock(&figures->lock);
     return figure;
+}
+
+RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
+    char name[KEY_MAX];
+    Str key = print_key(policy, rule, name);
+    Figures found = {0};
+    uint32_t place;
+
+    (void)pthread_mutex_lock(&figures->lock);
+    place = map_find(&figures->index, key);
+    if (place != MAP_NONE)
+        found = figures->items[place];
+    (void)pthread_mutex_unlock(&figures->lock);
+    return (RuleFigure){
+        .n_rejected = found.rejected,
+        .n_observed = found.observed,
+        .n_failed = found.errors,
+        .n_missing = found.missing,
+    };
 }
 
 /* --- printing ------------------------------------------------------------------ */

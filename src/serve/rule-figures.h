@@ -30,5 +30,11 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
 /* Of a policy: how many filters it was for. */
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 
+/* Of a rule: nodes, since the start; all zero when it never spoke. */
+typedef struct RuleFigure {
+    uint64_t n_rejected, n_observed, n_failed, n_missing;
+} RuleFigure;
+RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule);
+
 /* As parts of /metrics. All rules of @program are there, also those that never spoke. */
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out);

@@ -9,6 +9,7 @@
  * Threads: any.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,19 +33,20 @@ const char *health_name(Health health);
 
 typedef struct Sentence {
     Health health;
-    Str text;                          /* "degraded because the API server was not heard for 42 s" */
-    Str reasons[SENTENCE_REASONS_MAX]; /* each, for a list; the first is in @text */
+    Str text; /* "degraded because the API server was not heard for 42 s" */
+    Str reasons[SENTENCE_REASONS_MAX]; /* each, for a list, by weight; the first is in @text */
     size_t n_reasons;
-    double error_rate;          /* of verbs, last five minutes: 0..1 */
-    uint64_t n_requests;        /* of these minutes */
-    int64_t p99_nsec;           /* of filters, last five minutes; 0: none */
+    double error_rate;   /* of verbs, last five minutes: 0..1 */
+    uint64_t n_requests; /* of these minutes */
+    int64_t p99_nsec;    /* of filters, last five minutes; 0: none */
     int64_t deadline_nsec;
-    int64_t cluster_age_nsec;   /* since the API server was heard; -1: it is not watched */
-    int64_t metrics_age_nsec;   /* the oldest of what is measured; -1: nothing is */
-    Str policy_digest;          /* its first 12 digits */
-    size_t n_nodes, n_pending;  /* pods whose last filter found no node, and that are not bound */
+    int64_t cluster_age_nsec;  /* since the API server was heard; -1: it is not watched */
+    int64_t metrics_age_nsec;  /* the oldest of what is measured; -1: nothing is */
+    Str policy_digest;         /* its first 12 digits */
+    size_t n_nodes, n_pending; /* pods whose last filter found no node, and that are not bound */
     uint64_t n_bypassed;
 } Sentence;
 
 /* Strings are in @arena. False: out of memory. */
-bool sentence_make(Answers *answers, int64_t wall_nsec, int64_t now_nsec, Arena *arena, Sentence *ret);
+bool sentence_make(
+    Answers *answers, int64_t wall_nsec, int64_t now_nsec, Arena *arena, Sentence *ret);

@@ -14,6 +14,7 @@
 #include "serve/connections.h"
 #include "serve/pending.h"
 #include "serve/server.h"
+#include "serve/stream.h"
 
 struct Server {
     ServerOptions options;
@@ -26,6 +27,7 @@ struct Server {
     Connections *connections;
     BodyStore *bodies;
     Pendings *pendings;
+    Streams *streams;
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 
     size_t arena_budget;

@@ -261,7 +261,9 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     server->connections = connections_new(&server->options, server->refused);
     server->bodies = body_store_new(options->body_max, options->memory_max, buffers_kept(server));
     server->pendings = pendings_new(pendings_max(options));
-    if (!server->arenas || !server->connections || !server->bodies || !server->pendings)
+    if (server->connections)
+        server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
+    if (!server->arenas || !server->streams || !server->bodies || !server->pendings)
         return error_origin(-ENOMEM);
 
     r = start_listening(server);
@@ -279,6 +281,7 @@ Server *server_free(Server *server) {
         return NULL;
     if (server->daemon) {
         pendings_close(server->pendings);
+        streams_close(server->streams);
         MHD_stop_daemon(server->daemon); /* closes the listening socket too */
     } else if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
@@ -286,6 +289,7 @@ Server *server_free(Server *server) {
         arena_free(server->arenas[--server->n_arenas]);
     free(server->arenas);
     pendings_free(server->pendings);
+    streams_free(server->streams);
     connections_free(server->connections);
     body_store_free(server->bodies);
     pthread_mutex_destroy(&server->mutex);
@@ -332,6 +336,7 @@ void server_retire(Server *server) {
 
 unsigned server_drain(Server *server) {
     atomic_store(&server->is_draining, true);
+    streams_end(server->streams);
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 

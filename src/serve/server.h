@@ -13,8 +13,8 @@
  *   accept → headers → admit() → body → handle() → reply sent → finished()
  *                                          └─ server_defer() … server_answer() ─┘
  *
- * HTTP/1.0 is answered and closed. Nothing is chunked on the way out, nothing is
- * compressed either way, and TLS offers http/1.1 only.
+ * HTTP/1.0 is answered and closed. Nothing but streams is chunked on the way out, nothing
+ * is compressed or uncompressed here, and TLS offers http/1.1 only.
  *
  * All callbacks run on worker threads, several at a time. Whatever is over a
  * limit gets its status (400 408 413 431 503 …) and "Connection: close"; other
@@ -42,11 +42,13 @@ typedef struct HttpRequest {
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
     Str authorization;     /* the header of that name, or empty */
     bool has_origin;       /* a browser asks, for a page of somebody */
-    bool is_misaddressed;  /* plain HTTP on loopback, asked under a name that is not localhost */
+    bool is_misaddressed;  /* plain HTTP on loopback, asked under a name that is neither localhost
+                              nor one of the options' hosts */
     bool is_same_origin;   /* has_origin, and it is the page's own: a page of ours asks */
     bool accepts_html;     /* Accept names text/html: a browser that shows a page */
     bool accepts_gzip;     /* Accept-Encoding names gzip */
     Str if_none_match;     /* the header of that name, or empty */
+    Str content_type;      /* the same */
     Arena *arena;          /* for the reply; lives until it is sent. Another one in admit() */
 } HttpRequest;
 
@@ -57,16 +59,20 @@ typedef struct HttpHeader {
 
 typedef struct HttpReply {
     unsigned status;
-    const char *content_type; /* static */
-    const char *allow;        /* static; the Allow header of a 405, or NULL */
-    const char *authenticate; /* static; the WWW-Authenticate header of a 401, or NULL */
-    unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
-    const char *cache_control;  /* static; NULL: "no-store" */
-    const HttpHeader *headers;  /* more of them; static or of the arena */
+    const char *content_type;  /* static */
+    const char *allow;         /* static; the Allow header of a 405, or NULL */
+    const char *authenticate;  /* static; the WWW-Authenticate header of a 401, or NULL */
+    unsigned retry_after_sec;  /* the Retry-After header of a 503, or 0 */
+    size_t body_max;           /* of admit() that lets in: the body may have so many bytes; 0: as
+                                  the options say */
+    const char *cache_control; /* static; NULL: "no-store" */
+    const HttpHeader *headers; /* more of them; static or of the arena */
     size_t n_headers;
-    const Str *slices;        /* the body: memory of the arena, of request->body, or static */
+    const Str *slices; /* the body: memory of the arena, of request->body, or static */
     size_t n_slices;
-    int tag; /* handed to finished(): what was asked, for the caller's own figures */
+    Str secret; /* the part of request->body that must not stay in memory when the request is over;
+                   empty: all of it. To wipe a pod takes nothing, a list of 5,000 nodes does */
+    int tag;    /* handed to finished(): what was asked, for the caller's own figures */
 } HttpReply;
 
 typedef struct HttpOutcome {
@@ -75,7 +81,8 @@ typedef struct HttpOutcome {
     uint64_t bytes_in, bytes_out; /* bodies only */
     int64_t duration_nsec;        /* headers complete to reply sent; of it: */
     int64_t read_nsec;            /* headers complete to body complete */
-    int64_t handle_nsec;          /* body complete to reply made, waiting included */
+    int64_t handle_nsec;          /* body complete to reply made, waiting included; both are 0
+                                     when handle() was not called */
 } HttpOutcome;
 
 typedef struct ServerCallbacks {
@@ -122,11 +129,12 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
 
 /* --- replies that go on --------------------------------------------------------------- */
 
-/* Inside handle(), at most once a request, in the place of a reply: 200 and text/event-stream, whose
- * body goes on until either side ends it. Chunked; HTTP/1.0 gets it until the connection closes.
- * What is sent waits in a buffer of SERVER_STREAM_BUFFER until the client takes it; a client that
- * takes nothing for SERVER_WRITE_SEC while something waits is cut. Streams count as connections, are
- * not idle, and end when the server drains. At most SERVER_STREAMS_MAX at a time.
+/* Inside handle(), at most once a request, in the place of a reply: 200 and text/event-stream, or
+ * what the reply has as content_type, with a body that goes on until either side ends it. Chunked;
+ * HTTP/1.0 gets it until the connection closes. What is sent waits in a buffer of
+ * SERVER_STREAM_BUFFER until the client takes it; a client that takes nothing for SERVER_WRITE_SEC
+ * while something waits is cut. Streams count as connections, are not idle, and end when the server
+ * drains. At most SERVER_STREAMS_MAX at a time.
  *
  * NULL: no more can be; handle() answers by itself then. */
 typedef struct HttpStream HttpStream;
@@ -169,6 +177,8 @@ typedef struct ServerOptions {
     TlsStore *tls;           /* NULL: plain HTTP. Borrowed */
     const Str *client_names; /* whose certificates are good; none: none is asked for. Borrowed */
     size_t n_client_names;
+    const Str *hosts; /* names that Host may have besides; see is_misaddressed. Borrowed */
+    size_t n_hosts;
     unsigned n_workers;
     size_t header_max;        /* request line and headers, bytes: 431 */
     size_t body_max;          /* one body, bytes: 413 */

@@ -20,7 +20,7 @@ static const char scene_text[] =
     "      - {name: e, expression: \"node.metadata.name != 'n5'\", reason: too old}\n"
     "nodes: {n1: {}, n2: {}, n3: {}, n4: {}, n5: {}, n6: {}}\n";
 
-static Scene scene;
+static TestScene scene;
 static View *view;
 static Announcements *announcements;
 static size_t n_told;

@@ -157,6 +157,35 @@ static void test_recycles(void **state) {
 }
 
 /* A recycled buffer is memory, whatever the next body needs of it. */
+/* What was secret in a body is not there for the next one to find; the rest is left alone. */
+static void test_wipes(void **state) {
+    static const struct {
+        const char *name;
+        size_t from, len, wiped_from, wiped;
+    } cases[] = {
+        {"all", 0, 0, 0, 5000},
+        {"a part", 10, 3000, 10, 3000},
+        {"the end", 4000, 1000, 4000, 1000},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 2);
+        Body body = {0}, next = {0};
+
+        assert_int_equal(body_open(store, &body, 5000), 0);
+        assert_int_equal(fill(store, &body, 5000, 5000), 0);
+        body.secret = str_of(body_seal(&body).ptr + cases[i].from, cases[i].len);
+        body_close(store, &body);
+        assert_int_equal(body_open(store, &next, 5000), 0);
+        for (size_t at = 0; at < 5000; at++) {
+            bool is_wiped = at - cases[i].wiped_from < cases[i].wiped;
+
+            assert_case(cases[i].name, next.data[at] == (is_wiped ? 0 : (char)(at % 251)));
+        }
+        body_close(store, &next);
+    }
+}
+
 static void test_counts_recycled_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
     Body large = {0}, small = {0};
@@ -191,6 +220,7 @@ int main(void) {
         cmocka_unit_test(test_counts_other_memory),
         cmocka_unit_test(test_one_body_may_take_all),
         cmocka_unit_test(test_recycles),
+        cmocka_unit_test(test_wipes),
         cmocka_unit_test(test_counts_recycled_buffers),
     };
 

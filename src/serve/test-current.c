@@ -16,7 +16,7 @@ static const char text[] =
 static const char text_of_nothing[] = "policy: {}\n";
 
 typedef struct Stage {
-    Scene scene;
+    TestScene scene;
     Current current;
     Measuring *measuring;
     LiveOptions live;
@@ -115,7 +115,7 @@ static void test_program(void **state) {
     uint64_t owner = stage->current.owner;
     _cleanup_(measurements_unrefp) Measurements *late = measure(stage, owner, 0);
     char error[256];
-    Scene other;
+    TestScene other;
 
     scene_init_text(&other, text_of_nothing);
     assert_int_equal(current_set_program(&stage->current, other.program, error, sizeof(error)), 0);

@@ -33,7 +33,8 @@ static void tell(void *context, const View *view, size_t gauge, ExpiryChange cha
 }
 
 /* A look so many seconds after the measurement. */
-static Told look(Expiry *expiry, const Scene *scene, Measurements *measurements, int64_t after) {
+static Told look(
+    Expiry *expiry, const TestScene *scene, Measurements *measurements, int64_t after) {
     ViewParts parts = {
         .snapshot = scene->snapshot,
         .program = scene->program,
@@ -57,7 +58,7 @@ static void assert_told(Told told, size_t gauge, ExpiryChange change) {
 
 static void test_once_each(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
-    Scene scene;
+    TestScene scene;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
@@ -74,7 +75,7 @@ static void test_once_each(void **state) {
 
 static void test_without_nodes(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
-    Scene scene, empty;
+    TestScene scene, empty;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
@@ -90,7 +91,7 @@ static void test_empty_answer(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     _cleanup_(measurements_unrefp) Measurements *empty = NULL;
     const Sampling *full;
-    Scene scene;
+    TestScene scene;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
@@ -119,7 +120,7 @@ static const char text_of_new_nodes[] =
 /* The nodes that had a value are gone, which is no age. */
 static void test_other_nodes(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
-    Scene scene, next;
+    TestScene scene, next;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
@@ -141,7 +142,7 @@ static const char text_of_annotation[] =
 /* Nobody else tells of annotations. */
 static void test_annotation(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
-    Scene scene;
+    TestScene scene;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_annotation);
@@ -160,7 +161,7 @@ static const char text_of_namesakes[] =
 /* Policies may call different things by one name: lines about them must not be the same. */
 static void test_namesakes(void **state) {
     const Program *program;
-    Scene scene;
+    TestScene scene;
 
     scene_init_text(&scene, text_of_namesakes);
     program = scene.program;
@@ -176,7 +177,7 @@ static void test_namesakes(void **state) {
 static void test_reload(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     _cleanup_(measurements_unrefp) Measurements *taken = NULL;
-    Scene scene, next;
+    TestScene scene, next;
 
     assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);

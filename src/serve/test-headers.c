@@ -1,5 +1,6 @@
 #include "serve/headers.h"
 
+#include "base/cleanup.h"
 #include "base/test-assert.h"
 
 /* A header block as it comes over the wire, turned into what libmicrohttpd makes
@@ -158,6 +159,38 @@ static void test_browsers(void **state) {
 
 /* NULs at the right places look like a line. libmicrohttpd has not seen it: that is
  * why the server compares the numbers of lines. */
+static void test_what_is_accepted(void **state) {
+    static const struct {
+        const char *name, *value;
+        bool html, gzip;
+    } cases[] = {
+        {"Accept", "text/html", true, false},
+        {"accept", "text/plain, TEXT/HTML;q=0.9 ,*/*", true, false},
+        {"Accept", "text/html;level=1", true, false},
+        {"Accept", "text/html;q=0", false, false},
+        {"Accept", "text/html; q = 0.000", false, false},
+        {"Accept", "text/html;q=0.001", true, false},
+        {"Accept", "*/*", false, false},
+        {"Accept", "text/htmlx", false, false},
+        {"Accept", "xtext/html", false, false},
+        {"Accept", "", false, false},
+        {"Accept", ",,;,", false, false},
+        {"Accept-Encoding", "deflate, gzip;q=1.0, br", false, true},
+        {"Accept-Encoding", "gzip;q=0", false, false},
+        {"Accept-Encoding", "x-gzip", false, false},
+        {"X-Accept", "text/html", false, false},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Headers headers = {0};
+
+        headers_add(&headers, str_from_c(cases[i].name), str_from_c(cases[i].value));
+        assert_int_equal(headers.status, 0);
+        assert_case(cases[i].value, headers.accepts_html == cases[i].html);
+        assert_case(cases[i].value, headers.accepts_gzip == cases[i].gzip);
+    }
+}
+
 static void test_line_made_of_nuls(void **state) {
     Headers headers = read_wire(WIRE("Host: a\r\nX: a\0\0Y\0b\r\n"), true);
 
@@ -202,6 +235,7 @@ int main(void) {
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_what_it_reads),
         cmocka_unit_test(test_browsers),
+        cmocka_unit_test(test_what_is_accepted),
         cmocka_unit_test(test_line_made_of_nuls),
         cmocka_unit_test(test_http_1_0),
         cmocka_unit_test(test_request_line),

@@ -30,7 +30,7 @@ static const char policies_text[] =
     "      - {name: far, expression: \"node.metadata.labels['zone'] == 'b'\"}\n";
 
 typedef struct Stage {
-    Scene scene;
+    TestScene scene;
     View *view;
 } Stage;
 

@@ -31,6 +31,8 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     seen->has_body = request->has_body;
     assert_true(str_is_empty(request->body));
     assert_true(request->is_authenticated);
+    if (str_is(request->path, "/limited"))
+        reply->body_max = 5;
     if (!str_is(request->path, "/forbidden"))
         return true;
     *reply = (HttpReply){.status = 404,
@@ -158,7 +160,8 @@ static void test_answers(void **state) {
     assert_int_equal(outcome.status, 200);
     assert_int_equal(outcome.bytes_in, 3);
     assert_int_equal(outcome.bytes_out, 5);
-    assert_true(outcome.duration_nsec > 0);
+    assert_true(outcome.read_nsec > 0 && outcome.handle_nsec > 0);
+    assert_true(outcome.duration_nsec >= outcome.read_nsec + outcome.handle_nsec);
 
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 200 ", "\r\n\r\n[]");
     ask(server, STR("HEAD / HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 200 ", "\r\n\r\n");
@@ -187,6 +190,7 @@ static void test_refuses(void **state) {
         assert_int_equal(outcome.tag, 7);
         assert_int_equal(outcome.status, 404);
         assert_int_equal(outcome.bytes_out, 9);
+        assert_int_equal(outcome.read_nsec + outcome.handle_nsec, 0);
     }
 
     ask(server,
@@ -210,6 +214,107 @@ static void test_refuses(void **state) {
     assert_int_equal(figures.refused[SERVER_REFUSED_HEADERS], 1);
     assert_int_equal(figures.refused[SERVER_REFUSED_ENCODING], 1);
     assert_int_equal(figures.memory, 0);
+}
+
+/* Where admit() wants less than the options allow. */
+static void test_limits_of_a_path(void **state) {
+    Seen seen;
+    _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
+
+    ask(server,
+        STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 5\r\n\r\nhello"),
+        "HTTP/1.1 200 ",
+        "[hello]");
+    ask(server,
+        STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
+        "HTTP/1.1 413 ",
+        "\n");
+    ask(server,
+        STR("POST /limited HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\n6\r\nhello!\r\n"),
+        "HTTP/1.1 413 ",
+        "\n");
+    ask(server,
+        STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
+        "HTTP/1.1 200 ",
+        "[hello!]");
+}
+
+/* --- what a browser says, and is told --- */
+
+static bool say_what_was_seen(void *context, const HttpRequest *request, HttpReply *reply) {
+    static const HttpHeader headers[] = {{"X-One", "1"}, {"X-Two", "2"}};
+    Str *slice = ARENA_NEW(request->arena, Str);
+
+    (void)context;
+    assert_non_null(slice);
+    *slice = arena_printf(request->arena,
+        "%s%s%s%s%s|%.*s|%.*s",
+        request->has_origin ? "O" : "",
+        request->is_same_origin ? "S" : "",
+        request->is_misaddressed ? "M" : "",
+        request->accepts_html ? "H" : "",
+        request->accepts_gzip ? "G" : "",
+        STR_FMT(request->if_none_match),
+        STR_FMT(request->content_type));
+    *reply = (HttpReply){.status = 200,
+        .cache_control = "max-age=1",
+        .headers = headers,
+        .n_headers = ELEMENTS_OF(headers),
+        .slices = slice,
+        .n_slices = 1};
+    return false;
+}
+
+static void test_browsers(void **state) {
+    static const struct {
+        Str lines;
+        const char *seen;
+    } cases[] = {
+        {STR("Host: 127.0.0.1:1\r\n"), "||"},
+        {STR("Host: evil\r\n"), "M||"},
+        {STR("Host: good.example:80\r\n"), "||"},
+        {STR("Host: GOOD.example\r\n"), "||"},
+        {STR("Host: good.example.evil\r\n"), "M||"},
+        {STR("Host: a\r\nOrigin: http://a\r\n"), "OSM||"},
+        {STR("Host: localhost:1\r\nOrigin: http://localhost:1\r\n"), "OS||"},
+        {STR("Host: localhost:1\r\nOrigin: https://LOCALHOST:1\r\n"), "OS||"},
+        {STR("Host: localhost:1\r\nOrigin: http://localhost:2\r\n"), "O||"},
+        {STR("Host: localhost\r\nOrigin: localhost\r\n"), "O||"},
+        {STR("Host: localhost\r\nOrigin: null\r\n"), "O||"},
+        {STR("Host:\r\nOrigin: http://\r\n"), "O||"},
+        {STR("Host: localhost\r\nAccept: text/html\r\nAccept-Encoding: gzip\r\n"), "HG||"},
+        {STR("Host: localhost\r\nIf-None-Match: \"x\"\r\nContent-Type: a/b\r\n"), "|\"x\"|a/b"},
+    };
+    const Str hosts[] = {STR("other"), STR("good.example")};
+    const ServerCallbacks callbacks = {.admit = say_what_was_seen};
+    _cleanup_(server_freep) Server *server = NULL;
+    ServerOptions options = server_default_options();
+
+    options.port = 0;
+    options.hosts = hosts;
+    options.n_hosts = ELEMENTS_OF(hosts);
+    assert_int_equal(server_new(&options, &callbacks, &server), 0);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char request[512], reply[1024];
+        size_t len = 0;
+        ssize_t n;
+        int fd = connect_to(server);
+
+        (void)snprintf(request,
+            sizeof(request),
+            "GET / HTTP/1.1\r\n%.*sConnection: close\r\n\r\n",
+            STR_FMT(cases[i].lines));
+        assert_true(send(fd, request, strlen(request), MSG_NOSIGNAL) > 0);
+        while ((n = recv(fd, reply + len, sizeof(reply) - 1 - len, 0)) > 0)
+            len += (size_t)n;
+        reply[len] = '\0';
+        (void)close(fd);
+        assert_non_null(strstr(reply, "\r\n\r\n"));
+        assert_string_equal(strstr(reply, "\r\n\r\n") + 4, cases[i].seen);
+        assert_non_null(strstr(reply, "Cache-Control: max-age=1\r\n"));
+        assert_non_null(strstr(reply, "X-One: 1\r\n"));
+        assert_non_null(strstr(reply, "X-Two: 2\r\n"));
+    }
 }
 
 static void test_announced_bodies(void **state) {
@@ -352,6 +457,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_limits_of_a_path),
+        cmocka_unit_test(test_browsers),
         cmocka_unit_test(test_announced_bodies),
         cmocka_unit_test(test_counts_replies),
         cmocka_unit_test(test_broken_and_late_requests),

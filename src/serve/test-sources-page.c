@@ -34,7 +34,7 @@ static const char text[] =
     "measuredAge: 5s\n";
 
 typedef struct Stage {
-    Scene scene;
+    TestScene scene;
     View *view;
     Arena *arena;
     PollStatus polls[3];

@@ -24,7 +24,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     _cleanup_(callers_freep) Callers *callers = callers_new();
     _cleanup_(view_unrefp) View *view = NULL;
     Reloads reloads = RELOADS_INIT;
-    Scene scene;
+    TestScene scene;
 
     scene_init_text(&scene, scene_text);
     assert_int_equal(

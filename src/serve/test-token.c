@@ -23,6 +23,14 @@ static void test_who_is_let_in(void **state) {
         {SECRET, false},
         {"Basic " SECRET, false},
         {"Bearer" SECRET, false},
+        {"Basic bWU6MDEyMzQ1Njc4OWFiY2RlZg==", true}, /* me:SECRET */
+        {"basic OjAxMjM0NTY3ODlhYmNkZWY=", true},     /* :SECRET */
+        {"Basic bWU6MDEyMzQ1Njc4OWFiY2RlZg", false},  /* no padding */
+        {"Basic MDEyMzQ1Njc4OWFiY2RlZg==", false},    /* SECRET, no name */
+        {"Basic MDEyMzQ1Njc4OWFiY2RlZjo=", false},    /* SECRET: */
+        {"Basic bWU6MDEyMzQ1Njc4OWFiY2RlRg==", false},
+        {"Basic ", false},
+        {"Basic !", false},
     };
     _cleanup_(token_freep) Token *token = NULL;
     char error[256];

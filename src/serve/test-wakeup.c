@@ -10,7 +10,7 @@
 /* A cluster that changes, and the nodes that were touched over it. */
 typedef struct World {
     Store *store;
-    Scene scene; /* for its program */
+    TestScene scene; /* for its program */
     View *view;
     Parked *parked;
     Wakeup *wakeup;
@@ -192,7 +192,7 @@ static const char *flap(World *world, int64_t sec) {
 static void test_nobody_waits(void **state) {
     const int64_t late = 2 * PARKED_SEC;
     World world;
-    Scene other;
+    TestScene other;
 
     (void)state;
     world_init(&world, ready_and_capped);
@@ -269,7 +269,7 @@ static void test_burst(void **state) {
 
 static void test_other_policies(void **state) {
     World world;
-    Scene other;
+    TestScene other;
 
     (void)state;
     world_init(&world, ready_and_capped);

@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "input/file.h"
 
 /* The secret, and what may stand around it. */
 #define FILE_MAX ((size_t)2 * TOKEN_MAX)
+
+/* The secret as a password, and a name before it. */
+#define BASIC_MAX ((size_t)2 * TOKEN_MAX)
 
 struct Token {
     const char *path;
@@ -93,15 +97,36 @@ Token *token_free(Token *token) {
     return NULL;
 }
 
-bool token_opens(Token *token, Str authorization) {
-    const Str scheme = STR("Bearer ");
-    Str shown = str_trim(str_skip(authorization, scheme.len));
+static bool is_secret(Token *token, Str shown) {
     bool is_right;
 
-    if (!str_eq_nocase(str_take(authorization, scheme.len), scheme))
-        return false;
     (void)pthread_mutex_lock(&token->lock);
     is_right = shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
     (void)pthread_mutex_unlock(&token->lock);
     return is_right;
+}
+
+/* What stands behind @scheme. False: it is another one. */
+static bool take_scheme(Str authorization, Str scheme, Str *ret) {
+    *ret = str_trim(str_skip(authorization, scheme.len));
+    return str_eq_nocase(str_take(authorization, scheme.len), scheme);
+}
+
+/* base64 of NAME:PASSWORD (RFC 7617). */
+static bool is_password(Token *token, Str shown) {
+    _cleanup_(forget) Buf text = BUF_INIT(BASIC_MAX);
+    size_t colon;
+
+    if (!base64_decode(shown, &text) || buf_error(&text) != 0)
+        return false;
+    colon = str_find(buf_str(&text), ':');
+    return colon != SIZE_MAX && is_secret(token, str_skip(buf_str(&text), colon + 1));
+}
+
+bool token_opens(Token *token, Str authorization) {
+    Str shown;
+
+    if (take_scheme(authorization, STR("Bearer "), &shown))
+        return is_secret(token, shown);
+    return take_scheme(authorization, STR("Basic "), &shown) && is_password(token, shown);
 }

@@ -3,9 +3,10 @@
 /*
  * Token: a secret in a file, for callers who have no certificate to show.
  *
- * Whoever sends "Authorization: Bearer SECRET" is let in. The file is read whole; spaces and the
- * newline at its end are no part of the secret. One that is too short to be safe, or that no header
- * can carry, is refused, and the one in use stays.
+ * Whoever sends "Authorization: Bearer SECRET" is let in; so is who gives it as the password of
+ * Basic, with any name: that is what a browser asks a person for. The file is read whole; spaces
+ * and the newline at its end are no part of the secret. One that is too short to be safe, or that
+ * no header can carry, is refused, and the one in use stays.
  *
  * Any thread may compare; one thread reloads.
  */

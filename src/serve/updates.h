@@ -20,7 +20,7 @@
 typedef struct Answers Answers;
 typedef struct Updates Updates;
 
-Updates *updates_new(void); /* NULL when out of memory */
+Updates *updates_new(void);              /* NULL when out of memory */
 Updates *updates_free(Updates *updates); /* ends all streams. Takes NULL */
 DEFINE_CLEANUP(Updates *, updates_free)
 

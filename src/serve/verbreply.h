@@ -10,4 +10,5 @@ static inline void reply_with(HttpReply *reply, const Answer *answer) {
     reply->content_type = "application/json";
     reply->slices = answer->body.slices.items;
     reply->n_slices = answer->body.slices.n;
+    reply->secret = answer->decision.pod_text;
 }

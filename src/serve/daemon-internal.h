@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * What daemon.c (beginning and end) and daemon-loop.c (what happens in between) share. Nobody else
+ * includes this.
+ */
+
+#include "input/zones.h"
+#include "serve/answers.h"
+#include "serve/books.h"
+#include "serve/current.h"
+#include "serve/daemon.h"
+#include "serve/expiry.h"
+#include "serve/files.h"
+#include "serve/measuring.h"
+#include "serve/pages.h"
+#include "serve/replica-name.h"
+#include "serve/watch-changes.h"
+
+struct Daemon {
+    const DaemonOptions *options;
+    char url[SERVER_URL_MAX];
+    char identity[REPLICA_NAME_MAX];
+    int64_t started_at_sec;  /* since 1970, and ... */
+    int64_t started_at_nsec; /* ... monotonic */
+    int signal_fd, stop_fd;
+
+    Current current;
+    Files files;
+    Server *server;
+    Pages *pages; /* NULL: there is no second listener */
+    Live *live;   /* NULL: the cluster is not watched */
+    Measuring *measuring;
+    Expiry *expiry;     /* of the daemon's thread, like the next */
+    WatchChanges watch; /* how the watches were when last looked at */
+    int64_t refresh_at; /* not before: making a view because of its age has just failed */
+    Books books;
+    Clerk *clerk;
+    Updates *updates;
+    Zones *zones;    /* what expressions may ask the time in */
+    Answers answers; /* what workers use of all this */
+};

@@ -1,0 +1,189 @@
+/*
+ * The daemon's thread: signals, deadlines of connections, files that changed, values that grew too
+ * old, secrets of pods that were asked about, updates for who listens; and the way out.
+ */
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "input/dumpfile.h"
+#include "serve/daemon-internal.h"
+#include "serve/gauge-state.h"
+#include "serve/signals.h"
+#include "serve/tidy.h"
+
+#define TICK_MSEC 250
+#define RELOAD_NSEC NSEC_PER_SEC
+#define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
+#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the mirror's thread, and the poller's */
+
+/* --- what is looked after -------------------------------------------------------------------- */
+
+/* A new view when something in the one in force has grown too old. */
+static void tick_loads(Daemon *daemon, int64_t now) {
+    if (now < daemon->refresh_at || current_refresh(&daemon->current, now) == 0)
+        return;
+    daemon->refresh_at = now + RELOAD_NSEC;
+    log_error("out of memory: values that are too old stay in force");
+}
+
+static void tell_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
+    Daemon *daemon = context;
+    const Gauge *about = &view->program->gauges[gauge];
+
+    expiry_log(context, view, gauge, change);
+    expiry_note(daemon->books.changes, view, gauge, change, clock_wall_nsec());
+    if (daemon->live && change == EXPIRY_GONE)
+        live_note_stale(daemon->live,
+            gauge_policy(view->program, gauge),
+            about->name,
+            gauge_source_name(about));
+}
+
+static void look_for_expired(Daemon *daemon) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+
+    expiry_look(daemon->expiry, view, tell_expired, daemon);
+}
+
+/* --- the loop ------------------------------------------------------------------------ */
+
+void daemon_stop(Daemon *daemon) {
+    uint64_t one = 1;
+
+    (void)!write(daemon->stop_fd, &one, sizeof(one));
+}
+
+/* The cluster as decisions see it now, for `--cluster` and for people. */
+static void dump(Daemon *daemon) {
+    _cleanup_(view_unrefp) View *view = daemon_view(daemon);
+    const char *path = daemon->options->dump_path;
+    char error[DUMP_FILE_ERROR_MAX];
+
+    if (!path || !view->snapshot)
+        log_warn("no dump: there is no cluster");
+    else if (dump_file_write(path, view->snapshot, error) < 0)
+        log_error("no dump", LOG_CSTR("error", error));
+    else
+        log_info("the cluster as berth sees it was written", LOG_CSTR("file", path));
+}
+
+/* True when it is time to go. */
+static bool read_signals(Daemon *daemon) {
+    bool is_over = false;
+    SignalWish wish;
+
+    while (signals_read(daemon->signal_fd, &wish)) {
+        switch (wish) {
+        case SIGNAL_RELOAD:
+            log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
+            files_reload(&daemon->files, /* force= */ true);
+            break;
+        case SIGNAL_DUMP:
+            dump(daemon);
+            break;
+        case SIGNAL_END:
+            is_over = true;
+            break;
+        }
+    }
+    return is_over;
+}
+
+static void tick_live(Daemon *daemon, int64_t now) {
+    ReloadState policy;
+    LiveStatus live;
+
+    if (!daemon->live)
+        return;
+    reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
+    live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
+    (void)pthread_mutex_lock(&daemon->current.publish_lock);
+    live_tick(daemon->live, now);
+    (void)pthread_mutex_unlock(&daemon->current.publish_lock);
+    live_status(daemon->live, &live);
+    watch_changes_look(&daemon->watch, &live, daemon->books.changes, clock_wall_nsec(), now);
+}
+
+/* Both are told, then waited for: who measures may be held up, and a lease that is held is to be
+ * given up all the same. False: one of the threads has not ended in time. */
+static bool stop_threads(Daemon *daemon) {
+    int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
+    bool has_stopped = true;
+    int64_t left;
+
+    (void)measuring_stop(daemon->measuring, 0);
+    if (daemon->live)
+        has_stopped = live_stop(daemon->live, STOP_NSEC);
+    left = deadline - clock_monotonic_nsec();
+    return measuring_stop(daemon->measuring, left > 0 ? left : 0) && has_stopped;
+}
+
+/* False: not all have ended in time. */
+static bool drain(Daemon *daemon) {
+    int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
+    unsigned n;
+
+    log_info("shutting down, running requests may finish");
+    while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
+           clock_monotonic_nsec() < deadline) {
+        (void)poll(NULL, 0, 10);
+        server_tick(daemon->server, clock_monotonic_nsec());
+        pages_tick(daemon->pages, clock_monotonic_nsec());
+    }
+    if (n > 0)
+        log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
+    /* Also with connections left: a lease that is held is to be given up. */
+    return stop_threads(daemon) && n == 0;
+}
+
+/* Until @until_nsec, or a signal or daemon_stop() that comes before. */
+static void serve_until(Daemon *daemon, int64_t until_nsec) {
+    struct pollfd fds[] = {
+        {.fd = daemon->signal_fd, .events = POLLIN},
+        {.fd = daemon->stop_fd, .events = POLLIN},
+    };
+    int64_t next_reload = clock_monotonic_nsec() + RELOAD_NSEC;
+
+    for (int64_t now = clock_monotonic_nsec(); now < until_nsec; now = clock_monotonic_nsec()) {
+        (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
+        if ((fds[1].revents & POLLIN) || read_signals(daemon))
+            return;
+        now = clock_monotonic_nsec();
+        server_tick(daemon->server, now);
+        pages_tick(daemon->pages, now);
+        updates_tick(daemon->updates, &daemon->answers, now);
+        (void)decisions_tidy(daemon->books.decisions);
+        tick_loads(daemon, now);
+        if (now >= next_reload) {
+            files_reload(&daemon->files, /* force= */ false);
+            tick_live(daemon, now);
+            look_for_expired(daemon);
+            next_reload = now + RELOAD_NSEC;
+        }
+    }
+}
+
+/* It is told to end: nobody should come any more, but whoever does, because endpoints and
+ * schedulers take their time to notice, is answered as before. */
+static void retire(Daemon *daemon) {
+    unsigned delay_sec = daemon->options->drain_delay_sec;
+
+    atomic_store(&daemon->answers.is_draining, true);
+    if (delay_sec == 0)
+        return;
+    log_info("not ready any more, requests are still taken", LOG_INT("seconds", delay_sec));
+    server_retire(daemon->server);
+    pages_retire(daemon->pages);
+    serve_until(daemon, clock_monotonic_nsec() + (int64_t)delay_sec * NSEC_PER_SEC);
+}
+
+bool daemon_run(Daemon *daemon) {
+    serve_until(daemon, INT64_MAX);
+    retire(daemon);
+    return drain(daemon);
+}

@@ -1,0 +1,51 @@
+#pragma once
+
+/*
+ * Stream: a reply that goes on, written by another thread.
+ *
+ *   server_stream() → handle() returns → stream_response() is queued → read … suspended ┐
+ *                                  stream_send(), stream_close(): resumed ┴→ read … → end
+ *
+ * What is sent waits in a ring; libmicrohttpd's worker takes from it when the client can take more,
+ * and lets the connection be suspended when there is nothing. For suspending and resuming, what
+ * serve/pending.h says is true here, too: one lock over all of it, and nobody is left suspended
+ * when the server ends.
+ *
+ * An HttpStream belongs to two, its request and whoever sends, and outlives the server when it is
+ * closed after its end.
+ */
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "serve/connections.h"
+#include "serve/server.h"
+
+typedef struct Streams Streams;
+
+/* At most @max at a time. @connections are borrowed: a client that is given up is cut there. NULL
+ * when out of memory. */
+Streams *streams_new(unsigned max, Connections *connections);
+
+/* No new ones; those there are end when what was sent is out. Any thread. */
+void streams_end(Streams *streams);
+
+/* The same, but without waiting: nobody is suspended any more. Before libmicrohttpd is stopped. */
+void streams_close(Streams *streams);
+
+Streams *streams_free(Streams *streams); /* closed, requests have ended. Takes NULL */
+DEFINE_CLEANUP(Streams *, streams_free)
+
+/* On @connection, until stream_end(). NULL: too many, ended, or no memory. */
+HttpStream *stream_new(Streams *streams, Connection *connection);
+
+/* What goes out, on @mhd, as @content_type; NULL: text/event-stream. NULL when out of memory. */
+struct MHD_Response *stream_response(
+    HttpStream *stream, struct MHD_Connection *mhd, const char *content_type);
+
+/* The request ends, and with it its half of @stream. Returns how many bytes went out; 0 for NULL.
+ */
+uint64_t stream_end(HttpStream *stream);

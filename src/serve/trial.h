@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * Trial: the rules in force, asked once more about a pod that was asked about.
+ *
+ * Each rule by itself, on the cluster as it is now: what a decision does not tell, since there the
+ * first rule that fails a node speaks for all. Never on the path of a decision.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "extender/view.h"
+#include "judge/judge.h"
+#include "model/pod.h"
+
+typedef struct Trial {
+    Pod pod;
+    Sight sight;
+    Judge *judge;
+    size_t n; /* rows */
+} Trial;
+
+enum {
+    _TRIAL_E_SUCCESS,
+    TRIAL_E_UNREADABLE, /* it is no pod that could be judged */
+    TRIAL_E_OVER,       /* time is up */
+};
+
+/* Of the pod that @text is, JSON, on @rows of @view, which must be there as long as the trial; so
+ * must @text and @moment, of which is_over is asked. Lies in @arena. 0, one of the above, or
+ * -ENOMEM. */
+int trial_open(const View *view, const Moment *moment, Str text, const uint32_t *rows, size_t n,
+    Arena *arena, Trial *ret) MUST_CHECK;
+
+/* By row: whether @filter, of a policy that applies or not, fails it; onError and onMissing are
+ * taken into account. 0, TRIAL_E_OVER or -ENOMEM. */
+int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter, Arena *arena,
+    const bool **ret_fails) MUST_CHECK;
+
+/* All rows of @view that have a node, in @arena; how many through @ret_n. NULL when out of memory.
+ */
+const uint32_t *trial_rows(const View *view, Arena *arena, size_t *ret_n);

@@ -1,0 +1,22 @@
+#pragma once
+
+/*
+ * The page of /api/v1/what-if: decisions that were made, made again with other policies, as JSON.
+ *
+ * Threads: any.
+ */
+
+#include "base/buf.h"
+#include "serve/server.h"
+
+typedef struct Answers Answers;
+
+/* Room that the buffer of the page should have. */
+#define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
+
+/* How long decisions are made again; what is not reached by then is left out (whole: false). */
+#define WHAT_IF_PAGE_SEC 5
+
+/* The body of @request has the policies. The status; JSON goes to @out, with an error as {"Error":
+ * text}. */
+unsigned what_if_page(Answers *answers, const HttpRequest *request, Buf *out);

@@ -1,0 +1,260 @@
+"""Policies, nodes and what-if, for people and as JSON."""
+
+import signal
+from xml.etree import ElementTree
+
+import pytest
+
+from client import get, post, wait_until, write_cluster
+
+POLICIES = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: zones}
+spec:
+  params: {limit: 0.5, pool: x}
+  filters:
+    - {name: zone, nodeLabels: {zone: a}, reason: wrong zone}
+  scores:
+    - {name: near, expression: "50.0", weight: 2}
+---
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: trial}
+spec:
+  mode: Observe
+  filters:
+    - {name: none, expression: "false", reason: never}
+"""
+
+N_MANY = 5000
+
+
+def node(name, zone="a", **status):
+    return {
+        "metadata": {"name": name, "labels": {"zone": zone}},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+        **status,
+    }
+
+
+def pod(name):
+    return {"metadata": {"namespace": "default", "name": name, "uid": f"uid-{name}"}}
+
+
+@pytest.fixture
+def policy(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICIES)
+    return path
+
+
+@pytest.fixture
+def berth(start_berth, policy, tmp_path):
+    running = {"spec": {"nodeName": "n2", "containers": [{"name": "c", "resources": {
+        "requests": {"cpu": "1"}}}]}, **pod("running")}
+    cluster = write_cluster(
+        tmp_path / "cluster.json",
+        [node("n10"), node("n2", "b"), node("n1", "b", spec={"unschedulable": True})],
+        [running],
+    )
+    return start_berth("--policy", policy, "--cluster", cluster)
+
+
+def ask(berth, name, nodes):
+    reply = post(berth, "filter", {"Pod": pod(name), "NodeNames": nodes})
+    assert reply.status == 200 and reply.json()["Error"] == ""
+
+
+def page(berth, path):
+    reply = get(berth, path)
+    assert reply.status == 200, reply.text
+    assert reply.headers["Content-Type"] == "application/json"
+    return reply.json()
+
+
+def test_policies(berth):
+    before = page(berth, "/api/v1/policies")
+    assert before["waiting"] == {"pods": 0, "lookedAt": 0, "whole": True}
+    assert [p["matched"] for p in before["policies"]] == [0, 0]
+    assert before["policies"][0]["lastMatch"] is None
+    assert before["policies"][0]["nanosecondsPerNode"] is None
+
+    ask(berth, "waits", ["n1", "n2"])
+    ask(berth, "fits", ["n1", "n2", "n10"])
+    after = page(berth, "/api/v1/policies")
+    assert after["waiting"] == {"pods": 1, "lookedAt": 1, "whole": True}
+    zones, trial = after["policies"]
+    assert (zones["name"], zones["mode"], zones["line"]) == ("zones", "Enforce", 3)
+    assert zones["file"].endswith("policy.yaml")
+    assert (zones["matched"], zones["rejectedAll"], zones["rejected"]) == (2, 1, 4)
+    assert zones["onlyBlocker"] == 1
+    assert zones["nanosecondsPerNode"] >= 0 and zones["lastMatch"].endswith("Z")
+    assert [(f["name"], f["kind"], f["onlyBlocker"]) for f in zones["filters"]] == [
+        ("zone", "nodeLabels", 1)
+    ]
+    assert [(s["name"], s["weight"]) for s in zones["scores"]] == [("near", 2)]
+    assert (trial["mode"], trial["onlyBlocker"], trial["rejected"]) == ("Observe", 0, 5)
+
+
+def test_nodes(berth):
+    ask(berth, "waits", ["n1", "n2"])
+    ask(berth, "fits", ["n2", "n10"])
+    found = page(berth, "/api/v1/nodes")
+    assert found["names"] == ["n1", "n2", "n10"]
+    assert (found["ready"], found["cordoned"]) == ([1, 1, 1], [1, 0, 0])
+    columns = {c["name"]: c for c in found["columns"]}
+    assert list(columns) == ["used.cpu", "used.memory", "used.pods", "rejected"]
+    assert columns["used.cpu"]["values"] == [0, 0.25, 0] and columns["used.cpu"]["share"]
+    assert columns["rejected"]["values"] == [1, 2, 0] and not columns["rejected"]["share"]
+    assert found["decisions"] == 2
+
+    one = page(berth, "/api/v1/nodes?column=rejected")
+    assert one["columns"] == [columns["rejected"]]
+
+
+def test_refused(berth):
+    assert get(berth, "/api/v1/nodes?column=x").status == 404
+    assert "column" in get(berth, "/api/v1/nodes?colum=x").error()
+    assert get(berth, "/api/v1/policies?x=1").status == 400
+
+
+def test_many_nodes(start_berth, policy, tmp_path):
+    names = [f"ip-10-0-{i // 250}-{i % 250}.eu-west-1.compute.internal" for i in range(N_MANY)]
+    cluster = write_cluster(tmp_path / "many.json", [node(name, "ab"[i % 2]) for i, name in
+                                                     enumerate(names)])
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    ask(berth, "a", names)
+    reply = get(berth, "/api/v1/nodes")
+    assert reply.json()["names"] == names  # as people count, not as text sorts
+    assert len(reply.body) < 600_000
+    assert len(get(berth, "/api/v1/nodes?column=rejected").body) < 350_000
+    tree, text = read(berth, f"/nodes?page={N_MANY // 200}")
+    assert [row[0] for row in rows(tree, "nodes")] == names[-200:]
+    assert "4,801 to 5,000 of 5,000. Previous 200" in text
+    read(berth, f"/nodes?page={N_MANY // 200 + 1}", status=404)
+
+
+# --- the pages for people ---
+
+PAGES = ["/policies", "/nodes", "/nodes?column=rejected&order=highest", "/node?name=n2", "/what-if"]
+
+
+def read(berth, path, status=200):
+    """The page as XML, which forgives nothing, and its text."""
+    reply = get(berth, path, headers={"Accept": "text/html"})
+    assert reply.status == status, reply.text
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    tree = ElementTree.fromstring(reply.text)
+    return tree, " ".join("".join(tree.itertext()).split())
+
+
+def rows(tree, name):
+    """The cells of the table in the region @name, as texts."""
+    region = next(e for e in tree.iter() if e.get("id") == name)
+    return [
+        [" ".join("".join(cell.itertext()).split()) for cell in row] for row in region.iter("tr")
+    ][1:]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_before_anything(berth, path):
+    read(berth, path)
+
+
+def test_policies_page(berth):
+    ask(berth, "waits", ["n1", "n2"])
+    tree, text = read(berth, "/policies")
+    assert "1 pod waits. Without policy zones 1 of 1 waiting pods could be placed" in text
+    found = rows(tree, "policies")
+    assert [row[0] for row in found] == ["zones", "trial"]
+    assert found[0][1:6] == ["Enforce", "1 of 1 waiting", "1", "2", "1"]
+    assert found[1][1].startswith("Observe") and found[1][2] == "0"
+    assert rows(tree, "rules-zones")[0][:5] == [
+        "zone", "filter, nodeLabels", "wrong zone", "1", "2"
+    ]
+    assert "berth check --print-cel" in text
+
+
+def test_nodes_page(berth):
+    ask(berth, "waits", ["n1", "n2"])
+    tree, text = read(berth, "/nodes")
+    assert "lowest 0 %, median 0 %, highest 25 %. Above 90 %: 0 nodes. 1 cordoned." in text
+    assert [row[0] for row in rows(tree, "nodes")] == ["n1", "n2", "n10"]
+    assert rows(tree, "nodes")[0][1] == "✓ ready, cordoned"
+    heat = next(e for e in tree.iter() if e.get("id") == "heat")
+    assert heat.get("data-column") == "used.cpu"
+
+    tree, text = read(berth, "/nodes?column=used.cpu&order=highest")
+    assert [row[0] for row in rows(tree, "nodes")] == ["n2", "n1", "n10"]
+    read(berth, "/nodes?column=x", status=400)
+    read(berth, "/nodes?page=9", status=404)
+
+
+def test_node_page(berth):
+    ask(berth, "waits", ["n1", "n2"])
+    ask(berth, "fits", ["n10"])
+    tree, text = read(berth, "/node?name=n2")
+    assert "1 pod on it" in text and "zone=b" in text
+    assert rows(tree, "node-resources")[0][:4] == ["cpu", "4", "1", "3"]
+    failures = rows(tree, "node-failures")
+    assert ["default/waits", "zones/zone", "wrong zone"] in [row[:3] for row in failures]
+    assert len(rows(tree, "node-verdicts")) == 1
+    verdict = rows(tree, "node-verdicts")[0]
+    assert verdict[1:6] == ["default/waits", "filter", "✗ rejected", "zones/zone", "wrong zone"]
+    assert "berth explain --last" in text
+
+    tree, _ = read(berth, "/node?name=n10")
+    assert ["default/fits", "✓ passes every filter of berth", "", ""] not in rows(
+        tree, "node-failures"
+    )  # one that is only observed fails it
+    assert [row[3] for row in rows(tree, "node-verdicts")] == ["✓ passed"]
+    _, text = read(berth, "/node?name=gone", status=404)
+    assert "berth knows no node of that name" in text
+    read(berth, "/node", status=400)
+
+
+def test_node_of_then(start_berth, policy, tmp_path):
+    """The cluster as it was when berth decided, also when it is another one by now."""
+    cluster = write_cluster(tmp_path / "cluster.json", [node("n1", "before")])
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    path, then = "/node?name=n1", "&at=2200-01-01T00:00:00Z"
+    assert "is not kept any more" in read(berth, path + then)[1]
+    ask(berth, "waits", ["n1"])
+    write_cluster(cluster, [node("n1", "after")])
+    berth.proc.send_signal(signal.SIGHUP)
+    wait_until(lambda: "zone=after" in read(berth, path)[1], "the new cluster")
+    assert "zone=before" in read(berth, path + then)[1]
+
+
+def test_what_if_page(berth):
+    tree, text = read(berth, "/what-if")
+    form = next(e for e in tree.iter() if e.get("id") == "what-if-form")
+    knobs = {e.get("data-set"): e.get("value") for e in form.iter("input") if e.get("data-set")}
+    assert knobs == {"zones.near.weight": "2", "zones.params.limit": "0.5"}
+    areas = list(form.iter("textarea"))
+    assert [area.text.lstrip("\n") for area in areas] == [POLICIES]
+    assert areas[0].get("data-file").endswith("policy.yaml")
+    assert "Nothing is applied" in text
+    assert "berth what-if --set zones.params.limit=0.5 --last 1000" in text
+    assert any(e.get("id") == "what-if-result" for e in tree.iter())
+
+
+HOSTILE = "<script>alert(1)</script>\u202e\" onload='x"
+
+
+def test_hostile_names_are_text(start_berth, policy, tmp_path):
+    hostile_node = node("n1", "b")
+    hostile_node["metadata"]["labels"]["evil"] = HOSTILE
+    hostile_node["spec"] = {"taints": [{"key": HOSTILE, "value": HOSTILE, "effect": "NoSchedule"}]}
+    cluster = write_cluster(tmp_path / "cluster.json", [hostile_node])
+    berth = start_berth("--policy", policy, "--cluster", cluster)
+    post(berth, "filter", {"Pod": pod(HOSTILE), "NodeNames": ["n1", HOSTILE]})
+    for path in [*PAGES, "/node?name=n1", "/node?name=%3Cscript%3E"]:
+        reply = get(berth, path, headers={"Accept": "text/html"})
+        assert "<script>alert" not in reply.text and "\u202e" not in reply.text, path
+        ElementTree.fromstring(reply.text)
+    assert "<script>alert(1)</script>" in read(berth, "/node?name=n1")[1]
