@@ -3,11 +3,11 @@
 /*
  * Html: markup, written element by element into a buffer.
  *
- * Names of elements and attributes are ours and static; everything else is text, and comes from pods,
- * nodes and policies of strangers. There is no way to write markup from data: text is escaped, in
- * elements and in attributes, and what a reader could not see or would be misled by (control
- * characters, NUL, marks that turn the direction of text, broken UTF-8) is shown as \u202e and the
- * like.
+ * Names of elements and attributes are ours and static; everything else is text, and comes from
+ * pods, nodes and policies of strangers. There is no way to write markup from data: text is
+ * escaped, in elements and in attributes, and what a reader could not see or would be misled by
+ * (control characters, NUL, marks that turn the direction of text, broken UTF-8) is shown as \u202e
+ * and the like.
  *
  *     html_open(html, "td");
  *     html_attr(html, "class", STR("number"));
@@ -15,7 +15,10 @@
  *     html_close(html);
  *
  * Attributes come right after html_open(). Elements are closed in the order of a stack of
- * HTML_DEPTH_MAX. Failures are the buffer's.
+ * HTML_DEPTH_MAX. Failures are the buffer's; one too many opened or closed is -EINVAL.
+ *
+ * What is written is well-formed as XML, too: a page can be checked by a parser that forgives
+ * nothing. Inside of pre and textarea line ends and tabs stay what they are.
  */
 
 #include <stdbool.h>
@@ -32,6 +35,7 @@ typedef struct Html {
     const char *open[HTML_DEPTH_MAX];
     size_t depth;
     bool is_in_tag; /* attributes may follow */
+    bool is_void;   /* ... of an element that has no end */
 } Html;
 
 #define HTML(buf) ((Html){.out = (buf)})
@@ -49,19 +53,18 @@ void html_element(Html *html, const char *tag, const char *class, Str text);
 void html_element_c(Html *html, const char *tag, const char *class, const char *text);
 void html_printf(Html *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* 4,203; 12 µs, 3.4 ms, 1.2 s; 1.5 GiB. */
+/* 4,203; 12 µs, 3.4 ms, 1.2 s, 3 min 20 s; 1.5 GiB. A duration below 0 is not known: "–". */
 void html_count(Html *html, uint64_t n);
 void html_duration(Html *html, int64_t nsec);
 void html_bytes(Html *html, uint64_t n);
 
-/* <time datetime="…Z" title="2026-01-02 03:04:05 UTC">12 s ago</time> */
+/* <time datetime="…Z" title="2026-01-02 03:04:05 UTC">12 s ago</time>; or "in 12 s". */
 void html_time(Html *html, int64_t at_nsec, int64_t now_nsec);
 
 /* A link: <a href="PATH?k=v&…">, parameters escaped, left open for text: html_close() ends it. */
 typedef struct HtmlParameter {
-    const char *name;
+    const char *name; /* NULL: this one is left out */
     Str value;
 } HtmlParameter;
 void html_open_link(Html *html, const char *path, const HtmlParameter *parameters, size_t n);
-void html_link(
-    Html *html, const char *path, const HtmlParameter *parameters, size_t n, Str text);
+void html_link(Html *html, const char *path, const HtmlParameter *parameters, size_t n, Str text);

@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+ * Asset: style and modules, embedded in the program.
+ *
+ * embed-assets writes the table when the program is built: each file gzipped, as most readers take
+ * it; for others it is unpacked. They may be kept by a browser, but it asks each time whether its
+ * copy is still good, so a new berth never runs with an old page's modules.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "serve/server.h"
+
+typedef struct Asset {
+    const char *name;         /* "board.css" */
+    const char *content_type; /* "text/css; charset=utf-8" */
+    const char *etag;         /* of the text, quoted */
+    const char *etag_gzip;    /* of its gzipped form */
+    const unsigned char *gzip;
+    size_t n_gzip;
+    size_t n_text;
+} Asset;
+
+extern const Asset asset_table[];
+extern const size_t asset_table_n;
+
+/* NULL: there is none of that name. */
+const Asset *asset_find(Str name);
+
+/* Its text, in @arena. ptr NULL: out of memory. */
+Str asset_text(const Asset *asset, Arena *arena);
+
+/* Whether @etag is among those of an If-None-Match header. */
+bool asset_is_known(Str if_none_match, const char *etag);
+
+/* Fills @reply with it; @headers go with it besides its own. */
+void asset_show(const Asset *asset, const HttpRequest *request, const HttpHeader *headers,
+    size_t n_headers, HttpReply *reply);

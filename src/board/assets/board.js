@@ -1,0 +1,25 @@
+// Makes the pages live. Every page is complete without this; what is here only saves reloading,
+// scrolling and typing. Text is set as text everywhere: nothing from a pod ever becomes markup.
+
+import { addThemeButton } from './theme.js';
+import { addCopyButtons } from './copy.js';
+import { addSorting } from './sort.js';
+import { addKeys } from './keys.js';
+import { startHeat } from './heat.js';
+import { startWhatIf } from './whatif.js';
+import { startLive } from './live.js';
+
+/**
+ * What is added to server-made markup; again after every update, so each leaves alone what has it.
+ */
+function decorate() {
+  addCopyButtons();
+  addSorting();
+}
+
+const live = startLive(decorate);
+addThemeButton();
+decorate();
+addKeys(live);
+startHeat(live);
+startWhatIf(decorate);

@@ -1,0 +1,47 @@
+// Elements by calls. Values are attributes and texts, never markup.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/**
+ * @param {string} tag
+ * @param {Object<string, string|number|boolean|EventListener>} [attributes] false: left out; true:
+ *   there without a value; a function: listens to that event
+ * @param {...(Node|string|number)} children
+ */
+export function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function makeSvg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  return element;
+}
+
+/** A button that only exists where there is a script. */
+export function makeButton(label, attributes, onClick) {
+  return make(
+    'button',
+    { type: 'button', 'data-own': 'added', ...attributes, click: onClick },
+    label,
+  );
+}
+
+/** Where the frame wants buttons of ours; they stand in the order they are made. */
+export function toolbar() {
+  return document.getElementById('tools');
+}
+
+/** 4,203; 0.84; 1,234.5: as the pages have it, whatever language the browser speaks. */
+export function number(value, digits = 2) {
+  return value.toLocaleString('en-GB', { maximumFractionDigits: digits });
+}

@@ -1,0 +1,37 @@
+// Light or dark: as the system says until somebody chooses, then as they chose (first.js).
+
+import { makeButton, toolbar } from './make.js';
+import { remember } from './store.js';
+
+const root = document.documentElement;
+const system = matchMedia('(prefers-color-scheme: dark)');
+let button = null;
+
+const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : system.matches);
+
+function show() {
+  if (button) {
+    const other = isDark() ? 'Light' : 'Dark';
+    button.textContent = isDark() ? '☀' : '☾';
+    button.setAttribute('aria-label', `${other} colours`);
+    button.title = `${other} colours (t)`;
+  }
+  document.dispatchEvent(new Event('berth:theme')); // who paints by hand paints again
+}
+
+function choose(theme) {
+  root.dataset.theme = theme;
+  remember('theme', theme);
+  show();
+}
+
+export function toggleTheme() {
+  choose(isDark() ? 'light' : 'dark');
+}
+
+export function addThemeButton() {
+  button = makeButton('', { id: 'theme' }, toggleTheme);
+  toolbar()?.append(button);
+  system.addEventListener('change', show);
+  show();
+}

@@ -1,0 +1,133 @@
+// What would have been decided otherwise, in words and tables.
+
+import { make, number } from './make.js';
+import { makeTable } from './table.js';
+
+const CASES_SHOWN = 50;
+const NODES_SHOWN = 20;
+
+/** What became of a decision: in a sum, and of one. */
+const CHANGES = {
+  equal: 'equal',
+  'newly-rejected': 'newly rejected',
+  'newly-passing': 'newly passing',
+  nodes: 'with other nodes passing',
+  reasons: 'with other reasons',
+  best: 'another best node',
+  scores: 'with other scores, the same best',
+  skipped: 'not made again',
+};
+
+/** @param {object} report as /api/v1/what-if has it @returns {Node[]} what it comes to */
+export function showSum(report) {
+  return [
+    summary(report),
+    ...notices(report),
+    ...(report.rules.length ? [rules(report.rules)] : []),
+  ];
+}
+
+/** @returns {Node[]} the single decisions and nodes */
+export function showCases(report) {
+  return [
+    ...(report.cases.length ? [cases(report.cases)] : []),
+    ...(report.nodes.length ? [nodes(report.nodes)] : []),
+  ];
+}
+
+function summary({ decisions, pods, moved, changes }) {
+  const counts = Object.entries(CHANGES).filter(([name]) => changes[name] > 0);
+  const said = counts.flatMap(([name, label], i) => [
+    i ? ', ' : '',
+    make('b', {}, number(changes[name])),
+    ` ${label}`,
+  ]);
+  return make(
+    'p',
+    { class: 'answer' },
+    `Of ${number(decisions)} decisions about ${number(pods)} pods: `,
+    ...(said.length ? said : ['none']),
+    '. ',
+    make('b', {}, number(moved)),
+    moved === 1 ? ' pod would be moved.' : ' pods would be moved.',
+  );
+}
+
+function notices({ whole, unmeasured, skippedWhy }) {
+  const texts = [
+    !whole && 'Time was up: the oldest decisions are not in it. Try fewer.',
+    unmeasured > 0 &&
+      `${unmeasured} metrics of the new policies were not measured then: onMissing counts.`,
+    skippedWhy && `Not made again, since ${skippedWhy}.`,
+  ];
+  return texts.filter(Boolean).map((text) => make('p', { class: 'notice' }, text));
+}
+
+function rules(list) {
+  return makeTable(
+    'what-if-rules',
+    'Rules that do it',
+    ['Rule', '#Rejected before', '#Rejected then', '#Pods newly rejected', '#Pods newly passing'],
+    list.map((rule) => [
+      `${rule.policy}/${rule.rule}`,
+      number(rule.rejectedBefore),
+      number(rule.rejectedAfter),
+      number(rule.newlyRejected),
+      number(rule.newlyPassing),
+    ]),
+  );
+}
+
+function nodes(list) {
+  const all = list.length <= NODES_SHOWN;
+  return makeTable(
+    'what-if-nodes',
+    all
+      ? 'How often nodes are the best'
+      : `How often nodes are the best: the ${NODES_SHOWN} that change most`,
+    ['Node', '#Before', '#Then'],
+    list
+      .slice(0, NODES_SHOWN)
+      .map(({ node, bestBefore, bestAfter }) => [
+        nodeLink(node),
+        number(bestBefore),
+        number(bestAfter),
+      ]),
+  );
+}
+
+function cases(list) {
+  const all = list.length <= CASES_SHOWN;
+  return makeTable(
+    'what-if-cases',
+    all
+      ? 'Decisions that change'
+      : `The newest ${CASES_SHOWN} of ${number(list.length)} decisions that change (the command has all)`,
+    ['Pod', 'Verb', 'What changes', 'From', 'To', 'By'],
+    list
+      .slice(0, CASES_SHOWN)
+      .map((one) => [
+        podLink(one),
+        one.verb,
+        CHANGES[one.change] ?? one.change,
+        ...fromTo(one),
+        one.rule ?? '',
+      ]),
+  );
+}
+
+function fromTo({ verb, passedBefore, passedAfter, bestBefore, bestAfter, chosen, chosenLost }) {
+  const lost = chosenLost ? `; ✗ ${chosen}, which it got, is rejected` : '';
+  if (verb === 'filter') return [passing(passedBefore), passing(passedAfter) + lost];
+  return [bestBefore ? nodeLink(bestBefore) : 'none', bestAfter ? nodeLink(bestAfter) : 'none'];
+}
+
+const passing = (n) => (n === 1 ? '1 node passes' : `${number(n)} nodes pass`);
+
+function podLink({ id, pod: { namespace, name } }) {
+  const href = `/pod?${new URLSearchParams({ namespace, name, id })}`;
+  return make('a', { class: 'pod', href }, `${namespace}/${name}`);
+}
+
+const nodeLink = (name) =>
+  make('a', { class: 'node', href: `/node?${new URLSearchParams({ name })}` }, name);

@@ -1,0 +1,140 @@
+// "What would happen if …?": what was changed on the page is sent to berth, which makes its last
+// decisions again with it and says what is different. Nothing is ever applied.
+
+import { unifiedDiff } from './diff.js';
+import { make } from './make.js';
+import { showCases, showSum } from './whatif-report.js';
+import { makeCommand, makeDiff } from './table.js';
+
+/** @param {() => void} decorate adds buttons to what is new */
+export function startWhatIf(decorate) {
+  const form = document.getElementById('what-if-form');
+  if (!form) return;
+  const button = document.getElementById('what-if-run');
+  button.hidden = false;
+  form.addEventListener('input', ({ target }) =>
+    target.classList.toggle('changed', isChanged(target)),
+  );
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault(); // the form leads nowhere: this is its answer
+    button.disabled = true;
+    await run(form, document.getElementById('what-if-result'));
+    button.disabled = false;
+    decorate();
+  });
+}
+
+const isChanged = (field) =>
+  field.dataset.was === undefined
+    ? field.value !== field.defaultValue
+    : Number(field.value) !== Number(field.dataset.was);
+
+/**
+ * @returns {{texts: HTMLTextAreaElement[], edited: HTMLTextAreaElement[], set: Object, last:
+ *   number}}
+ */
+function read(form) {
+  const texts = [...form.querySelectorAll('textarea.policy')];
+  const numbers = [...form.querySelectorAll('input[data-set]')].filter(isChanged);
+  return {
+    texts,
+    edited: texts.filter(isChanged),
+    set: Object.fromEntries(numbers.map((input) => [input.dataset.set, Number(input.value)])),
+    last: Number(form.querySelector('#what-if-last').value),
+  };
+}
+
+async function run(form, home) {
+  const question = read(form);
+  home.replaceChildren(
+    make('h2', {}, 'What would happen'),
+    make('p', {}, 'Making decisions again …'),
+  );
+  const { sum, cases } = await ask(question);
+  home.replaceChildren(make('h2', {}, 'What would happen'), ...sum, ...patch(question), ...cases);
+}
+
+/** What berth says, as elements. @returns {Promise<{sum: Node[], cases: Node[]}>} */
+async function ask({ texts, edited, set, last }) {
+  // Policies that are sent take the place of all of them: the others come along.
+  const policies = texts.map((text) => ({ name: text.dataset.file, text: text.value }));
+  const body = edited.length ? { policies, set } : { set };
+  try {
+    const reply = await fetch(`/api/v1/what-if?last=${last}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const answer = await reply.json();
+    return reply.ok
+      ? { sum: showSum(answer), cases: showCases(answer) }
+      : failed(showErrors(answer));
+  } catch {
+    return failed([
+      make('p', { class: 'problem' }, 'berth did not answer. Try again, with fewer decisions.'),
+    ]);
+  }
+}
+
+const failed = (sum) => ({ sum, cases: [] });
+
+/** What is wrong, and where: file:line:column, as compilers say it. */
+function showErrors({ Error: text, diagnostics = [] }) {
+  const items = diagnostics.map(({ level, file, line, column, message, hint }) =>
+    make(
+      'li',
+      {},
+      make('code', {}, `${file}:${line}:${column}`),
+      `: ${level}: ${message}`,
+      ...(hint ? [make('p', { class: 'quiet' }, hint)] : []),
+    ),
+  );
+  return [
+    make('p', { class: 'problem' }, text),
+    ...(items.length ? [make('ul', {}, ...items)] : []),
+  ];
+}
+
+/** The change itself: to be reviewed, and put into the file by a person. */
+function patch({ edited, set, last }) {
+  const lines = edited.flatMap((text) =>
+    unifiedDiff(text.dataset.file, text.defaultValue, text.value),
+  );
+  const settings = Object.entries(set);
+  if (!lines.length && !settings.length) {
+    return [
+      make(
+        'p',
+        { class: 'quiet' },
+        'Nothing was changed: this is how it would be with the same policies.',
+      ),
+    ];
+  }
+  const words = [
+    'berth what-if',
+    ...edited.map((text) => `--policy ${quote(text.dataset.file)}`),
+    ...settings.map(([key, value]) => `--set ${quote(`${key}=${value}`)}`),
+    `--last ${last} --all --server ${location.origin}`,
+  ];
+  const said = lines.length
+    ? 'As a patch of the policies; put it into the file to keep it:'
+    : 'As settings; put them into the policies to keep them:';
+  const shown = lines.length
+    ? makeDiff(lines)
+    : make(
+        'ul',
+        {},
+        ...settings.map(([key, value]) => make('li', {}, make('code', {}, `${key}: ${value}`))),
+      );
+  return [
+    make('h3', {}, 'The change'),
+    make('p', {}, said),
+    shown,
+    make('p', {}, 'The same from a terminal:'),
+    makeCommand(words.join(' ')),
+  ];
+}
+
+/** As one word of a shell. */
+const quote = (text) =>
+  /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

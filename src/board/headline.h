@@ -1,0 +1,21 @@
+#pragma once
+
+/*
+ * Headline: what a decision came to, in one line of a table.
+ */
+
+#include "board/html.h"
+#include "serve/past.h"
+
+/* The rule that rejects most nodes; NULL: none does. */
+const RuleNote *headline_rule(const PastDecision *past);
+
+/* "5,000 → 312": asked, and passed or scored; of a bind nothing. */
+void headline_counts(Html *html, const PastDecision *past);
+
+/* What came of it: where it is bound to, the reason that most nodes were rejected for, the error.
+ */
+void headline_said(Html *html, const PastDecision *past);
+
+/* A link to the pod's page, at this decision; left open. */
+void headline_open_link(Html *html, const PastDecision *past);

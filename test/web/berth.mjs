@@ -1,0 +1,141 @@
+// A running `berth serve` for tests: on loopback, on a port of the system's choice, ended by its
+// own pid.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const PATIENCE_MS = 20000;
+
+export class Berth {
+  /** Those that were started and not stopped: for who gives up. @type {Set<Berth>} */
+  static running = new Set();
+
+  /** @param {{policy: string, cluster: object[], flags?: string[]}} what */
+  static async start({ policy, cluster, flags = [] }) {
+    const berth = new Berth();
+    berth.folder = await mkdtemp(join(tmpdir(), 'berth-web-'));
+    await berth.writePolicy(policy);
+    await berth.writeCluster(cluster);
+    await berth.#run([
+      'serve',
+      '--listen',
+      '127.0.0.1:0',
+      '--policy',
+      berth.policyFile,
+      '--cluster',
+      berth.clusterFile,
+      '--log-level',
+      'warn',
+      ...flags,
+    ]);
+    return berth;
+  }
+
+  get policyFile() {
+    return join(this.folder, 'policy.yaml');
+  }
+
+  get clusterFile() {
+    return join(this.folder, 'cluster.json');
+  }
+
+  writePolicy(text) {
+    return writeFile(this.policyFile, text);
+  }
+
+  writeCluster(items) {
+    const list = { apiVersion: 'v1', kind: 'List', items };
+    return writeFile(this.clusterFile, JSON.stringify(list));
+  }
+
+  async #run(args) {
+    const program = process.env.BERTH ?? 'build/berth';
+    this.process = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    Berth.running.add(this);
+    this.ended = new Promise((resolve) => this.process.on('exit', resolve));
+    const lines = createInterface({ input: this.process.stdout });
+    const first = await new Promise((resolve, reject) => {
+      lines.once('line', resolve);
+      this.process.once('error', reject);
+      this.process.once('exit', (code) => reject(new Error(`${program} ended with ${code}`)));
+    });
+    const match = /^listening on (http:\/\/.*:(\d+))$/.exec(first.trim());
+    if (!match) throw new Error(`${program} said ${JSON.stringify(first)}`);
+    this.url = match[1];
+    this.port = Number(match[2]);
+    this.agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  }
+
+  /** Files are read again. */
+  reload() {
+    this.process.kill('SIGHUP');
+  }
+
+  async stop() {
+    Berth.running.delete(this);
+    this.agent?.destroy();
+    this.process.kill('SIGTERM');
+    const code = await this.ended;
+    await rm(this.folder, { recursive: true });
+    if (code !== 0) throw new Error(`berth ended with ${code}`);
+  }
+
+  /** One request; the reply's body as text. */
+  ask(method, path, body, headers = {}) {
+    return new Promise((resolve, reject) => {
+      const options = {
+        method,
+        path,
+        port: this.port,
+        host: '127.0.0.1',
+        agent: this.agent,
+        headers,
+      };
+      const sent = request(options, (reply) => {
+        const parts = [];
+        reply.on('data', (part) => parts.push(part));
+        reply.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          resolve({
+            status: reply.statusCode,
+            headers: reply.headers,
+            bytes,
+            text: bytes.toString(),
+          });
+        });
+      });
+      sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error(`${path} took too long`)));
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** A verb, as kube-scheduler asks it; what it answers. */
+  async verb(name, body) {
+    const headers = { 'Content-Type': 'application/json', 'User-Agent': 'Go-http-client/1.1' };
+    const reply = await this.ask('POST', `/${name}`, JSON.stringify(body), headers);
+    if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
+    return JSON.parse(reply.text);
+  }
+
+  async json(path) {
+    const reply = await this.ask('GET', path);
+    if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.text}`);
+    return JSON.parse(reply.text);
+  }
+
+  /** Waits for @check(of the JSON at @path) to be true. */
+  async until(path, check) {
+    const deadline = Date.now() + PATIENCE_MS;
+    for (;;) {
+      const page = await this.json(path);
+      if (check(page)) return page;
+      if (Date.now() > deadline) throw new Error(`waited in vain: ${path}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

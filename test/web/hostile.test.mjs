@@ -1,0 +1,163 @@
+// Names and texts of strangers are shown as text, on every page, whatever they are.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Berth } from './berth.mjs';
+import { pod } from './cluster.mjs';
+import { raise, shotPath } from './stage.mjs';
+import { openPage, watch } from './browser.mjs';
+
+const RTL = '\u202e'; // turns what follows round
+const KEPT = 253; // of a name, the longest that Kubernetes has
+
+/** As a name, and what must be on the page instead of what cannot be seen. */
+const NAMES = [
+  ['<script>hacked=1</script>', '<script>hacked=1</script>'],
+  ['"><img src=x onerror=hacked=2>', '"><img src=x onerror=hacked=2>'],
+  ["'-hacked=3-'", "'-hacked=3-'"],
+  ['javascript:hacked=4', 'javascript:hacked=4'],
+  [
+    '</title></style></textarea><svg onload=hacked=5>',
+    '</title></style></textarea><svg onload=hacked=5>',
+  ],
+  [`abc${RTL}gpj.exe`, 'abc\\u202egpj.exe'],
+  ['nul\u0000nul', 'nul\\x00nul'],
+  ['line\nfeed', 'line\\x0afeed'],
+  ['&lt;b&gt;&amp;', '&lt;b&gt;&amp;'],
+  ['${hacked=6}{{hacked=7}}', '${hacked=6}{{hacked=7}}'],
+  ['long'.repeat(1024), 'long'.repeat(8)],
+];
+/** berth refuses requests whose nodes have control characters in their names. */
+const NODE_NAMES = NAMES.filter(([name]) => !/[\0-\x1f]/.test(name));
+const REASON = '<img src=x onerror=hacked=8> "is" &amp; \'busy\'';
+
+const policy = `\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: hostile}
+spec:
+  filters:
+    - {name: never, nodeLabels: {never: there}, reason: ${JSON.stringify(REASON)}}
+  scores:
+    - {name: even, spread: {cpu: 1}}
+`;
+
+const allocatable = { cpu: '4', memory: '8Gi', pods: '110' };
+const nodes = NODE_NAMES.map(([name], i) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { [name.slice(0, 60)]: name.slice(0, 60), n: String(i) } },
+  status: { allocatable, capacity: allocatable, conditions: [{ type: 'Ready', status: 'True' }] },
+}));
+
+async function hostileBerth() {
+  const berth = await Berth.start({ policy, cluster: nodes });
+  for (const [name] of NAMES) {
+    const asked = pod(name, name, { labels: { app: name } });
+    await berth.verb('filter', { Pod: asked, NodeNames: NODE_NAMES.map(([node]) => node) });
+    await berth.verb('prioritize', { Pod: asked, NodeNames: NODE_NAMES.map(([node]) => node) });
+  }
+  return berth;
+}
+
+let stage;
+before(async () => (stage = await raise(hostileBerth)));
+after(() => stage?.end());
+
+const query = (name) => encodeURIComponent(name);
+
+async function look(page, path) {
+  await page.goto(path);
+  await page.locator('#pause').waitFor();
+  await page.waitForTimeout(50); // for an onerror that must not come
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined, path);
+  assert.deepEqual(await page.evaluate(() => globalThis.refused), [], path);
+  return page.locator('body').evaluate((body) => body.innerText);
+}
+
+async function watchedPage() {
+  const page = await openPage(stage.browser, stage.berth.url);
+  await page.addInitScript(() => {
+    globalThis.refused = [];
+    document.addEventListener('securitypolicyviolation', (event) => {
+      globalThis.refused.push(`${event.effectiveDirective} ${event.sample}`);
+    });
+  });
+  return page;
+}
+
+test('on the lists', async () => {
+  const page = await watchedPage();
+  const said = watch(page);
+  for (const [path, names] of [
+    ['/', NAMES],
+    ['/pods', NAMES],
+    ['/nodes', NODE_NAMES],
+  ]) {
+    const text = await look(page, path);
+    await page.screenshot({ path: shotPath(`hostile${path.replaceAll('/', '-')}`) });
+    for (const [, shown] of names)
+      assert.ok(text.includes(shown), `${path} does not show ${shown}`);
+  }
+  for (const path of ['/policies', '/sources', '/latency', '/changes', '/what-if'])
+    await look(page, path);
+  assert.deepEqual(said, []);
+  await page.context().close();
+});
+
+test('on pages of their own, from a link', async () => {
+  const page = await watchedPage();
+  const said = watch(page);
+  for (const [name, shown] of NAMES) {
+    const kept = query(name.slice(0, KEPT));
+    const ofPod = await look(page, `/pod?namespace=${kept}&name=${kept}`);
+    assert.ok(ofPod.includes(shown), `the pod's page does not show ${shown}`);
+    assert.ok(ofPod.includes(REASON), 'the reason');
+    if (!NODE_NAMES.some(([node]) => node === name)) continue;
+    const ofNode = await look(page, `/node?name=${query(name)}`);
+    assert.ok(ofNode.includes(shown), `the node's page does not show ${shown}`);
+    const why = await look(page, `/pod?namespace=${kept}&name=${kept}&node=${query(name)}`);
+    assert.ok(why.includes(REASON));
+  }
+  assert.deepEqual(said, []);
+  await page.context().close();
+});
+
+test('in what is searched for, and in addresses that nobody made', async () => {
+  const page = await watchedPage();
+  const paths = ['/nodes?column=', '/pods?state=', '/pods?page=', '/pod?name=', '/node?name=none'];
+  for (const [i, [name]] of NAMES.entries()) {
+    await look(page, `/pods?q=${query(name)}`);
+    await look(page, paths[i % paths.length] + query(name));
+  }
+  await page.context().close();
+});
+
+test('when they come by an update', async () => {
+  const page = await watchedPage();
+  await page.goto('/');
+  await page.locator('#live', { hasText: 'live' }).waitFor();
+  const name = '<svg onload=hacked=9>late';
+  await stage.berth.verb('filter', { Pod: pod(name, name), NodeNames: [NAMES[0][0]] });
+  await page.locator('main').getByText(`${name}/${name}`).first().waitFor({ timeout: 10000 });
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+  assert.deepEqual(await page.evaluate(() => globalThis.refused), []);
+  await page.context().close();
+});
+
+test('links lead to what they name, and copied commands are one line', async () => {
+  const page = await watchedPage();
+  await page.goto('/pods');
+  const links = await page
+    .locator('a.pod')
+    .evaluateAll((all) => all.map((link) => [...new URL(link.href).searchParams.values()].join()));
+  for (const [name] of NAMES) {
+    const kept = name.slice(0, KEPT);
+    const href = `/pod?namespace=${query(kept)}&name=${query(kept)}`;
+    assert.ok(links.includes([kept, kept].join()), `no link to ${name.slice(0, 40)}`);
+    await page.goto(href);
+    const commands = await page.locator('.command code').allTextContents();
+    for (const command of commands) assert.ok(!/[\n\0\u202e]/.test(command), command.slice(0, 80));
+  }
+  await page.context().close();
+});
