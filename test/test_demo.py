@@ -270,7 +270,9 @@ def test_help(environment):
     result = run("--help", env=environment)
 
     assert result.returncode == 0
-    for option in ("--nodes", "--pods", "--seed", "--policy", "--listen", "--dump-cluster"):
+    for option in (
+        "--nodes", "--pods", "--seed", "--policy", "--listen", "--dump-cluster", "--scenario", "--solve",
+    ):  # fmt: skip
         assert option in result.stdout
 
 
@@ -343,12 +345,20 @@ def test_live_commands_work_meanwhile(environment):
     terminal.read_until(r"5 placed")
     pasted = commands(terminal.text.replace("\r\n", "\n"))
 
-    assert [shlex.split(c)[0] for c in pasted] == ["curl", BERTH]
-    ready = paste(pasted[0], environment)
+    assert [shlex.split(c)[:2] for c in pasted[:4]] == [
+        [BERTH, "top"], [BERTH, "what-if"], ["curl", "-s"], [BERTH, "explain"],
+    ]  # fmt: skip
+    replayed = paste(pasted[1], environment)
+    assert "Exact for our part" in replayed.stdout, replayed
+    ready = paste(pasted[2], environment)
     assert "[+]" in ready.stdout and "readyz check passed" in ready.stdout, ready
-    explained = paste(pasted[1], environment)
+    explained = paste(pasted[3], environment)
     assert explained.returncode == 0, explained.stderr
     assert "NODE" in explained.stdout
+    last = paste(
+        terminal.read_until(r"\S+ explain --last \S+ --server \S+").group(), environment
+    )
+    assert "0 of " in last.stdout and "pod does not tolerate" in last.stdout, last
     assert terminal.interrupt() == 0
     assert "\033[3" not in terminal.text and "\033[1m" not in terminal.text
 

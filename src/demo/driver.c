@@ -26,6 +26,8 @@ struct Driver {
     Buf request;
     Dice dice;
     size_t next_start; /* where the search for nodes goes on */
+    int64_t weight;    /* the extender's */
+    World *world;      /* binds are made there; NULL: by the extender */
 };
 
 /* Nodes under consideration, by row. */
@@ -41,6 +43,7 @@ Driver *driver_new(const char *url, uint64_t seed) {
         return NULL;
     driver->request = BUF_INIT(REQUEST_MAX);
     driver->dice = (Dice){.state = seed};
+    driver->weight = DRIVER_WEIGHT;
     driver->arena = arena_new(DRIVER_BUDGET);
     driver->client = caller_new(url);
     return driver->arena && driver->client ? driver : driver_free(driver);
@@ -54,6 +57,14 @@ Driver *driver_free(Driver *driver) {
     buf_done(&driver->request);
     free(driver);
     return NULL;
+}
+
+void driver_set_weight(Driver *driver, int64_t weight) {
+    driver->weight = weight;
+}
+
+void driver_bind_in(Driver *driver, World *world) {
+    driver->world = world;
 }
 
 /* --- kube-scheduler's own part ---------------------------------------------- */
@@ -73,9 +84,13 @@ static int64_t free_after(const NodeTable *cluster, uint32_t row, size_t resourc
            resources_get(&pod->requests, cluster->resources[resource]);
 }
 
-static bool has_room(const NodeTable *cluster, uint32_t row, const Pod *pod) {
-    return free_after(cluster, row, TABLE_CPU, pod) >= 0 &&
-           free_after(cluster, row, TABLE_MEMORY, pod) >= 0;
+static bool has_room(const NodeTable *cluster, uint32_t row, Placement *placement) {
+    bool has_cpu = free_after(cluster, row, TABLE_CPU, &placement->pod->model) >= 0;
+    bool has_memory = free_after(cluster, row, TABLE_MEMORY, &placement->pod->model) >= 0;
+
+    placement->n_without_cpu += !has_cpu;
+    placement->n_without_memory += !has_memory;
+    return has_cpu && has_memory;
 }
 
 /* LeastAllocated: the mean of the free shares, 0..100. */
@@ -92,8 +107,15 @@ static int64_t own_score(const NodeTable *cluster, uint32_t row, const Pod *pod)
     return sum / 2;
 }
 
+int64_t driver_own_score(const NodeTable *cluster, uint32_t row, const Pod *pod) {
+    if (free_after(cluster, row, TABLE_CPU, pod) < 0 ||
+        free_after(cluster, row, TABLE_MEMORY, pod) < 0)
+        return -1;
+    return own_score(cluster, row, pod);
+}
+
 /* Goes round the cluster from where the last search ended. */
-static int find_nodes(Driver *driver, const NodeTable *cluster, const Pod *pod, Rows *ret) {
+static int find_nodes(Driver *driver, const NodeTable *cluster, Placement *placement, Rows *ret) {
     size_t wanted = driver_sample_size(cluster->n_rows), n_seen = 0;
 
     assert(cluster->n_rows > 0);
@@ -103,7 +125,7 @@ static int find_nodes(Driver *driver, const NodeTable *cluster, const Pod *pod, 
     for (; n_seen < cluster->n_rows && ret->n < wanted; n_seen++) {
         uint32_t row = (uint32_t)((driver->next_start + n_seen) % cluster->n_rows);
 
-        if (has_room(cluster, row, pod))
+        if (has_room(cluster, row, placement))
             ret->items[ret->n++] = row;
     }
     driver->next_start = (driver->next_start + n_seen) % cluster->n_rows;
@@ -322,7 +344,7 @@ static uint32_t choose(Driver *driver, const NodeTable *cluster, const Pod *pod,
 
     for (size_t i = 0; i < passed->n; i++) {
         uint32_t row = passed->items[i];
-        int64_t points = own_score(cluster, row, pod) + scores[row] * DRIVER_WEIGHT * 10;
+        int64_t points = own_score(cluster, row, pod) + scores[row] * driver->weight * 10;
 
         if (points > most) {
             most = points;
@@ -335,6 +357,25 @@ static uint32_t choose(Driver *driver, const NodeTable *cluster, const Pod *pod,
 }
 
 /* --- bind -------------------------------------------------------------------- */
+
+static int bind_by_itself(Driver *driver, Str node, Placement *placement) {
+    const Pod *pod = &placement->pod->model;
+    BindArgs args = {
+        .pod_name = pod->name,
+        .pod_namespace = pod->namespace,
+        .pod_uid = pod->uid,
+        .node = node,
+    };
+    char error[256];
+
+    world_bind(driver->world, &args, error, sizeof(error));
+    if (error[0] == '\0') {
+        placement->node = node;
+        return 0;
+    }
+    placement->error = arena_copy(driver->arena, str_from_c(error));
+    return placement->error.ptr ? 1 : error_origin(-ENOMEM);
+}
 
 static int bind_to(Driver *driver, Str node, Placement *placement) {
     JsonReader reader;
@@ -381,14 +422,18 @@ static int choose_and_bind(
     row = choose(driver, cluster, &placement->pod->model, passed, scores);
     if (passed->n > 1)
         placement->score = scores[row];
-    return bind_to(driver, cluster->names->names[row], placement);
+    for (size_t i = 0; passed->n > 1 && i < passed->n; i++)
+        if (scores[passed->items[i]] > placement->best_score)
+            placement->best_score = scores[passed->items[i]];
+    return driver->world ? bind_by_itself(driver, cluster->names->names[row], placement)
+                         : bind_to(driver, cluster->names->names[row], placement);
 }
 
 static int attempt(Driver *driver, const NodeTable *cluster, Placement *placement) {
     Rows offered, passed;
     int r;
 
-    r = find_nodes(driver, cluster, &placement->pod->model, &offered);
+    r = find_nodes(driver, cluster, placement, &offered);
     if (r < 0)
         return error_trace(r);
     placement->n_offered = offered.n;
@@ -404,7 +449,7 @@ int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, 
     int r;
 
     arena_reset(driver->arena);
-    *ret = (Placement){.pod = pod, .score = -1};
+    *ret = (Placement){.pod = pod, .score = -1, .best_score = -1};
     r = attempt(driver, cluster, ret);
     return r < 0 ? error_trace(r) : 0;
 }

@@ -25,7 +25,8 @@
 #include "demo/world.h"
 #include "extender/verbs.h"
 
-/* As in KubeSchedulerConfiguration; a point of the extender is worth ten times this. */
+/* As in KubeSchedulerConfiguration, unless said otherwise; a point of the extender is worth ten
+ * times this. */
 #define DRIVER_WEIGHT 5
 
 /* More than any policy here has; what is over counts as the last one. */
@@ -43,7 +44,10 @@ typedef struct Placement {
     Str node;         /* empty: none */
     size_t n_offered; /* nodes the extender was asked about */
     size_t n_passed;  /* of them, those it let pass */
-    int64_t score;    /* the extender's, 0..10, of the chosen node; -1: it was not asked */
+    size_t n_without_cpu,
+        n_without_memory; /* those it was not asked about, as too little is free */
+    int64_t best_score;   /* ... of all */
+    int64_t score;        /* the extender's, 0..10, of the chosen node; -1: it was not asked */
     Reason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
     size_t n_reasons;
     int64_t nsec[_VERB_MAX]; /* how long each call took; 0: not made */
@@ -57,6 +61,16 @@ typedef struct Driver Driver;
 Driver *driver_new(const char *url, uint64_t seed);
 Driver *driver_free(Driver *driver); /* takes NULL */
 DEFINE_CLEANUP(Driver *, driver_free)
+
+/* From the next pod on. */
+void driver_set_weight(Driver *driver, int64_t weight);
+
+/* From now on it binds by itself, as kube-scheduler does when its extender has no bind verb; what
+ * world_bind() says. @world outlives the driver. */
+void driver_bind_in(Driver *driver, World *world);
+
+/* Its own score of a node for @pod, without the extender's: 0 to 100; -1: the pod does not fit. */
+int64_t driver_own_score(const NodeTable *cluster, uint32_t row, const Pod *pod);
 
 /* Tries to find a node for @pod in @cluster, which has nodes. 0, also when there is none or a call
  * went wrong; or -ENOMEM. */

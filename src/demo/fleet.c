@@ -146,8 +146,11 @@ static void write_pair(JsonWriter *writer, const char *key, const char *value) {
 }
 
 /* What policies/workspaces.yaml asks for: Gitpod's labels. */
-static void write_workspace_labels(const Machine *machine, JsonWriter *writer) {
-    write_pair(writer, "example.com/workspace-daemon", machine->has_daemon ? "ready" : "starting");
+static void write_workspace_labels(const Machine *machine, Str daemon, JsonWriter *writer) {
+    if (str_is_empty(daemon))
+        daemon = machine->has_daemon ? STR("ready") : STR("starting");
+    json_write_key(writer, STR(FLEET_DAEMON));
+    json_write_string(writer, daemon);
     if (machine->is_pressed)
         write_pair(writer, "gitpod.io/diskPressure", "true");
     write_pair(writer, "gitpod.io/registry-facade_ready_ns_" FLEET_WORKSPACES, "true");
@@ -158,7 +161,7 @@ static void write_workspace_labels(const Machine *machine, JsonWriter *writer) {
     write_pair(writer, "gitpod.io/ws-daemon_ready_ns_" FLEET_WORKSPACES, "true");
 }
 
-static void write_labels(const Machine *machine, JsonWriter *writer) {
+static void write_labels(const Machine *machine, Str daemon, JsonWriter *writer) {
     const char *pool = pool_kinds[machine->pool].name;
     char generation[16];
 
@@ -170,7 +173,7 @@ static void write_labels(const Machine *machine, JsonWriter *writer) {
     write_pair(writer, "example.com/node-generation", generation);
     write_pair(writer, "example.com/pool", pool);
     if (machine->pool == POOL_WORKSPACE)
-        write_workspace_labels(machine, writer);
+        write_workspace_labels(machine, daemon, writer);
     write_pair(writer, "kubernetes.io/arch", "amd64");
     write_pair(writer, "kubernetes.io/hostname", machine->name);
     write_pair(writer, "kubernetes.io/os", "linux");
@@ -211,7 +214,7 @@ static void write_metadata(const Machine *machine, NodeMarks marks, JsonWriter *
     json_write_object(writer);
     write_pair(writer, "name", machine->name);
     fleet_write_created(machine->created_at, writer);
-    write_labels(machine, writer);
+    write_labels(machine, marks.daemon, writer);
     write_annotations(machine, marks, writer);
     json_write_end_object(writer);
 }

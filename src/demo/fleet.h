@@ -30,6 +30,7 @@ typedef enum Pool {
 #define FLEET_DEDICATED                                                                            \
     "example.com/dedicated"           /* label of nodes and pods of all but POOL_GENERAL */
 #define FLEET_WORKSPACES "workspaces" /* namespace */
+#define FLEET_DAEMON "example.com/workspace-daemon" /* label of nodes for workspaces */
 #define FLEET_VOLUMES "capacity.topolvm.io/00default"
 #define FLEET_IDE_IMAGE "registry.example.com/ide:1"
 
@@ -45,6 +46,7 @@ typedef struct NodeMark {
 typedef struct NodeMarks {
     const NodeMark *items;
     size_t n;
+    Str daemon; /* what the label FLEET_DAEMON says now; empty: as the node was made */
 } NodeMarks;
 
 /* Writes node number @index as it is at @now_sec. Rolls the dice for all that is left open: with

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "demo/held-port.h"
 #include "demo/usage.h"
 #include "model/time.h"
 #include "serve/query.h"
@@ -21,14 +22,24 @@
 #define FORM_MAX ((size_t)256 * 1024)
 #define EXPORTER_PORT 9100 /* node_exporter's */
 
+#define NODE_NAME_MAX 253u
+
+/* A node that is busier than its pods are. */
+typedef struct Disturbance {
+    char node[NODE_NAME_MAX + 1]; /* empty: none */
+    double share;
+} Disturbance;
+
 struct Meter {
-    Server *server;
+    HeldPort port;
+    Server *server; /* NULL: it is away */
     char url[64];
     atomic_llong cpu_nsec;
 
     pthread_mutex_t lock; /* of what follows */
     Snapshot *snapshot;   /* NULL: none yet */
     Program *rules;       /* NULL: none yet */
+    Disturbance disturbance;
 };
 
 /* What one request is answered from. */
@@ -36,6 +47,7 @@ typedef struct Reading {
     Snapshot *snapshot; /* references */
     Program *rules;
     const NodeTable *cluster;
+    Disturbance disturbance;
     int64_t now_nsec;
 } Reading;
 
@@ -46,6 +58,7 @@ static bool reading_begin(Meter *meter, Reading *ret) {
         ret->snapshot = snapshot_ref(meter->snapshot);
     if (meter->rules)
         ret->rules = program_ref(meter->rules);
+    ret->disturbance = meter->disturbance;
     (void)pthread_mutex_unlock(&meter->lock);
     if (ret->snapshot)
         ret->cluster = snapshot_table(ret->snapshot);
@@ -60,6 +73,16 @@ static void reading_done(Reading *reading) {
 static void write_text(JsonWriter *writer, Str key, Str text) {
     json_write_key(writer, key);
     json_write_string(writer, text);
+}
+
+/* What is measured of a node. */
+static double measure(const Reading *reading, const Usage *usage, uint32_t row) {
+    double value = usage_measure(usage, reading->cluster, row, reading->now_nsec);
+
+    if (isnan(value) || usage->kind != USAGE_USED || usage->resource != TABLE_CPU ||
+        !str_is(reading->cluster->names->names[row], reading->disturbance.node))
+        return value;
+    return usage_in_unit(usage, reading->cluster, row, reading->disturbance.share);
 }
 
 /* --- Prometheus ----------------------------------------------------------------------------------
@@ -133,7 +156,7 @@ static void write_value(JsonWriter *writer, int64_t now_nsec, double value) {
 static void write_node_series(
     const Reading *reading, const Asked *asked, uint32_t row, JsonWriter *writer) {
     const Node *node = table_node(reading->cluster, row);
-    double value = usage_measure(&asked->usage, reading->cluster, row, reading->now_nsec);
+    double value = measure(reading, &asked->usage, row);
 
     if (!node || isnan(value))
         return;
@@ -266,8 +289,7 @@ static void write_items(const Reading *reading, bool is_of_pods, JsonWriter *wri
 
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const PodList *pods = pods_of(cluster, row);
-        Used used = {.cpu = usage_measure(&cpu, cluster, row, now),
-            .memory = usage_measure(&memory, cluster, row, now)};
+        Used used = {.cpu = measure(reading, &cpu, row), .memory = measure(reading, &memory, row)};
 
         if (!is_of_pods && !isnan(used.cpu))
             write_item(writer, now, STR_NULL, cluster->names->names[row], &used);
@@ -380,22 +402,18 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
 
 int meter_new(Meter **ret) {
     _cleanup_(meter_freep) Meter *meter = calloc(1, sizeof(*meter));
-    ServerOptions options = server_default_options();
     int r;
 
     if (!meter)
         return error_origin(-ENOMEM);
     (void)pthread_mutex_init(&meter->lock, NULL);
-    options.port = 0;
-    options.n_workers = 1;
-    options.body_max = FORM_MAX;
-    r = server_new(&options,
-        &(ServerCallbacks){.context = meter, .admit = admit, .handle = handle},
-        &meter->server);
+    meter->port = HELD_PORT_NONE;
+    r = held_port_open(&meter->port);
+    if (r == 0)
+        r = meter_resume(meter);
     if (r < 0)
         return error_trace(r);
-    (void)snprintf(
-        meter->url, sizeof(meter->url), "http://127.0.0.1:%u", server_port(meter->server));
+    (void)snprintf(meter->url, sizeof(meter->url), "http://127.0.0.1:%u", meter->port.number);
     *ret = TAKE_PTR(meter);
     return 0;
 }
@@ -403,12 +421,38 @@ int meter_new(Meter **ret) {
 Meter *meter_free(Meter *meter) {
     if (!meter)
         return NULL;
-    server_free(meter->server);
+    meter_stop(meter);
+    held_port_done(&meter->port);
     snapshot_unref(meter->snapshot);
     program_unref(meter->rules);
     (void)pthread_mutex_destroy(&meter->lock);
     free(meter);
     return NULL;
+}
+
+int meter_resume(Meter *meter) {
+    ServerOptions options = server_default_options();
+
+    options.port = meter->port.number;
+    options.n_workers = 1;
+    options.body_max = FORM_MAX;
+    return error_trace(server_new(&options,
+        &(ServerCallbacks){.context = meter, .admit = admit, .handle = handle},
+        &meter->server));
+}
+
+void meter_stop(Meter *meter) {
+    meter->server = server_free(meter->server);
+}
+
+int meter_disturb(Meter *meter, Str node, double share) {
+    if (node.len > NODE_NAME_MAX)
+        return error_origin(-EINVAL);
+    (void)pthread_mutex_lock(&meter->lock);
+    (void)snprintf(meter->disturbance.node, sizeof(meter->disturbance.node), "%.*s", STR_FMT(node));
+    meter->disturbance.share = share;
+    (void)pthread_mutex_unlock(&meter->lock);
+    return 0;
 }
 
 const char *meter_url(const Meter *meter) {
@@ -418,7 +462,8 @@ const char *meter_url(const Meter *meter) {
 void meter_show(Meter *meter, Snapshot *snapshot) {
     Snapshot *before;
 
-    server_tick(meter->server, clock_monotonic_nsec());
+    if (meter->server)
+        server_tick(meter->server, clock_monotonic_nsec());
     (void)pthread_mutex_lock(&meter->lock);
     before = meter->snapshot;
     meter->snapshot = snapshot_ref(snapshot);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "cluster/snapshot.h"
 #include "policy/program.h"
 
@@ -38,6 +39,15 @@ void meter_show(Meter *meter, Snapshot *snapshot);
 /* The policies in force: their metrics say how series are to be labelled. Others than theirs can be
  * asked for as well. */
 void meter_follow(Meter *meter, Program *rules);
+
+/* It goes away, and who asks is refused; it comes back where it was. From the thread of
+ * meter_show(). 0, or a negative errno. */
+void meter_stop(Meter *meter);
+int meter_resume(Meter *meter);
+
+/* Somebody works on @node whom no scheduler knows: so much of its cpu is in use from now on, 0 to
+ * 1, whatever its pods do. One node at a time. 0, or -EINVAL: no node has such a name. */
+int meter_disturb(Meter *meter, Str node, double share);
 
 /* What answering has used of the CPU so far: it is not berth's. */
 int64_t meter_cpu_nsec(const Meter *meter);

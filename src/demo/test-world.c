@@ -310,6 +310,48 @@ static void test_pods_are_stamped(void **state) {
     world_free(world);
 }
 
+/* For scenarios: an empty cluster, pods of one's choice, a node whose label changes. */
+static void test_made_to_order(void **state) {
+    World *world = NULL;
+    WorldFigures figures;
+    const WorldPod *pod;
+    Snapshot *snapshot = NULL;
+    const Str *daemon;
+    const Node *node;
+    char error[64];
+
+    (void)state;
+    assert_int_equal(world_new(20, 1, NOW, &world), 0);
+    assert_int_equal(world_clear(world), 0);
+    world_figures(world, &figures);
+    assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
+
+    assert_int_equal(world_make_pod(world, workload_named("ws"), 1, NOW, &pod), 0);
+    assert_true(str_is(pod->model.namespace, FLEET_WORKSPACES));
+    world_try_again(world, pod);
+    assert_int_equal(pod->n_attempts, 2);
+    world_bind(world,
+        &(BindArgs){pod->model.name, pod->model.namespace, pod->model.uid, STR("workspace-b-001")},
+        error,
+        sizeof(error));
+    assert_string_equal(error, "");
+    world_figures(world, &figures);
+    assert_int_equal(figures.n_running, 1);
+    assert_int_equal(world_make_pod(world, workload_named("web"), 0, NOW, &pod), 0);
+    world_figures(world, &figures); /* the first has ended */
+    assert_true(figures.n_running == 0 && figures.n_pending == 1 && figures.n_ended == 1);
+
+    assert_int_equal(
+        world_mark_node(world, STR("workspace-b-001"), (NodeMarks){.daemon = STR("failed")}), 0);
+    assert_int_equal(world_snapshot(world, &snapshot), 0);
+    node = table_node(
+        snapshot_table(snapshot), table_find(snapshot_table(snapshot), STR("workspace-b-001")));
+    daemon = labels_find(&node->labels, STR(FLEET_DAEMON));
+    assert_true(daemon && str_is(*daemon, "failed"));
+    snapshot_unref(snapshot);
+    world_free(world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traits),
@@ -321,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_pending_pods_return),
         cmocka_unit_test(test_neither_full_nor_empty),
         cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_made_to_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,10 @@ static double in_unit(double share, double all, GaugeUnit unit) {
     }
 }
 
+double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share) {
+    return in_unit(share, allocatable(cluster, row, usage->resource), usage->unit);
+}
+
 double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec) {
     const Node *node = table_node(cluster, row);
     double busy, share, all;

@@ -47,5 +47,8 @@ Usage usage_of_gauge(const Gauge *gauge);
  * node's. */
 double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec);
 
-/* The same of a pod on a node, in cores or bytes. */
+/* @share, 0 to 1, of what the node has, as @usage tells it. */
+double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share);
+
+/* What a pod on a node uses, in cores or bytes. */
 double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec);

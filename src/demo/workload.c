@@ -1,6 +1,7 @@
 #include "demo/workload.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -125,8 +126,29 @@ const Workload workloads[] = {
         .home_max = 0, /* it never ran anywhere */
         .life_span = 30,
     },
+    {
+        .name = "render",
+        .namespace = "ml",
+        .owner_kind = "Job",
+        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
+        .cpu = "4",
+        .memory = "16Gi",
+        .gpus = 1,
+        .tolerates_gpu_taint = true,
+        .is_mended = true,
+        .home = POOL_GPU,
+        .n_cards = 0, /* a person has to come and mend it */
+        .life_span = 30,
+    },
 };
 const size_t n_workloads = ELEMENTS_OF(workloads);
+
+const Workload *workload_named(const char *name) {
+    for (size_t i = 0; i < n_workloads; i++)
+        if (strcmp(workloads[i].name, name) == 0)
+            return &workloads[i];
+    return NULL;
+}
 
 static void write_pair(JsonWriter *writer, const char *key, const char *value) {
     json_write_key(writer, str_from_c(key));

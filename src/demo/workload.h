@@ -33,6 +33,7 @@ typedef struct Workload {
     const char *cpu, *memory;
     int gpus;
     bool tolerates_gpu_taint;
+    bool is_mended;     /* the same as the one before it, without its mistake; for scenarios */
     Pool home;          /* where its pods ran before the demo began */
     unsigned n_cards;   /* how many of each WORKLOAD_DECK new pods are its */
     unsigned home_max;  /* its pods on one node before the demo began */
@@ -44,6 +45,9 @@ typedef struct Workload {
 
 extern const Workload workloads[];
 extern const size_t n_workloads;
+
+/* The one of this name, as people wrote it; NULL: there is none. */
+const Workload *workload_named(const char *name);
 
 /* What tells one pod of a workload from another. */
 typedef struct PodIdentity {

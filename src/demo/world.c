@@ -243,7 +243,7 @@ static int load_node(World *world, size_t number) {
     int r;
 
     for (size_t i = 0; i < n_workloads; i++) {
-        if (workloads[i].home != fleet_pool(number))
+        if (workloads[i].home != fleet_pool(number) || workloads[i].is_mended)
             continue;
         r = load_node_with(world, &world->nodes[number], &workloads[i], percent, &cpu);
         if (r < 0)
@@ -401,18 +401,54 @@ int world_next_pod(World *world, int64_t now_sec, const WorldPod **ret) {
     return 0;
 }
 
-const WorldPod *world_sample_pod(World *world, const char *name) {
-    for (size_t i = 0; i < n_workloads; i++) {
-        WorldPod *pod;
+int world_make_pod(
+    World *world, const Workload *workload, uint64_t life, int64_t now_sec, const WorldPod **ret) {
+    WorldPod *pod;
 
-        if (strcmp(workloads[i].name, name) != 0)
-            continue;
-        pod = ARENA_NEW(world->arena, WorldPod);
-        if (pod)
-            pod_init(world, pod, &workloads[i]);
-        return pod;
+    (void)pthread_mutex_lock(&world->lock);
+    world->now++;
+    world->now_sec = now_sec;
+    end_pods(world);
+    pod = add_pod(world, workload);
+    if (pod) {
+        pod->n_attempts = 1;
+        pod->ends_at = life > 0 ? world->now + life : UINT64_MAX;
     }
-    return NULL;
+    (void)pthread_mutex_unlock(&world->lock);
+    if (!pod)
+        return error_origin(-ENOMEM);
+    *ret = pod;
+    return 0;
+}
+
+void world_try_again(World *world, const WorldPod *pod) {
+    (void)pthread_mutex_lock(&world->lock);
+    for (size_t i = world->n_pods; i-- > 0;)
+        if (world->pods[i] == pod)
+            world->pods[i]->n_attempts++;
+    (void)pthread_mutex_unlock(&world->lock);
+}
+
+int world_clear(World *world) {
+    size_t n_before = world->n_pods;
+
+    (void)pthread_mutex_lock(&world->lock);
+    for (size_t i = 0; i < world->n_pods; i++)
+        world->pods[i]->ends_at = 0;
+    end_pods(world);
+    world->n_ended -= n_before - world->n_pods; /* they were taken away */
+    n_before = world->n_pods;
+    (void)pthread_mutex_unlock(&world->lock);
+    return n_before == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+const WorldPod *world_sample_pod(World *world, const char *name) {
+    const Workload *workload = workload_named(name);
+    WorldPod *pod = workload ? ARENA_NEW(world->arena, WorldPod) : NULL;
+
+    if (pod)
+        pod_init(world, pod, workload);
+    return pod;
 }
 
 void world_figures(World *world, WorldFigures *ret) {

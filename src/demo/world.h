@@ -63,6 +63,16 @@ void world_figures(World *world, WorldFigures *ret);
  * found none a while ago, or a new one, made at @now_sec. 0, or -ENOMEM. */
 int world_next_pod(World *world, int64_t now_sec, const WorldPod **ret);
 
+/* The same, but a new pod of @workload; it lives for @life ticks, 0: until world_clear(). */
+int world_make_pod(
+    World *world, const Workload *workload, uint64_t life, int64_t now_sec, const WorldPod **ret);
+
+/* @pod, one of its own that has no node, wants one again. */
+void world_try_again(World *world, const WorldPod *pod);
+
+/* All pods are gone. 0, or -ENOMEM: some are. */
+int world_clear(World *world);
+
 /* A pod of @name's workload that is not part of the world; NULL when there is no
  * such workload or no memory. Lives as long as the world. */
 const WorldPod *world_sample_pod(World *world, const char *name);
@@ -71,7 +81,7 @@ const WorldPod *world_sample_pod(World *world, const char *name);
  * kube-scheduler into @error, or leaves it empty. Any thread. */
 void world_bind(World *world, const BindArgs *args, char *error, size_t size);
 
-/* Puts annotations on the node, besides its own, in the place of those that were put there before.
+/* Puts marks on the node, besides its own, in the place of those that were put there before.
  * 0, or -ENOMEM: as it was. */
 int world_mark_node(World *world, Str node, NodeMarks marks);
 

@@ -1,0 +1,44 @@
+#pragma once
+
+/*
+ * ApiServer: what berth watches in scenarios: nodes and pods over HTTP, as Kubernetes' own serves
+ * them.
+ *
+ *     GET  /api/v1/nodes, /api/v1/pods                         a list
+ *     GET  …?watch=…&resourceVersion=V                         events, if V is the newest version
+ *     GET  …?watch=…&sendInitialEvents=true                    422: not here, as before 1.32
+ *     GET  /version
+ *
+ * A watch that wants to go on from an older version is answered 410, after which clients list
+ * again. It serves the cluster that it was last shown; how one became the next is found by
+ * cluster/delta.h.
+ *
+ * Functions are for one thread.
+ */
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "cluster/snapshot.h"
+
+typedef struct ApiServer ApiServer;
+
+/* Listens. 0, or a negative errno. */
+int api_server_new(ApiServer **ret);
+ApiServer *api_server_free(ApiServer *api); /* takes NULL */
+DEFINE_CLEANUP(ApiServer *, api_server_free)
+
+const char *api_server_url(const ApiServer *api); /* "http://127.0.0.1:39999" */
+
+/* A file for --kubeconfig. */
+#define API_SERVER_KUBECONFIG_MAX 1024u
+void api_server_kubeconfig(const ApiServer *api, char ret[static API_SERVER_KUBECONFIG_MAX]);
+
+/* The cluster as it is from now on; who watches is told. Housekeeping, too. 0, or -ENOMEM. */
+int api_server_show(ApiServer *api, Snapshot *snapshot);
+
+/* It goes away, and everybody is cut off; it comes back where it was, and knows what it was shown
+ * meanwhile. 0, or a negative errno. */
+void api_server_stop(ApiServer *api);
+int api_server_resume(ApiServer *api);
+bool api_server_is_up(const ApiServer *api);

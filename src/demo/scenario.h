@@ -1,0 +1,60 @@
+#pragma once
+
+/*
+ * Scenario: something is wrong in a cluster, and there is one question.
+ *
+ * The situation is made with the real daemon and the real protocol, as everything in the demo is;
+ * what is shown is what berth, its commands and its pages say about it. With --solve those commands
+ * are run, the cause is named, and the remedy is tried.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "demo/play.h"
+
+#define SCENARIO_ERROR_MAX DAEMON_ERROR_MAX
+
+typedef struct Scenario {
+    const char *name;
+    const char *question; /* in one line */
+    const char *policy;   /* YAML */
+    size_t n_nodes;
+    uint64_t seed;
+    bool is_watched;     /* berth watches an API server of the demo */
+    const char *visitor; /* workload of the pods that keep coming */
+
+    void (*build)(Play *play);   /* makes it so */
+    void (*show)(Play *play);    /* what the person sees of it */
+    void (*suggest)(Play *play); /* commands to try */
+    void (*solve)(Play *play);   /* runs them, and mends it */
+} Scenario;
+
+extern const Scenario scenario_pending, scenario_hot_node, scenario_stale_metrics,
+    scenario_api_down, scenario_bad_policy, scenario_weight_war;
+
+/* By name; NULL: there is none, and @ret_nearest (empty: none is near) may have been meant. */
+const Scenario *scenario_find(const char *name, Str *ret_nearest);
+
+/* All of them, a line each. */
+void scenario_print_list(Buf *out);
+
+typedef struct ScenarioOptions {
+    const char *program; /* how the person called berth, for commands to paste */
+    const char *address; /* numeric */
+    uint16_t port;       /* 0: the system picks one */
+    bool solves;
+    bool is_live; /* standard output is a terminal */
+    bool has_colour;
+} ScenarioOptions;
+
+enum {
+    _SCENARIO_E_SUCCESS,
+    SCENARIO_E_UNSOLVED, /* it did not come out as it should */
+};
+
+/* On a terminal, and without solving, it goes on until SIGINT or SIGTERM. 0, one of the above, or a
+ * negative errno; then @error (SCENARIO_ERROR_MAX) says what is the matter. */
+int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error);

@@ -1,0 +1,58 @@
+"""A terminal as a person has it: a program in tmux, keys typed, the screen read."""
+
+import shutil
+import subprocess
+import time
+import uuid
+
+import pytest
+
+PATIENCE = 30
+
+
+class Terminal:
+    """`command` in a terminal of its own. Leaving the block ends it."""
+
+    def __init__(self, command, columns=100, lines=30, env=None):
+        if not shutil.which("tmux"):
+            pytest.skip("no tmux")
+        self.socket = f"berth-{uuid.uuid4().hex[:12]}"
+        settings = [word for key, value in (env or {}).items() for word in ("-e", f"{key}={value}")]
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines),
+                  "-e", "LC_ALL=C.UTF-8", *settings,
+                  # the shell stays, so that what a program leaves behind can be seen
+                  "sh", "-c", 'trap : INT; "$@"; echo "ended: $?"; exec sleep 600', "sh", *map(str, command))
+
+    def tmux(self, *arguments):
+        done = subprocess.run(["tmux", "-L", self.socket, "-u", *arguments],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server")
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def resize(self, columns, lines):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def colours(self):
+        return self.tmux("capture-pane", "-p", "-e")
+
+    def wait_for(self, *texts, gone=()):
+        """The screen, once it shows all of these and nothing of what is to be gone."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            shown = self.screen()
+            if all(text in shown for text in texts) and not any(text in shown for text in gone):
+                return shown
+            assert time.monotonic() < until, f"not on the screen: {texts}, or still: {gone}\n{shown}"
+            time.sleep(0.05)

@@ -1,0 +1,155 @@
+"""Scenarios of berth demo: something is wrong, and there is one question."""
+
+import os
+import re
+import subprocess
+import urllib.request
+
+import pytest
+
+from terminal import Terminal
+
+SCENARIOS = ["pending", "hot-node", "stale-metrics", "api-down", "bad-policy", "weight-war"]
+
+# What berth's own commands say of the cause, and what happens after the remedy.
+SOLVED = {
+    "pending": (
+        r"needs a toleration of nvidia\.com/gpu=present:NoSchedule on the pod",
+        r"^ml/render-\w+ +gpu-\S+ ",
+    ),
+    "hot-node": (
+        r"newly rejected +0 .*^  moved +[1-9].*"
+        r"metrics\.load = 0\.[89]\d*, params\.maxLoad = 0\.8\n +needs metrics\.load < 0\.8",
+        r"The next pods avoid general-",
+    ),
+    "stale-metrics": (
+        r"services/cool on 20 nodes \(onMissing: reject\): e\.g\. \S+: metric load is missing.*"
+        r"× every metric is answered +B505\n.*load of source default is failing: .*connection refused",
+        r"Prometheus comes back\nshop/api-\w+ +general-\S+ ",
+    ),
+    "api-down": (
+        r"✓ interactive/daemon.*\[\+\]sync ok: nodes: 20, disconnected, heard .* ago: .*connection refused",
+        r"the API server comes back\nworkspaces/ws-\w+ +workspace-\S+ ",
+    ),
+    "bad-policy": (
+        r"× policies on disk are in force.*unknown field \"maxPod\" in a filter\n.*\n.*\^{6}\n  = did you mean \"maxPods\"\?",
+        r"-- reloaded\nworkspaces/ws-\w+ +workspace-\S+ ",
+    ),
+    "weight-war": (
+        r"at weight 1 kube-scheduler adds WIRE × 10 \(0 to 100\) to its own scores, 0 to 1200",
+        r"On 2 nodes, instead of [3-9]\.",
+    ),
+}
+
+
+def run(berth_path, tmp_path, *args):
+    """In a TMPDIR of its own: demos of other tests leave their files elsewhere."""
+    env = dict(os.environ, TMPDIR=str(tmp_path))
+    return subprocess.run(
+        [berth_path, "demo", *args], capture_output=True, text=True, timeout=60, env=env
+    )
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_solved(berth_path, tmp_path, name):
+    done = run(berth_path, tmp_path, "--scenario", name, "--solve")
+    cause, remedy = SOLVED[name]
+
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert re.search(cause, done.stdout, re.S | re.M), done.stdout
+    assert re.search(remedy, done.stdout, re.M), done.stdout
+    parts = ["What you see", "The question", "How to find out", "The cause", "The remedy"]
+    assert [line for line in done.stdout.splitlines() if line in parts] == parts
+    assert "\033" not in done.stdout
+    assert max(len(line) for line in said(done.stdout)) <= 92
+
+
+def said(text):
+    """What the scenario itself says; the rest is said by commands, and has paths in it."""
+    return [line for line in text.splitlines() if line.startswith(("=> ", "-- ", "  Warning "))]
+
+
+def test_the_failed_node_is_avoided(berth_path, tmp_path):
+    shown = run(berth_path, tmp_path, "--scenario", "api-down", "--solve").stdout
+    failed = re.search(r"the workspace daemon of (\S+) fails", shown)[1]
+    before, after = shown.split("the API server comes back")
+
+    assert len(re.findall(rf"^workspaces/\S+ +{failed} ", before.split("fails")[1], re.M)) == 2
+    assert not re.search(rf"^workspaces/\S+ +{failed} ", after, re.M)
+
+
+def test_asked_without_the_answer(berth_path, tmp_path):
+    done = run(berth_path, tmp_path, "--scenario", "pending")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(
+        r"FailedScheduling  0/40 nodes are available: \d+ node is not in the gpu pool, \d+\s+pod does not", done.stdout
+    )
+    assert re.search(r"explain --last ml/render-\w+ --server http://127\.0\.0\.1:\d+$", done.stdout, re.M)
+    assert "demo --scenario pending --solve" in done.stdout.splitlines()[-1]
+    assert "toleration of" not in done.stdout  # it would be too easy
+    for name, cause in (("stale-metrics", "Prometheus"), ("api-down", "API server")):
+        asked = run(berth_path, tmp_path, "--scenario", name)
+        assert asked.returncode == 0, asked.stderr
+        assert cause not in asked.stdout
+
+
+def test_list_and_usage(berth_path, tmp_path):
+    listed = run(berth_path, tmp_path, "--scenario", "list")
+    unknown = run(berth_path, tmp_path, "--scenario", "hotnode")
+    lonely = run(berth_path, tmp_path, "--solve")
+
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == SCENARIOS
+    assert listed.returncode == 0
+    assert listed.stdout in run(berth_path, tmp_path, "--help").stdout
+    assert (unknown.returncode, lonely.returncode) == (2, 2)
+    assert 'did you mean "hot-node"?' in unknown.stderr
+
+
+# --- as a person sees them -------------------------------------------------------------------
+
+
+def page(url):
+    request = urllib.request.Request(url, headers={"Accept": "text/html"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def test_scenario_in_a_terminal(berth_path, tmp_path):
+    command = [berth_path, "demo", "--scenario", "pending"]
+    with Terminal(command, lines=40, env={"TMPDIR": str(tmp_path)}) as terminal:
+        shown = terminal.wait_for("The question", "Try in another terminal", "The answer", "Ctrl-C ends")
+        joined = shown.replace("\n", "")  # a long path may be broken at the edge
+        pod, url = re.search(r"explain --last (ml/render-\w+) --server (http://127\.0\.0\.1:\d+)", joined).groups()
+
+        assert "Why does this pod wait?" in shown
+        assert "<html" in page(url + "/")
+        assert pod.split("/")[1] in page(url + "/pods")
+        explained = subprocess.run([berth_path, "explain", "--last", pod, "--server", url],
+                                   capture_output=True, text=True, timeout=60)
+        assert "0 of 33 nodes passed" in explained.stdout, explained
+        terminal.wait_for("5 pods, 4 placed")  # they keep coming
+        terminal.type("C-c")
+        ended = terminal.wait_for("ended: 0")
+        assert "Ctrl-C ends" not in ended.splitlines()[-1]
+        assert terminal.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}").strip() == "10"
+
+
+def test_demo_in_a_terminal(berth_path, tmp_path):
+    with Terminal([berth_path, "demo", "--pace", "30"], lines=50, env={"TMPDIR": str(tmp_path)}) as terminal:
+        shown = terminal.wait_for("dashboard http://", "Try in another terminal", "placed")
+        url = re.search(r"dashboard (http://\S+)", shown)[1]
+
+        assert "<html" in page(url)
+        terminal.wait_for("-- why?", "explain --last ml/render-")
+        terminal.type("C-c")
+        ended = terminal.wait_for("ended: 0", "Try next", "the dashboard was " + url)
+        assert "Ctrl-C ends" not in ended
+        assert terminal.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}").strip() == "10"
+
+
+def test_solved_in_a_terminal_is_in_colour(berth_path, tmp_path):
+    command = [berth_path, "demo", "--scenario", "bad-policy", "--solve"]
+    with Terminal(command, lines=90, env={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.wait_for("The next workspace goes elsewhere", "ended: 0")
+        assert re.search(r"\033\[[0-9;]*32m[^\n]*maxPods", terminal.colours())
