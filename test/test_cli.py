@@ -162,7 +162,9 @@ def test_help_of_a_command(run, berth_path, command):
     assert run(command, "-h").stdout == result.stdout
 
 
-SWITCHES = {"--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events"}
+SWITCHES = {
+    "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events", "--no-dashboard",
+}
 
 
 def test_help_lists_every_flag_of_serve(run):
@@ -694,12 +696,13 @@ def test_serve_says_where(berth_path, address, shown):
         line = proc.stdout.readline()
         proc.send_signal(signal.SIGTERM)
         assert proc.wait(PATIENCE) == FINE
-        assert proc.stdout.read() == ""
-    assert re.fullmatch(rf"listening on http://{re.escape(shown)}:\d+\n", line)
+        rest = proc.stdout.read()
+    url = re.fullmatch(rf"listening on (http://{re.escape(shown)}:\d+)\n", line)[1]
+    assert rest == f"dashboard at {url}/\n"
 
 
 def test_serve_log_level(start_logged):
-    """Nothing but the one line on standard output; the log as loud as asked for."""
+    """The log is as loud as asked for."""
     quiet, loud = start_logged("--log-level", "error"), start_logged("--log-level", "debug")
     for berth in (quiet, loud):
         assert get(berth, "/readyz").status == 200

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/origin.h"
+#include "cli/ask-part.h"
 #include "json/read.h"
 
-#define TIMEOUT_MSEC 10000L
 #define DATE_MAX 64u
 
 static void cleanup_curl(CURL **curl) {
@@ -47,13 +47,10 @@ static CURLcode set_text(CURL *curl, CURLoption option, const char *value) {
     return value ? curl_easy_setopt(curl, option, value) : CURLE_OK;
 }
 
-static bool set_options(CURL *curl, const AskAccess *access, Buf *reply, char *error) {
+static bool set_access(CURL *curl, const AskAccess *access, char *error) {
     return curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MSEC) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply) == CURLE_OK &&
            set_text(curl, CURLOPT_CAINFO, access->ca) == CURLE_OK &&
            set_text(curl, CURLOPT_SSLCERT, access->cert) == CURLE_OK &&
            set_text(curl, CURLOPT_SSLKEY, access->key) == CURLE_OK;
@@ -89,6 +86,11 @@ static bool set_request(
            curl_easy_setopt(curl, CURLOPT_URL, url.ptr) == CURLE_OK;
 }
 
+bool ask_prepare(CURL *curl, const AskAccess *access, Str url, Str body,
+    struct curl_slist **headers, char *error) {
+    return set_access(curl, access, error) && set_request(curl, access, url, body, headers);
+}
+
 /* The text of {"Error": text}; empty when it is anything else. */
 static Str error_of(Str reply, Arena *arena) {
     Str key, error = STR_NULL;
@@ -119,7 +121,7 @@ void ask_complain(const AskAccess *access, const AskReply *reply, Arena *arena, 
         (void)snprintf(error, ASK_ERROR_MAX, "%s says: %.*s", access->server, STR_FMT(said));
 }
 
-static Str url_of(const AskAccess *access, Str path, Arena *arena) {
+Str ask_url(const AskAccess *access, Str path, Arena *arena) {
     Str server = str_from_c(access->server);
 
     while (server.len > 0 && server.ptr[server.len - 1] == '/')
@@ -149,12 +151,15 @@ int ask(const AskAccess *access, Str path, Str body, Arena *arena, AskReply *ret
     _cleanup_(cleanup_headers) struct curl_slist *headers = NULL;
     _cleanup_(cleanup_curl) CURL *curl = curl_easy_init();
     _cleanup_(buf_done) Buf reply = BUF_INIT(ASK_REPLY_MAX);
-    Str url = url_of(access, path, arena);
+    Str url = ask_url(access, path, arena);
+    long timeout = access->timeout_msec > 0 ? access->timeout_msec : ASK_TIMEOUT_MSEC;
     char detail[CURL_ERROR_SIZE] = "";
 
     *ret = (AskReply){0};
-    if (!curl || !url.ptr || !set_options(curl, access, &reply, detail) ||
-        !set_request(curl, access, url, body, &headers) ||
+    if (!curl || !url.ptr || !ask_prepare(curl, access, url, body, &headers, detail) ||
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout) != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take) != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply) != CURLE_OK ||
         curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header) != CURLE_OK ||
         curl_easy_setopt(curl, CURLOPT_HEADERDATA, ret) != CURLE_OK)
         return error_origin(-ENOMEM);

@@ -12,6 +12,7 @@
 
 #define ASK_REPLY_MAX ((size_t)64 * 1024 * 1024)
 #define ASK_ERROR_MAX 512u
+#define ASK_TIMEOUT_MSEC 10000L
 
 /* Where it is, and how to get in; what is NULL is not used. */
 typedef struct AskAccess {
@@ -20,6 +21,7 @@ typedef struct AskAccess {
     const char *cert;   /* and our own, with its key */
     const char *key;
     const char *token; /* Authorization: Bearer …; in the clear to loopback only */
+    long timeout_msec; /* for the whole answer; 0: ASK_TIMEOUT_MSEC */
 } AskAccess;
 
 typedef struct AskReply {

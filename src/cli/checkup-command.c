@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/visible.h"
 #include "cli/commands.h"
+#include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "input/file.h"
@@ -23,7 +24,6 @@
 #define ROUND_BUDGET ((size_t)512 * 1024 * 1024)
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NOTES_MAX ((size_t)256 * 1024)
-#define TOKEN_MAX ((size_t)64 * 1024)
 #define PAUSE_SEC 1
 #define WAIT_MAX_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
@@ -208,20 +208,6 @@ static int read_configs(CheckupCommand *command, const char *const *paths, size_
     return 0;
 }
 
-static int read_token(CheckupCommand *command, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TOKEN_MAX);
-    char error[FILE_ERROR_MAX];
-
-    if (!command->token_file)
-        return 0;
-    if (file_read(command->token_file, &text, error) < 0) {
-        terminal_complain(WHO, error);
-        return EXIT_UNREACHABLE;
-    }
-    command->gather.access.token = arena_copy(arena, str_trim(buf_str(&text))).ptr;
-    return command->gather.access.token ? 0 : out_of_memory();
-}
-
 /* A misspelt --only is told before anybody is asked. */
 static int check_only(const CheckupCommand *command, Arena *arena) {
     const Facts nothing = {.is_offline = command->gather.is_offline};
@@ -357,7 +343,7 @@ int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
     int r = arena ? check_only(command, arena) : out_of_memory();
 
     if (r == 0)
-        r = read_token(command, arena);
+        r = server_token_read(command->token_file, WHO, arena, &command->gather.access.token);
     if (r == 0)
         r = read_configs(command, command->configs, command->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))

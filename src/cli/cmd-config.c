@@ -181,8 +181,7 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
         config->lease_name = *name;
 }
 
-/* --- printing
- * --------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 /* kube-scheduler's opinion of what is about to be printed. 0 or an exit code. */
 static int check_text(Str text, Arena *arena) {

@@ -8,12 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "demo/demo.h"
+#include "demo/scenario.h"
 #include "demo/world.h"
 
 /* Without a terminal nobody can press Ctrl-C. */
@@ -24,15 +27,23 @@
 #define PACE_LIVE_MSEC 250u
 #define PACE_MAX_MSEC 60000
 
+#define LIST_MAX ((size_t)64 * 1024)
+
 typedef struct Settings {
     DemoOptions demo;
     Listen listen;
     const char *dump_path; /* NULL: run */
+    const char *scenario;  /* NULL: none */
+    bool solves;
 } Settings;
 
 static void print_help(FILE *out) {
+    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
+
+    scenario_print_list(&list);
     (void)fprintf(out,
         "usage: %s demo [OPTIONS]\n"
+        "       %s demo --scenario NAME [--solve]\n"
         "\n"
         "Starts berth on a loopback address with a made-up cluster and a policy of its own,\n"
         "creates pods, asks about each of them as kube-scheduler would, and shows what was\n"
@@ -47,11 +58,22 @@ static void print_help(FILE *out) {
         "  --policy FILE-OR-DIR   use this policy              [policies/demo.yaml, built in]\n"
         "  --listen ADDR:PORT     where to serve; port 0 picks one              [127.0.0.1:0]\n"
         "  --dump-cluster FILE    only write the cluster, as `kubectl get nodes,pods -A\n"
-        "                         -o json` would print it; \"-\" is standard output\n",
+        "                         -o json` would print it; \"-\" is standard output\n"
+        "\n"
+        "Something is wrong, and there is one question\n"
+        "  --scenario NAME        pending, hot-node, stale-metrics, api-down, bad-policy or\n"
+        "                         weight-war; \"list\" tells what each asks. On a terminal it "
+        "goes\n"
+        "                         on until Ctrl-C, so that one can try to find the answer\n"
+        "  --solve                ask berth, say what the cause is, and mend it\n"
+        "\n"
+        "%.*s",
+        program_name,
         program_name,
         WORLD_NODES_MAX,
         PODS_PLAIN,
-        PACE_LIVE_MSEC);
+        PACE_LIVE_MSEC,
+        STR_FMT(buf_str(&list)));
 }
 
 static int set_number(
@@ -103,6 +125,12 @@ static int set_option(Settings *settings, int option, const char *value) {
     case 'f':
         settings->demo.policy = value;
         break;
+    case 'c':
+        settings->scenario = value;
+        break;
+    case 'v':
+        settings->solves = true;
+        break;
     default:
         settings->dump_path = value;
         break;
@@ -119,6 +147,8 @@ static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_i
         {"listen", required_argument, NULL, 'l'},
         {"policy", required_argument, NULL, 'f'},
         {"dump-cluster", required_argument, NULL, 'o'},
+        {"scenario", required_argument, NULL, 'c'},
+        {"solve", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -142,9 +172,61 @@ static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_i
         (void)fprintf(stderr, "berth demo: \"%s\" is not an option\n", argv[optind]);
         return EXIT_USAGE;
     }
+    if (settings->solves && !settings->scenario) {
+        (void)fprintf(stderr, "berth demo: --solve is for a scenario (--scenario NAME)\n");
+        return EXIT_USAGE;
+    }
     *ret_is_over = false;
     return EXIT_FINE;
 }
+
+/* --- scenarios -------------------------------------------------------------------------- */
+
+static int list_scenarios(void) {
+    _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
+
+    scenario_print_list(&list);
+    (void)terminal_print(stdout, buf_str(&list));
+    return EXIT_FINE;
+}
+
+static int refuse_scenario(const char *name, Str nearest) {
+    (void)fprintf(stderr, "berth demo: there is no scenario \"%s\"", name);
+    if (!str_is_empty(nearest))
+        (void)fprintf(stderr, "; did you mean \"%.*s\"?", STR_FMT(nearest));
+    (void)fprintf(stderr, "\nTry: %s demo --scenario list\n", program_name);
+    return EXIT_USAGE;
+}
+
+static int run_scenario(const Settings *settings) {
+    const DemoOptions *demo = &settings->demo;
+    ScenarioOptions options = {
+        .program = program_name,
+        .address = demo->address,
+        .port = demo->port,
+        .solves = settings->solves,
+        .is_live = demo->is_live,
+        .has_colour = demo->has_colour,
+    };
+    char error[SCENARIO_ERROR_MAX];
+    Str nearest = STR_NULL;
+    const Scenario *scenario;
+    int r;
+
+    if (strcmp(settings->scenario, "list") == 0)
+        return list_scenarios();
+    scenario = scenario_find(settings->scenario, &nearest);
+    if (!scenario)
+        return refuse_scenario(settings->scenario, nearest);
+    log_setup(LOG_NONE, LOG_LOGFMT); /* what would be logged is what the scenario is about */
+    r = scenario_run(scenario, &options, error);
+    if (r == 0)
+        return EXIT_FINE;
+    terminal_complain("berth demo", error);
+    return r == SCENARIO_E_UNSOLVED ? EXIT_FAILED : EXIT_UNREACHABLE;
+}
+
+/* --- the demo --------------------------------------------------------------------------- */
 
 /* A broken policy, or calls that went wrong, is a failed check (1); a port or file
  * that cannot be had is the world's (3). */
@@ -173,6 +255,8 @@ int cmd_demo(int argc, char *argv[]) {
 
     if (is_over)
         return r;
+    if (settings.scenario)
+        return run_scenario(&settings);
     /* On a terminal the log would run into the view, which tells the same. */
     log_setup(is_live ? LOG_NONE : LOG_WARN, LOG_LOGFMT);
     r = settings.dump_path ? demo_dump(&settings.demo, settings.dump_path, error)

@@ -15,8 +15,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/visible.h"
 #include "cli/cluster-source.h"
 #include "cli/commands.h"
+#include "cli/explain-bundle.h"
 #include "cli/explain-last.h"
 #include "cli/explain-print.h"
 #include "cli/metrics-source.h"
@@ -47,7 +49,8 @@ typedef struct Settings {
     bool all;
     bool json;
     int64_t weight;
-    LastQuestion last; /* with a pod: none of the sources above */
+    LastQuestion last;  /* with a pod: none of the sources above */
+    const char *bundle; /* a file: none of them either */
 } Settings;
 
 static void print_help(FILE *out) {
@@ -55,6 +58,7 @@ static void print_help(FILE *out) {
         "usage: %s explain --cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
         "       %s explain --kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
         "       %s explain --last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
+        "       %s explain --bundle FILE NAMESPACE/NAME [--policy FILE-OR-DIR]... [OPTIONS]\n"
         "\n"
         "Shows how many nodes the pod may go to and the best of them with the parts of their\n"
         "score; and which rules say no to how many, from which values, and what it would take.\n"
@@ -68,7 +72,10 @@ static void print_help(FILE *out) {
         "  --weight N            the extender's in kube-scheduler's configuration    [1]\n"
         "  -o table|json         how to print it                                 [table]\n"
         "\n"
-        "What was decided lately\n" EXPLAIN_LAST_HELP,
+        "What was decided lately\n" EXPLAIN_LAST_HELP
+        "  --bundle FILE         or, in full, the newest filter about the pod in such a file\n"
+        "                        (berth bundle), with its policies or those of --policy\n",
+        program_name,
         program_name,
         program_name,
         program_name,
@@ -146,14 +153,7 @@ static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
     return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static const NodeExplanation *find_node(const Explanation *explanation, const char *name) {
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (str_is(explanation->nodes[i].node, name))
-            return &explanation->nodes[i];
-    return NULL;
-}
-
-static Paint paint_for(bool colour) {
+Paint paint_for(bool colour) {
     return colour ? (Paint){"\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"}
                   : (Paint){"", "", "", "", ""};
 }
@@ -178,7 +178,7 @@ static int print(
 
     if (!scratch)
         return out_of_memory();
-    if (settings->node && !(only = find_node(explanation, settings->node))) {
+    if (settings->node && !(only = telling_find(&telling, str_from_c(settings->node)))) {
         (void)fprintf(stderr, "berth explain: the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
     }
@@ -217,6 +217,40 @@ static int explain(const Settings *settings) {
     return print(settings, &explanation, &pod, moment.now_nsec);
 }
 
+static void print_when(const Settings *settings, const BundleCase *found) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+
+    buf_append(&out, STR("as of "));
+    time_print(found->now_nsec / NSEC_PER_SEC, &out);
+    buf_printf(&out, ", decision %llu of ", (unsigned long long)found->id);
+    (void)visible_append(&out, str_from_c(settings->bundle));
+    buf_append(&out, STR("\n\n"));
+    (void)terminal_print(stdout, buf_str(&out));
+}
+
+/* The cluster, the policies, the pod and the time are of then. */
+static int explain_of_bundle(const Settings *settings) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(bundle_case_done) BundleCase found = {0};
+    int r;
+
+    if (!arena || !zones)
+        return out_of_memory();
+    r = explain_bundle(settings->bundle,
+        settings->name,
+        settings->policies,
+        settings->n_policies,
+        zones,
+        arena,
+        &found);
+    if (r != 0)
+        return r;
+    if (!settings->json)
+        print_when(settings, &found);
+    return print(settings, &found.explanation, &found.pod, found.now_nsec);
+}
+
 static int usage_error(const char *what) {
     (void)fprintf(stderr, "berth explain: %s\n\n", what);
     print_help(stderr);
@@ -243,6 +277,9 @@ static int set_option(Settings *settings, int option) {
         if (settings->n_policies == POLICIES_MAX)
             return usage_error("too many policies; put them into one folder");
         settings->policies[settings->n_policies++] = optarg;
+        return 0;
+    case 'B':
+        settings->bundle = optarg;
         return 0;
     case 'n':
         settings->node = optarg;
@@ -276,8 +313,20 @@ static const char *check_last(const Settings *settings) {
         return "--last asks a running berth: it takes no cluster, policy or other pod";
     if (!strchr(settings->last.pod, '/'))
         return "a pod is named NAMESPACE/NAME";
-    if (!settings->last.access.cert != !settings->last.access.key)
+    if (!settings->last.source.access.cert != !settings->last.source.access.key)
         return "--cert and --key go together";
+    return NULL;
+}
+
+/* The same for --bundle. */
+static const char *check_bundle(const Settings *settings) {
+    const ClusterSource *source = &settings->source;
+
+    if (settings->pod || source->file || cluster_source_is_live(source) || settings->last.pod ||
+        server_source_is_given(&settings->last.source) || settings->now_nsec != 0)
+        return "--bundle has the cluster, the pod and the time in it";
+    if (!settings->name || !strchr(settings->name, '/'))
+        return "--bundle FILE and a pod are needed: NAMESPACE/NAME";
     return NULL;
 }
 
@@ -285,6 +334,7 @@ static int explain_past(Settings *settings) {
     settings->last.node = settings->node;
     settings->last.all = settings->all;
     settings->last.json = settings->json;
+    settings->last.weight = settings->weight;
     return explain_last(&settings->last);
 }
 
@@ -300,10 +350,12 @@ static bool looks_like_file(const char *name) {
 static const char *check_settings(const Settings *settings) {
     const char *wrong;
 
+    if (settings->bundle)
+        return check_bundle(settings);
     if (settings->last.pod)
         return check_last(settings);
-    if (settings->last.access.server)
-        return "--server goes with --last";
+    if (server_source_is_given(&settings->last.source))
+        return "--server, --ca, --cert, --key and --token-file go with --last";
     if (settings->name && !cluster_source_is_live(&settings->source))
         return looks_like_file(settings->name) ? "a pod in a file is given with --pod FILE"
                                                : "a pod by name needs --kubeconfig or --in-cluster";
@@ -320,6 +372,7 @@ int cmd_explain(int argc, char *argv[]) {
         CLUSTER_SOURCE_OPTIONS,
         METRICS_SOURCE_OPTIONS,
         EXPLAIN_LAST_OPTIONS,
+        {"bundle", required_argument, NULL, 'B'},
         {"pod", required_argument, NULL, 'p'},
         {"policy", required_argument, NULL, 'P'},
         {"node", required_argument, NULL, 'n'},
@@ -352,5 +405,7 @@ int cmd_explain(int argc, char *argv[]) {
     wrong = check_settings(&settings);
     if (wrong)
         return usage_error(wrong);
+    if (settings.bundle)
+        return explain_of_bundle(&settings);
     return settings.last.pod ? explain_past(&settings) : explain(&settings);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "board/board.h"
 #include "cli/commands.h"
 #include "cli/serve-settings.h"
 #include "cli/terminal.h"
@@ -38,6 +39,8 @@ static const struct option long_options[] = {
     {"pages-listen", required_argument, NULL, OPTION_PAGES_LISTEN},
     {"pages-token-file", required_argument, NULL, OPTION_PAGES_TOKEN_FILE},
     {"pages-client-name", required_argument, NULL, OPTION_PAGES_CLIENT_NAME},
+    {"pages-host", required_argument, NULL, OPTION_PAGES_HOST},
+    {"no-dashboard", no_argument, NULL, OPTION_NO_DASHBOARD},
     {"insecure-http", no_argument, NULL, OPTION_INSECURE_HTTP},
     {"exempt", required_argument, NULL, OPTION_EXEMPT},
     {"drain-delay", required_argument, NULL, OPTION_DRAIN_DELAY},
@@ -66,9 +69,10 @@ static void print_help(FILE *out) {
         "usage: %s serve [OPTIONS]\n"
         "\n"
         "Answers kube-scheduler's filter, prioritize, preempt and bind calls.\n"
-        "Prints \"listening on URL\" once it serves. SIGHUP reads policies, cluster, sources\n"
-        "and certificates again (changed files are noticed anyway); SIGUSR2 writes the\n"
-        "cluster as berth sees it to --dump-file; SIGTERM ends it in order.\n"
+        "Prints \"listening on URL\" once it serves, and where its dashboard is. SIGHUP reads\n"
+        "policies, cluster, sources and certificates again (changed files are noticed\n"
+        "anyway); SIGUSR2 writes the cluster as berth sees it to --dump-file; SIGTERM ends\n"
+        "it in order.\n"
         "\n"
         "  --listen ADDR:PORT     where to listen; port 0 picks one      [127.0.0.1:8080]\n"
         "  --policy FILE-OR-DIR   placement policies; may be repeated    [all nodes pass]\n"
@@ -110,12 +114,20 @@ static void print_help(FILE *out) {
         "                                                         [system:kube-scheduler]\n"
         "  --insecure-http        allow plain HTTP on an address that is not loopback\n"
         "\n"
-        "Pages on a listener of their own: health, /metrics, /api/v1; no verbs\n"
+        "Pages: health, /metrics, /api/v1, and a dashboard for people\n"
+        "  --no-dashboard         do not show it. Where verbs are it is shown on loopback\n"
+        "                         only, and not with --client-ca\n"
+        "  --pages-host NAME      another name that pages are asked for by on loopback, where\n"
+        "                         berth is not the one that speaks TLS; may be repeated\n"
+        "                                                    [localhost and addresses]\n"
+        "\n"
+        "Pages on a listener of their own, without verbs\n"
         "  --pages-listen ADDR:PORT  where; with HTTPS if there is a certificate.   [none]\n"
         "                         Health is open to all there; without the options below,\n"
         "                         the rest is shown on loopback only\n"
         "  --pages-token-file FILE  show the rest to who sends the token in this file\n"
-        "                         (Authorization: Bearer TOKEN)\n"
+        "                         (Authorization: Bearer TOKEN, or as the password in a\n"
+        "                         browser, with any name)\n"
         "  --pages-client-name NAME  show it to who has a certificate of --client-ca with\n"
         "                         this name; may be repeated\n"
         "\n"
@@ -186,6 +198,7 @@ int cmd_serve(int argc, char *argv[]) {
     int r;
 
     serve_settings_init(&settings);
+    settings.daemon.board = board_hook();
     r = parse_options(&settings, argc, argv, &is_over);
     if (is_over)
         return r;
@@ -199,6 +212,8 @@ int cmd_serve(int argc, char *argv[]) {
     (void)printf("listening on %s\n", daemon_url(daemon));
     if (daemon_pages_url(daemon))
         (void)printf("pages on %s\n", daemon_pages_url(daemon));
+    if (daemon_dashboard_url(daemon))
+        (void)printf("dashboard at %s/\n", daemon_dashboard_url(daemon));
     (void)fflush(stdout);
     if (!daemon_run(daemon)) {
         /* A worker may be busy for long, and daemon_free() would wait for it. */

@@ -5,7 +5,7 @@
 
 #include "checkup/check.h"
 #include "cli/ask.h"
-#include "cli/explain-last.h"
+#include "cli/server-source.h"
 #include "cluster/snapshot.h"
 #include "input/objects.h"
 #include "kube/access.h"
@@ -207,7 +207,7 @@ void complete_pods(const CompleteOptions *options, Str prefix, Arena *arena, Nam
 
 void complete_decided_pods(const CompleteOptions *options, Arena *arena, NameList *names) {
     AskAccess access = {
-        .server = options->server ? options->server : EXPLAIN_LAST_SERVER,
+        .server = options->server ? options->server : SERVER_SOURCE_DEFAULT,
         .ca = options->ca,
         .cert = options->cert,
         .key = options->key,

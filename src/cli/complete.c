@@ -180,14 +180,14 @@ static void offer_checks(Line *line) {
 
 /* Options whose values are names that somebody else knows. */
 static const struct {
-    Str option;
+    Str option, argument; /* one option may take other things in another command */
     void (*offer)(Line *line);
 } named_values[] = {
-    {STR("context"), offer_contexts},
-    {STR("node"), offer_nodes},
-    {STR("last"), offer_decided_pods},
-    {STR("only"), offer_checks},
-    {STR("scheduler-pod"), offer_pods},
+    {STR("context"), STR("NAME"), offer_contexts},
+    {STR("node"), STR("NAME"), offer_nodes},
+    {STR("last"), STR("NAMESPACE/NAME"), offer_decided_pods},
+    {STR("only"), STR("NAME,..."), offer_checks},
+    {STR("scheduler-pod"), STR("NAMESPACE/NAME"), offer_pods},
 };
 
 static void offer_values(Line *line, const HelpOption *option) {
@@ -201,7 +201,8 @@ static void offer_values(Line *line, const HelpOption *option) {
         line->typed = str_skip(line->typed, comma + 1);
     }
     for (size_t i = 0; i < ELEMENTS_OF(named_values); i++)
-        if (str_eq(named_values[i].option, option->name)) {
+        if (str_eq(named_values[i].option, option->name) &&
+            str_eq(named_values[i].argument, option->argument)) {
             named_values[i].offer(line);
             return;
         }

@@ -151,8 +151,7 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-/* --- a node
- * ----------------------------------------------------------------------------------------- */
+/* --- a node ----------------------------------------------------------------------------------- */
 
 static void write_values(const FailureDetails *details, JsonWriter *writer) {
     json_write_key(writer, STR("values"));
@@ -258,26 +257,31 @@ static void write_node(Telling *t, const NodeExplanation *node, JsonWriter *writ
     json_write_end_object(writer);
 }
 
-void telling_json(Telling *t, const NodeExplanation *only) {
+void telling_json_value(Telling *t, const NodeExplanation *only, JsonWriter *writer) {
     const Explanation *explanation = t->explanation;
+
+    json_write_object(writer);
+    write_pod(t->pod, writer);
+    write_time(t->now_nsec, writer);
+    write_policies(explanation, writer);
+    write_counts(explanation, writer);
+    write_int(writer, "narrowTo", explanation->narrow_to);
+    write_int(writer, "wireMax", explanation->wire_max);
+    write_int(writer, "weight", t->weight);
+    write_errors(explanation, writer);
+    json_write_key(writer, STR("nodes"));
+    json_write_array(writer);
+    for (size_t i = 0; i < explanation->n_nodes; i++)
+        if (!only || only == &explanation->nodes[i])
+            write_node(t, &explanation->nodes[i], writer);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+void telling_json(Telling *t, const NodeExplanation *only) {
     JsonWriter writer = JSON_WRITER(t->out);
 
     writer.indent = 2;
-    json_write_object(&writer);
-    write_pod(t->pod, &writer);
-    write_time(t->now_nsec, &writer);
-    write_policies(explanation, &writer);
-    write_counts(explanation, &writer);
-    write_int(&writer, "narrowTo", explanation->narrow_to);
-    write_int(&writer, "wireMax", explanation->wire_max);
-    write_int(&writer, "weight", t->weight);
-    write_errors(explanation, &writer);
-    json_write_key(&writer, STR("nodes"));
-    json_write_array(&writer);
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (!only || only == &explanation->nodes[i])
-            write_node(t, &explanation->nodes[i], &writer);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+    telling_json_value(t, only, &writer);
     buf_append_char(t->out, '\n');
 }

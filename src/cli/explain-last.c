@@ -6,13 +6,17 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cli/commands.h"
+#include "cli/explain-print.h"
+#include "cli/last-hindsight.h"
 #include "cli/last-story.h"
 #include "cli/terminal.h"
+#include "input/zones.h"
 #include "json/read.h"
 #include "json/write.h"
 
 #define WHO "berth explain"
 #define LAST_BUDGET ((size_t)1024 * 1024 * 1024)
+#define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define LAST_TEXT_MAX ((size_t)256 * 1024 * 1024)
 #define PAGE_LIMIT "10000"
 #define PAGES_MAX 10000u /* of nodes: a server that never ends is none of ours */
@@ -25,25 +29,10 @@ typedef struct Last {
 } Last;
 
 bool explain_last_set(LastQuestion *question, int option, const char *value) {
-    switch (option) {
-    case 'L':
-        question->pod = value;
-        return true;
-    case 'S':
-        question->access.server = value;
-        return true;
-    case 'A':
-        question->access.ca = value;
-        return true;
-    case 'C':
-        question->access.cert = value;
-        return true;
-    case 'K':
-        question->access.key = value;
-        return true;
-    default:
-        return false;
-    }
+    if (option != 'L')
+        return server_source_set(&question->source, option, value);
+    question->pod = value;
+    return true;
 }
 
 /* --- asking ---------------------------------------------------------------------------- */
@@ -200,6 +189,21 @@ static void write_decision(JsonWriter *writer, Str key, const LastDecision *deci
     json_write_end_object(writer);
 }
 
+static void write_explanation(const LastStory *story, JsonWriter *writer) {
+    const NodeExplanation *only = NULL;
+
+    json_write_key(writer, STR("explanation"));
+    if (story->telling && story->node)
+        only = telling_find(story->telling, str_from_c(story->node));
+    if (story->telling && (only || !story->node)) {
+        telling_json_value(story->telling, only, writer);
+        return;
+    }
+    json_write_null(writer);
+    if (story->obstacle)
+        json_write_member(writer, STR("unexplained"), str_from_c(story->obstacle));
+}
+
 static void print_json(const LastStory *story, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
@@ -209,15 +213,60 @@ static void print_json(const LastStory *story, Buf *out) {
     write_decision(&writer, STR("prioritize"), &story->prioritize);
     write_decision(&writer, STR("preempt"), &story->preempt);
     write_decision(&writer, STR("bind"), &story->bind);
+    write_explanation(story, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
 
+/* --- in full ------------------------------------------------------------------------------ */
+
+/* The filter once more, with everything that led to it; if it was answered, and is still kept. */
+static int look_back(Last *last, const Zones *zones, LastHindsight *ret) {
+    LastStory *story = &last->story;
+
+    if (!str_is_empty(story->filter.error))
+        return 0;
+    if (last_hindsight(&last->access, story->filter.id, story->node, zones, story->arena, ret) < 0)
+        return fail_memory(last);
+    if (ret->obstacle[0] != '\0')
+        story->obstacle = ret->obstacle;
+    return 0;
+}
+
+static int print(
+    Last *last, const LastQuestion *question, LastHindsight *hindsight, Arena *scratch, Buf *out) {
+    bool colour = terminal_has_colour(stdout);
+    LastStory *story = &last->story;
+    Telling telling = {
+        .explanation = &hindsight->found.explanation,
+        .pod = &hindsight->found.pod,
+        .now_nsec = hindsight->found.now_nsec,
+        .weight = question->weight,
+        .all = question->all,
+        .colour = colour,
+        .paint = paint_for(colour),
+        .scratch = scratch,
+        .out = out,
+    };
+    int r = 0;
+
+    story->telling = hindsight->found.view ? &telling : NULL;
+    if (question->json)
+        print_json(story, out);
+    else
+        r = last_story_print(story, out);
+    story->telling = NULL;
+    return r < 0 || telling.error < 0 || buf_error(out) ? fail_memory(last) : 0;
+}
+
 int explain_last(const LastQuestion *question) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAST_BUDGET);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(buf_done) Buf out = BUF_INIT(LAST_TEXT_MAX);
+    _cleanup_(last_hindsight_done) LastHindsight hindsight = {0};
+    ServerSource source = question->source;
     Last last = {
-        .access = question->access,
         .story = {.pod = question->pod,
             .node = question->node,
             .all = question->all,
@@ -225,15 +274,14 @@ int explain_last(const LastQuestion *question) {
     };
     int r;
 
-    if (!last.access.server)
-        last.access.server = EXPLAIN_LAST_SERVER;
-    r = arena ? ask_all(&last) : fail_memory(&last);
-    if (r == 0 && question->json)
-        print_json(&last.story, &out);
-    else if (r == 0 && last_story_print(&last.story, &out) < 0)
-        r = fail_memory(&last);
-    if (r == 0 && buf_error(&out))
-        r = fail_memory(&last);
+    if (arena && (r = server_source_open(&source, WHO, arena)) != 0)
+        return r;
+    last.access = source.access;
+    r = arena && scratch && zones ? ask_all(&last) : fail_memory(&last);
+    if (r == 0)
+        r = look_back(&last, zones, &hindsight);
+    if (r == 0)
+        r = print(&last, question, &hindsight, scratch, &out);
     if (r != 0) {
         terminal_complain(WHO, last.error);
         return EXIT_UNREACHABLE;

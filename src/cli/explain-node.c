@@ -113,8 +113,7 @@ static void print_rules(Telling *t, const NodeExplanation *node, bool failing) {
     }
 }
 
-/* --- score
- * ---------------------------------------------------------------------------------------- */
+/* --- score ------------------------------------------------------------------------------------ */
 
 /* The better one to compare with; NULL: it is the best. */
 static const NodeExplanation *best_beside(const Telling *t, const NodeExplanation *node) {
@@ -217,6 +216,10 @@ static void print_score(Telling *t, const NodeExplanation *node) {
 
 void telling_node(Telling *t, const NodeExplanation *node) {
     telling_head(t);
+    telling_one(t, node);
+}
+
+void telling_one(Telling *t, const NodeExplanation *node) {
     print_outcome(t, node);
     print_rules(t, node, /* failing= */ true);
     print_rules(t, node, /* failing= */ false);

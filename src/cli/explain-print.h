@@ -11,10 +11,14 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "extender/explain.h"
+#include "json/write.h"
 
 typedef struct Paint {
     const char *good, *bad, *dim, *bold, *off;
 } Paint;
+
+/* Colours of a terminal, or none. */
+Paint paint_for(bool colour);
 
 typedef struct Telling {
     const Explanation *explanation;
@@ -32,14 +36,31 @@ typedef struct Telling {
 /* The pod, and which policies are for it. */
 void telling_head(Telling *telling);
 
+/* Of it "  asks cpu 2, memory 1Gi", nothing if it asks for nothing; and the lines about policies.
+ */
+void telling_asks(Telling *telling);
+void telling_policies(Telling *telling);
+
 /* Grouped and counted. */
 void telling_table(Telling *telling);
+
+/* Of it the nodes: the best of those that pass, and the others by what they fail. */
+void telling_nodes(Telling *telling);
 
 /* Everything about one node. */
 void telling_node(Telling *telling, const NodeExplanation *node);
 
+/* Of it all but the head. */
+void telling_one(Telling *telling, const NodeExplanation *node);
+
+/* The node of this name; NULL: there is none. */
+const NodeExplanation *telling_find(const Telling *telling, Str name);
+
 /* docs/policy.md has the schema. @only: this node alone; NULL: all. */
 void telling_json(Telling *telling, const NodeExplanation *only);
+
+/* The same as a value of something larger. */
+void telling_json_value(Telling *telling, const NodeExplanation *only, JsonWriter *writer);
 
 /* --- what table and node share ------------------------------------------------------------ */
 

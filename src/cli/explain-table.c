@@ -3,7 +3,6 @@
  * with one node of each group as an example. --all shows every node in its place.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,25 +72,27 @@ const FailedRule *node_verdict(const NodeExplanation *node) {
 }
 
 int64_t telling_points(const Telling *t, unsigned wire) {
-    return (int64_t)wire * EXPLAIN_POINTS_PER_SCORE * t->weight;
+    return explain_points(wire, t->weight);
+}
+
+const NodeExplanation *telling_find(const Telling *t, Str name) {
+    for (size_t i = 0; i < t->explanation->n_nodes; i++)
+        if (str_eq(t->explanation->nodes[i].node, name))
+            return &t->explanation->nodes[i];
+    return NULL;
 }
 
 /* --- head --------------------------------------------------------------------------------- */
 
-static void print_pod(Telling *t) {
+void telling_asks(Telling *t) {
     const Pod *pod = t->pod;
 
-    buf_append(t->out, STR("pod       "));
-    (void)visible_append(t->out, pod->namespace);
-    buf_append_char(t->out, '/');
-    (void)visible_append(t->out, pod->name);
     for (size_t i = 0; i < pod->requests.n; i++) {
         buf_append(t->out, i ? STR(", ") : STR("  asks "));
         (void)visible_append(t->out, pod->requests.items[i].name);
         buf_append_char(t->out, ' ');
         resource_amount_print(pod->requests.items[i].name, pod->requests.items[i].amount, t->out);
     }
-    buf_append_char(t->out, '\n');
 }
 
 static const char *fit_words(PolicyFit fit) {
@@ -131,11 +132,10 @@ static void print_others(Telling *t, PolicyFit fit) {
         buf_printf(t->out, "  (%s)%s\n", fit_words(fit), t->paint.off);
 }
 
-void telling_head(Telling *t) {
+void telling_policies(Telling *t) {
     const Explanation *explanation = t->explanation;
     size_t n = 0;
 
-    print_pod(t);
     buf_append(t->out, STR("policies  "));
     if (explanation->n_applying == 0)
         buf_append(t->out, STR("none applies to this pod"));
@@ -151,11 +151,20 @@ void telling_head(Telling *t) {
     buf_append_char(t->out, '\n');
     for (PolicyFit fit = FIT_OTHER_NAMESPACE; fit <= FIT_EXPRESSION_FAILED; fit++)
         print_others(t, fit);
+}
+
+void telling_head(Telling *t) {
+    buf_append(t->out, STR("pod       "));
+    (void)visible_append(t->out, t->pod->namespace);
+    buf_append_char(t->out, '/');
+    (void)visible_append(t->out, t->pod->name);
+    telling_asks(t);
+    buf_append_char(t->out, '\n');
+    telling_policies(t);
     buf_append_char(t->out, '\n');
 }
 
-/* --- nodes that pass
- * ------------------------------------------------------------------------------ */
+/* --- nodes that pass -------------------------------------------------------------------------- */
 
 static size_t name_width(const NodeExplanation *const *nodes, size_t n) {
     size_t widest = strlen("NODE");
@@ -293,8 +302,7 @@ static void print_summary(Telling *t) {
     buf_append_char(t->out, '\n');
 }
 
-/* --- nodes that do not
- * ----------------------------------------------------------------------------- */
+/* --- nodes that do not ------------------------------------------------------------------------ */
 
 typedef struct Group {
     const Filter *filter;
@@ -429,8 +437,7 @@ static void print_groups(Telling *t, bool observed, const char *title) {
     }
 }
 
-/* --- what went wrong, and what it counts for
- * --------------------------------------------------------- */
+/* --- what went wrong, and what it counts for -------------------------------------------------- */
 
 /* "(onMissing: allow)": what counts where it failed. */
 static void print_fallback(Telling *t, const RuleErrors *errors) {
@@ -484,22 +491,18 @@ static void print_errors(Telling *t, bool is_missing, const char *title) {
 }
 
 void telling_share(Telling *t) {
-    const Explanation *explanation = t->explanation;
-
-    buf_printf(t->out,
-        "%sat weight %" PRId64 " kube-scheduler adds WIRE × %" PRId64 " (0 to %" PRId64
-        ") to its own scores, 0 to %u by default%s\n",
-        t->paint.dim,
-        t->weight,
-        telling_points(t, 1),
-        telling_points(t, explanation->wire_max),
-        EXPLAIN_IN_TREE_MAX,
-        t->paint.off);
+    buf_append(t->out, str_from_c(t->paint.dim));
+    explain_share(t->explanation, t->weight, t->out);
+    buf_printf(t->out, "%s\n", t->paint.off);
 }
 
 void telling_table(Telling *t) {
     telling_head(t);
     print_summary(t);
+    telling_nodes(t);
+}
+
+void telling_nodes(Telling *t) {
     print_ranking(t);
     if (t->explanation->n_scores > 0 && t->explanation->n_passed > 0)
         telling_share(t);

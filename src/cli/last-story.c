@@ -61,6 +61,8 @@ static void print_head(const LastStory *story, Buf *out) {
         buf_append(out, STR("  uid "));
         (void)visible_append(out, filter->uid);
     }
+    if (story->telling)
+        telling_asks(story->telling);
     buf_append(out, STR("\nasked     "));
     (void)visible_append(out, filter->time);
     print_duration(out, filter->duration);
@@ -68,7 +70,10 @@ static void print_head(const LastStory *story, Buf *out) {
     (void)visible_append(out, filter->policy_digest);
     buf_printf(out, "\ncluster   generation %" PRId64 ", ", filter->generation);
     print_nodes(out, filter->known);
-    buf_append(out, STR("\n\n"));
+    buf_append_char(out, '\n');
+    if (story->telling)
+        telling_policies(story->telling);
+    buf_append_char(out, '\n');
 }
 
 static void print_line(Buf *out, int64_t n, const char *text) {
@@ -123,7 +128,10 @@ static int64_t never_offered(const LastDecision *filter) {
     return filter->known > 0 && n > 0 ? n : 0;
 }
 
-static void print_counts(const LastDecision *filter, Buf *out) {
+/* What rules said is told with its values where these are known. */
+static void print_counts(const LastStory *story, Buf *out) {
+    const LastDecision *filter = &story->filter;
+
     print_number(out, filter->passed + filter->narrowed, 0);
     buf_append(out, STR(" of "));
     print_nodes(out, filter->asked);
@@ -131,12 +139,15 @@ static void print_counts(const LastDecision *filter, Buf *out) {
     if (filter->is_exempt)
         buf_append(
             out, STR("  no policy is for this pod: it is exempt (--exempt of berth serve)\n"));
-    print_rules(filter, /* observed= */ false, out);
+    if (!story->telling)
+        print_rules(filter, /* observed= */ false, out);
     print_line(out, filter->unknown, "not known to berth");
     print_line(out, filter->late, "not judged in time, and so rejected");
     print_line(out, filter->unjudged - filter->late, "not judged in time, and let pass");
     print_line(out, filter->narrowed, "passed, and were not offered back: the policy narrows");
     print_line(out, never_offered(filter), "never offered: kube-scheduler did not ask about them");
+    if (story->telling)
+        return;
     print_rules(filter, /* observed= */ true, out);
     print_failures(filter, out);
 }
@@ -257,7 +268,44 @@ static int print_some_nodes(const LastStory *story, Buf *out) {
     return 0;
 }
 
+/* --all: those that berth did not know. There is nothing to tell of them but their names. */
+static void print_unknown(const LastStory *story, Buf *out) {
+    if (!story->all || story->filter.unknown == 0)
+        return;
+    buf_append(out, STR("\nnot known to berth\n"));
+    for (size_t i = 0; i < story->filter.nodes.n; i++) {
+        const LastNode *node = &story->filter.nodes.items[i];
+
+        if (!str_is(node->outcome, "unknown"))
+            continue;
+        buf_append(out, STR("           "));
+        (void)visible_append(out, node->name);
+        buf_append_char(out, '\n');
+    }
+}
+
+/* Scores are told as of the filter; kube-scheduler may have left some of its nodes out. */
+static void print_scored(const LastStory *story, Buf *out) {
+    const LastDecision *prioritize = &story->prioritize;
+
+    if (!story->telling || prioritize->id == 0 || prioritize->asked == story->filter.passed)
+        return;
+    buf_append(out, STR("\nprioritize was asked about "));
+    print_nodes(out, prioritize->asked);
+    buf_append(out, STR(": scores that are normalised were so among these.\n"));
+}
+
+static void print_rank(const LastStory *story, Str name, Buf *out) {
+    const NodeExplanation *node = story->telling ? telling_find(story->telling, name) : NULL;
+
+    if (!node || !node->is_scored)
+        return;
+    buf_printf(out, ", rank %" PRIu32 " of ", node->rank);
+    print_number(out, (int64_t)story->telling->explanation->n_passed, 0);
+}
+
 static void print_followers(const LastStory *story, Buf *out) {
+    print_scored(story, out);
     if (story->prioritize.id == 0 && story->filter.passed == 1)
         buf_append(
             out, STR("\nNo scores: kube-scheduler does not ask for them when one node is left.\n"));
@@ -278,11 +326,28 @@ static void print_followers(const LastStory *story, Buf *out) {
     (void)visible_append(out, story->bind.time);
     buf_append(out, str_is_empty(story->bind.error) ? STR(": bound to ") : STR(": not bound to "));
     (void)visible_append(out, story->bind.target);
+    print_rank(story, story->bind.target, out);
     if (!str_is_empty(story->bind.error)) {
         buf_append(out, STR(": "));
         (void)visible_append(out, story->bind.error);
     }
     buf_append_char(out, '\n');
+}
+
+static void print_not_offered(Buf *out) {
+    buf_append(out, STR(": was not offered: kube-scheduler did not ask about this node\n"));
+}
+
+/* --node: every rule, with all values. */
+static void print_node_in_full(const LastStory *story, const NodeExplanation *node, Buf *out) {
+    const LastNode *asked = story->filter.nodes.n > 0 ? &story->filter.nodes.items[0] : NULL;
+
+    if (!asked || str_is(asked->outcome, "not-asked")) {
+        (void)visible_append(out, node->node);
+        print_not_offered(out);
+        buf_append(out, STR("\nWhat policies say of it:\n"));
+    }
+    telling_one(story->telling, node);
 }
 
 /* --node: why it, or why not. */
@@ -296,7 +361,7 @@ static void print_node(const LastStory *story, Buf *out) {
         return;
     }
     if (!node || str_is(node->outcome, "not-asked")) {
-        buf_append(out, STR(": was not offered: kube-scheduler did not ask about this node\n"));
+        print_not_offered(out);
         return;
     }
     score = class_of(node) < 2 ? score_of(story, node) : -1;
@@ -315,20 +380,40 @@ static void print_node(const LastStory *story, Buf *out) {
     buf_append_char(out, '\n');
 }
 
+/* Nodes, one by one or in groups. */
+static int print_all_nodes(const LastStory *story, Buf *out) {
+    if (!story->telling)
+        return error_trace(print_some_nodes(story, out));
+    telling_nodes(story->telling);
+    print_unknown(story, out);
+    return 0;
+}
+
 int last_story_print(const LastStory *story, Buf *out) {
+    const NodeExplanation *only = NULL;
     int r = 0;
+
+    if (story->telling && story->node)
+        only = telling_find(story->telling, str_from_c(story->node));
 
     print_head(story, out);
     if (!str_is_empty(story->filter.error)) {
         buf_append(out, STR("answered with an error: "));
         (void)visible_append(out, story->filter.error);
         buf_append_char(out, '\n');
+    } else if (only) {
+        print_node_in_full(story, only, out);
     } else if (story->node) {
         print_node(story, out);
     } else {
-        print_counts(&story->filter, out);
-        r = print_some_nodes(story, out);
+        print_counts(story, out);
+        r = print_all_nodes(story, out);
         print_followers(story, out);
+    }
+    if (story->obstacle) {
+        buf_append(out, STR("\nNo values and parts of scores: "));
+        (void)visible_append(out, str_from_c(story->obstacle));
+        buf_append_char(out, '\n');
     }
     return error_trace(r);
 }

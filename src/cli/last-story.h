@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * LastStory: what a berth decided about one pod, from filter to bind, told to people.
+ * LastStory: what a berth decided about one pod, from filter to bind, told to people. With what the
+ * filter was made of it is told as `berth explain` tells it: values, limits, parts of scores.
  */
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "cli/explain-print.h"
 #include "cli/last-decision.h"
 
 typedef struct LastStory {
@@ -18,6 +20,8 @@ typedef struct LastStory {
     LastDecision filter;
     LastDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
     Map scores;                             /* name of a node to its place in prioritize.nodes */
+    Telling *telling;                       /* the filter in full; NULL: it cannot be had, ... */
+    const char *obstacle; /* ... for this reason; NULL: there is no more to tell */
     Arena *arena;
 } LastStory;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "board/board.h"
 #include "cli/commands.h"
 #include "model/node.h"
 #include "serve/decisions.h"
@@ -18,6 +19,7 @@ void serve_settings_init(ServeSettings *settings) {
     *settings = (ServeSettings){
         .daemon = {.server = server_default_options(),
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
+            .board = board_hook(),
             .dump_path = "berth-dump.json",
             .n_decisions = DECISIONS_DEFAULT,
             .decisions_bytes = DECISIONS_BYTES_DEFAULT},
@@ -83,6 +85,13 @@ static int add_name(const char *option, const char *value, Str *names, size_t *n
         return usage_error(option, value, "too many names");
     names[(*n)++] = str_from_c(value);
     return 0;
+}
+
+/* A name as it stands in Host: no port, no scheme. */
+static int add_host(ServeSettings *settings, const char *value) {
+    if (!node_name_is_valid(str_from_c(value)))
+        return usage_error("pages-host", value, "expected a host's name, as berth.example.org");
+    return add_name("pages-host", value, settings->hosts, &settings->n_hosts, SERVE_HOSTS_MAX);
 }
 
 static int add_exempt(ServeSettings *settings, const char *value) {
@@ -189,6 +198,8 @@ static bool *switch_of(DaemonOptions *daemon, ServeOption option) {
         return &daemon->live.mirror.may_announce;
     case OPTION_INSECURE_HTTP:
         return &daemon->insecure_http;
+    case OPTION_NO_DASHBOARD:
+        return &daemon->no_dashboard;
     default:
         return NULL;
     }
@@ -228,6 +239,8 @@ static int set_checked(
             settings->pages_client_names,
             &daemon->pages.n_client_names,
             ELEMENTS_OF(settings->pages_client_names));
+    case OPTION_PAGES_HOST:
+        return add_host(settings, value);
     case OPTION_DRAIN_DELAY:
         return set_number(name, value, 0, DRAIN_DELAY_MAX_SEC, &daemon->drain_delay_sec);
     case OPTION_LEASE:
@@ -365,6 +378,8 @@ int serve_settings_finish(ServeSettings *settings) {
     daemon->policy_paths = settings->policies;
     daemon->tls.client_names = settings->client_names;
     daemon->pages.client_names = settings->pages_client_names;
+    daemon->server.hosts = daemon->pages.hosts = settings->hosts;
+    daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
     daemon->live.managed = settings->managed;
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
     return 0;

@@ -15,6 +15,7 @@
 
 #define SERVE_POLICIES_MAX 16u
 #define SERVE_CLIENT_NAMES_MAX 64u
+#define SERVE_HOSTS_MAX 16u
 
 /* What the options are collected into; the daemon borrows from it. */
 typedef struct ServeSettings {
@@ -22,6 +23,8 @@ typedef struct ServeSettings {
     const char *policies[SERVE_POLICIES_MAX];
     Str client_names[SERVE_CLIENT_NAMES_MAX];
     Str pages_client_names[SERVE_CLIENT_NAMES_MAX];
+    Str hosts[SERVE_HOSTS_MAX];
+    size_t n_hosts;
     Str managed[LIVE_MANAGED_RESOURCES_MAX];
     Exemption exempt[EXEMPTIONS_MAX + 1]; /* berth's own pods besides */
     size_t n_exempt;
@@ -72,6 +75,8 @@ typedef enum ServeOption {
     OPTION_PAGES_LISTEN,
     OPTION_PAGES_TOKEN_FILE,
     OPTION_PAGES_CLIENT_NAME,
+    OPTION_PAGES_HOST,
+    OPTION_NO_DASHBOARD,
     OPTION_DRAIN_DELAY,
     OPTION_EXEMPT,
     OPTION_LEASE,

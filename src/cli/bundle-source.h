@@ -1,0 +1,40 @@
+#pragma once
+
+/*
+ * BundleSource: where a command takes a bundle from: a file, or a berth that is running.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "bundle/bundle.h"
+#include "cli/server-source.h"
+
+#define BUNDLE_LAST_DEFAULT 1000
+#define BUNDLE_LAST_MAX 10000
+
+/* What a running berth is asked for. */
+typedef struct BundleWish {
+    int64_t last;
+    bool is_anonymous;
+    bool only_digest;
+} BundleWish;
+
+/* Each returns 0; or an exit code, after complaining as @who. */
+
+/* The file as a berth sends it, in @arena. */
+int bundle_source_fetch(
+    ServerSource *source, const BundleWish *wish, const char *who, Arena *arena, Str *ret);
+
+/* What is in @file; @name is for messages. bundle_done() ends it, also after a failure. */
+int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);
+
+/* The same of a file by its path. */
+int bundle_source_load(const char *path, const char *who, Bundle *ret);
+
+/* The policies of the bundle, or the texts of others, compiled; what is wrong with them is printed
+ * on stderr. */
+int bundle_source_compile(
+    const PolicySource *policies, size_t n, const char *who, Arena *arena, Program **ret);

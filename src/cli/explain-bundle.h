@@ -1,0 +1,38 @@
+#pragma once
+
+/*
+ * berth explain --bundle: a decision of the past in full, of a file (bundle/bundle.h).
+ *
+ * The newest filter about the pod is made again on the cluster as it was then, with the policies of
+ * the bundle or with others.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "bundle/bundle.h"
+#include "extender/explain.h"
+#include "input/zones.h"
+
+typedef struct BundleCase {
+    Bundle bundle;
+    View *view; /* what the explanation points into */
+    Pod pod;
+    Explanation explanation;
+    int64_t now_nsec; /* when it was decided */
+    uint64_t id;
+} BundleCase;
+
+void bundle_case_done(BundleCase *found); /* takes a zeroed one */
+
+/* Makes @decision, which is of found->bundle, again with @program; about @nodes only, or NULL: all
+ * of the cluster (replay/hindsight.h). 0, or an error of hindsight_explain(). */
+int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
+    const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
+
+/* @name is NAMESPACE/NAME; @paths are other policies, none: the bundle's. Everything else lies in
+ * @arena. 0; or an exit code, after complaining. */
+int explain_bundle(const char *bundle, const char *name, const char *const *paths, size_t n_paths,
+    const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;

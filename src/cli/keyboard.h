@@ -1,0 +1,24 @@
+#pragma once
+
+/*
+ * Keyboard: the terminal while a command has it to itself: keys come one by one, without echo, and
+ * the screen is another one than the person's own, which comes back at the end.
+ *
+ * One at a time. SIGINT, SIGTERM and SIGWINCH wake who reads.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Takes the terminal; false: standard input or output is none. */
+bool keyboard_open(void);
+void keyboard_close(void); /* gives it back; takes one that was not opened */
+
+/* To be waited for: keys, and signals as keys. */
+int keyboard_fd(void);
+
+/* The next key that was typed; 0: none waits. SIGINT and SIGTERM are 'q'. */
+char keyboard_read(void);
+
+/* Columns and lines of the terminal; 80 and 24 where it does not say. */
+void keyboard_size(size_t *ret_width, size_t *ret_height);

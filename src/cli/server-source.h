@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * ServerSource: the berth that a command asks, and how it gets in.
+ */
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "cli/ask.h"
+
+#define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
+
+typedef struct ServerSource {
+    AskAccess access;       /* its token is read by server_source_open() */
+    const char *token_file; /* NULL: none */
+} ServerSource;
+
+/* The lines about these options in a command's help. */
+#define SERVER_SOURCE_HELP                                                                         \
+    "  --server URL          the berth to ask               [" SERVER_SOURCE_DEFAULT "]\n"         \
+    "  --ca FILE             who may have signed its certificate (PEM)\n"                          \
+    "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
+    "  --token-file FILE     or a token (berth serve --pages-token-file)\n"
+
+enum {
+    SERVER_SOURCE_SERVER = 704,
+    SERVER_SOURCE_CA,
+    SERVER_SOURCE_CERT,
+    SERVER_SOURCE_KEY,
+    SERVER_SOURCE_TOKEN_FILE,
+};
+
+/* For getopt_long(); the values are for server_source_set(). */
+#define SERVER_SOURCE_OPTIONS                                                                      \
+    {"server", required_argument, NULL, SERVER_SOURCE_SERVER},                                     \
+        {"ca", required_argument, NULL, SERVER_SOURCE_CA},                                         \
+        {"cert", required_argument, NULL, SERVER_SOURCE_CERT},                                     \
+        {"key", required_argument, NULL, SERVER_SOURCE_KEY}, {                                     \
+        "token-file", required_argument, NULL, SERVER_SOURCE_TOKEN_FILE                            \
+    }
+
+/* True when @option was one of the above. */
+bool server_source_set(ServerSource *source, int option, const char *value);
+
+/* Whether any of its options was given. */
+bool server_source_is_given(const ServerSource *source);
+
+/* The token in a file, into @arena; NULL where @file is. 0; or an exit code, after complaining as
+ * @who. */
+int server_token_read(const char *file, const char *who, Arena *arena, const char **ret);
+
+/* Fills in what was not given, and reads the token into @arena. 0; or an exit code, after
+ * complaining as @who. */
+int server_source_open(ServerSource *source, const char *who, Arena *arena);

@@ -1,0 +1,50 @@
+#pragma once
+
+/*
+ * SimulateReport: what `berth simulate` has found out, and the ways to show it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "simulate/outcome.h"
+#include "simulate/scenario.h"
+
+#define SIMULATE_CONTENDERS_MAX 16u
+
+typedef struct Contender {
+    Str name;         /* "none": no policy */
+    size_t n_unfed;   /* metrics that it reads and that nothing was measured for */
+    Outcome *outcome; /* NULL: it did not come to that */
+} Contender;
+
+typedef struct SimulateReport {
+    const Scenario *scenario;
+    const Contender *contenders;
+    size_t n; /* those that have an outcome */
+    const Resources *shapes;
+    size_t n_shapes;
+    uint64_t seed;
+    int64_t weight;
+    bool follows;
+    bool all; /* with every pod */
+    Arena *scratch;
+} SimulateReport;
+
+void simulate_table(const SimulateReport *report, Buf *out);
+void simulate_json(const SimulateReport *report, Buf *out);
+
+/* One pod a line: its name, and its node under each policy. */
+void simulate_placements(const SimulateReport *report, Buf *out);
+
+/* Use over time, as SVG. */
+void simulate_chart(const SimulateReport *report, Buf *out);
+
+/* "cpu=500m,memory=1Gi" */
+void shape_print(const Resources *shape, Buf *out);
+
+/* The name of a row's node; "-": none. */
+Str node_of_row(const Scenario *scenario, uint32_t row);

@@ -1,0 +1,72 @@
+#pragma once
+
+/*
+ * TopState: what `berth top` has heard so far.
+ *
+ * Updates come once a second (serve/updates.h); the newest decisions and what rules have rejected
+ * since the start are kept here, in places of fixed size: names that are longer are cut. Pure: time
+ * is an argument.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#define TOP_DECISIONS_MAX 512u
+#define TOP_RULES_MAX 64u
+#define TOP_NAME_MAX 160u
+#define TOP_TEXT_MAX 256u
+#define TOP_RATE_UPDATES 10u /* over which rates are told */
+
+/* A filter, and what came of it; or another verb whose filter was not seen. */
+typedef struct TopDecision {
+    int64_t id;
+    char time[16]; /* "12:03:04" */
+    char verb[16];
+    char pod[TOP_NAME_MAX]; /* NAMESPACE/NAME */
+    int64_t asked, passed;
+    char node[TOP_NAME_MAX];   /* where it was bound to; empty: not yet, or not by us */
+    char reason[TOP_NAME_MAX]; /* that most nodes are rejected for, or an error */
+} TopDecision;
+
+/* A counter that only grows, and how fast. */
+typedef struct TopCounter {
+    int64_t first, last; /* when it was first seen, and now */
+    int64_t before[TOP_RATE_UPDATES];
+    size_t n_before; /* since it was first seen; those kept are the last */
+} TopCounter;
+
+typedef struct TopRule {
+    char name[TOP_NAME_MAX]; /* POLICY/RULE */
+    TopCounter rejected;
+} TopRule;
+
+typedef struct TopState {
+    bool has_update;
+    char time[32];
+    char health[16];
+    char sentence[TOP_TEXT_MAX];
+    double error_rate, p99_sec; /* p99: NaN: not known */
+    double cluster_age_sec, metrics_age_sec;
+    char policy[16];
+    int64_t n_nodes, n_waiting, n_bypassed;
+    TopCounter filters, prioritizes, rejected;
+    TopRule rules[TOP_RULES_MAX]; /* those that reject most, first */
+    size_t n_rules;
+    TopDecision decisions[TOP_DECISIONS_MAX];
+    int64_t newest_id;  /* that was taken: an update may tell of some again */
+    size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
+} TopState;
+
+/* Takes one update, the JSON of an event. @scratch is emptied. False: it is none, and nothing has
+ * changed. */
+bool top_state_take(TopState *state, Str json, Arena *scratch);
+
+/* How much a second, over the last updates; -1: not known yet. */
+double top_counter_rate(const TopCounter *counter);
+
+/* The decision that is @back behind the newest; NULL: there is none. */
+const TopDecision *top_state_decision(const TopState *state, size_t back);

@@ -1,0 +1,31 @@
+#pragma once
+
+/*
+ * WhatIfPrint: what decisions would have been, for people.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/explain-print.h"
+#include "policy/program.h"
+#include "replay/what-if.h"
+
+typedef struct WhatIfTelling {
+    const WhatIfReport *report;
+    const Recording *recording;
+    const Program *program; /* that decided anew */
+    Str with;               /* which policies: "policy.yaml" */
+    bool is_check;          /* the policies as they were: all should be equal */
+    Digest policy;          /* of the bundle's policies */
+    bool is_anonymous;
+    int64_t weight; /* kube-scheduler's for this extender */
+    bool all;       /* every case, not only the first */
+    Paint paint;
+    Buf *out;
+} WhatIfTelling;
+
+void what_if_print(WhatIfTelling *telling);

@@ -1,0 +1,367 @@
+"""`berth simulate`: what it prints in which form, what it refuses, and that policies differ."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from client import PATIENCE
+
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+PACK = HEAD + "metadata: {name: pack}\nspec:\n  scores: [{name: pack, binPack: {cpu: 1}}]\n"
+SPREAD = HEAD + "metadata: {name: even}\nspec:\n  scores: [{name: even, spread: {cpu: 1}}]\n"
+CLOSED = (
+    HEAD + "metadata: {name: closed}\nspec:\n"
+    "  filters: [{name: gate, nodeLabels: {open: 'yes'}, reason: the gate is closed}]\n"
+)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def node(name, cpu="4", **spec):
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "spec": spec,
+        "status": {
+            "allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "20"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def pod(name, cpu="500m", on=None, **spec):
+    container = {"name": "main", "image": "example.com/none",
+                 "resources": {"requests": {"cpu": cpu, "memory": "256Mi"}}}
+    if on:
+        spec["nodeName"] = on
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "apps"},
+            "spec": {"containers": [container], **spec}}
+
+
+def list_of(*items):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)})
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes a file and returns its path."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def cluster(files):
+    return files("cluster.json", list_of(*(node(f"node-{i}") for i in range(4))))
+
+
+@pytest.fixture
+def trace(files):
+    """Sixteen pods for a while, then four that stay."""
+    lines = [
+        {"at": 0, "lifetime": 50, "count": 16, "pod": pod("short")},
+        {"at": 60, "count": 4, "pod": pod("long")},
+    ]
+    return files("trace.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture
+def run(berth_path):
+    def run(*args, code=FINE, text=None):
+        done = subprocess.run([berth_path, "simulate", *map(str, args)], input=text,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code, done.stderr + done.stdout
+        return done
+
+    return run
+
+
+def outcomes(done):
+    return {policy["name"]: policy for policy in json.loads(done.stdout)["policies"]}
+
+
+# --- what comes of it --------------------------------------------------------
+
+
+def test_packing_empties_nodes_that_spreading_does_not(run, files, cluster, trace):
+    done = run("--cluster", cluster, "--trace", trace, "-o", "json",
+               "--policy", files("pack.yaml", PACK), "--policy", files("even.yaml", SPREAD))
+    seen = outcomes(done)
+    assert list(seen) == ["none", "pack", "even"]
+    for outcome in seen.values():
+        assert outcome["placed"] == 20 and outcome["pending"] == 0 and outcome["ended"] == 16
+        assert outcome["complete"] is True
+    assert seen["pack"]["nodesInUse"]["end"] == 1
+    assert seen["even"]["nodesInUse"]["end"] == 4
+    assert seen["pack"]["nodesEmptied"] == 1 and seen["even"]["nodesEmptied"] == 0
+    assert seen["pack"]["nodesInUse"]["mean"] < seen["even"]["nodesInUse"]["mean"]
+    assert seen["pack"]["cpu"]["deviation"] > seen["even"]["cpu"]["deviation"]
+    assert seen["pack"]["moves"] > 0 and seen["none"]["moves"] == 0
+    # A whole node's worth fits where nodes are empty.
+    shape = run("--cluster", cluster, "--trace", trace, "-o", "json", "--shape", "cpu=4",
+                "--policy", files("pack.yaml", PACK))
+    assert [outcome["fits"][0]["pods"] for outcome in outcomes(shape).values()] == [0, 3]
+
+
+def test_the_same_seed_gives_the_same_bytes(run, cluster, trace):
+    args = ("--cluster", cluster, "--trace", trace, "-o", "json", "--all")
+    first = run(*args).stdout
+    assert first == run(*args).stdout
+    seeds = {run(*args, "--seed", seed).stdout for seed in range(2, 6)}
+    assert seeds != {first}
+
+
+def test_a_policy_may_be_a_folder_and_standard_input_has_pods(run, cluster, tmp_path):
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(PACK)
+    (folder / "b.yaml").write_text(CLOSED)
+    done = run("--cluster", cluster, "--pods", "-", "--policy", folder, "-o", "json",
+               text=list_of(pod("one"), pod("two")))
+    seen = outcomes(done)
+    assert seen["none"]["placed"] == 2
+    assert seen["both"]["pendingReasons"] == [
+        {"reason": "closed/gate: the gate is closed", "pods": 2}]
+
+
+def test_reasons_are_kube_schedulers(run, files):
+    taint = {"key": "own", "effect": "NoSchedule"}
+    cluster = files("cluster.json", list_of(node("a", taints=[taint]), node("b", taints=[taint])))
+    pods = files("pods.json", list_of(
+        pod("repelled"), pod("large", cpu="9", tolerations=[{"operator": "Exists"}])))
+    table = run("--cluster", cluster, "--pods", pods).stdout
+    assert "node(s) had untolerated taint(s)" in table
+    assert "Insufficient cpu" in table
+    seen = outcomes(run("--cluster", cluster, "--pods", pods, "-o", "json"))["none"]
+    assert seen["placed"] == 0 and seen["pending"] == 2
+    assert {reason["pods"] for reason in seen["pendingReasons"]} == {1}
+
+
+def test_pods_that_run_are_placed_anew(run, files):
+    running = [pod(f"pod-{i}", on="node-0") for i in range(4)]
+    cluster = files("cluster.json", list_of(*(node(f"node-{i}") for i in range(4)), *running))
+    pods = files("pods.json", list_of(*running))
+    done = run("--cluster", cluster, "--pods", pods, "-o", "json")
+    assert json.loads(done.stdout)["podsPlacedAnew"] == 4
+    assert json.loads(done.stdout)["podsRunning"] == 0
+    assert outcomes(done)["none"]["nodesInUse"] == {"start": 0, "end": 4, "most": 4, "mean": 2.5}
+    assert "pods on another node than they run on" in run("--cluster", cluster, "--pods", pods).stdout
+
+
+def test_following_tells_how_well_the_model_fits(run, files):
+    nodes = [node("a"), node("b")]
+    # Two equal nodes: the first may be anywhere, then each goes where less is.
+    well = [pod("one", on="a"), pod("two", on="b")]
+    badly = [pod("one", on="a"), pod("two", on="a")]
+    for pods, best in ((well, 2), (badly, 1)):
+        cluster = files("cluster.json", list_of(*nodes, *pods))
+        done = run("--cluster", cluster, "--pods", files("pods.json", list_of(*pods)), "--follow",
+                   "-o", "json")
+        follow = outcomes(done)["none"]["follow"]
+        assert (follow["pods"], follow["feasible"], follow["best"]) == (2, 2, best)
+        assert [miss["name"] for miss in follow["misses"]] == ([] if best == 2 else ["two"])
+    table = run("--cluster", cluster, "--pods", files("pods.json", list_of(*badly)), "--follow")
+    assert "1 (50.0 %)" in table.stdout
+    assert "two is on a" in table.stdout
+
+
+def test_pending_pods_of_the_cluster_come_when_asked_for(run, files):
+    cluster = files("cluster.json", list_of(node("a"), pod("waits")))
+    pods = files("pods.json", list_of(pod("comes")))
+    table = run("--cluster", cluster, "--pods", pods).stdout
+    assert "1 pending pods of the cluster are not placed; --pending places them first" in table
+    seen = json.loads(run("--cluster", cluster, "--pods", pods, "--pending", "-o", "json").stdout)
+    assert seen["podsToPlace"] == 2
+    assert json.loads(run("--cluster", cluster, "--pending", "-o", "json").stdout)[
+        "podsToPlace"] == 1
+
+
+def test_what_is_not_modelled_is_told(run, files, cluster):
+    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    pods = files("pods.json", list_of(
+        pod("one", topologySpreadConstraints=spread), pod("two", topologySpreadConstraints=spread),
+        pod("three", affinity={"podAntiAffinity": {}}), pod("four")))
+    table = run("--cluster", cluster, "--pods", pods).stdout
+    assert "2 pods have topologySpreadConstraints: not modelled" in table
+    assert "1 pod has podAffinity or podAntiAffinity: not modelled" in table
+    seen = json.loads(run("--cluster", cluster, "--pods", pods, "-o", "json").stdout)
+    assert seen["notModelled"]["pods"] == 3
+
+
+def test_metrics_are_absent_unless_given(run, files, cluster):
+    policy = files("load.yaml", HEAD + (
+        "metadata: {name: load}\nspec:\n  metrics: [{name: load, prometheus: {query: load}}]\n"
+        "  filters: [{name: cool, expression: 'metrics.load < 0.5', onMissing: allow,"
+        " reason: too hot}]\n"))
+    metrics = files("metrics.yaml", "metrics: {load: {node-0: 0.9, node-1: 0.1}}\n")
+    pods = files("pods.json", list_of(*(pod(f"pod-{i}", cpu="3") for i in range(4))))
+    args = ("--cluster", cluster, "--pods", pods, "--policy", policy)
+    assert "load reads 1 metric that nothing was measured for: absent" in run(*args).stdout
+    done = run(*args, "--metrics", metrics, "-o", "json")
+    assert outcomes(done)["load"]["placed"] == 3 and outcomes(done)["load"]["metricsAbsent"] == 0
+    assert outcomes(run(*args, "-o", "json"))["load"]["placed"] == 4
+
+
+# --- forms -------------------------------------------------------------------
+
+
+def test_the_table_has_a_column_for_each_policy(run, files, cluster, trace):
+    done = run("--cluster", cluster, "--trace", trace, "--policy", files("pack.yaml", PACK))
+    lines = done.stdout.splitlines()
+    assert lines[0] == ("4 nodes, 0 pods on them; 20 pods to place, the last after 60 s")
+    assert lines[2].split() == ["none", "pack"]
+    figures = {re.split("  +", line.strip())[0]: line.split()[-2:] for line in lines[3:]}
+    assert figures["pods placed"] == ["20", "20"]
+    assert figures["nodes in use at the end"] == ["4", "1"]
+    assert all(len(line) <= 100 for line in lines)
+    assert done.stderr == ""
+
+
+def test_placements_are_a_line_a_pod(run, files, cluster, trace):
+    done = run("--cluster", cluster, "--trace", trace, "-o", "placements", "--no-baseline",
+               "--policy", files("pack.yaml", PACK))
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["POD", "pack"]
+    assert len(lines) == 21
+    assert lines[1][0] == "apps/short.1" and lines[1][1].startswith("node-")
+
+
+def test_the_chart_is_svg_with_text(run, files, cluster, trace, tmp_path):
+    chart = tmp_path / "chart.svg"
+    run("--cluster", cluster, "--trace", trace, "--policy", files("a<b&c.yaml", PACK),
+        "--chart", chart)
+    root = xml.parse(chart).getroot()
+    assert root.tag == SVG + "svg"
+    texts = [text.text for text in root.iter(SVG + "text")]
+    for text in ("none", "a<b&c", "nodes in use", "pods pending", "seconds since the start"):
+        assert text in texts
+    assert len(list(root.iter(SVG + "path"))) == 6  # three panels, two policies
+    assert not list(root.iter(SVG + "script"))
+
+
+def test_shapes_are_taken_from_the_pods(run, files, cluster):
+    """Half of them, nine of ten, and all are no larger; each size once."""
+
+    def shapes(*sizes):
+        pods = files("pods.json", list_of(*(pod(f"p{i}", cpu=cpu) for i, cpu in enumerate(sizes))))
+        seen = outcomes(run("--cluster", cluster, "--pods", pods, "-o", "json"))["none"]
+        return [fit["shape"] for fit in seen["fits"]]
+
+    small, large = "cpu=100m,memory=256Mi", "cpu=2,memory=256Mi"
+    assert shapes("100m") == [small]
+    assert shapes("100m", "100m", "2") == [small, large]
+    assert shapes(*["100m"] * 19, "2") == [small, large]
+
+
+def test_a_trace_may_be_yaml(run, files, cluster):
+    trace = files("trace.yaml", """\
+- {at: 0, lifetime: 10, count: 2, name: first, pod: {spec: {containers: [{name: c}]}}}
+- at: 5.5
+  pod:
+    metadata: {name: second, namespace: apps}
+    spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}
+""")
+    done = run("--cluster", cluster, "--trace", trace, "-o", "json", "--all")
+    pods = outcomes(done)["none"]["pods"]
+    assert [(pod["name"], pod["fate"]) for pod in pods] == [
+        ("first.1", "ended"), ("first.2", "ended"), ("second", "placed")]
+    # Every pod ends, or what is asked for is over.
+    done = run("--cluster", cluster, "--trace", trace, "-o", "json", "--all", "--until", "2")
+    assert [pod["fate"] for pod in outcomes(done)["none"]["pods"]] == [
+        "placed", "placed", "not reached"]
+
+
+# --- mistakes ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args, words", [
+    ((), "--cluster is needed"),
+    (("--cluster", "c"), "--pods or --trace is needed"),
+    (("--cluster", "c", "--pods", "p", "--trace", "t"), "give one"),
+    (("--cluster", "c", "--pods", "p", "--no-baseline"), "leaves nothing to try"),
+    (("--cluster", "c", "--trace", "t", "--follow"), "--follow goes with --pods"),
+    (("--cluster", "c", "--pods", "p", "-o", "xml"), "-o takes table, json or placements"),
+    (("--cluster", "c", "--pods", "p", "--until", "soon"), "a number of seconds"),
+    (("--cluster", "c", "--pods", "p", "--weight", "0"), "weight"),
+    (("--cluster", "c", "--pods", "p", "more"), "it takes options only"),
+])
+def test_wrong_usage_is_told(run, args, words):
+    assert words in run(*args, code=USAGE).stderr
+
+
+@pytest.mark.parametrize("text, words", [
+    ('{"at": 0}\n', "line 1: has no pod"),
+    ('\n{"at": -1, "pod": {}}\n', "line 2: at is in seconds"),
+    ('{"lifetime": 0, "pod": {}}\n', "line 1: lifetime"),
+    ('{"count": -1, "pod": {}}\n', "line 1: count"),
+    ('{"att": 1, "pod": {}}\n', "line 1: unknown field"),
+    ('{"at": 1, "pod": {}\n', "line 1"),
+    ("pod: {}\n", "expected a list"),
+    ('[{"pod": {"spec": {"containers": 5}}}]', "trace"),
+    ("[]", "holds no Pod to place"),
+])
+def test_a_wrong_trace_is_told_with_its_line(run, files, cluster, text, words):
+    done = run("--cluster", cluster, "--trace", files("trace", text), code=FAILED)
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_files_that_are_wrong_or_missing(run, files, cluster):
+    pods = files("pods.json", list_of(pod("one")))
+    assert "no-such" in run("--cluster", "/no-such", "--pods", pods, code=UNREACHABLE).stderr
+    assert "no-such" in run("--cluster", cluster, "--pods", "/no-such", code=UNREACHABLE).stderr
+    assert "holds no Node" in run("--cluster", pods, "--pods", pods, code=FAILED).stderr
+    twice = files("twice.json", list_of(pod("one"), pod("one")))
+    assert 'two pods named "apps/one"' in run(
+        "--cluster", cluster, "--pods", twice, code=FAILED).stderr
+    policy = files("wrong.yaml", HEAD + "metadata: {name: x}\nspec: {filter: []}\n")
+    done = run("--cluster", cluster, "--pods", pods, "--policy", policy, code=FAILED)
+    assert 'unknown field "filter"' in done.stderr
+    assert "cpu=2,memory=8Gi" in run(
+        "--cluster", cluster, "--pods", pods, "--shape", "big", code=USAGE).stderr
+    assert "cannot write" in run(
+        "--cluster", cluster, "--pods", pods, "--chart", "/no-such/x.svg", code=UNREACHABLE).stderr
+
+
+# --- on a terminal -----------------------------------------------------------
+
+
+def test_interrupted_it_tells_what_it_has_and_a_terminal_has_a_bar(berth_path, files, tmp_path):
+    """So many pods that it cannot be done before it is interrupted."""
+    nodes = files("cluster.json", list_of(*(node(f"node-{i}", cpu="1") for i in range(200))))
+    # None fits, and each is another: every one is tried on every node.
+    trace = files("trace.jsonl", json.dumps({"count": 900_000, "pod": pod("large", cpu="2")}))
+    main, terminal = pty.openpty()
+    with open(tmp_path / "out", "w+", encoding="utf-8") as out:
+        proc = subprocess.Popen([berth_path, "simulate", "--cluster", nodes, "--trace", trace],
+                                stdout=out, stderr=terminal)
+        os.close(terminal)
+        bar = b""
+        while b"%" not in bar:
+            bar += os.read(main, 4096)
+        proc.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + PATIENCE
+        while proc.poll() is None and time.monotonic() < deadline:
+            try:
+                os.read(main, 4096)
+            except OSError:  # its side is closed
+                break
+        assert proc.wait(PATIENCE) == FAILED
+        os.close(main)
+        out.seek(0)
+        text = out.read()
+    assert b"1/1 [" in bar
+    assert "none was broken off after" in text
+    assert "of 900000 pods" in text

@@ -1,0 +1,115 @@
+"""`berth top`, as a person sees it: in a terminal, and in a pipe."""
+
+import re
+import subprocess
+import urllib.request
+
+import pytest
+
+from client import PATIENCE, post, write_cluster
+from terminal import Terminal
+
+POLICY = """\
+apiVersion: berth.dev/v1alpha1
+kind: PlacementPolicy
+metadata: {name: zones}
+spec:
+  filters:
+    - {name: zone, nodeLabels: {zone: a}, reason: wrong zone}
+"""
+NODES = [{"metadata": {"name": n, "labels": {"zone": z}}} for n, z in (("n1", "a"), ("n2", "b"), ("n3", "b"))]
+
+
+@pytest.fixture
+def berth(start_berth, tmp_path):
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    write_cluster(tmp_path / "cluster.json", NODES)
+    return start_berth("--policy", tmp_path / "policy.yaml", "--cluster", tmp_path / "cluster.json")
+
+
+def filter_pod(berth, name, nodes):
+    pod = {"metadata": {"namespace": "shop", "name": name, "uid": name}}
+    assert post(berth, "filter", {"Pod": pod, "NodeNames": nodes}).status == 200
+
+
+def test_top_in_a_terminal(berth, berth_path):
+    with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
+        terminal.wait_for("berth top", "healthy", "q quit")
+        filter_pod(berth, "web-1", ["n1", "n2", "n3"])
+        filter_pod(berth, "web-2", ["n2", "n3"])
+        shown = terminal.wait_for("shop/web-1", "shop/web-2", "RULES THAT REJECT", "zones/zone")
+        assert re.search(r"shop/web-2 +2 +0 +× wrong zone", shown)
+        assert re.search(r"shop/web-1 +3 +1 *$", shown, re.M)
+        assert re.search(r"zones/zone +\S+ +4\b", shown)  # nodes rejected since the start
+
+        terminal.type("w")  # only those without a node
+        terminal.wait_for("shop/web-2", gone=["shop/web-1"])
+        terminal.type("w")
+        terminal.type("/")
+        terminal.type("web-1")
+        terminal.wait_for("/web-1_", "shop/web-1", gone=["shop/web-2"])
+        terminal.type("Enter")
+        terminal.wait_for("Esc: all again")
+        terminal.type("Escape")
+        terminal.wait_for("shop/web-2")
+
+        terminal.type("p")
+        terminal.wait_for("PAUSED")
+        filter_pod(berth, "web-3", ["n1"])
+        terminal.type("?")
+        terminal.wait_for("berth explain --last")
+        terminal.type("?")
+        terminal.type("p")
+        filter_pod(berth, "web-4", ["n1"])
+        terminal.wait_for("shop/web-4", gone=["PAUSED"])
+
+        terminal.resize(60, 12)
+        shown = terminal.wait_for("shop/web-4", "q quit")
+        assert all(len(line) <= 60 for line in shown.splitlines())
+        terminal.type("q")
+        terminal.wait_for("ended: 0", gone=["berth top"])  # the screen of before is back
+
+
+def test_top_says_when_berth_is_gone(berth, berth_path):
+    with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
+        terminal.wait_for("healthy")
+        berth.stop()
+        terminal.wait_for("not connected")
+        terminal.type("C-c")
+        terminal.wait_for("ended: 0")
+
+
+def test_names_cannot_drive_the_terminal(berth, berth_path):
+    with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
+        terminal.wait_for("healthy")
+        filter_pod(berth, "evil\x1b[2Jname\u202e", ["n1"])
+        shown = terminal.wait_for("shop/evil")
+        assert "berth top" in shown and re.search(r"evil\\(x1b|u001b)\[2Jname\\u202e", shown)
+
+
+def test_top_in_a_pipe_prints_once(berth, berth_path):
+    filter_pod(berth, "web-1", ["n1", "n2"])
+    with urllib.request.urlopen(berth.url + "/api/v1/events", timeout=PATIENCE) as stream:
+        while not stream.readline().startswith(b"data: "):  # somebody else has heard of it already
+            pass
+    done = subprocess.run([berth_path, "top", "--server", berth.url], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=PATIENCE)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "healthy" in done.stdout and "\033" not in done.stdout
+    assert "shop/web-1" in done.stdout  # it was decided before anybody listened
+    assert "quit" not in done.stdout and "\n\n\n" not in done.stdout
+
+
+def test_top_without_a_berth(berth, berth_path):
+    url = berth.url
+    berth.stop()
+    done = subprocess.run([berth_path, "top", "--once", "--server", url], capture_output=True, text=True,
+                          timeout=PATIENCE)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"berth top: {url} cannot be asked: ")
+
+
+@pytest.mark.parametrize("arguments", [["--twice"], ["now"]])
+def test_wrong_usage(berth_path, arguments):
+    done = subprocess.run([berth_path, "top", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2 and "top --help" in done.stderr
