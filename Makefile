@@ -11,6 +11,7 @@ E2E ?=
 DEMO ?=
 VECTORS ?=
 IMAGE ?=
+WEB ?=
 
 # The layers that have threads; the others may not (tools/check-layers).
 THREADED := base|input|kube|load|serve|demo
@@ -72,6 +73,7 @@ bench: setup-build ## berth against a floor and a Go extender (BENCH=--quick for
 	@$(PYTHON) bench/expressions $(filter --quick --smoke,$(BENCH))
 	@$(PYTHON) bench/policies $(filter --quick --smoke,$(BENCH))
 	@$(PYTHON) bench/metrics $(filter --quick --smoke,$(BENCH))
+	@$(PYTHON) bench/dashboard $(filter --quick --smoke,$(BENCH))
 
 bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENCH=--quick)
 	@tools/configure $(BUILD)
@@ -80,6 +82,11 @@ bench-live: setup-test ## berth with a live cluster: pods/s, memory, churn (BENC
 	@$(PYTHON) bench/throughput --narrow $(BENCH)
 	@$(PYTHON) bench/memory $(BENCH)
 	@$(PYTHON) bench/churn $(BENCH)
+
+web-test: setup-build ## the dashboard in a real browser (needs node, npm and chromium)
+	@tools/configure $(BUILD)
+	@tools/build $(BUILD) berth
+	@BERTH="$(CURDIR)/$(BUILD)/berth" BERTH_WEB_SHOTS="$(CURDIR)/$(BUILD)/web" tools/web-test $(WEB)
 
 deploy-check: setup-deploy ## the chart, overlays and manifests, without a cluster (needs Go)
 	@tools/configure $(BUILD)
@@ -112,6 +119,6 @@ $(BUILD)/build.ninja: | setup-build
 setup-build setup-test setup-lint setup-fuzz setup-image setup-deb setup-ship setup-deploy:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live deploy-check \
+.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live web-test deploy-check \
 	image deb ship-test install uninstall clean setup-build setup-test setup-lint setup-fuzz \
 	setup-image setup-deb setup-ship setup-deploy

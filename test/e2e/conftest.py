@@ -1,4 +1,5 @@
-"""One control plane for all scenarios, an empty cluster for each.
+"""One control plane for all scenarios (for each worker's, with pytest-xdist), an empty cluster for
+each.
 
 tools/e2e runs this: it sets BERTH_E2E to the folder of the binaries, and removes what is left in
 pytest's temporary folder.
@@ -22,6 +23,7 @@ import nodemode  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from controlplane import ControlPlane  # noqa: E402
 from deploy import ROOT, remove  # noqa: E402
+from prometheus import Exporter, Prometheus, find_program  # noqa: E402
 from rendering import Chart  # noqa: E402
 
 TAIL_LINES = 25
@@ -30,6 +32,12 @@ numbers = itertools.count(1)
 # `make test` collects all of test/; these need a control plane, and minutes.
 if "BERTH_E2E" not in os.environ:
     collect_ignore_glob = ["test_*"]
+
+
+def pytest_configure():
+    if "BERTH_E2E" in os.environ:
+        # As Ctrl-C: what was started is ended.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +50,6 @@ def berth_path():
 
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory):
-    # As Ctrl-C: what was started is ended.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     plane = ControlPlane(pathlib.Path(os.environ["BERTH_E2E"]), tmp_path_factory.mktemp("plane"))
     try:
         plane.start()
@@ -69,6 +75,25 @@ def chart(tmp_path_factory):
         pytest.skip("helm cannot be built here: " + done.stderr.splitlines()[0])
     assert done.returncode == 0, done.stderr
     return Chart(done.stdout.splitlines()[0], tmp_path_factory.mktemp("chart"))
+
+
+@pytest.fixture(scope="session")
+def scraped(tmp_path_factory):
+    """An exporter, and a Prometheus that scrapes it: it takes seconds to begin with that."""
+    missing = find_program()
+    assert not missing, f"Prometheus cannot be had: {missing}"
+    exporter = Exporter()
+    prometheus = Prometheus(tmp_path_factory.mktemp("prometheus"), [exporter])
+    yield exporter, prometheus
+    prometheus.stop()
+    exporter.stop()
+
+
+@pytest.fixture
+def measured(scraped):
+    """The same, with nothing of the scenario before."""
+    scraped[0].series = {}
+    return scraped
 
 
 @pytest.fixture(scope="module")

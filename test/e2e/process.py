@@ -10,11 +10,18 @@ import subprocess
 STOP_SECONDS = 20
 
 
+def own_ports():
+    """Below those the system gives to outgoing connections: one of these could take a port before
+    the program listens. Tests that run at the same time have different ones."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    n_each = 12000 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return range(20000 + worker * n_each, 20000 + (worker + 1) * n_each)
+
+
 def pick_port():
-    """A free port of 127.0.0.1, below those the system gives to outgoing connections: one of
-    these could take it before the program listens."""
+    """A free port of 127.0.0.1."""
     while True:
-        port = random.randrange(20000, 32000)
+        port = random.choice(own_ports())
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

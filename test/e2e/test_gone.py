@@ -6,6 +6,7 @@ notices is the promise.
 
 import contextlib
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -20,7 +21,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "faults"))
 
 from apiserver import ApiServer  # noqa: E402
 from apistate import NODES, PODS  # noqa: E402
-from client import wait_until  # noqa: E402
+from client import get, wait_until  # noqa: E402
 from live import POLICY, Live, fill, node, pod  # noqa: E402
 
 NOTICED_WITHIN = 45  # seconds, says docs/operations.md
@@ -124,6 +125,12 @@ def wait_for_tries(berth, names, answer):
     ask_until(lambda: all(n > m for n, m in zip(count(), before)), berth, names, answer)
 
 
+def sentence(berth):
+    """What the header of the dashboard's pages says: "healthy", "degraded because …"."""
+    page = get(berth, "/", headers={"Accept": "text/html"})
+    return re.search(r'class="sentence [^>]*>(.*?)</p>', page.text, re.S)[1]
+
+
 def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     names = [*server.state.objects["nodes"], "new-0", "new-1", "new-2"]
     # Both connections have just been heard of: from here it takes longest.
@@ -143,6 +150,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     assert berth.tail(100).count("Connection timed out") == len(RESOURCES), berth.tail()
     assert not ports & cable.open_ports()
     assert "disconnected" in berth.health()
+    assert "degraded because the API server was not heard for" in sentence(berth)
     assert berth.is_ready()  # the last snapshot is good enough
 
     change(server, 2)
@@ -150,6 +158,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     cable.mend()
     berth.wait_true(server)
     wait_until(berth.is_connected, "berth to say that all is well")
+    assert "healthy" in sentence(berth)
     assert berth.filter(names).body != answer.body
     # It went on where it was, without a new list.
     for resource in RESOURCES:

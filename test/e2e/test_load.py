@@ -9,22 +9,10 @@ from client import metrics
 from metricsapi import MetricsApi
 from nodemode import Live
 from objects import AVOID, make_extender
-from prometheus import Exporter, Prometheus, Scripted, by_node, find_metric, find_program
+from prometheus import Scripted, by_node, find_metric
 from waiting import wait_for
 
 RETRY_AT = "berth.dev/retry-at"
-
-
-@pytest.fixture
-def measured(tmp_path):
-    """(exporter, Prometheus that scrapes it)"""
-    missing = find_program()
-    assert not missing, f"Prometheus cannot be had: {missing}"
-    exporter = Exporter()
-    prometheus = Prometheus(tmp_path / "prometheus", [exporter])
-    yield exporter, prometheus
-    prometheus.stop()
-    exporter.stop()
 
 
 @pytest.fixture
