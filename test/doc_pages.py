@@ -153,7 +153,7 @@ class Program:
 
     def __init__(self, path):
         self.path, self.known = path, {}
-        self.commands = re.findall(r"^  ([a-z]+) ", self.help(), re.M)
+        self.commands = re.findall(r"^  ([a-z-]+) ", self.help(), re.M)
 
     def help(self, *command):
         if command not in self.known:

@@ -259,7 +259,9 @@ def test_huge_body_is_refused(server, length_known):
     assert reply.status == 413
     assert reply.getheader("Connection") == "close"
     connection.close()
-    assert server.rss_kib() < 64 * 1024
+    # A sanitizer has memory of its own; still below the 128 that were taken before the refusal.
+    limit = 96 if os.environ.get("BERTH_SANITIZED") else 64
+    assert server.rss_kib() < limit * 1024
     assert_well(server)
 
 

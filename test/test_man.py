@@ -21,7 +21,7 @@ def run(berth_path, *arguments):
 
 
 def commands(berth_path):
-    return re.findall(r"^  ([a-z]+) ", run(berth_path, "--help"), re.M)
+    return re.findall(r"^  ([a-z-]+) ", run(berth_path, "--help"), re.M)
 
 
 def option_lines(text):
@@ -68,7 +68,7 @@ def test_example_policy(berth_path, tmp_path):
 def test_examples_have_options_that_exist(berth_path):
     for page in PAGES:
         text = page.read_text().replace("\\e\n", "")
-        for command, rest in re.findall(r"\bberth ([a-z]+)((?: [^|<>\n]*)?)$", text, re.M):
+        for command, rest in re.findall(r"\bberth ([a-z-]+)((?: [^|<>\n]*)?)$", text, re.M):
             if command not in commands(berth_path):
                 continue
             known = " ".join(option_lines(run(berth_path, command, "--help")))

@@ -174,8 +174,7 @@ void judge_policies_in_force(const Facts *facts, Verdict *verdict) {
     }
 }
 
-/* --- the lease of those that bind
- * ------------------------------------------------------------------ */
+/* --- the lease of those that bind ------------------------------------------------------------- */
 
 static const BerthFact *binder_next(const Facts *facts, size_t *at) {
     const BerthFact *berth;

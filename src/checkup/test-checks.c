@@ -45,8 +45,7 @@ static void run(const Facts *facts, const char *only, Arena *arena, Checkup *ret
     assert_int_equal(checkup_run(facts, &name, only ? 1 : 0, arena, ret, &unknown), 0);
 }
 
-/* --- each of them
- * --------------------------------------------------------------------------------- */
+/* --- each of them ----------------------------------------------------------------------------- */
 
 static void test_healthy(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -118,8 +117,7 @@ static void test_nothing_known(void **state) {
     assert_int_equal(checkup_count(&checkup, CHECK_FAILED), 0);
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void test_every_check_can_fail(void **state) {
     (void)state;
@@ -148,8 +146,7 @@ static void test_table(void **state) {
     }
 }
 
-/* --- which of them
- * ---------------------------------------------------------------------------------- */
+/* --- which of them ---------------------------------------------------------------------------- */
 
 static void test_only(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -204,8 +201,7 @@ static void test_state(void **state) {
     assert_int_equal(checkup_state(&checkup), CHECK_SKIPPED);
 }
 
-/* --- ceilings
- * --------------------------------------------------------------------------------------- */
+/* --- ceilings --------------------------------------------------------------------------------- */
 
 static void test_many_lines(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);

@@ -791,8 +791,7 @@ void reflector_list_again(Reflector *reflector) {
         start(reflector);
 }
 
-/* --- time
- * ------------------------------------------------------------------------------------------ */
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* When the call that is under way has taken too long; the client looks after pages. */
 static int64_t deadline_of(const Reflector *reflector) {

@@ -333,8 +333,7 @@ static void job_init(Job *job, Lab *lab, const char *name, const char *node) {
     };
 }
 
-/* --- tests
- * ---------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static bool has_listed_nodes(const MirrorStatus *status) {
     return status->kinds[MIRROR_NODES].is_synced;
@@ -705,8 +704,7 @@ static void test_a_snapshot_that_is_not_taken(void **state) {
     lab_close(&lab);
 }
 
-/* --- what is told
- * ---------------------------------------------------------------------------------------- */
+/* --- what is told ----------------------------------------------------------------------------- */
 
 /* How often @event was told of @kind, and which word the last of them was. The mirror has
  * ended: nobody writes any more. */
@@ -767,8 +765,7 @@ static void test_waiting_that_fails_is_told_once(void **state) {
     assert_int_equal(count_told(&lab, MIRROR_STUCK, MIRROR_NODES, &last), 1);
 }
 
-/* --- the lease
- * ---------------------------------------------------------------------------------------- */
+/* --- the lease -------------------------------------------------------------------------------- */
 
 #define LEASE_ONE "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
 
@@ -904,8 +901,7 @@ static void test_the_end_of_who_holds_the_lease(void **state) {
     lab_close(&lab);
 }
 
-/* --- the end
- * ---------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void test_stopping(void **state) {
     Lab lab;
@@ -954,8 +950,7 @@ static void test_stopping_takes_too_long(void **state) {
     stop_a_busy_one(/* waits_again= */ false);
 }
 
-/* --- threads
- * ---------------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 #define CROWD 4
 #define CROWD_JOBS 100

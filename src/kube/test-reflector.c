@@ -1098,8 +1098,7 @@ static void test_scripts(void **state) {
         }
 }
 
-/* --- limits
- * ---------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void test_calls_have_limits(void **state) {
     Lab lab;
@@ -1131,8 +1130,7 @@ static void test_calls_have_limits(void **state) {
     assert_in_range(most, REFLECTOR_WATCH_MOST_SEC - 20, REFLECTOR_WATCH_MOST_SEC);
 }
 
-/* --- when it was last heard, and known to be complete
- * ------------------------------------------------ */
+/* --- when it was last heard, and known to be complete ----------------------------------------- */
 
 static int64_t seconds_since(int64_t at) {
     return (now - at) / NSEC_PER_SEC;
@@ -1339,8 +1337,7 @@ static void test_tries_are_rationed(void **state) {
     }
 }
 
-/* --- against a server
- * --------------------------------------------------------------------------------- */
+/* --- against a server ------------------------------------------------------------------------- */
 
 #define SERVER_NAMES 8u
 #define SERVER_EVENTS 400u
