@@ -229,7 +229,8 @@ def flooded(it):
     for action in (flood(), flood(has_length=False), faults.endless()):
         with it.broken(action), watching_memory(it.berth) as seen:
             it.becomes(NONE)
-            assert "larger than" in it.told()["error"]
+            # A sanitizer may be too slow to take so much before the time is up.
+            assert re.search("larger than|within 1 s" if IS_SANITIZED else "larger than", it.told()["error"])
         it.becomes(COOL)
         if not IS_SANITIZED:  # what was freed is kept for a while, to be watched
             assert seen.most_kib < before + MEMORY_KIB
