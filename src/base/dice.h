@@ -3,9 +3,8 @@
 /*
  * Dice: random numbers that repeat.
  *
- * The same seed gives the same cluster and the same pods on every machine, so
- * that what somebody saw in the demo can be seen again. (SplitMix64; nothing here
- * is a secret.)
+ * The same seed gives the same numbers on every machine, so that what somebody saw in a demo or a
+ * simulation can be seen again. (SplitMix64; nothing here is a secret.)
  */
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 #include <stdint.h>
 
 typedef struct Dice {
-    uint64_t state;
+    uint64_t state; /* the seed, at first */
 } Dice;
 
 static inline uint64_t dice_roll(Dice *dice) {

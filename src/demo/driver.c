@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/dice.h"
 #include "base/error.h"
 #include "demo/caller.h"
-#include "demo/dice.h"
 #include "json/read.h"
 #include "json/write.h"
 

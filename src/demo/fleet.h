@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "demo/dice.h"
+#include "base/dice.h"
 #include "json/write.h"
 
 typedef enum Pool {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "demo/dice.h"
+#include "base/dice.h"
 #include "policy/metric-guess.h"
 #include "policy/promql-text.h"
 

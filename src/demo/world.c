@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/dice.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "cluster/store.h"
-#include "demo/dice.h"
 #include "demo/fleet.h"
 #include "model/node.h"
 #include "json/read.h"

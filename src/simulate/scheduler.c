@@ -22,7 +22,7 @@ struct Scheduler {
     const Ground *ground;
     Ours *ours;
     Outlooks *outlooks;
-    Chance chance;
+    Dice chance;
     size_t start; /* place in the order where the next cycle begins */
     Arena *arena; /* of one cycle */
 
@@ -298,7 +298,7 @@ static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
     }
     choice->score = best;
     choice->is_best = choice->is_feasible && choice->asked_score == best;
-    pick = choice->n_best > 1 ? chance_pick(&scheduler->chance, choice->n_best) : 0;
+    pick = choice->n_best > 1 ? dice_pick(&scheduler->chance, choice->n_best) : 0;
     for (size_t i = 0; i < cycle->n; i++) {
         if (cycle->n > 1 && scheduler->scores[i] != best)
             continue;

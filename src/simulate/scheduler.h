@@ -27,7 +27,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "simulate/chance.h"
+#include "base/dice.h"
 #include "simulate/ground.h"
 #include "simulate/ours.h"
 #include "simulate/outlook.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "simulate/chance.h"
+#include "base/dice.h"
 #include "simulate/test-stage.h"
 #include "simulate/waiting.h"
 
@@ -38,19 +38,19 @@ static Program *compile(const char *text) {
 
 /* --- laws ---------------------------------------------------------------------- */
 
-static void random_trace(Chance *chance, Buf *out) {
+static void random_trace(Dice *dice, Buf *out) {
     for (size_t i = 0; i < 60; i++) {
         buf_printf(out,
             "- {at: %zu, count: %zu, pod: {metadata: {name: p%zu}, spec: {priority: %zu, "
             "containers: [{name: c, resources: {requests: {cpu: %zum, memory: %zuMi}}}]}}",
-            chance_pick(chance, 100),
-            1 + chance_pick(chance, 4),
+            dice_pick(dice, 100),
+            1 + dice_pick(dice, 4),
             i,
-            chance_pick(chance, 2),
-            chance_pick(chance, 1200),
-            chance_pick(chance, 2000));
-        if (chance_pick(chance, 2))
-            buf_printf(out, ", lifetime: %zu", 1 + chance_pick(chance, 50));
+            dice_pick(dice, 2),
+            dice_pick(dice, 1200),
+            dice_pick(dice, 2000));
+        if (dice_pick(dice, 2))
+            buf_printf(out, ", lifetime: %zu", 1 + dice_pick(dice, 50));
         buf_append(out, STR("}\n"));
     }
     buf_append_char(out, '\0');
@@ -95,14 +95,14 @@ static void check_laws(const Scenario *scenario, const Outcome *outcome) {
 
 static void test_laws(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
-    Chance chance = {.state = 42};
+    Dice dice = {.state = 42};
 
     (void)state;
     for (size_t round = 0; round < 20; round++) {
         _cleanup_(buf_done) Buf trace = BUF_INIT(TEXT_MAX);
         Stage stage;
 
-        random_trace(&chance, &trace);
+        random_trace(&dice, &trace);
         stage_load(&stage,
             NODES("a") NODES("b") NODES("c") NODES("d") NODES("e") NODES("f") NODES("g") NODES("h"),
             NULL,
@@ -224,12 +224,12 @@ static void test_until(void **state) {
 
 static void test_endings(void **state) {
     Endings endings = {0};
-    Chance chance = {.state = 7};
+    Dice dice = {.state = 7};
     double last = 0;
 
     (void)state;
     for (uint32_t i = 0; i < 500; i++) {
-        Ending ending = {.at = (double)chance_pick(&chance, 100), .arrival = i};
+        Ending ending = {.at = (double)dice_pick(&dice, 100), .arrival = i};
 
         assert_int_equal(endings_add(&endings, ending), 0);
     }
