@@ -109,7 +109,7 @@ def test_top_without_a_berth(berth, berth_path):
     assert done.stderr.startswith(f"berth top: {url} cannot be asked: ")
 
 
-@pytest.mark.parametrize("arguments", [["--twice"], ["now"]])
+@pytest.mark.parametrize("arguments", [["--twice"], ["now"], ["--cert", "x.pem"]])
 def test_wrong_usage(berth_path, arguments):
     done = subprocess.run([berth_path, "top", *arguments], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2 and "top --help" in done.stderr

@@ -298,6 +298,7 @@ int cmd_bundle(int argc, char *argv[]) {
         {0},
     };
     Settings settings = {.wish.last = BUNDLE_LAST_DEFAULT};
+    const char *problem;
     int option;
 
     while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
@@ -313,8 +314,9 @@ int cmd_bundle(int argc, char *argv[]) {
     }
     if (optind < argc)
         return usage_error("it takes options only");
-    if (!settings.source.access.cert != !settings.source.access.key)
-        return usage_error("--cert and --key go together");
+    problem = server_source_check(&settings.source);
+    if (problem)
+        return usage_error(problem);
     if (settings.path && strcmp(settings.path, "-") == 0 && isatty(STDOUT_FILENO))
         return usage_error("standard output is a terminal, and a bundle is no text: -o FILE");
     return run(&settings);

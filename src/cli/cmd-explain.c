@@ -313,9 +313,7 @@ static const char *check_last(const Settings *settings) {
         return "--last asks a running berth: it takes no cluster, policy or other pod";
     if (!strchr(settings->last.pod, '/'))
         return "a pod is named NAMESPACE/NAME";
-    if (!settings->last.source.access.cert != !settings->last.source.access.key)
-        return "--cert and --key go together";
-    return NULL;
+    return server_source_check(&settings->last.source);
 }
 
 /* The same for --bundle. */

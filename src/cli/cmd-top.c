@@ -198,6 +198,7 @@ static int parse_options(Top *top, int argc, char *argv[], bool *ret_is_over) {
         {"help", no_argument, NULL, 'h'},
         {0},
     };
+    const char *problem;
     int option;
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -214,12 +215,10 @@ static int parse_options(Top *top, int argc, char *argv[], bool *ret_is_over) {
         }
         top->is_once = true;
     }
-    if (optind == argc)
+    problem = optind < argc ? "it takes options only" : server_source_check(&top->source);
+    if (!problem)
         return EXIT_FINE;
-    (void)fprintf(stderr,
-        "berth top: \"%s\" is one argument too many\nTry: %s top --help\n",
-        argv[optind],
-        program_name);
+    (void)fprintf(stderr, WHO ": %s\nTry: %s top --help\n", problem, program_name);
     return EXIT_USAGE;
 }
 

@@ -348,6 +348,7 @@ int cmd_what_if(int argc, char *argv[]) {
         {0},
     };
     Settings settings = {.last = BUNDLE_LAST_DEFAULT, .weight = 1};
+    const char *problem;
     int option;
 
     while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
@@ -365,7 +366,8 @@ int cmd_what_if(int argc, char *argv[]) {
         return usage_error("it takes options only");
     if (settings.bundle && server_source_is_given(&settings.source))
         return usage_error("--bundle is a file: no server is asked");
-    if (!settings.source.access.cert != !settings.source.access.key)
-        return usage_error("--cert and --key go together");
+    problem = server_source_check(&settings.source);
+    if (problem)
+        return usage_error(problem);
     return run(&settings);
 }

@@ -57,6 +57,12 @@ int server_token_read(const char *file, const char *who, Arena *arena, const cha
     return EXIT_UNREACHABLE;
 }
 
+const char *server_source_check(const ServerSource *source) {
+    if (!source->access.cert != !source->access.key)
+        return "--cert and --key go together";
+    return NULL;
+}
+
 int server_source_open(ServerSource *source, const char *who, Arena *arena) {
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;

@@ -50,6 +50,9 @@ bool server_source_is_given(const ServerSource *source);
  * @who. */
 int server_token_read(const char *file, const char *who, Arena *arena, const char **ret);
 
+/* NULL when its options go together; else what is wrong. */
+const char *server_source_check(const ServerSource *source);
+
 /* Fills in what was not given, and reads the token into @arena. 0; or an exit code, after
  * complaining as @who. */
 int server_source_open(ServerSource *source, const char *who, Arena *arena);
