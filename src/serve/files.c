@@ -181,17 +181,18 @@ static void log_error_trace(void) {
     log_debug("error trace", LOG_CSTR("trace", trace));
 }
 
+/* The state comes last: whoever sees it on a page finds in the log what it is about. */
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
-    reloads_note_bad(&files->reloads, kind, error);
+    log_error("new configuration refused, the last good one stays in force",
+        LOG_CSTR("config", reload_kind_name(kind)),
+        LOG_CSTR("error", error));
+    log_error_trace();
     changes_note(files->changes,
         kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED,
         clock_wall_nsec(),
         str_from_c(reload_kind_name(kind)),
         str_from_c(error));
-    log_error("new configuration refused, the last good one stays in force",
-        LOG_CSTR("config", reload_kind_name(kind)),
-        LOG_CSTR("error", error));
-    log_error_trace();
+    reloads_note_bad(&files->reloads, kind, error);
 }
 
 static bool is_refused(Files *files, ReloadKind kind) {
@@ -223,11 +224,11 @@ static void reload_policy(Files *files) {
     if (is_refused(files, RELOAD_POLICY) && digest_equal(before->program->digest, program->digest))
         note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
     note_policy(files, &policy);
-    reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
     log_info("policy reloaded",
         LOG_INT("policies", program->n_policies),
         LOG_INT("filters", program->n_filters),
         LOG_INT("scores", program->n_scores));
+    reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
 }
 
 static void reload_cluster(Files *files) {
@@ -242,9 +243,9 @@ static void reload_cluster(Files *files) {
         refuse_reload(files, RELOAD_CLUSTER, "out of memory");
         return;
     }
-    reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
     note_config(files, RELOAD_CLUSTER, "read anew");
     log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->names->n_nodes));
+    reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
 }
 
 /* Nothing to load, but nothing wrong any more. */
@@ -254,9 +255,9 @@ static void note_restored(Files *files, ReloadKind kind) {
     reloads_get(&files->reloads, kind, &state);
     if (state.is_good)
         return;
-    reloads_note_good(&files->reloads, kind, state.good_at_sec);
     note_config(files, kind, IN_FORCE_AGAIN);
     log_info(IN_FORCE_AGAIN, LOG_CSTR("config", reload_kind_name(kind)));
+    reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
 static void reload_tls(Files *files) {
@@ -267,9 +268,9 @@ static void reload_tls(Files *files) {
         note_restored(files, RELOAD_CERTIFICATES);
         break;
     case TLS_RELOADED:
-        reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
         note_config(files, RELOAD_CERTIFICATES, "read anew");
         log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(files->tls)));
+        reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
         break;
     case TLS_REFUSED:
         refuse_reload(files, RELOAD_CERTIFICATES, error);
@@ -284,9 +285,9 @@ static void reload_token(Files *files) {
         refuse_reload(files, RELOAD_PAGES_TOKEN, error);
         return;
     }
-    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
     note_config(files, RELOAD_PAGES_TOKEN, "read anew");
     log_info("token of the pages reloaded");
+    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
 }
 
 static void reload_sources(Files *files) {
@@ -296,9 +297,9 @@ static void reload_sources(Files *files) {
         refuse_reload(files, RELOAD_SOURCES, error);
         return;
     }
-    reloads_note_good(&files->reloads, RELOAD_SOURCES, now_sec());
     note_config(files, RELOAD_SOURCES, "read anew");
     log_info("metrics sources reloaded", LOG_INT("sources", measuring_n_sources(files->measuring)));
+    reloads_note_good(&files->reloads, RELOAD_SOURCES, now_sec());
 }
 
 void files_reload(Files *files, bool force) {
