@@ -12,6 +12,7 @@ DEMO ?=
 VECTORS ?=
 IMAGE ?=
 WEB ?=
+FOLDER ?=
 
 # The layers that have threads; the others may not (tools/check-layers).
 THREADED := base|input|kube|load|serve|demo
@@ -49,6 +50,14 @@ tsan: setup-test ## the tests under ThreadSanitizer
 		$$(meson test -C build-tsan --no-rebuild --list | grep -oE '($(THREADED))/.*')
 	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test \
 		$(ONE_THREAD:%=--ignore=test/test_%.py)
+
+coverage: setup-coverage ## what the tests reach, by folder (FOLDER="json kube": what they do not)
+	@tools/configure build-coverage -Db_coverage=true -Dbuildtype=debug -Dc_args=-fprofile-update=atomic
+	@tools/build build-coverage
+	@find build-coverage -name '*.gcda' -delete
+	@meson test -C build-coverage --no-rebuild --print-errorlogs --timeout-multiplier 4
+	@BERTH="$(CURDIR)/build-coverage/berth" PYTHON="$(PYTHON)" tools/pytest test
+	@tools/coverage build-coverage $(FOLDER)
 
 conformance: setup-build ## the expression language against its conformance vectors (VECTORS=FILE)
 	@tools/configure $(BUILD)
@@ -93,6 +102,9 @@ deploy-check: setup-deploy ## the chart, overlays and manifests, without a clust
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/check-deploy
 
+fresh: setup-fresh ## make run and make test in a minimal Debian 12, made for it (needs root)
+	@tools/fresh
+
 image: setup-image ## a container image without an engine, and what is in it (IMAGE=--twice)
 	@tools/image $(IMAGE)
 
@@ -111,14 +123,15 @@ uninstall: ## remove what make install put there
 	@ninja -C $(BUILD) --quiet uninstall
 
 clean: ## remove what was built
-	@rm -rf $(BUILD) build-asan build-tsan build-fuzz build-lint-gcc build-lint-clang build-image build-deb
+	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb
 
 $(BUILD)/build.ninja: | setup-build
 	@tools/configure $(BUILD)
 
-setup-build setup-test setup-lint setup-fuzz setup-image setup-deb setup-ship setup-deploy:
+setup-build setup-test setup-lint setup-fuzz setup-coverage setup-fresh setup-image setup-deb \
+	setup-ship setup-deploy:
 	@tools/setup $(@:setup-%=%)
 
-.PHONY: help run build test asan tsan conformance e2e lint fuzz bench bench-live web-test deploy-check \
-	image deb ship-test install uninstall clean setup-build setup-test setup-lint setup-fuzz \
-	setup-image setup-deb setup-ship setup-deploy
+.PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
+	fresh image deb ship-test install uninstall clean setup-build setup-test setup-lint setup-fuzz \
+	setup-coverage setup-fresh setup-image setup-deb setup-ship setup-deploy

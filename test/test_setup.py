@@ -11,7 +11,7 @@ import pytest
 
 from client import PATIENCE, REPOSITORY
 
-KINDS = ["build", "test", "lint", "fuzz", "image", "deb", "ship"]
+KINDS = ["build", "test", "lint", "fuzz", "coverage", "image", "deb", "ship", "deploy", "web"]
 
 # ${Status} of packages that are installed, for each architecture they are installed for.
 DPKG_QUERY = r"""
