@@ -142,6 +142,24 @@ def test_every_error_of_a_verb_is_quoted():
 # --- what is generated, and what is shipped ---
 
 
+def test_call_trees_are_of_the_source():
+    """A function that docs/architecture.md draws is there, in the file that stands beside it."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    sources = {str(p.relative_to(ROOT / "src")): p.read_text() for p in (ROOT / "src").rglob("*.c")}
+    n_seen = 0
+    for line in text.splitlines():
+        found = re.match(r"[│ ]*[├└]─ (\w+(?: ─ \w+)*) *(\w+/[\w-]+\.c)?", line)
+        if not found:
+            continue
+        *outer, last = found[1].split(" ─ ")
+        where = [sources[found[2]]] if found[2] else sources.values()
+        assert any(re.search(rf"^\w.*\b{last}\(", s, re.M) for s in where), line
+        for name in outer:
+            assert any(re.search(rf"^\w.*\b{name}\(", s, re.M) for s in sources.values()), line
+        n_seen += 1
+    assert n_seen > 30
+
+
 def test_every_function_is_documented(berth_path):
     """docs/cel.md lists what `berth eval --functions` prints, and nothing else."""
     done = subprocess.run([berth_path, "eval", "--functions"], capture_output=True, text=True, timeout=60, check=True)
