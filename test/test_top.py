@@ -79,6 +79,16 @@ def test_top_says_when_berth_is_gone(berth, berth_path):
         terminal.wait_for("ended: 0")
 
 
+def test_it_can_be_stopped_while_a_filter_is_typed(berth, berth_path):
+    with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
+        terminal.wait_for("healthy")
+        terminal.type("/")
+        terminal.type("web")
+        terminal.wait_for("/web_")
+        terminal.type("C-c")
+        terminal.wait_for("ended: 0", gone=["/web"])
+
+
 def test_names_cannot_drive_the_terminal(berth, berth_path):
     with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
         terminal.wait_for("healthy")

@@ -68,7 +68,7 @@ char keyboard_read(void) {
     char key = 0;
 
     if (was_stopped)
-        return 'q';
+        return KEYBOARD_INTERRUPT;
     return read(STDIN_FILENO, &key, 1) == 1 ? key : 0;
 }
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/visible.h"
+#include "cli/keyboard.h"
 
 #define RULES_SHOWN_MAX 6u
 #define LINE_MAX_BYTES ((size_t)4096)
 #define KEY_BACKSPACE 127
 #define KEY_ESCAPE 27
-#define KEY_PAGE 10u
 
 typedef struct Paint {
     const char *good, *bad, *dim, *bold, *off;
@@ -294,13 +294,14 @@ static void type(TopScreen *screen, char key) {
 }
 
 bool top_screen_key(TopScreen *screen, char key) {
+    if (key == KEYBOARD_INTERRUPT)
+        return true;
     if (screen->is_typing) {
         type(screen, key);
         return false;
     }
     switch (key) {
     case 'q':
-    case 3: /* Ctrl-C, where the terminal makes no signal of it */
         return true;
     case 'p':
     case ' ':
