@@ -300,8 +300,7 @@ def test_nodes_of_a_file(complete, tmp_path):
     assert complete("explain", "--cluster", path, "")[0] == {}  # such a pod is given as a file
 
 
-def test_decided_pods(complete, start_berth):
-    berth = start_berth()
+def ask_about_pods(berth):
     for pod in ("web-1", "web-2", "$(id)"):
         body = {
             "Pod": {"metadata": {"name": pod, "namespace": "shop", "uid": pod}},
@@ -311,7 +310,23 @@ def test_decided_pods(complete, start_berth):
             ["curl", "-sf", "-o", "/dev/null", "-d", json.dumps(body), f"{berth.url}/filter"],
             check=True,
         )
+
+
+def test_decided_pods(complete, start_berth):
+    berth = start_berth()
+    ask_about_pods(berth)
     words = complete("explain", "--server", berth.url, "--last", "shop/web")[0]
+    assert set(words) == {"shop/web-1", "shop/web-2"}
+
+
+def test_decided_pods_behind_a_token(complete, start_berth, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a-long-token-for-pages-0123456789\n")
+    berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token)
+    pages = re.search(r"http://\S+", berth.proc.stdout.readline())[0]
+    ask_about_pods(berth)
+    assert complete("explain", "--server", pages, "--last", "shop/web")[0] == {}
+    words = complete("explain", "--server", pages, "--token-file", token, "--last", "shop/web")[0]
     assert set(words) == {"shop/web-1", "shop/web-2"}
 
 

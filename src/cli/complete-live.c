@@ -5,7 +5,6 @@
 
 #include "checkup/check.h"
 #include "cli/ask.h"
-#include "cli/server-source.h"
 #include "cluster/snapshot.h"
 #include "input/objects.h"
 #include "kube/access.h"
@@ -206,16 +205,12 @@ void complete_pods(const CompleteOptions *options, Str prefix, Arena *arena, Nam
 }
 
 void complete_decided_pods(const CompleteOptions *options, Arena *arena, NameList *names) {
-    AskAccess access = {
-        .server = options->server ? options->server : SERVER_SOURCE_DEFAULT,
-        .ca = options->ca,
-        .cert = options->cert,
-        .key = options->key,
-    };
+    ServerSource source = options->source;
     char error[ASK_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (ask_get(&access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
+    if (server_source_open(&source, "berth", arena) == 0 &&
+        ask_get(&source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
         add_named(reply, STR("decisions"), STR("pod"), true, arena, names);
 }
 

@@ -7,13 +7,14 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/server-source.h"
 
 typedef VEC(Str) NameList;
 
 /* What options on the line say; NULL: not given. */
 typedef struct CompleteOptions {
     const char *cluster, *kubeconfig, *context;
-    const char *server, *ca, *cert, *key; /* of a running berth */
+    ServerSource source; /* a running berth */
 } CompleteOptions;
 
 /* Each adds names to @names, which live in @arena, if there are any to be had. */

@@ -41,10 +41,10 @@ typedef struct Line {
 
 /* As much of @about as fits, up to the end of a word or a sentence. */
 static Str shorten(Str about) {
-    size_t colon = str_find(about, ';');
+    size_t semicolon = str_find(about, ';');
 
-    if (colon != SIZE_MAX && colon > 0)
-        about = str_take(about, colon);
+    if (semicolon != SIZE_MAX && semicolon > 0)
+        about = str_take(about, semicolon);
     if (about.len <= ABOUT_SHOWN)
         return about;
     about = str_take(about, ABOUT_SHOWN);
@@ -333,10 +333,11 @@ static void note_option(CompleteOptions *options, Str name, const char *value) {
         {STR("cluster"), &options->cluster},
         {STR("kubeconfig"), &options->kubeconfig},
         {STR("context"), &options->context},
-        {STR("server"), &options->server},
-        {STR("ca"), &options->ca},
-        {STR("cert"), &options->cert},
-        {STR("key"), &options->key},
+        {STR("server"), &options->source.access.server},
+        {STR("ca"), &options->source.access.ca},
+        {STR("cert"), &options->source.access.cert},
+        {STR("key"), &options->source.access.key},
+        {STR("token-file"), &options->source.token_file},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++)
