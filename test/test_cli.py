@@ -614,6 +614,7 @@ def test_explain_pod_file_of_any_name_without_option(run, files):
         (["--listen", "127.0.0.1:65536"], "expected ADDRESS:PORT"),
         (["--listen", "127.0.0.1:-1"], "expected ADDRESS:PORT"),
         (["--listen", "127.0.0.1:"], "expected ADDRESS:PORT"),
+        (["--pages-listen", "8081"], "--pages-listen 8081: expected ADDRESS:PORT"),
         (["--workers", "0"], "from 1 to"),
         (["--workers", "two"], "from 1 to"),
         (["--max-body", "lots"], "a size like"),

@@ -87,7 +87,7 @@ static int set_number(
 }
 
 static int set_listen(Settings *settings, const char *value) {
-    int r = value_listen("demo", value, &settings->listen);
+    int r = value_listen("demo", "listen", value, &settings->listen);
 
     if (r != 0)
         return r;

@@ -34,16 +34,16 @@ static int usage_error(const char *option, const char *value, const char *wanted
     return value_error("serve", option, value, wanted);
 }
 
-static int set_listen(ServeSettings *settings, const char *value) {
-    int r = value_listen("serve", value, &settings->listen);
+static int set_listen(ServeSettings *settings, const char *option, const char *value) {
+    int r = value_listen("serve", option, value, &settings->listen);
 
     settings->daemon.server.address = settings->listen.address;
     settings->daemon.server.port = settings->listen.port;
     return r;
 }
 
-static int set_pages_listen(ServeSettings *settings, const char *value) {
-    int r = value_listen("serve", value, &settings->pages_listen);
+static int set_pages_listen(ServeSettings *settings, const char *option, const char *value) {
+    int r = value_listen("serve", option, value, &settings->pages_listen);
 
     settings->daemon.pages.address = settings->pages_listen.address;
     settings->daemon.pages.port = settings->pages_listen.port;
@@ -212,7 +212,7 @@ static int set_checked(
 
     switch (option) {
     case OPTION_LISTEN:
-        return set_listen(settings, value);
+        return set_listen(settings, name, value);
     case OPTION_POLICY:
         return add_policy(settings, value);
     case OPTION_WATCH_SILENCE:
@@ -232,7 +232,7 @@ static int set_checked(
             &daemon->tls.n_client_names,
             ELEMENTS_OF(settings->client_names));
     case OPTION_PAGES_LISTEN:
-        return set_pages_listen(settings, value);
+        return set_pages_listen(settings, name, value);
     case OPTION_PAGES_CLIENT_NAME:
         return add_name(name,
             value,

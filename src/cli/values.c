@@ -23,7 +23,7 @@ static bool is_numeric_address(const char *address) {
     return inet_pton(AF_INET, address, parsed) == 1 || inet_pton(AF_INET6, address, parsed) == 1;
 }
 
-int value_listen(const char *command, const char *value, Listen *ret) {
+int value_listen(const char *command, const char *option, const char *value, Listen *ret) {
     const char *wanted = "expected ADDRESS:PORT with a numeric address, like 127.0.0.1:8080";
     Str text = str_from_c(value);
     size_t colon = str_find_last(text, ':');
@@ -32,7 +32,7 @@ int value_listen(const char *command, const char *value, Listen *ret) {
 
     if (colon == SIZE_MAX || !str_to_int64(str_skip(text, colon + 1), &port) || port < 0 ||
         port > UINT16_MAX)
-        return value_error(command, "listen", value, wanted);
+        return value_error(command, option, value, wanted);
     if (address.len >= 2 && str_has_prefix(address, STR("[")) && str_has_suffix(address, STR("]")))
         address = str_of(address.ptr + 1, address.len - 2);
     if (str_is_empty(address))
@@ -40,11 +40,11 @@ int value_listen(const char *command, const char *value, Listen *ret) {
     if (str_is(address, "localhost"))
         address = STR("127.0.0.1");
     if (address.len >= LISTEN_ADDRESS_MAX)
-        return value_error(command, "listen", value, wanted);
+        return value_error(command, option, value, wanted);
     memcpy(ret->address, address.ptr, address.len);
     ret->address[address.len] = '\0';
     ret->port = (uint16_t)port;
-    return is_numeric_address(ret->address) ? 0 : value_error(command, "listen", value, wanted);
+    return is_numeric_address(ret->address) ? 0 : value_error(command, option, value, wanted);
 }
 
 int value_size(const char *command, const char *option, const char *value, size_t *ret) {

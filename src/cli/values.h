@@ -21,7 +21,7 @@ int value_error(const char *command, const char *option, const char *value, cons
 
 /* ADDR:PORT, [ADDR]:PORT or :PORT (all addresses); numeric, or "localhost", so that
  * nothing waits for DNS. */
-int value_listen(const char *command, const char *value, Listen *ret);
+int value_listen(const char *command, const char *option, const char *value, Listen *ret);
 
 /* Bytes, with the suffixes of Kubernetes: 128Mi. */
 int value_size(const char *command, const char *option, const char *value, size_t *ret);
