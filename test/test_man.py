@@ -16,8 +16,7 @@ SECTIONS = {
 
 
 def run(berth_path, *arguments):
-    done = subprocess.run([berth_path, *arguments], capture_output=True, text=True)
-    return done.stdout or done.stderr
+    return subprocess.run([berth_path, *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def commands(berth_path):

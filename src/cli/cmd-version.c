@@ -1,20 +1,36 @@
 /* berth version: what this is, and what it stands on. */
 
 #include <curl/curl.h>
+#include <getopt.h>
 #include <gnutls/gnutls.h>
 #include <libfyaml.h>
 #include <microhttpd.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/commands.h"
 #include "version.h"
 #include "json/scan.h"
 
+static void print_help(FILE *out) {
+    (void)fprintf(out,
+        "usage: %s version\n"
+        "\n"
+        "Prints the version of berth, how it was built, and the versions of the libraries that it\n"
+        "runs with.\n",
+        program_name);
+}
+
 int cmd_version(int argc, char *argv[]) {
-    if (argc > 1) {
-        (void)fprintf(stderr, "usage: %s version\n", program_name);
-        return strcmp(argv[1], "--help") == 0 ? EXIT_FINE : EXIT_USAGE;
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    int option = getopt_long(argc, argv, "h", options, NULL);
+
+    if (option == 'h') {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (option != -1 || optind < argc) {
+        print_help(stderr);
+        return EXIT_USAGE;
     }
     (void)printf("berth %s\n", BERTH_VERSION);
     (void)printf("compiler       %s\n", __VERSION__);
