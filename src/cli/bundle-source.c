@@ -4,19 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 
 /* To make one of 10,000 decisions takes a berth some seconds. */
 #define FETCH_TIMEOUT_MSEC 120000L
-#define PROBLEMS_MAX ((size_t)16 * 1024 * 1024)
-
-static int out_of_memory(const char *who) {
-    terminal_complain(who, "out of memory");
-    return EXIT_UNREACHABLE;
-}
 
 int bundle_source_fetch(
     ServerSource *source, const BundleWish *wish, const char *who, Arena *arena, Str *ret) {
@@ -33,7 +26,7 @@ int bundle_source_fetch(
     source->access.timeout_msec = FETCH_TIMEOUT_MSEC;
     r = path.ptr ? ask_get(&source->access, path, arena, ret, error) : -ENOMEM;
     if (r < 0)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     if (r > 0)
         terminal_complain(who, error);
     return r > 0 ? EXIT_UNREACHABLE : 0;
@@ -46,7 +39,7 @@ int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *re
     if (r == 0)
         return 0;
     if (r < 0)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     (void)snprintf(text, sizeof(text), "%s: %s", name, error);
     terminal_complain(who, text);
     return EXIT_UNREACHABLE;
@@ -61,19 +54,4 @@ int bundle_source_load(const char *path, const char *who, Bundle *ret) {
         return EXIT_UNREACHABLE;
     }
     return bundle_source_unpack(buf_str(&file), path, who, ret);
-}
-
-int bundle_source_compile(
-    const PolicySource *policies, size_t n, const char *who, Arena *arena, Program **ret) {
-    _cleanup_(buf_done) Buf problems = BUF_INIT(PROBLEMS_MAX);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = program_compile(policies, n, &diags, ret);
-
-    if (r < 0)
-        return out_of_memory(who);
-    if (r == 0)
-        return 0;
-    diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-    (void)terminal_print(stderr, buf_str(&problems));
-    return EXIT_FAILED;
 }

@@ -33,8 +33,3 @@ int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *re
 
 /* The same of a file by its path. */
 int bundle_source_load(const char *path, const char *who, Bundle *ret);
-
-/* The policies of the bundle, or the texts of others, compiled; what is wrong with them is printed
- * on stderr. */
-int bundle_source_compile(
-    const PolicySource *policies, size_t n, const char *who, Arena *arena, Program **ret);

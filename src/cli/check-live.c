@@ -16,6 +16,7 @@
 #include "input/zones.h"
 #include "policy/metric.h"
 
+#define WHO "berth check"
 #define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define LIVE_BUDGET ((size_t)64 * 1024 * 1024)
 #define INDENT 10
@@ -117,12 +118,12 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.program = program, .zones = zones_finder(zones)};
-    int r = cluster_source_load(cluster, "berth check", &snapshot);
+    int r = cluster_source_load(cluster, WHO, &snapshot);
 
     if (r == 0)
         r = metrics_source_load(metrics,
             cluster,
-            "berth check",
+            WHO,
             program,
             snapshot,
             clock_wall_nsec(),
@@ -135,7 +136,7 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     parts.measurements = measurements;
     parts.now_nsec = clock_wall_nsec();
     parts.uptime_nsec = clock_monotonic_nsec();
-    return view_new(&parts, /* before= */ NULL, ret) < 0 ? EXIT_UNREACHABLE : 0;
+    return view_new(&parts, /* before= */ NULL, ret) < 0 ? terminal_out_of_memory(WHO) : 0;
 }
 
 int check_live(const MetricsSource *metrics, const ClusterSource *cluster, Program *program) {
@@ -148,7 +149,7 @@ int check_live(const MetricsSource *metrics, const ClusterSource *cluster, Progr
     int r;
 
     if (!statuses || !zones)
-        return EXIT_UNREACHABLE;
+        return terminal_out_of_memory(WHO);
     r = measure(metrics, cluster, program, zones, statuses, &view);
     if (r != 0)
         return r;

@@ -177,11 +177,6 @@ const char *checkup_command_check(const CheckupCommand *command, const ClusterSo
 
 /* --- what is read once ----------------------------------------------------------------------- */
 
-static int out_of_memory(void) {
-    (void)fprintf(stderr, WHO ": out of memory\n");
-    return EXIT_UNREACHABLE;
-}
-
 static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(GATHER_CONFIG_MAX);
     char error[FILE_ERROR_MAX] = "";
@@ -203,7 +198,7 @@ static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
 static int read_configs(CheckupCommand *command, const char *const *paths, size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++)
         if (!read_config(paths[i], arena, &command->gather.configs[i]))
-            return out_of_memory();
+            return terminal_out_of_memory(WHO);
     command->gather.n_configs = n;
     return 0;
 }
@@ -216,7 +211,7 @@ static int check_only(const CheckupCommand *command, Arena *arena) {
     int r = checkup_run(&nothing, command->only, command->n_only, arena, &checkup, &unknown);
 
     if (r == -ENOMEM)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     if (r == 0)
         return 0;
     (void)fprintf(
@@ -312,7 +307,7 @@ static int print_round(const CheckupCommand *command, const Round *round) {
         (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
             &round->checkup, terminal_has_colour(stdout), &out);
     if (buf_error(&out))
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     if (!terminal_print(stdout, buf_str(&out)) || !round->is_anything_reached)
         return EXIT_UNREACHABLE;
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
@@ -325,10 +320,10 @@ static int run_rounds(const CheckupCommand *command, Client *client) {
     Round round;
 
     if (!arena)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     for (;;) {
         if (run_round(command, client, arena, &notes, &round) < 0)
-            return out_of_memory();
+            return terminal_out_of_memory(WHO);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(command, &round);
         arena_reset(arena);
@@ -340,7 +335,7 @@ int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    int r = arena ? check_only(command, arena) : out_of_memory();
+    int r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
 
     if (r == 0)
         r = server_token_read(command->token_file, WHO, arena, &command->gather.access.token);
@@ -354,7 +349,7 @@ int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
     if (access) {
         client = client_new(access);
         if (!client)
-            return out_of_memory();
+            return terminal_out_of_memory(WHO);
     }
     return run_rounds(command, client);
 }
@@ -368,7 +363,7 @@ int checkup_command_run_offline(
         (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
         return EXIT_USAGE;
     }
-    r = arena ? check_only(command, arena) : out_of_memory();
+    r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
     if (r == 0)
         r = read_configs(command, configs, n_configs, arena);
     return r != 0 ? r : run_rounds(command, NULL);

@@ -240,10 +240,8 @@ static int run(Settings *settings) {
     Str file = STR_NULL;
     int r;
 
-    if (!arena) {
-        terminal_complain(WHO, "out of memory");
-        return EXIT_UNREACHABLE;
-    }
+    if (!arena)
+        return terminal_out_of_memory(WHO);
     r = bundle_source_fetch(&settings->source, &settings->wish, WHO, arena, &file);
     if (r == 0)
         r = bundle_source_unpack(file, settings->source.access.server, WHO, &bundle);

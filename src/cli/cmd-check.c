@@ -93,17 +93,11 @@ static void print_summary(const Program *program, Buf *out) {
 }
 
 /* What was found, where it belongs. */
-static bool print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
-    _cleanup_(buf_done) Buf aside = BUF_INIT(CHECK_BUDGET);
-
-    if (settings->show == SHOW_JSON)
-        return true;
-    if (settings->show != SHOW_CEL) {
+static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
+    if (settings->show == SHOW_CEL)
+        terminal_print_diags(diags);
+    else if (settings->show != SHOW_JSON)
         diag_list_print(diags, terminal_has_colour(stdout), out);
-        return true;
-    }
-    diag_list_print(diags, terminal_has_colour(stderr), &aside);
-    return terminal_print(stderr, buf_str(&aside));
 }
 
 static void print_program(
@@ -147,12 +141,9 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     DiagList diags = DIAG_LIST_IN(arena);
     int r = arena ? policies_load(paths, n_paths, &diags, &program) : -1;
 
-    if (r < 0) {
-        (void)fprintf(stderr, "berth check: out of memory\n");
-        return EXIT_UNREACHABLE;
-    }
-    if (!print_diags(settings, &diags, &out))
-        return EXIT_UNREACHABLE;
+    if (r < 0)
+        return terminal_out_of_memory("berth check");
+    print_diags(settings, &diags, &out);
     print_program(settings, &diags, program, &out);
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;

@@ -11,7 +11,6 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
-#include "base/diag.h"
 #include "cli/commands.h"
 #include "cli/config-settings.h"
 #include "cli/terminal.h"
@@ -26,11 +25,6 @@
 static int usage_error(const char *what) {
     (void)fprintf(stderr, WHO ": %s\n", what);
     return EXIT_USAGE;
-}
-
-static int out_of_memory(void) {
-    (void)fprintf(stderr, WHO ": out of memory\n");
-    return EXIT_UNREACHABLE;
 }
 
 /* --- what berth is like ----------------------------------------------------------------------- */
@@ -78,7 +72,7 @@ static int check_berth(
 /* The CA as base64. 0 or an exit code. */
 static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX), text = BUF_INIT(2 * PEM_MAX);
-    char error[FILE_ERROR_MAX];
+    char error[FILE_ERROR_MAX] = "";
 
     if (!settings->tls_ca)
         return 0;
@@ -99,7 +93,7 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
     }
     base64_encode(buf_str(&pem), &text);
     *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : out_of_memory();
+    return ret->ptr ? 0 : terminal_out_of_memory(WHO);
 }
 
 /* Those of the berth, with what was said of them. */
@@ -109,7 +103,7 @@ static int set_managed(
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
     if (!entry->managed)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     for (size_t i = 0; i < n; i++)
         entry->managed[i] = settings->access.server ? (ManagedResource){.name = berth->managed[i]}
                                                     : settings->managed[i];
@@ -185,17 +179,15 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
 
 /* kube-scheduler's opinion of what is about to be printed. 0 or an exit code. */
 static int check_text(Str text, Arena *arena) {
-    _cleanup_(buf_done) Buf said = BUF_INIT(TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig back;
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     if (diags.diags.n == 0)
         return 0;
-    diag_list_print(&diags, terminal_has_colour(stderr), &said);
-    (void)terminal_print(stderr, buf_str(&said));
+    terminal_print_diags(&diags);
     return r == 0 ? 0 : EXIT_USAGE;
 }
 
@@ -214,7 +206,7 @@ static int print(const SchedulerConfig *config, const WiredBerth *berth, Arena *
                                                     : "neither filters nor scores");
     scheduler_config_write(config, &out);
     if (buf_error(&out) < 0)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = check_text(buf_str(&out), arena);
     if (r != 0)
         return r;
@@ -236,7 +228,7 @@ static int make_config(const ConfigSettings *settings) {
     int r;
 
     if (!arena)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = find_berth(settings, arena, &berth);
     if (r != 0)
         return r;

@@ -14,6 +14,7 @@
 #include "input/dumpfile.h"
 #include "input/objects.h"
 
+#define WHO "berth dump"
 #define LINES_SHOWN 50u
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
@@ -69,14 +70,11 @@ static int compare(const Settings *settings, const Snapshot *there) {
     Difference difference;
 
     if (cluster_load(settings->compare, &here, error) < 0) {
-        terminal_complain("berth dump", error);
+        terminal_complain(WHO, error);
         return EXIT_UNREACHABLE;
     }
-    if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) <
-        0) {
-        terminal_complain("berth dump", "out of memory");
-        return EXIT_UNREACHABLE;
-    }
+    if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) < 0)
+        return terminal_out_of_memory(WHO);
     if (!settings->all && difference.n_lines > LINES_SHOWN)
         buf_printf(&out, "... and %zu more (--all)\n", difference.n_lines - LINES_SHOWN);
     print_summary(&difference, settings->compare, &out);
@@ -88,21 +86,21 @@ static int compare(const Settings *settings, const Snapshot *there) {
 static int dump(const Settings *settings) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[DUMP_FILE_ERROR_MAX];
-    int r = cluster_source_load(&settings->source, "berth dump", &snapshot);
+    int r = cluster_source_load(&settings->source, WHO, &snapshot);
 
     if (r != 0)
         return r;
     if (settings->compare)
         return compare(settings, snapshot);
     if (dump_file_write(settings->output, snapshot, error) < 0) {
-        terminal_complain("berth dump", error);
+        terminal_complain(WHO, error);
         return EXIT_UNREACHABLE;
     }
     return EXIT_FINE;
 }
 
 static int usage_error(const char *what) {
-    (void)fprintf(stderr, "berth dump: %s\n\n", what);
+    (void)fprintf(stderr, WHO ": %s\n\n", what);
     print_help(stderr);
     return EXIT_USAGE;
 }

@@ -74,13 +74,6 @@ static void print_help(FILE *out) {
 
 /* --- one expression ----------------------------------------------------------------- */
 
-static void print_diags(const DiagList *diags) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-
-    diag_list_print(diags, terminal_has_colour(stderr), &out);
-    (void)terminal_print(stderr, buf_str(&out));
-}
-
 /* An error of the run, shown like one of the check. */
 static void print_error(Str file, Str source, const CelError *error, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
@@ -133,7 +126,7 @@ static int dump(const Settings *settings, const EvalScene *scene, Str file, Str 
         r = cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code);
     if (r < 0)
         return eval_out_of_memory();
-    print_diags(diags);
+    terminal_print_diags(diags);
     if (r > 0)
         return EXIT_FAILED;
     if (settings->dump == DUMP_TREE)
@@ -152,7 +145,7 @@ static int evaluate(const Settings *settings, const EvalScene *scene, Str file, 
     CelValue v;
     int r = cel_compile(scene->env, file, source, options, scene->arena, diags, &program);
 
-    print_diags(diags);
+    terminal_print_diags(diags);
     if (r < 0)
         return eval_out_of_memory();
     if (r > 0)
@@ -185,7 +178,7 @@ static int explain(const EvalScene *scene, Str file, Str source, const CelOption
         &out,
         &v);
 
-    print_diags(diags);
+    terminal_print_diags(diags);
     if (r < 0)
         return eval_out_of_memory();
     if (r > 0)

@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/diag.h"
 #include "base/visible.h"
 #include "cli/cluster-source.h"
 #include "cli/commands.h"
@@ -22,20 +21,20 @@
 #include "cli/explain-last.h"
 #include "cli/explain-print.h"
 #include "cli/metrics-source.h"
+#include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "extender/explain.h"
 #include "input/objects.h"
-#include "input/policies.h"
 #include "input/zones.h"
 #include "model/time.h"
 
+#define WHO "berth explain"
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define POLICIES_MAX 16u
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 typedef struct Settings {
     ClusterSource source;
@@ -84,30 +83,12 @@ static void print_help(FILE *out) {
 
 /* --- the command -------------------------------------------------------------------------- */
 
-static int out_of_memory(void) {
-    (void)fprintf(stderr, "berth explain: out of memory\n");
-    return EXIT_UNREACHABLE;
-}
-
 /* What is no mistake of the person's. */
 static int internal_error(int r) {
     if (r == -ENOMEM)
-        return out_of_memory();
-    (void)fprintf(stderr, "berth explain: internal error (code %d); please report it\n", -r);
+        return terminal_out_of_memory(WHO);
+    (void)fprintf(stderr, WHO ": internal error (code %d); please report it\n", -r);
     return EXIT_UNREACHABLE;
-}
-
-/* The policies, after telling what is wrong with them. 0 or an exit code. */
-static int load_program(const Settings *settings, Arena *arena, Program **ret) {
-    _cleanup_(buf_done) Buf problems = BUF_INIT(EXPLAIN_TEXT_MAX);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load(settings->policies, settings->n_policies, &diags, ret);
-
-    diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-    (void)terminal_print(stderr, buf_str(&problems));
-    if (r == 0)
-        return 0;
-    return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
 static int load_view(
@@ -116,15 +97,15 @@ static int load_view(
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
-    int r = load_program(settings, arena, &program);
+    int r = policy_files_load(settings->policies, settings->n_policies, WHO, arena, &program);
 
     if (r == 0)
-        r = cluster_source_load(&settings->source, "berth explain", &snapshot);
+        r = cluster_source_load(&settings->source, WHO, &snapshot);
     parts.uptime_nsec = clock_monotonic_nsec();
     if (r == 0)
         r = metrics_source_load(&settings->metrics,
             &settings->source,
-            "berth explain",
+            WHO,
             program,
             snapshot,
             now_nsec,
@@ -145,11 +126,11 @@ static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
     int r;
 
     if (settings->name)
-        return cluster_source_pod(&settings->source, "berth explain", settings->name, arena, ret);
+        return cluster_source_pod(&settings->source, WHO, settings->name, arena, ret);
     r = pod_load(settings->pod, arena, ret, error);
     if (r == 0)
         return 0;
-    terminal_complain("berth explain", error);
+    terminal_complain(WHO, error);
     return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
@@ -177,9 +158,9 @@ static int print(
     };
 
     if (!scratch)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     if (settings->node && !(only = telling_find(&telling, str_from_c(settings->node)))) {
-        (void)fprintf(stderr, "berth explain: the cluster has no node \"%s\"\n", settings->node);
+        (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
     }
     if (settings->json)
@@ -205,7 +186,7 @@ static int explain(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = load_view(settings, zones, moment.now_nsec, arena, &view);
     if (r == 0)
         r = load_pod(settings, arena, &pod);
@@ -236,7 +217,7 @@ static int explain_of_bundle(const Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = explain_bundle(settings->bundle,
         settings->name,
         settings->policies,
@@ -252,24 +233,15 @@ static int explain_of_bundle(const Settings *settings) {
 }
 
 static int usage_error(const char *what) {
-    (void)fprintf(stderr, "berth explain: %s\n\n", what);
+    (void)fprintf(stderr, WHO ": %s\n\n", what);
     print_help(stderr);
     return EXIT_USAGE;
-}
-
-static int set_now(Settings *settings, const char *value) {
-    int64_t sec = 0;
-
-    if (!time_parse(str_from_c(value), &sec) ||
-        __builtin_mul_overflow(sec, NSEC_PER_SEC, &settings->now_nsec))
-        return usage_error("--now takes a time like 2026-01-31T20:00:00Z");
-    return 0;
 }
 
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 't':
-        return set_now(settings, optarg);
+        return value_time("explain", "now", optarg, &settings->now_nsec);
     case 'p':
         settings->pod = optarg;
         return 0;

@@ -113,11 +113,6 @@ static const char *check_settings(const InstallSettings *settings) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int out_of_memory(void) {
-    (void)fprintf(stderr, WHO ": out of memory\n");
-    return EXIT_UNREACHABLE;
-}
-
 static int print_plan(const InstallSettings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX), notes = BUF_INIT(NOTES_MAX);
@@ -125,7 +120,7 @@ static int print_plan(const InstallSettings *settings) {
     int r;
 
     if (!arena)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = install_sight_look(&settings->source, settings->namespace, arena, &notes, &sight);
     if (r != 0)
         return r;
@@ -138,7 +133,7 @@ static int print_plan(const InstallSettings *settings) {
         return EXIT_FAILED;
     }
     if (install_plan_print(settings, &sight, buf_str(&notes), arena, &out) < 0)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 

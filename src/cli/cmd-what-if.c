@@ -15,10 +15,10 @@
 #include "base/clock.h"
 #include "cli/bundle-source.h"
 #include "cli/commands.h"
+#include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "cli/what-if-print.h"
-#include "input/policies.h"
 #include "input/policy-set.h"
 #include "input/zones.h"
 #include "replay/what-if.h"
@@ -78,11 +78,6 @@ static void print_help(FILE *out) {
         program_name);
 }
 
-static int out_of_memory(void) {
-    terminal_complain(WHO, "out of memory");
-    return EXIT_UNREACHABLE;
-}
-
 /* --- what is asked ----------------------------------------------------------------------- */
 
 static int load_bundle(Settings *settings, Arena *arena, Bundle *ret) {
@@ -109,49 +104,35 @@ static void keep_last(Recording *recording, int64_t last) {
     recording->n -= from;
 }
 
-/* The texts of --policy; what is wrong with them is printed. */
-static int load_files(const Settings *settings, Arena *arena, const PolicySource **ret, size_t *n) {
-    _cleanup_(buf_done) Buf problems = BUF_INIT(TEXT_MAX);
-    _cleanup_(program_unrefp) Program *program = NULL;
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load_texts(
-        settings->policies, settings->n_policies, arena, &diags, &program, ret, n);
-
-    diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-    (void)terminal_print(stderr, buf_str(&problems));
-    if (r == 0)
-        return 0;
-    return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
-}
-
 static int load_program(
     const Settings *settings, const Bundle *bundle, Arena *arena, Program **ret) {
     const PolicySource *sources = bundle->policies;
     size_t n = bundle->n_policies;
     char error[POLICY_SET_ERROR_MAX];
     PolicySource *changed;
-    int r = settings->n_policies > 0 ? load_files(settings, arena, &sources, &n) : 0;
+    int r = 0;
 
+    if (settings->n_policies > 0)
+        r = policy_files_read(settings->policies, settings->n_policies, WHO, arena, &sources, &n);
     if (r != 0)
         return r;
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = policy_set(sources, n, settings->settings, settings->n_settings, arena, changed, error);
     if (r < 0)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     if (r > 0) {
-        (void)fprintf(stderr, WHO ": --set ");
-        (void)fprintf(stderr, "%s\n", error);
+        (void)fprintf(stderr, WHO ": --set %s\n", error);
         return EXIT_USAGE;
     }
-    return bundle_source_compile(changed, n, WHO, arena, ret);
+    return policy_texts_compile(changed, n, WHO, arena, ret);
 }
 
 /* --- while it runs ----------------------------------------------------------------------- */
 
 typedef struct Progress {
-    int64_t began_nsec, next_nsec;
+    int64_t next_nsec; /* monotonic */
     bool is_shown;
 } Progress;
 
@@ -174,18 +155,16 @@ static void end_progress(const Progress *progress) {
 
 static int run_report(
     const Bundle *bundle, Program *program, const Zones *zones, Arena *arena, WhatIfReport *ret) {
-    Progress progress = {.began_nsec = clock_monotonic_nsec()};
+    Progress progress = {.next_nsec = clock_monotonic_nsec() + PROGRESS_AFTER_NSEC};
     WhatIfOptions options = {
         .setting = {.zones = zones_finder(zones), .exemptions = &bundle->exemptions},
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .context = &progress,
     };
-    int r;
+    int r = what_if_run(&bundle->recording, program, &options, arena, ret);
 
-    progress.next_nsec = progress.began_nsec + PROGRESS_AFTER_NSEC;
-    r = what_if_run(&bundle->recording, program, &options, arena, ret);
     end_progress(&progress);
-    return r < 0 ? out_of_memory() : 0;
+    return r < 0 ? terminal_out_of_memory(WHO) : 0;
 }
 
 /* --- what comes out ---------------------------------------------------------------------- */
@@ -237,7 +216,7 @@ static int print(const Settings *settings, const Bundle *bundle, const Program *
     else
         what_if_print(&telling);
     if (buf_error(&out))
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     return terminal_print(stdout, buf_str(&out)) ? 0 : EXIT_UNREACHABLE;
 }
 
@@ -261,7 +240,7 @@ static int run(Settings *settings) {
     int r;
 
     if (!arena || !zones)
-        return out_of_memory();
+        return terminal_out_of_memory(WHO);
     r = load_bundle(settings, arena, &bundle);
     if (r == 0)
         r = load_program(settings, &bundle, arena, &program);

@@ -85,14 +85,12 @@ static int data_as_json(EvalScene *scene, const char *path, Str text, Buf *json)
         yaml_to_json(stream.documents[0], json);
         return 0;
     }
+    if (r == -ENOMEM)
+        return eval_out_of_memory();
     if (r == 0)
         (void)fprintf(stderr, "berth eval: %s: one document is wanted\n", path);
-    else {
-        _cleanup_(buf_done) Buf problems = BUF_INIT(EVAL_TEXT_MAX);
-
-        diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-        (void)terminal_print(stderr, buf_str(&problems));
-    }
+    else
+        terminal_print_diags(&diags);
     return EXIT_FAILED;
 }
 

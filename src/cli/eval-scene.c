@@ -1,9 +1,8 @@
 #include "cli/eval-scene.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#include "cli/commands.h"
+#include "cli/terminal.h"
 
 #define PATTERNS_BUDGET ((size_t)8 * 1024 * 1024)
 
@@ -32,6 +31,5 @@ CelRun eval_scene_run(const EvalScene *scene) {
 }
 
 int eval_out_of_memory(void) {
-    (void)fprintf(stderr, "berth eval: out of memory\n");
-    return EXIT_UNREACHABLE;
+    return terminal_out_of_memory("berth eval");
 }

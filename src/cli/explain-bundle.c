@@ -2,15 +2,13 @@
 
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "cli/bundle-source.h"
 #include "cli/commands.h"
+#include "cli/policy-files.h"
 #include "cli/terminal.h"
-#include "input/policies.h"
 #include "replay/hindsight.h"
 
 #define WHO "berth explain"
-#define PROBLEMS_MAX ((size_t)16 * 1024 * 1024)
 
 void bundle_case_done(BundleCase *found) {
     view_unref(found->view);
@@ -62,18 +60,9 @@ static int complain_unknown(const char *path, const char *name, const Recording 
 
 static int load_program(
     const Bundle *bundle, const char *const *paths, size_t n_paths, Arena *arena, Program **ret) {
-    _cleanup_(buf_done) Buf problems = BUF_INIT(PROBLEMS_MAX);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r;
-
-    if (n_paths == 0)
-        return bundle_source_compile(bundle->policies, bundle->n_policies, WHO, arena, ret);
-    r = policies_load(paths, n_paths, &diags, ret);
-    diag_list_print(&diags, terminal_has_colour(stderr), &problems);
-    (void)terminal_print(stderr, buf_str(&problems));
-    if (r == 0)
-        return 0;
-    return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+    return n_paths == 0
+               ? policy_texts_compile(bundle->policies, bundle->n_policies, WHO, arena, ret)
+               : policy_files_load(paths, n_paths, WHO, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,

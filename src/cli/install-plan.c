@@ -30,7 +30,7 @@ void plan_step(InstallPlan *plan, const char *what) {
 
 __attribute__((format(printf, 3, 0))) static void put_line(
     InstallPlan *plan, const char *indent, const char *format, va_list arguments) {
-    char line[4096];
+    char line[4096] = "";
 
     (void)vsnprintf(line, sizeof(line), format, arguments);
     buf_append(plan->out, str_from_c(indent));

@@ -260,10 +260,8 @@ int install_sight_look(const ClusterSource *source, const char *namespace, Arena
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
     r = client ? look_at_all(&look, namespace) : error_origin(-ENOMEM);
-    if (r < 0 || arena_has_failed(arena)) {
-        terminal_complain(WHO, "out of memory");
-        return EXIT_UNREACHABLE;
-    }
+    if (r < 0 || arena_has_failed(arena))
+        return terminal_out_of_memory(WHO);
     if (str_is_empty(facts.cluster_error))
         return 0;
     (void)fprintf(stderr, WHO ": %s cannot be asked\n", access_server(access));

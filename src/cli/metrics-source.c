@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
 #include "cli/commands.h"
@@ -42,16 +41,8 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
 
 /* What went wrong, for people; the exit code. */
 static int complain(const DiagList *diags, bool is_unreadable) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(DIAGS_BUDGET);
-
-    diag_list_print(diags, terminal_has_colour(stderr), &text);
-    (void)terminal_print(stderr, buf_str(&text));
+    terminal_print_diags(diags);
     return is_unreadable ? EXIT_UNREACHABLE : EXIT_FAILED;
-}
-
-static int out_of_memory(const char *who) {
-    (void)fprintf(stderr, "%s: out of memory\n", who);
-    return EXIT_UNREACHABLE;
 }
 
 static int load_file(const MetricsSource *source, const char *who, const Program *program,
@@ -61,10 +52,10 @@ static int load_file(const MetricsSource *source, const char *who, const Program
     int r;
 
     if (!arena)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
     if (r < 0)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     return r == 0 ? 0 : complain(&diags, r == MEASUREMENTS_E_UNREADABLE);
 }
 
@@ -78,13 +69,13 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     Sources sources = {0};
     int r;
 
-    if (!statuses && arena)
+    if (arena && !statuses)
         statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
-    if (!statuses)
-        return out_of_memory(who);
+    if (!arena || !statuses)
+        return terminal_out_of_memory(who);
     r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
     if (r < 0)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     if (r != 0)
         return complain(&diags, r == SOURCES_E_UNREADABLE);
     if (cluster_source_is_live(cluster)) {
@@ -95,7 +86,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     r = poller_once(
         &sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC, ret, statuses);
     if (r < 0)
-        return out_of_memory(who);
+        return terminal_out_of_memory(who);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
         if (statuses[i].error[0])
             (void)fprintf(stderr,

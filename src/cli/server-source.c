@@ -51,10 +51,7 @@ int server_token_read(const char *file, const char *who, Arena *arena, const cha
         return EXIT_UNREACHABLE;
     }
     *ret = arena_copy(arena, str_trim(buf_str(&text))).ptr;
-    if (*ret)
-        return EXIT_FINE;
-    terminal_complain(who, "out of memory");
-    return EXIT_UNREACHABLE;
+    return *ret ? EXIT_FINE : terminal_out_of_memory(who);
 }
 
 const char *server_source_check(const ServerSource *source) {

@@ -4,8 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/visible.h"
+#include "cli/commands.h"
+
+#define COMPLAINT_MAX ((size_t)1024 * 1024)
+#define DIAGS_MAX ((size_t)64 * 1024 * 1024)
 
 bool terminal_has_colour(FILE *stream) {
     const char *no_colour = getenv("NO_COLOR");
@@ -32,8 +37,6 @@ bool terminal_print(FILE *stream, Str text) {
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
 }
 
-#define COMPLAINT_MAX ((size_t)1024 * 1024)
-
 void terminal_complain(const char *who, const char *text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
     Str rest = str_from_c(text), line;
@@ -43,5 +46,17 @@ void terminal_complain(const char *who, const char *text) {
         (void)visible_append(&out, line);
         buf_append_char(&out, '\n');
     }
+    (void)terminal_print(stderr, buf_str(&out));
+}
+
+int terminal_out_of_memory(const char *who) {
+    terminal_complain(who, "out of memory");
+    return EXIT_UNREACHABLE;
+}
+
+void terminal_print_diags(const DiagList *diags) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(DIAGS_MAX);
+
+    diag_list_print(diags, terminal_has_colour(stderr), &out);
     (void)terminal_print(stderr, buf_str(&out));
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/diag.h"
 #include "base/str.h"
 
 /* Colour: only on a terminal, and not when NO_COLOR is set (no-color.org). */
@@ -17,6 +17,12 @@ bool terminal_has_symbols(FILE *stream);
 /* "WHO: TEXT" on stderr. What is in @text may come from outside and is shown escaped,
  * line by line; several get a heading first, so that diagnostics begin their lines. */
 void terminal_complain(const char *who, const char *text);
+
+/* The same of memory that is not to be had. Returns the exit code for it. */
+int terminal_out_of_memory(const char *who);
+
+/* What is wrong with files, or is worth a warning, on stderr. */
+void terminal_print_diags(const DiagList *diags);
 
 /* Writes all of @text. False when that failed (a closed pipe, a full disk). */
 bool terminal_print(FILE *stream, Str text);

@@ -5,10 +5,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/quantity.h"
 #include "base/str.h"
 #include "cel/duration.h"
 #include "cli/commands.h"
+#include "model/time.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
 
@@ -69,6 +71,14 @@ int value_duration(const char *command, const char *option, const char *value, i
     cel_duration_print(max_ns, &wanted);
     buf_append_char(&wanted, '\0');
     return value_error(command, option, value, buf_str(&wanted).ptr);
+}
+
+int value_time(const char *command, const char *option, const char *value, int64_t *ret_nsec) {
+    int64_t sec = 0;
+
+    if (!time_parse(str_from_c(value), &sec) || __builtin_mul_overflow(sec, NSEC_PER_SEC, ret_nsec))
+        return value_error(command, option, value, "expected a time like 2026-01-31T20:00:00Z");
+    return 0;
 }
 
 int value_number(const char *command, const char *option, const char *value, int64_t min,

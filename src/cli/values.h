@@ -30,5 +30,8 @@ int value_size(const char *command, const char *option, const char *value, size_
 int value_duration(const char *command, const char *option, const char *value, int64_t min_ns,
     int64_t max_ns, int64_t *ret_ns);
 
+/* A time like 2026-01-31T20:00:00Z, since 1970. */
+int value_time(const char *command, const char *option, const char *value, int64_t *ret_nsec);
+
 int value_number(const char *command, const char *option, const char *value, int64_t min,
     int64_t max, int64_t *ret);

@@ -1,13 +1,10 @@
 #include "cli/wired-berth.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
-#include "base/diag.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
+#include "cli/policy-files.h"
 #include "cli/terminal.h"
-#include "input/policies.h"
 
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
@@ -37,10 +34,8 @@ int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, Wire
     Gather gather = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
     int r = gather_berths(&gather);
 
-    if (r < 0 || facts.n_berths != 1) {
-        terminal_complain(who, "out of memory");
-        return EXIT_UNREACHABLE;
-    }
+    if (r < 0 || facts.n_berths != 1)
+        return terminal_out_of_memory(who);
     if (!str_is_empty(facts.berths[0].error)) {
         terminal_complain(who, arena_copy(arena, facts.berths[0].error).ptr);
         return EXIT_UNREACHABLE;
@@ -54,16 +49,10 @@ int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, Wire
 int wired_berth_load(
     const char *const *paths, size_t n_paths, const char *who, Arena *arena, WiredBerth *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    _cleanup_(buf_done) Buf said = BUF_INIT(TEXT_MAX);
-    DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load(paths, n_paths, &diags, &program);
+    int r = policy_files_load(paths, n_paths, who, arena, &program);
 
-    diag_list_print(&diags, terminal_has_colour(stderr), &said);
-    (void)terminal_print(stderr, buf_str(&said));
-    if (r < 0)
-        terminal_complain(who, "out of memory");
     if (r != 0)
-        return r == POLICIES_E_INVALID ? EXIT_FAILED : EXIT_UNREACHABLE;
+        return r;
     *ret = (WiredBerth){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,

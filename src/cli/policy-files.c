@@ -1,0 +1,44 @@
+#include "cli/policy-files.h"
+
+#include "base/diag.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "input/policies.h"
+
+/* The exit code for what policies_load() returned. */
+static int tell(const DiagList *diags, int r, const char *who) {
+    terminal_print_diags(diags);
+    if (r < 0)
+        return terminal_out_of_memory(who);
+    return r == 0 ? 0 : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+int policy_files_load(
+    const char *const *paths, size_t n_paths, const char *who, Arena *arena, Program **ret) {
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = policies_load(paths, n_paths, &diags, ret);
+
+    return tell(&diags, r, who);
+}
+
+int policy_files_read(const char *const *paths, size_t n_paths, const char *who, Arena *arena,
+    const PolicySource **ret, size_t *ret_n) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = policies_load_texts(paths, n_paths, arena, &diags, &program, ret, ret_n);
+
+    return tell(&diags, r, who);
+}
+
+int policy_texts_compile(
+    const PolicySource *policies, size_t n, const char *who, Arena *arena, Program **ret) {
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = program_compile(policies, n, &diags, ret);
+
+    if (r < 0)
+        return terminal_out_of_memory(who);
+    if (r == 0)
+        return 0;
+    terminal_print_diags(&diags);
+    return EXIT_FAILED;
+}
