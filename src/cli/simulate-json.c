@@ -1,6 +1,7 @@
 /* The report as JSON, and placements line by line. Fields are stable: docs/simulate.md has them. */
 #include "base/visible.h"
 #include "cli/simulate-report.h"
+#include "cli/simulate-shapes.h"
 #include "json/write.h"
 
 static void write_count(JsonWriter *writer, const char *key, size_t value) {
@@ -15,17 +16,6 @@ static void write_double(JsonWriter *writer, const char *key, double value) {
 
 static void write_string(JsonWriter *writer, const char *key, Str value) {
     json_write_member(writer, str_from_c(key), value);
-}
-
-void shape_print(const Resources *shape, Buf *out) {
-    for (size_t i = 0; i < shape->n; i++) {
-        buf_printf(out, "%s%.*s=", i > 0 ? "," : "", STR_FMT(shape->items[i].name));
-        resource_amount_print(shape->items[i].name, shape->items[i].amount, out);
-    }
-}
-
-Str node_of_row(const Scenario *scenario, uint32_t row) {
-    return row == NO_ROW ? STR("-") : scenario->table->names->names[row];
 }
 
 /* --- one policy ------------------------------------------------------------------------------- */

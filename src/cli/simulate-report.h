@@ -34,6 +34,7 @@ typedef struct SimulateReport {
     Arena *scratch;
 } SimulateReport;
 
+/* Both take memory from the report's arena, which has failed if there was not enough. */
 void simulate_table(const SimulateReport *report, Buf *out);
 void simulate_json(const SimulateReport *report, Buf *out);
 
@@ -43,8 +44,7 @@ void simulate_placements(const SimulateReport *report, Buf *out);
 /* Use over time, as SVG. */
 void simulate_chart(const SimulateReport *report, Buf *out);
 
-/* "cpu=500m,memory=1Gi" */
-void shape_print(const Resources *shape, Buf *out);
-
 /* The name of a row's node; "-": none. */
-Str node_of_row(const Scenario *scenario, uint32_t row);
+static inline Str node_of_row(const Scenario *scenario, uint32_t row) {
+    return row == NO_ROW ? STR("-") : scenario->table->names->names[row];
+}
