@@ -154,18 +154,18 @@ bool checkup_command_is_given(const CheckupCommand *command) {
 const char *checkup_command_check(const CheckupCommand *command, const ClusterSource *cluster) {
     const GatherOptions *gather = &command->gather;
     bool has_cluster = cluster_source_is_live(cluster);
+    const char *wrong;
 
     if (gather->is_offline)
         return is_live_given(command) || has_cluster
                    ? "--offline reads configurations and asks nobody: --server, --kubeconfig and "
                      "their like go with --live"
                    : NULL;
-    if (cluster->kubeconfig && cluster->is_in_cluster)
-        return "--kubeconfig is instead of --in-cluster";
-    if (cluster->context && !cluster->kubeconfig)
-        return "--context needs --kubeconfig";
-    if (!gather->access.cert != !gather->access.key)
-        return "--cert and --key go together";
+    wrong = cluster_source_check_live(cluster);
+    if (!wrong)
+        wrong = server_access_check(&gather->access);
+    if (wrong)
+        return wrong;
     if (gather->service_account && gather->user)
         return "--user is instead of --service-account";
     if (!has_cluster && (gather->service_account || gather->user))

@@ -12,6 +12,7 @@
 #include "checkup/check.h"
 #include "cli/cluster-source.h"
 #include "cli/gather.h"
+#include "cli/server-source.h"
 
 typedef struct CheckupCommand {
     GatherOptions gather;
@@ -25,7 +26,7 @@ typedef struct CheckupCommand {
 } CheckupCommand;
 
 #define CHECKUP_COMMAND_HELP                                                                       \
-    "  --server URL          a berth; may be repeated               [http://127.0.0.1:8080]\n"     \
+    "  --server URL          a berth; may be repeated               [" SERVER_SOURCE_DEFAULT "]\n" \
     "  --ca FILE             who signed its certificate (PEM)\n"                                   \
     "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
     "  --token-file FILE     or a token (berth serve --pages-token-file)\n"                        \

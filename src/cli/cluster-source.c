@@ -11,16 +11,16 @@
 
 bool cluster_source_set(ClusterSource *source, int option, const char *value) {
     switch (option) {
-    case 'c':
+    case CLUSTER_SOURCE_FILE:
         source->file = value;
         return true;
-    case 'k':
+    case CLUSTER_SOURCE_KUBECONFIG:
         source->kubeconfig = value;
         return true;
-    case 'x':
+    case CLUSTER_SOURCE_CONTEXT:
         source->context = value;
         return true;
-    case 'i':
+    case CLUSTER_SOURCE_IN_CLUSTER:
         source->is_in_cluster = true;
         return true;
     default:
@@ -37,6 +37,12 @@ const char *cluster_source_check(const ClusterSource *source) {
 
     if (n != 1)
         return "one of --cluster, --kubeconfig and --in-cluster is needed";
+    return cluster_source_check_live(source);
+}
+
+const char *cluster_source_check_live(const ClusterSource *source) {
+    if (source->kubeconfig && source->is_in_cluster)
+        return "--kubeconfig is instead of --in-cluster";
     if (source->context && !source->kubeconfig)
         return "--context needs --kubeconfig";
     return NULL;

@@ -30,10 +30,7 @@ static void print_help(FILE *out) {
         "Looks at a cluster and prints the steps to install berth there: the commands, how to\n"
         "check, what to do after a change, and how to get back to a clean state. It changes\n"
         "nothing. Without a cluster it prints the steps for one it knows nothing of.\n"
-        "\n"
-        "  --kubeconfig FILE     look at the cluster that this file names\n"
-        "  --context NAME        with another of its contexts than the current one\n"
-        "  --in-cluster          look with the service account of this pod\n"
+        "\n" CLUSTER_SOURCE_LIVE_HELP
         "  --mode MODE           second-scheduler: a kube-scheduler of its own, which pods name;\n"
         "                        default-scheduler: beside that of kubeadm, for all pods;\n"
         "                        standalone: for a scheduler that you wire by hand\n"
@@ -100,12 +97,10 @@ static int set_option(InstallSettings *settings, int option, const char *value) 
 }
 
 static const char *check_settings(const InstallSettings *settings) {
-    const ClusterSource *source = &settings->source;
+    const char *wrong = cluster_source_check_live(&settings->source);
 
-    if (source->kubeconfig && source->is_in_cluster)
-        return "--kubeconfig is instead of --in-cluster";
-    if (source->context && !source->kubeconfig)
-        return "--context needs --kubeconfig";
+    if (wrong)
+        return wrong;
     if (!settings->has_helm && strcmp(settings->namespace, NAMESPACE) != 0)
         return "deploy/kustomize is for the namespace " NAMESPACE "; with helm it can be another";
     return NULL;
@@ -139,9 +134,7 @@ static int print_plan(const InstallSettings *settings) {
 
 int cmd_install(int argc, char *argv[]) {
     static const struct option options[] = {
-        {"kubeconfig", required_argument, NULL, 'k'},
-        {"context", required_argument, NULL, 'x'},
-        {"in-cluster", no_argument, NULL, 'i'},
+        CLUSTER_SOURCE_LIVE_OPTIONS,
         {"mode", required_argument, NULL, OPT_MODE},
         {"namespace", required_argument, NULL, OPT_NAMESPACE},
         {"tool", required_argument, NULL, OPT_TOOL},

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/origin.h"
 #include "cli/commands.h"
+#include "cli/server-source.h"
 #include "cli/values.h"
 
 #define WHO "berth config"
@@ -59,7 +60,7 @@ static void print_help(FILE *out) {
         "                         repeated; ignored: nodes need not offer it\n"
         "\n"
         "How kube-scheduler reaches it\n"
-        "  --url URL              as it sees it                 [http://127.0.0.1:8080]\n"
+        "  --url URL              as it sees it                 [" SERVER_SOURCE_DEFAULT "]\n"
         "  --tls-ca FILE          who signed berth's certificate (PEM); written into the file;\n"
         "                         needed for https\n"
         "  --tls-server-name NAME  what the certificate is for, if not the URL's host\n"
@@ -250,8 +251,9 @@ static const char *check_settings(const ConfigSettings *settings) {
         (settings->access.ca || settings->access.cert || settings->access.key))
         return "--ca, --cert and --key go with --server; what kube-scheduler uses is --tls-ca, "
                "--client-cert and --client-key";
-    if (!settings->access.cert != !settings->access.key)
-        return "--cert and --key go together";
+    wrong = server_access_check(&settings->access);
+    if (wrong)
+        return wrong;
     if (!settings->client_cert != !settings->client_key)
         return "--client-cert and --client-key go together";
     if (settings->has_leader_election && settings->has_no_leader_election)
@@ -293,7 +295,7 @@ int config_settings_read(int argc, char *argv[], ConfigSettings *ret, bool *ret_
     const char *wrong;
     int option, r;
 
-    *ret = (ConfigSettings){.url = "http://127.0.0.1:8080", .weight = 5, .percentage = -1};
+    *ret = (ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1};
     *ret_is_done = false;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h') {

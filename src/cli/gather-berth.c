@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/gather.h"
+#include "cli/server-source.h"
 
 #define READINESS_MAX 1024u
 
@@ -127,7 +128,7 @@ static int gather_default(Gather *gather) {
     const GatherOptions *options = gather->options;
     BerthFact *fact = &gather->facts->berths[0];
     bool is_all = !gather->client && options->n_configs == 0;
-    int r = gather_one(gather, GATHER_SERVER, fact);
+    int r = gather_one(gather, SERVER_SOURCE_DEFAULT, fact);
 
     if (r < 0)
         return error_trace(r);
@@ -135,7 +136,7 @@ static int gather_default(Gather *gather) {
     if (gather->facts->n_berths == 0)
         gather_note(gather,
             "no berth was asked: none answers at %s; name it with --server URL\n",
-            GATHER_SERVER);
+            SERVER_SOURCE_DEFAULT);
     return 0;
 }
 

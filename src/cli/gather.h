@@ -30,9 +30,6 @@
 #include "kube/client.h"
 #include "kube/inquiry.h"
 
-#define GATHER_SERVER                                                                              \
-    "http://127.0.0.1:8080" /* where berth serve listens unless told otherwise                     \
-                             */
 #define GATHER_PODS_MAX 16u /* --scheduler-pod */
 #define GATHER_SEC 60       /* for everything: of servers that take their time there may be many */
 #define GATHER_LATE "not asked: other answers took too long"

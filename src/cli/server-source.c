@@ -54,10 +54,12 @@ int server_token_read(const char *file, const char *who, Arena *arena, const cha
     return *ret ? EXIT_FINE : terminal_out_of_memory(who);
 }
 
+const char *server_access_check(const AskAccess *access) {
+    return !access->cert == !access->key ? NULL : "--cert and --key go together";
+}
+
 const char *server_source_check(const ServerSource *source) {
-    if (!source->access.cert != !source->access.key)
-        return "--cert and --key go together";
-    return NULL;
+    return server_access_check(&source->access);
 }
 
 int server_source_open(ServerSource *source, const char *who, Arena *arena) {

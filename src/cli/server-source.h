@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "cli/ask.h"
 
+/* Where `berth serve` listens unless it is told otherwise. */
 #define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
 
 typedef struct ServerSource {
@@ -52,6 +53,9 @@ int server_token_read(const char *file, const char *who, Arena *arena, const cha
 
 /* NULL when its options go together; else what is wrong. */
 const char *server_source_check(const ServerSource *source);
+
+/* The same for a command that has an access and no source. */
+const char *server_access_check(const AskAccess *access);
 
 /* Fills in what was not given, and reads the token into @arena. 0; or an exit code, after
  * complaining as @who. */
