@@ -1,7 +1,7 @@
 /*
  * berth explain: a pod, a policy and a cluster in; which node and why out.
  *
- * Here the options and the sources; explain-table.c, explain-node.c and explain-json.c print.
+ * Here the options and the sources; explain-print.h prints.
  */
 
 #include <errno.h>
@@ -132,11 +132,6 @@ static int load_pod(const Settings *settings, Arena *arena, Pod *ret) {
         return 0;
     terminal_complain(WHO, error);
     return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
-}
-
-Paint paint_for(bool colour) {
-    return colour ? (Paint){"\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"}
-                  : (Paint){"", "", "", "", ""};
 }
 
 static int print(

@@ -1,11 +1,11 @@
 /* The explanation as JSON: everything, by the schema in docs/policy.md. */
 
+#include "base/clock.h"
 #include "cel/timestamp.h"
 #include "cli/explain-print.h"
 #include "json/write.h"
 
 #define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 static void write_text(JsonWriter *writer, const char *key, Str text) {
     json_write_key(writer, str_from_c(key));

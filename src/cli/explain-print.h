@@ -1,8 +1,12 @@
 #pragma once
 
 /*
- * Explain-print: an explanation as a table, as everything about one node, or as JSON. The files
- * explain-table.c, explain-node.c and explain-json.c; cmd-explain.c calls them.
+ * Telling: an explanation as a table, as everything about one node, or as JSON.
+ *
+ *     explain-table.c     the best nodes, and the others by what they fail
+ *     explain-node.c      one node, rule by rule
+ *     explain-json.c      all of it for programs
+ *     explain-telling.c   what these share
  */
 
 #include <stdbool.h>
@@ -10,15 +14,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cli/terminal.h"
 #include "extender/explain.h"
 #include "json/write.h"
-
-typedef struct Paint {
-    const char *good, *bad, *dim, *bold, *off;
-} Paint;
-
-/* Colours of a terminal, or none. */
-Paint paint_for(bool colour);
 
 typedef struct Telling {
     const Explanation *explanation;
@@ -79,9 +77,6 @@ void telling_needs(Telling *telling, const FailureDetails *details, const char *
 /* The details of a failure, in the scratch arena, which is emptied first. */
 const FailureDetails *telling_details(
     Telling *telling, const NodeExplanation *node, const FailedRule *failed);
-
-/* The failure that speaks for a node that is rejected. */
-const FailedRule *node_verdict(const NodeExplanation *node);
 
 /* What kube-scheduler adds for @wire. */
 int64_t telling_points(const Telling *telling, unsigned wire);

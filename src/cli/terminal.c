@@ -18,6 +18,11 @@ bool terminal_has_colour(FILE *stream) {
     return isatty(fileno(stream)) && !(no_colour && no_colour[0]);
 }
 
+Paint paint_for(bool colour) {
+    return colour ? (Paint){"\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"}
+                  : (Paint){"", "", "", "", ""};
+}
+
 /* The first of these that is set counts, as setlocale() would have it. */
 bool terminal_has_symbols(FILE *stream) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -11,6 +11,13 @@
 /* Colour: only on a terminal, and not when NO_COLOR is set (no-color.org). */
 bool terminal_has_colour(FILE *stream);
 
+/* What is written before text, and behind it, to colour it; empty strings where there is none. */
+typedef struct Paint {
+    const char *good, *bad, *dim, *bold, *off;
+} Paint;
+
+Paint paint_for(bool colour);
+
 /* Whether letters beyond ASCII can be shown: the locale says so, or nobody looks at it now. */
 bool terminal_has_symbols(FILE *stream);
 

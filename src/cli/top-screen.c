@@ -7,23 +7,17 @@
 
 #include "base/visible.h"
 #include "cli/keyboard.h"
+#include "cli/terminal.h"
 
 #define RULES_SHOWN_MAX 6u
 #define LINE_MAX_BYTES ((size_t)4096)
 #define KEY_BACKSPACE 127
 #define KEY_ESCAPE 27
 
-typedef struct Paint {
-    const char *good, *bad, *dim, *bold, *off;
-} Paint;
-
-static const Paint colours = {"\033[32m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"};
-static const Paint plain = {"", "", "", "", ""};
-
 /* Lines, of which there is a number. */
 typedef struct Canvas {
     const TopScreen *screen;
-    const Paint *paint;
+    Paint paint;
     Buf *out;
     size_t n_lines;
 } Canvas;
@@ -40,7 +34,7 @@ static void draw_line(Canvas *canvas, const char *colour, Str text) {
         buf_append_char(canvas->out, '\n');
     buf_append(canvas->out, str_from_c(colour));
     (void)visible_append(canvas->out, visible_take(text, canvas->screen->width));
-    buf_append(canvas->out, str_from_c(colour[0] ? canvas->paint->off : ""));
+    buf_append(canvas->out, str_from_c(colour[0] ? canvas->paint.off : ""));
 }
 
 static void print_rate(Buf *line, const TopCounter *counter) {
@@ -81,28 +75,27 @@ static void draw_title(Canvas *canvas, const TopState *state) {
         state->time,
         screen->is_paused ? "  PAUSED" : "",
         screen->only_rejected ? "  only those without a node" : "");
-    draw_line(canvas, canvas->paint->bold, buf_str(&line));
+    draw_line(canvas, canvas->paint.bold, buf_str(&line));
 }
 
 static void draw_health(Canvas *canvas, const TopState *state) {
-    const Paint *paint = canvas->paint;
     bool has_symbols = canvas->screen->has_symbols;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     if (canvas->screen->problem) {
         buf_printf(&line, "%s not connected: %s", has_symbols ? "×" : "x", canvas->screen->problem);
-        draw_line(canvas, paint->bad, buf_str(&line));
+        draw_line(canvas, canvas->paint.bad, buf_str(&line));
         return;
     }
     if (!state->has_update) {
-        draw_line(canvas, paint->dim, STR("waiting for the first update …"));
+        draw_line(canvas, canvas->paint.dim, STR("waiting for the first update …"));
         return;
     }
     if (is_healthy(state))
         buf_printf(&line, "%s %s", has_symbols ? "√" : "+", state->sentence);
     else
         buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->sentence);
-    draw_line(canvas, is_healthy(state) ? paint->good : paint->bad, buf_str(&line));
+    draw_line(canvas, is_healthy(state) ? canvas->paint.good : canvas->paint.bad, buf_str(&line));
 }
 
 static void draw_figures(Canvas *canvas, const TopState *state) {
@@ -124,13 +117,18 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
+/* Of the column with the rule: what the others leave, within reason. */
+static size_t rule_width(const TopScreen *screen) {
+    size_t rest = screen->width > 32 ? screen->width - 32 : 8;
+
+    return rest > 48 ? 48 : rest;
+}
+
 static void draw_rule(Canvas *canvas, const TopRule *rule) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
     _cleanup_(buf_done) Buf rate = BUF_INIT(64), all = BUF_INIT(64);
-    size_t name = canvas->screen->width > 32 ? canvas->screen->width - 32 : 8;
+    size_t name = rule_width(canvas->screen);
 
-    if (name > 48)
-        name = 48;
     print_rate(&rate, &rule->rejected);
     buf_append_grouped(&all, (uint64_t)(rule->rejected.last > 0 ? rule->rejected.last : 0));
     visible_append_padded(&line, visible_take(str_from_c(rule->name), name), name);
@@ -140,15 +138,14 @@ static void draw_rule(Canvas *canvas, const TopRule *rule) {
 
 static void draw_rules(Canvas *canvas, const TopState *state) {
     size_t n = state->n_rules < RULES_SHOWN_MAX ? state->n_rules : RULES_SHOWN_MAX;
-    size_t name = canvas->screen->width > 32 ? canvas->screen->width - 32 : 8;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     if (n == 0)
         return;
     draw_line(canvas, "", STR_NULL);
-    visible_append_padded(&line, STR("RULES THAT REJECT"), name > 48 ? 48 : name);
+    visible_append_padded(&line, STR("RULES THAT REJECT"), rule_width(canvas->screen));
     buf_printf(&line, " %10s %16s", "NODES/S", "SINCE START");
-    draw_line(canvas, canvas->paint->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
     for (size_t i = 0; i < n; i++)
         draw_rule(canvas, &state->rules[i]);
 }
@@ -194,7 +191,7 @@ static void draw_decision(Canvas *canvas, const TopDecision *decision) {
     visible_append_padded(&line, visible_take(str_from_c(decision->pod), width), width);
     buf_printf(&line, " %6" PRId64 " %6" PRId64 "  ", decision->asked, decision->passed);
     print_outcome(&line, canvas->screen, decision);
-    draw_line(canvas, is_rejected(decision) ? canvas->paint->bad : "", buf_str(&line));
+    draw_line(canvas, is_rejected(decision) ? canvas->paint.bad : "", buf_str(&line));
 }
 
 static void draw_decisions(Canvas *canvas, const TopState *state) {
@@ -211,7 +208,7 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
         "ASKED",
         "PASSED",
         "NODE, OR MOSTLY WHY NOT");
-    draw_line(canvas, canvas->paint->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
     for (size_t back = 0; lines_left(canvas) > 1; back++) {
         decision = top_state_decision(state, back);
         if (!decision)
@@ -256,11 +253,11 @@ static void draw_foot(Canvas *canvas) {
     else
         buf_append(
             &line, STR("q quit   p pause   / filter   w without a node   j k scroll   ? help"));
-    draw_line(canvas, canvas->paint->dim, buf_str(&line));
+    draw_line(canvas, canvas->paint.dim, buf_str(&line));
 }
 
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out) {
-    Canvas canvas = {.screen = screen, .paint = screen->has_colour ? &colours : &plain, .out = out};
+    Canvas canvas = {.screen = screen, .paint = paint_for(screen->has_colour), .out = out};
 
     draw_title(&canvas, state);
     draw_health(&canvas, state);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/visible.h"
 #include "extender/explain.h"
@@ -33,12 +34,12 @@ static void heading(WhatIfTelling *t, const char *text) {
     buf_printf(t->out, "\n%s%s%s\n", t->paint.bold, text, t->paint.off);
 }
 
-static void more(WhatIfTelling *t, size_t n, const char *what, const char *how) {
+static void more(WhatIfTelling *t, size_t n) {
     if (n == 0)
         return;
     buf_printf(t->out, "  %s… and ", t->paint.dim);
     buf_append_grouped(t->out, n);
-    buf_printf(t->out, " more%s%s%s\n", what, how, t->paint.off);
+    buf_printf(t->out, " more; --all shows them%s\n", t->paint.off);
 }
 
 static void padded(WhatIfTelling *t, Str text, size_t width) {
@@ -159,7 +160,7 @@ static void print_counts(WhatIfTelling *t) {
     buf_printf(t->out, "%s\n", t->paint.off);
     if (n_equal == n_again)
         return;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         print_line(t,
             lines[i].what,
             report->n_changes[lines[i].change],
@@ -204,7 +205,7 @@ static void print_rules(WhatIfTelling *t) {
         }
         buf_append_char(t->out, '\n');
     }
-    more(t, t->report->n_rules - n, "", "; --all shows them");
+    more(t, t->report->n_rules - n);
 }
 
 /* --- cases ------------------------------------------------------------------------------- */
@@ -265,7 +266,7 @@ static void print_cases(WhatIfTelling *t) {
     heading(t,
         t->all ? "decisions that changed, the newest first of each kind"
                : "decisions that changed");
-    for (size_t kind = 0; kind < sizeof(lines) / sizeof(lines[0]); kind++) {
+    for (size_t kind = 0; kind < ELEMENTS_OF(lines); kind++) {
         for (size_t i = 0; n < max && i < t->report->n_cases; i++) {
             if (t->report->cases[i].change != lines[kind].change)
                 continue;
@@ -273,7 +274,7 @@ static void print_cases(WhatIfTelling *t) {
             n++;
         }
     }
-    more(t, t->report->n_cases - n, "", "; --all shows them");
+    more(t, t->report->n_cases - n);
 }
 
 static void print_nodes(WhatIfTelling *t) {
@@ -292,7 +293,7 @@ static void print_nodes(WhatIfTelling *t) {
         number(t, node->n_best_after, 12);
         buf_append_char(t->out, '\n');
     }
-    more(t, t->report->n_nodes - n, "", "; --all shows them");
+    more(t, t->report->n_nodes - n);
 }
 
 /* --- what is not said -------------------------------------------------------------------- */

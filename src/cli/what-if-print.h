@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/explain-print.h"
+#include "cli/terminal.h"
 #include "policy/program.h"
 #include "replay/what-if.h"
 
