@@ -114,17 +114,15 @@ static void tell_end(AskStream *stream, CURLcode code) {
             stream->error, sizeof(stream->error), "%s has ended it", stream->access->server);
 }
 
-AskStreamState ask_stream_step(AskStream *stream, int fd, int timeout_msec, bool *ret_is_ready) {
+AskStreamState ask_stream_step(AskStream *stream, int fd, int timeout_msec) {
     struct curl_waitfd more = {.fd = fd, .events = CURL_WAIT_POLLIN};
     int n_running = 0, n_left = 0;
     const CURLMsg *message;
 
-    *ret_is_ready = false;
     (void)curl_multi_perform(stream->multi, &n_running);
     if (n_running > 0) {
         (void)curl_multi_poll(
             stream->multi, fd >= 0 ? &more : NULL, fd >= 0 ? 1 : 0, timeout_msec, NULL);
-        *ret_is_ready = more.revents != 0;
         (void)curl_multi_perform(stream->multi, &n_running);
     }
     message = curl_multi_info_read(stream->multi, &n_left);

@@ -6,8 +6,6 @@
  * One thread, which waits for the next line and for one more descriptor (the keyboard) together.
  */
 
-#include <stdbool.h>
-
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/ask.h"
@@ -28,9 +26,8 @@ typedef enum AskStreamState {
     ASK_STREAM_ENDED, /* the other side has closed it, or it could not be had: ask_stream_error() */
 } AskStreamState;
 
-/* Waits up to @timeout_msec for lines, or until @fd (-1: none) can be read; then @ret_is_ready is
- * true. */
-AskStreamState ask_stream_step(AskStream *stream, int fd, int timeout_msec, bool *ret_is_ready);
+/* Waits up to @timeout_msec for lines, until @fd (-1: none) can be read, or for a signal. */
+AskStreamState ask_stream_step(AskStream *stream, int fd, int timeout_msec);
 
 /* Why it ended, for a person. Lives as long as the stream. */
 const char *ask_stream_error(const AskStream *stream);

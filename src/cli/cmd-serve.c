@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "board/board.h"
 #include "cli/commands.h"
 #include "cli/serve-settings.h"
 #include "cli/terminal.h"
@@ -198,7 +197,6 @@ int cmd_serve(int argc, char *argv[]) {
     int r;
 
     serve_settings_init(&settings);
-    settings.daemon.board = board_hook();
     r = parse_options(&settings, argc, argv, &is_over);
     if (is_over)
         return r;

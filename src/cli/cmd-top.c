@@ -41,7 +41,8 @@ typedef struct Top {
     Arena *arena;   /* what lives as long as the command */
     Arena *scratch; /* one update */
     AskStream *stream;
-    int64_t again_at_nsec; /* not connected: when to try again */
+    int64_t again_at_nsec;       /* not connected: when to try again */
+    char problem[ASK_ERROR_MAX]; /* why it is not; the stream that knew is gone */
     size_t n_updates;
     bool is_stale; /* the screen is not what it should be */
 } Top;
@@ -79,25 +80,22 @@ static bool connect_again(Top *top, int64_t now) {
 }
 
 static void lose(Top *top, int64_t now) {
-    static char problem[ASK_ERROR_MAX];
-
-    (void)snprintf(problem, sizeof(problem), "%s", ask_stream_error(top->stream));
+    (void)snprintf(top->problem, sizeof(top->problem), "%s", ask_stream_error(top->stream));
     top->stream = ask_stream_free(top->stream);
     top->again_at_nsec = now + AGAIN_NSEC;
-    top->screen.problem = problem;
+    top->screen.problem = top->problem;
     top->is_stale = true;
 }
 
 /* Waits for an update, or for a key on @fd (-1: nobody types). */
 static void step(Top *top, int fd) {
-    bool is_ready = false;
     size_t before = top->n_updates;
 
     if (!top->stream) {
         (void)usleep(STEP_MSEC * 1000 / 10);
         return;
     }
-    if (ask_stream_step(top->stream, fd, STEP_MSEC, &is_ready) == ASK_STREAM_ENDED)
+    if (ask_stream_step(top->stream, fd, STEP_MSEC) == ASK_STREAM_ENDED)
         lose(top, clock_monotonic_nsec());
     else if (top->n_updates > before)
         top->screen.problem = NULL;

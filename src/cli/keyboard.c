@@ -22,7 +22,7 @@ static void note_size(int signal) {
     (void)signal; /* it is enough to be woken */
 }
 
-static void catch (int signal, void (*handler)(int)) {
+static void on_signal(int signal, void (*handler)(int)) {
     struct sigaction action = {.sa_handler = handler};
 
     (void)sigaction(signal, &action, NULL);
@@ -43,10 +43,10 @@ bool keyboard_open(void) {
     raw.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) < 0)
         return false;
-    catch (SIGINT, note_stop);
-    catch (SIGTERM, note_stop);
-    catch (SIGHUP, note_stop);
-    catch (SIGWINCH, note_size);
+    on_signal(SIGINT, note_stop);
+    on_signal(SIGTERM, note_stop);
+    on_signal(SIGHUP, note_stop);
+    on_signal(SIGWINCH, note_size);
     is_open = true;
     say(ENTER);
     return true;

@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "board/board.h"
 #include "cli/commands.h"
 #include "model/node.h"
 #include "serve/decisions.h"
 
 /* kube-scheduler gives an extender 5 s unless it is told otherwise. */
-#define DEADLINE_MIN_NSEC (INT64_C(1) * 1000 * 1000)
-#define DEADLINE_MAX_NSEC (INT64_C(60) * 1000 * 1000 * 1000)
+#define DEADLINE_MIN_NSEC NSEC_PER_MSEC
+#define DEADLINE_MAX_NSEC (60 * NSEC_PER_SEC)
 
 #define DRAIN_DELAY_MAX_SEC 300
 
@@ -269,11 +270,12 @@ static int set_checked(
 
 int serve_settings_set(
     ServeSettings *settings, ServeOption option, const char *name, const char *value) {
-    DaemonOptions *daemon = &settings->daemon;
-    const char **text = text_of(daemon, option);
-    bool *is_on = switch_of(daemon, option);
+    const char **text;
+    bool *is_on;
 
     assert(settings);
+    text = text_of(&settings->daemon, option);
+    is_on = switch_of(&settings->daemon, option);
     if (text)
         *text = value;
     if (is_on)

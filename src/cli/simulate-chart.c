@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "cli/simulate-report.h"
 
 #define WIDTH 960
@@ -39,7 +40,6 @@ static const Panel panels[] = {
     {"nodes in use", value_used, false},
     {"pods pending", value_waiting, false},
 };
-#define N_PANELS (sizeof(panels) / sizeof(panels[0]))
 
 static const struct {
     const char *colour, *dashes;
@@ -53,7 +53,6 @@ static const struct {
     {"#56b4e9", "6 2 2 2 2 2"},
     {"#000000", "1 4"},
 };
-#define N_STYLES (sizeof(styles) / sizeof(styles[0]))
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -157,8 +156,8 @@ static void draw_line(
     const Outcome *outcome, const Panel *panel, const Scale *scale, size_t style, Buf *out) {
     buf_printf(out,
         "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
-        styles[style % N_STYLES].colour,
-        styles[style % N_STYLES].dashes);
+        styles[style % ELEMENTS_OF(styles)].colour,
+        styles[style % ELEMENTS_OF(styles)].dashes);
     for (size_t k = 0; k < outcome->n_samples; k++) {
         const Sample *sample = &outcome->samples[k];
 
@@ -183,8 +182,8 @@ static void draw_legend(const SimulateReport *report, Buf *out) {
             "stroke-dasharray=\"%s\"/>\n<text x=\"%d\" y=\"26\">",
             x,
             x + 36,
-            styles[i % N_STYLES].colour,
-            styles[i % N_STYLES].dashes,
+            styles[i % ELEMENTS_OF(styles)].colour,
+            styles[i % ELEMENTS_OF(styles)].dashes,
             x + 42);
         append_escaped(out, str_take(name, 40));
         buf_append(out, STR("</text>\n"));
@@ -193,7 +192,7 @@ static void draw_legend(const SimulateReport *report, Buf *out) {
 }
 
 void simulate_chart(const SimulateReport *report, Buf *out) {
-    int height = TOP + (int)N_PANELS * (PANEL + GAP) + 10;
+    int height = TOP + (int)ELEMENTS_OF(panels) * (PANEL + GAP) + 10;
 
     buf_printf(out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
@@ -207,7 +206,7 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
         WIDTH,
         height);
     draw_legend(report, out);
-    for (size_t p = 0; p < N_PANELS; p++) {
+    for (size_t p = 0; p < ELEMENTS_OF(panels); p++) {
         Scale scale = find_scale(report, p);
 
         buf_printf(out,
@@ -216,7 +215,7 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
             scale.y - PANEL - 8,
             panels[p].title);
         draw_y_axis(&scale, out);
-        draw_x_axis(report, &scale, p + 1 == N_PANELS, out);
+        draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
         for (size_t i = 0; i < report->n; i++)
             draw_line(report->contenders[i].outcome, &panels[p], &scale, i, out);
     }

@@ -12,7 +12,7 @@
 static void count(TopCounter *counter, int64_t value) {
     if (counter->n_before == 0 ||
         value < counter->last) /* the first, or berth has been restarted */
-        *counter = (TopCounter){.first = value, .last = value};
+        *counter = (TopCounter){0};
     counter->last = value;
     counter->before[counter->n_before++ % TOP_RATE_UPDATES] = value;
 }
@@ -85,20 +85,22 @@ static void take_sentence(JsonReader *reader, Arena *arena, TopState *state) {
     }
 }
 
+static void take_count(JsonReader *reader, TopCounter *counter) {
+    int64_t n = 0;
+
+    json_int64(reader, &n);
+    count(counter, n);
+}
+
 static void take_requests(JsonReader *reader, TopState *state) {
-    int64_t n;
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        TopCounter *counter = json_key_is(reader, key, STR("filter"))       ? &state->filters
-                              : json_key_is(reader, key, STR("prioritize")) ? &state->prioritizes
-                                                                            : NULL;
-
-        n = 0;
-        json_int64(reader, &n);
-        if (counter)
-            count(counter, n);
+        if (json_key_is(reader, key, STR("filter")))
+            take_count(reader, &state->filters);
+        else
+            json_skip(reader, NULL);
     }
 }
 
@@ -255,13 +257,6 @@ static void take_newest(JsonReader *reader, TopState *state) {
         state->newest_id = 0;
 }
 
-static void take_count(JsonReader *reader, TopCounter *counter) {
-    int64_t n = 0;
-
-    json_int64(reader, &n);
-    count(counter, n);
-}
-
 static void take_field(JsonReader *reader, Arena *arena, Str key, TopState *state) {
     if (json_key_is(reader, key, STR("time")))
         take_time(reader, arena, state->time, sizeof(state->time));
@@ -271,18 +266,10 @@ static void take_field(JsonReader *reader, Arena *arena, Str key, TopState *stat
         take_number(reader, &state->error_rate);
     else if (json_key_is(reader, key, STR("p99Seconds")))
         take_number(reader, &state->p99_sec);
-    else if (json_key_is(reader, key, STR("clusterAgeSeconds")))
-        take_number(reader, &state->cluster_age_sec);
-    else if (json_key_is(reader, key, STR("metricsAgeSeconds")))
-        take_number(reader, &state->metrics_age_sec);
-    else if (json_key_is(reader, key, STR("policyDigest")))
-        take_text(reader, arena, state->policy, sizeof(state->policy));
     else if (json_key_is(reader, key, STR("nodes")))
         json_int64(reader, &state->n_nodes);
     else if (json_key_is(reader, key, STR("waiting")))
         json_int64(reader, &state->n_waiting);
-    else if (json_key_is(reader, key, STR("bypassed")))
-        json_int64(reader, &state->n_bypassed);
     else if (json_key_is(reader, key, STR("newest")))
         take_newest(reader, state);
     else if (json_key_is(reader, key, STR("requests")))

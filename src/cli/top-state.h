@@ -34,7 +34,7 @@ typedef struct TopDecision {
 
 /* A counter that only grows, and how fast. */
 typedef struct TopCounter {
-    int64_t first, last; /* when it was first seen, and now */
+    int64_t last;
     int64_t before[TOP_RATE_UPDATES];
     size_t n_before; /* since it was first seen; those kept are the last */
 } TopCounter;
@@ -50,10 +50,8 @@ typedef struct TopState {
     char health[16];
     char sentence[TOP_TEXT_MAX];
     double error_rate, p99_sec; /* p99: NaN: not known */
-    double cluster_age_sec, metrics_age_sec;
-    char policy[16];
-    int64_t n_nodes, n_waiting, n_bypassed;
-    TopCounter filters, prioritizes, rejected;
+    int64_t n_nodes, n_waiting;
+    TopCounter filters, rejected;
     TopRule rules[TOP_RULES_MAX]; /* those that reject most, first */
     size_t n_rules;
     TopDecision decisions[TOP_DECISIONS_MAX];
