@@ -161,6 +161,9 @@ def test_help_of_a_command(run, berth_path, command):
     assert re.match(rf"usage: .+ {command}[ \n]", result.stdout)
     text = result.stdout.replace(str(berth_path), "berth")  # however long the path to it
     assert max(map(len, text.splitlines())) <= 100
+    # what stands in brackets at the end of a line is a default: they end in one column
+    defaults = re.findall(r"^  +\S.* \[[^][]*\]$", text.partition("\n\n")[2], re.M)
+    assert [line for line in defaults if len(line) != 80] == []
     assert run(command, "-h").stdout == result.stdout
 
 

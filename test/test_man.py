@@ -32,6 +32,12 @@ def test_every_command_has_a_page(berth_path):
     assert {page.name for page in PAGES} == wanted
 
 
+def test_names_are_those_of_help(berth_path):
+    for command, summary in re.findall(r"^  ([a-z-]+) +(\S.*)$", run(berth_path, "--help"), re.M):
+        page = (ROOT / f"man/berth-{command}.1").read_text()
+        assert f".Nm berth-{command}\n.Nd {summary}\n" in page, command
+
+
 def test_options_are_those_of_help(berth_path):
     """As they are read: what a page shows, without markup."""
     for command in commands(berth_path):

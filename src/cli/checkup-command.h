@@ -26,7 +26,7 @@ typedef struct CheckupCommand {
 } CheckupCommand;
 
 #define CHECKUP_COMMAND_HELP                                                                       \
-    "  --server URL          a berth; may be repeated               [" SERVER_SOURCE_DEFAULT "]\n" \
+    "  --server URL          a berth; may be repeated         [" SERVER_SOURCE_DEFAULT "]\n"       \
     "  --ca FILE             who signed its certificate (PEM)\n"                                   \
     "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
     "  --token-file FILE     or a token (berth serve --pages-token-file)\n"                        \
@@ -35,7 +35,7 @@ typedef struct CheckupCommand {
     "                        rights, clocks and berth's pods are looked at, too\n"                 \
     "  --scheduler-pod NAMESPACE/NAME  a kube-scheduler that is not found by itself\n"             \
     "  --url URL             of berth's entry in configurations, if it is not that of --server\n"  \
-    "  --service-account NAMESPACE/NAME  whose rights              [that of berth's pods]\n"       \
+    "  --service-account NAMESPACE/NAME  whose rights          [that of berth's pods]\n"           \
     "  --user NAME           or a user's\n"
 
 #define CHECKUP_COMMAND_COMMON_HELP                                                                \

@@ -46,12 +46,13 @@ static void print_help(FILE *out) {
         "\n"
         "Of pods only what policies can read is in it: no environment, no volumes, no commands.\n"
         "\n"
-        "  --last N              so many filter and prioritize decisions          [1000]\n"
+        "  --last N              so many filter and prioritize decisions           [1000]\n"
         "  --anonymize           hash all names that policies do not mention\n"
-        "  --cluster whole|digest  nodes and pods, or only a fingerprint of them [whole]\n"
+        "  --cluster whole|digest  nodes and pods, or only a fingerprint of them  [whole]\n"
         "  -o, --output FILE     where to; \"-\" is standard output\n"
-        "                                            "
-        "[berth-bundle-DATE.tar.gz]\n" SERVER_SOURCE_HELP,
+        "                        [berth-bundle-DATE.tar.gz]\n"
+        "\n"
+        "The berth that is asked\n" SERVER_SOURCE_HELP,
         program_name);
 }
 

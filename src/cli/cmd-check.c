@@ -43,8 +43,8 @@ typedef struct Settings {
 
 static void print_help(FILE *out) {
     (void)fprintf(out,
-        "usage: %s check [OPTIONS] FILE-OR-FOLDER...\n"
-        "       %s check --live [--server URL]... [OPTIONS] [FILE-OR-FOLDER...]\n"
+        "usage: %s check [OPTIONS] FILE-OR-DIR...\n"
+        "       %s check --live [--server URL]... [OPTIONS] [FILE-OR-DIR...]\n"
         "       %s check --offline [OPTIONS] SCHEDULER-CONFIG...\n"
         "\n"
         "Reads placement policies and prints everything that is wrong with them:\n"
@@ -52,11 +52,11 @@ static void print_help(FILE *out) {
         "Exit code: 0 when they can be used (warnings allowed), 1 when not, 3 when one\n"
         "cannot be read.\n"
         "\n"
-        "  --cost         each rule: how often it is computed, and what it could cost\n"
-        "  --print-cel    each rule as the CEL it stands for, built-in ones too;\n"
-        "                 errors and warnings go to standard error then\n"
-        "  -v, --verbose  with --print-cel: the messages, too; else the same as --cost\n"
-        "  -o text|json   everything as JSON, documented in docs/policy.md        [text]\n"
+        "  --cost                each rule: how often it is computed, and what it could cost\n"
+        "  --print-cel           each rule as the CEL it stands for, built-in ones too;\n"
+        "                        errors and warnings go to standard error then\n"
+        "  -v, --verbose         with --print-cel: the messages, too; else the same as --cost\n"
+        "  -o, --output text|json  everything as JSON (docs/policy.md)             [text]\n"
         "\n"
         "Does the installation work?\n"
         "  --live                look at berths that run, at kube-scheduler's configuration,\n"
@@ -71,10 +71,10 @@ static void print_help(FILE *out) {
         "installation is looked at, too, when one of its own options is given (--server, ...).\n"
         "%s" METRICS_SOURCE_LIVE_HELP "\n"
         "Without files\n"
-        "  --json-schema  the format of a policy as a JSON Schema, for editors\n"
-        "  --format       every field of a policy file, as Markdown\n"
-        "  --fields       everything that expressions can read, as Markdown\n"
-        "  --codes        every check of --live, with its code, as Markdown\n",
+        "  --json-schema         the format of a policy as a JSON Schema, for editors\n"
+        "  --format              every field of a policy file, as Markdown\n"
+        "  --fields              everything that expressions can read, as Markdown\n"
+        "  --codes               every check of --live, with its code, as Markdown\n",
         program_name,
         program_name,
         program_name,

@@ -33,7 +33,7 @@ static void print_help(FILE *out) {
         "`berth serve` does the same on SIGUSR2.\n"
         "\n"
         "%s"
-        "  --output FILE         where to write it; \"-\" is standard output         [-]\n"
+        "  -o, --output FILE     where to write it; \"-\" is standard output            [-]\n"
         "  --compare DUMP        write nothing; say how DUMP differs from the cluster\n"
         "                        (exit code 1 when it does)\n"
         "  --all                 every difference, not only the first %u\n",

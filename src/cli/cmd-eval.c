@@ -61,10 +61,10 @@ static void print_help(FILE *out) {
         "  --plain               plain CEL: [1, \"a\"] is allowed, constants that are wrong\n"
         "                        (patterns, timestamps) fail when they are reached\n"
         "  --explain             the value of every part\n"
-        "  --cost                what it could cost at most, before its value\n"
+        "  --cost                what it could cost, least and most, before its value\n"
         "  --max-cost N          refuse it when that is over N\n"
         "  --dump tree|graph|code  what it is compiled to, instead of its value\n"
-        "  -o text|json          how to print the value                       [text]\n"
+        "  -o, --output text|json  how to print the value                          [text]\n"
         "  --functions           every function there is, with its types\n"
         "  --batch               one JSON record a line, in the shape of the conformance\n"
         "                        vectors, from FILE or standard input; one line each\n",

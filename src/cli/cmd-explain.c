@@ -67,9 +67,9 @@ static void print_help(FILE *out) {
         "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
         "  --node NAME           this node only, with every rule and all values (why not NAME?)\n"
         "  --all                 every node, not only the best and examples\n"
-        "  --now TIME            as if it were 2026-01-31T20:00:00Z                [now]\n"
-        "  --weight N            the extender's in kube-scheduler's configuration    [1]\n"
-        "  -o table|json         how to print it                                 [table]\n"
+        "  --now TIME            as if it were 2026-01-31T20:00:00Z                 [now]\n"
+        "  --weight N            the extender's in kube-scheduler's configuration     [1]\n"
+        "  -o, --output table|json  how to print it                               [table]\n"
         "\n"
         "What was decided lately\n" EXPLAIN_LAST_HELP
         "  --bundle FILE         or, in full, the newest filter about the pod in such a file\n"

@@ -53,7 +53,7 @@ static void print_help(FILE *out) {
         "\n"
         "Shows what a running berth decides, as it decides: how many pods, which rules reject,\n"
         "the newest decisions. Keys: q quit, p pause, / filter, w only pods without a node,\n"
-        "? help. Where there is no terminal it prints once and ends.\n"
+        "j k scroll, ? help. Where there is no terminal it prints once and ends.\n"
         "\n" SERVER_SOURCE_HELP "  --once                print once, after two seconds, and end\n",
         program_name);
 }

@@ -63,16 +63,17 @@ static void print_help(FILE *out) {
         "--set it is a check: the policies as they were, and every decision should be equal.\n"
         "\n"
         "  --policy FILE-OR-DIR  the policies to try, all of them; may be repeated\n"
-        "                                                           [those in force]\n"
+        "                        [those in force]\n"
         "  --set PATH=VALUE      change a value of them: POLICY.params.NAME, POLICY.RULE.weight,\n"
         "                        POLICY.RULE.FIELD; may be repeated\n"
-        "  --last N              so many filter and prioritize decisions          [1000]\n"
+        "  --last N              so many filter and prioritize decisions           [1000]\n"
         "  --bundle FILE         of this file (berth bundle), not of a running berth\n"
-        "  --weight N            the extender's in kube-scheduler's configuration    [1]\n"
+        "  --weight N            the extender's in kube-scheduler's configuration     [1]\n"
         "  --all                 every rule, decision and node, not only the first 10\n"
         "  --fail-on newly-rejected|any  exit 1 if there is such a change: for CI\n"
-        "  -o table|json         how to print it                                 [table]\n"
-        "\n" SERVER_SOURCE_HELP,
+        "  -o, --output table|json  how to print it                               [table]\n"
+        "\n"
+        "The berth that is asked\n" SERVER_SOURCE_HELP,
         program_name,
         program_name,
         program_name);

@@ -19,7 +19,7 @@ typedef struct ServerSource {
 
 /* The lines about these options in a command's help. */
 #define SERVER_SOURCE_HELP                                                                         \
-    "  --server URL          the berth to ask               [" SERVER_SOURCE_DEFAULT "]\n"         \
+    "  --server URL          the berth to ask                 [" SERVER_SOURCE_DEFAULT "]\n"       \
     "  --ca FILE             who may have signed its certificate (PEM)\n"                          \
     "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
     "  --token-file FILE     or a token (berth serve --pages-token-file)\n"
