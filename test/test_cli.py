@@ -407,6 +407,10 @@ def test_check_json(run, files):
         "oneNodeAtATime": False,
         "maxCost": told["rules"][1]["maxCost"],
     }
+    matching = GOOD.replace("spec:\n  filters", "spec:\n  match: {expression: pod.spec.priority > 1}\n  filters")
+    match = json.loads(run("check", "-o", "json", "-", stdin=matching).stdout)["rules"][0]
+    assert (match["type"], match["rule"], match["kind"]) == ("match", "", "expression")
+    assert (match["expression"], match["computed"]) == ("pod.spec.priority > 1", "once a request")
     path = files / "bad.yaml"
     result = run("check", "--output", "json", path)
     assert result.returncode == FAILED and result.stderr == ""

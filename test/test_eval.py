@@ -88,6 +88,10 @@ def test_wrong_variables_and_data(berth_eval, tmp_path):
     assert result.returncode == FAILED and "object" in result.stderr
     (tmp_path / "twice.json").write_text('{"a": 1, "a": 2}')
     assert berth_eval("--data", str(tmp_path / "twice.json"), "a").returncode == FAILED
+    result = berth_eval("--data", "-", "a", stdin="a: [1\n")
+    assert result.returncode == FAILED and result.stderr.startswith("-:1:4: error: the closing ] is missing")
+    result = berth_eval("--data", "-", "a", stdin="a: 1\n---\na: 2\n")
+    assert result.returncode == FAILED and "one document is wanted" in result.stderr
 
 
 def test_expression_in_a_file(berth_eval, tmp_path):
