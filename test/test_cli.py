@@ -585,7 +585,6 @@ def test_explain_usage(run, files):
     for arguments in (
         ["explain"],
         ["explain", "--cluster", "x"],
-        ["explain", *flags(files), "-o", "yaml"],
         ["explain", *flags(files), "extra"],
         ["explain", "--nonsense"],
         ["explain", "--pod"],
@@ -593,6 +592,9 @@ def test_explain_usage(run, files):
         result = run(*arguments)
         assert result.returncode == USAGE and result.stdout == ""
         assert "usage: " in result.stderr
+    result = run("explain", *flags(files), "-o", "yaml")
+    assert result.returncode == USAGE and result.stdout == ""
+    assert result.stderr == "berth explain: --output yaml: expected table or json\n"
 
 
 @pytest.mark.parametrize("name, is_file", [("no-such.yaml", True), ("no-such.yml", True),

@@ -292,7 +292,7 @@ def test_a_trace_may_be_yaml(run, files, cluster):
     (("--cluster", "c", "--pods", "p", "--trace", "t"), "give one"),
     (("--cluster", "c", "--pods", "p", "--no-baseline"), "leaves nothing to try"),
     (("--cluster", "c", "--trace", "t", "--follow"), "--follow goes with --pods"),
-    (("--cluster", "c", "--pods", "p", "-o", "xml"), "-o takes table, json or placements"),
+    (("--cluster", "c", "--pods", "p", "-o", "xml"), "--output xml: expected table, json or placements"),
     (("--cluster", "c", "--pods", "p", "--until", "soon"), "a number of seconds"),
     (("--cluster", "c", "--pods", "p", "--weight", "0"), "weight"),
     (("--cluster", "c", "--pods", "p", "more"), "it takes options only"),

@@ -263,6 +263,14 @@ static int usage_error(const char *what) {
     return EXIT_USAGE;
 }
 
+static int set_cluster(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("bundle", "cluster", value, "whole|digest", &choice);
+
+    settings->wish.only_digest = choice == 1;
+    return r;
+}
+
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 'l':
@@ -271,10 +279,7 @@ static int set_option(Settings *settings, int option) {
         settings->wish.is_anonymous = true;
         return 0;
     case 'c':
-        settings->wish.only_digest = strcmp(optarg, "digest") == 0;
-        if (!settings->wish.only_digest && strcmp(optarg, "whole") != 0)
-            return usage_error("--cluster takes whole or digest");
-        return 0;
+        return set_cluster(settings, optarg);
     case 'o':
         settings->path = optarg;
         return 0;

@@ -394,10 +394,11 @@ static int set_client_name(Settings *settings, const char *value) {
 }
 
 static int set_output(Settings *settings, const char *value) {
-    settings->is_kubernetes = strcmp(value, "kubernetes") == 0;
-    if (!settings->is_kubernetes && strcmp(value, "files") != 0)
-        return wrong_value("output", value, "expected files or kubernetes");
-    return 0;
+    unsigned choice = 0;
+    int r = value_choice("certs", "output", value, "files|kubernetes", &choice);
+
+    settings->is_kubernetes = choice == 1;
+    return r;
 }
 
 static int set_mode(Settings *settings, Mode mode) {

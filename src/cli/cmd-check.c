@@ -201,11 +201,12 @@ static int print_page(void (*write)(Buf *out)) {
 }
 
 static int set_output(Settings *settings, const char *value) {
-    if (strcmp(value, "json") == 0)
+    unsigned choice = 0;
+    int r = value_choice("check", "output", value, "text|json", &choice);
+
+    if (choice == 1)
         settings->show = SHOW_JSON;
-    else if (strcmp(value, "text") != 0)
-        return value_error("check", "output", value, "expected text or json");
-    return 0;
+    return r;
 }
 
 /* 0, or an exit code with *@ret_is_over set. */

@@ -237,15 +237,20 @@ static int usage_error(const char *what) {
     return EXIT_USAGE;
 }
 
-static int set_dump(Settings *settings, const char *what) {
-    static const char *const names[] = {"", "tree", "graph", "code"};
+static int set_dump(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("eval", "dump", value, "tree|graph|code", &choice);
 
-    for (size_t i = DUMP_TREE; i <= DUMP_CODE; i++)
-        if (strcmp(what, names[i]) == 0) {
-            settings->dump = (Dump)i;
-            return 0;
-        }
-    return usage_error("--dump takes tree, graph or code");
+    settings->dump = (Dump)(DUMP_TREE + choice);
+    return r;
+}
+
+static int set_output(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("eval", "output", value, "text|json", &choice);
+
+    settings->json = choice == 1;
+    return r;
 }
 
 static int set_cost_limit(Settings *settings, const char *text) {
@@ -289,10 +294,7 @@ static int set_option(Settings *settings, int option) {
         settings->variables[settings->n_variables++] = optarg;
         return 0;
     case 'o':
-        if (strcmp(optarg, "json") != 0 && strcmp(optarg, "text") != 0)
-            return usage_error("-o takes text or json");
-        settings->json = strcmp(optarg, "json") == 0;
-        return 0;
+        return set_output(settings, optarg);
     default:
         print_help(stderr);
         return EXIT_USAGE;

@@ -233,6 +233,14 @@ static int usage_error(const char *what) {
     return EXIT_USAGE;
 }
 
+static int set_output(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("explain", "output", value, "table|json", &choice);
+
+    settings->json = choice == 1;
+    return r;
+}
+
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 't':
@@ -257,10 +265,7 @@ static int set_option(Settings *settings, int option) {
     case 'w':
         return value_number("explain", "weight", optarg, 1, WEIGHT_MAX, &settings->weight);
     case 'o':
-        if (strcmp(optarg, "json") != 0 && strcmp(optarg, "table") != 0)
-            return usage_error("-o takes table or json");
-        settings->json = strcmp(optarg, "json") == 0;
-        return 0;
+        return set_output(settings, optarg);
     default:
         if (cluster_source_set(&settings->source, option, optarg) ||
             metrics_source_set(&settings->metrics, option, optarg) ||

@@ -63,10 +63,11 @@ static int set_mode(InstallSettings *settings, const char *value) {
 }
 
 static int set_tool(InstallSettings *settings, const char *value) {
-    settings->has_helm = strcmp(value, "helm") == 0;
-    if (!settings->has_helm && strcmp(value, "kustomize") != 0)
-        return value_error("install", "tool", value, "expected helm or kustomize");
-    return 0;
+    unsigned choice = 0;
+    int r = value_choice("install", "tool", value, "helm|kustomize", &choice);
+
+    settings->has_helm = choice == 0;
+    return r;
 }
 
 /* It stands in commands as it is. */

@@ -269,14 +269,20 @@ static int add_setting(Settings *settings, const char *text) {
     return 0;
 }
 
-static int set_fail_on(Settings *settings, const char *word) {
-    if (strcmp(word, "newly-rejected") == 0)
-        settings->fail_on = FAIL_ON_NEWLY_REJECTED;
-    else if (strcmp(word, "any") == 0)
-        settings->fail_on = FAIL_ON_ANY;
-    else
-        return usage_error("--fail-on takes newly-rejected or any");
-    return 0;
+static int set_fail_on(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("what-if", "fail-on", value, "newly-rejected|any", &choice);
+
+    settings->fail_on = choice == 1 ? FAIL_ON_ANY : FAIL_ON_NEWLY_REJECTED;
+    return r;
+}
+
+static int set_output(Settings *settings, const char *value) {
+    unsigned choice = 0;
+    int r = value_choice("what-if", "output", value, "table|json", &choice);
+
+    settings->json = choice == 1;
+    return r;
 }
 
 static int set_option(Settings *settings, int option) {
@@ -301,10 +307,7 @@ static int set_option(Settings *settings, int option) {
     case 'f':
         return set_fail_on(settings, optarg);
     case 'o':
-        if (strcmp(optarg, "json") != 0 && strcmp(optarg, "table") != 0)
-            return usage_error("-o takes table or json");
-        settings->json = strcmp(optarg, "json") == 0;
-        return 0;
+        return set_output(settings, optarg);
     default:
         if (server_source_set(&settings->source, option, optarg))
             return 0;

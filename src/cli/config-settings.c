@@ -114,10 +114,11 @@ static int add_policy(ConfigSettings *settings, const char *value) {
 }
 
 static int set_format(ConfigSettings *settings, const char *value) {
-    if (strcmp(value, "v1") != 0 && strcmp(value, "policy") != 0)
-        return value_error("config", "format", value, "expected v1 or policy");
-    settings->is_policy = strcmp(value, "policy") == 0;
-    return 0;
+    unsigned choice = 0;
+    int r = value_choice("config", "format", value, "v1|policy", &choice);
+
+    settings->is_policy = choice == 1;
+    return r;
 }
 
 /* Where a plain text goes; NULL: the option is none of those. */

@@ -2,9 +2,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/double.h"
 #include "cli/commands.h"
 #include "cli/values.h"
@@ -60,18 +58,11 @@ static int set_seconds(const char *option, const char *value, double *ret) {
 }
 
 static int set_form(SimulateSettings *settings, const char *value) {
-    static const char *const forms[] = {
-        [SIMULATE_TABLE] = "table",
-        [SIMULATE_JSON] = "json",
-        [SIMULATE_PLACEMENTS] = "placements",
-    };
+    unsigned choice = 0;
+    int r = value_choice("simulate", "output", value, "table|json|placements", &choice);
 
-    for (size_t i = 0; i < ELEMENTS_OF(forms); i++)
-        if (strcmp(value, forms[i]) == 0) {
-            settings->form = (SimulateForm)i;
-            return 0;
-        }
-    return usage_error("-o takes table, json or placements");
+    settings->form = (SimulateForm)choice;
+    return r;
 }
 
 static int add_policy(SimulateSettings *settings, const char *value) {

@@ -12,6 +12,7 @@
 #include "simulate/outcome.h"
 #include "simulate/scenario.h"
 
+/* In the order of the help. */
 typedef enum SimulateForm {
     SIMULATE_TABLE,
     SIMULATE_JSON,

@@ -49,6 +49,33 @@ int value_listen(const char *command, const char *option, const char *value, Lis
     return is_numeric_address(ret->address) ? 0 : value_error(command, option, value, wanted);
 }
 
+/* "table|json|placements" as "expected table, json or placements". */
+static void print_choices(Str choices, Buf *out) {
+    Str word;
+
+    buf_append(out, STR("expected "));
+    while (str_split(&choices, '|', &word)) {
+        if (out->len > sizeof("expected ") - 1)
+            buf_append(out, choices.ptr ? STR(", ") : STR(" or "));
+        buf_append(out, word);
+    }
+    buf_append_char(out, '\0');
+}
+
+int value_choice(const char *command, const char *option, const char *value, const char *choices,
+    unsigned *ret) {
+    _cleanup_(buf_done) Buf wanted = BUF_INIT(256);
+    Str rest = str_from_c(choices), word;
+
+    for (unsigned i = 0; str_split(&rest, '|', &word); i++)
+        if (str_is(word, value)) {
+            *ret = i;
+            return 0;
+        }
+    print_choices(str_from_c(choices), &wanted);
+    return value_error(command, option, value, buf_str(&wanted).ptr);
+}
+
 int value_size(const char *command, const char *option, const char *value, size_t *ret) {
     Quantity quantity;
 

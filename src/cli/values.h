@@ -23,6 +23,11 @@ int value_error(const char *command, const char *option, const char *value, cons
  * nothing waits for DNS. */
 int value_listen(const char *command, const char *option, const char *value, Listen *ret);
 
+/* One of some words, which @choices has as a help text does: "table|json". @ret is its place among
+ * them, from 0. */
+int value_choice(
+    const char *command, const char *option, const char *value, const char *choices, unsigned *ret);
+
 /* Bytes, with the suffixes of Kubernetes: 128Mi. */
 int value_size(const char *command, const char *option, const char *value, size_t *ret);
 
