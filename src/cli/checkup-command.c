@@ -45,7 +45,7 @@ static int add_only(CheckupCommand *command, const char *value) {
         if (str_is_empty(str_trim(name)))
             continue;
         if (command->n_only == CHECKUP_ONLY_MAX)
-            return value_error("check", "only", value, "fewer names");
+            return value_error("check", "only", value, "expected fewer names");
         command->only[command->n_only++] = str_trim(name);
     }
     return 0;

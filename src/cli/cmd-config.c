@@ -34,8 +34,8 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, WiredBerth *
 
     if (settings->access.server)
         return wired_berth_ask(&settings->access, WHO, arena, ret);
-    if (settings->n_policies > 0)
-        r = wired_berth_load(settings->policies, settings->n_policies, WHO, arena, ret);
+    if (settings->policies.n > 0)
+        r = wired_berth_load(&settings->policies, WHO, arena, ret);
     else {
         (void)fprintf(stderr,
             WHO ": note: no --policy and no --server: written for policies with filters and "

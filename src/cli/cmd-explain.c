@@ -32,7 +32,6 @@
 #define WHO "berth explain"
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
-#define POLICIES_MAX 16u
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
 
@@ -41,8 +40,7 @@ typedef struct Settings {
     MetricsSource metrics;
     const char *pod;  /* a file */
     const char *name; /* NAMESPACE/NAME, instead */
-    const char *policies[POLICIES_MAX];
-    size_t n_policies;
+    PolicyPaths policies;
     const char *node; /* only this one; NULL: all */
     int64_t now_nsec; /* of expressions; 0: the clock's */
     bool all;
@@ -97,7 +95,7 @@ static int load_view(
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
-    int r = policy_files_load(settings->policies, settings->n_policies, WHO, arena, &program);
+    int r = policy_files_load(&settings->policies, WHO, arena, &program);
 
     if (r == 0)
         r = cluster_source_load(&settings->source, WHO, &snapshot);
@@ -213,13 +211,7 @@ static int explain_of_bundle(const Settings *settings) {
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO);
-    r = explain_bundle(settings->bundle,
-        settings->name,
-        settings->policies,
-        settings->n_policies,
-        zones,
-        arena,
-        &found);
+    r = explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
     if (r != 0)
         return r;
     if (!settings->json)
@@ -249,10 +241,7 @@ static int set_option(Settings *settings, int option) {
         settings->pod = optarg;
         return 0;
     case 'P':
-        if (settings->n_policies == POLICIES_MAX)
-            return usage_error("too many policies; put them into one folder");
-        settings->policies[settings->n_policies++] = optarg;
-        return 0;
+        return policy_paths_add(&settings->policies, "explain", optarg);
     case 'B':
         settings->bundle = optarg;
         return 0;
@@ -280,7 +269,7 @@ static int set_option(Settings *settings, int option) {
 static const char *check_last(const Settings *settings) {
     const ClusterSource *source = &settings->source;
 
-    if (settings->name || settings->pod || settings->n_policies > 0 || source->file ||
+    if (settings->name || settings->pod || settings->policies.n > 0 || source->file ||
         cluster_source_is_live(source))
         return "--last asks a running berth: it takes no cluster, policy or other pod";
     if (!strchr(settings->last.pod, '/'))

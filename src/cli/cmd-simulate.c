@@ -213,6 +213,11 @@ static int run_policy(Simulation *simulation, Program *program) {
     return run_one(simulation, &parts);
 }
 
+/* The policies of one column. */
+static int load_program(const char *path, Arena *scratch, Program **ret) {
+    return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, WHO, scratch, ret);
+}
+
 /* Policies are read before anything is run: who wrote one wrongly need not wait. */
 static int run_all(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
@@ -220,7 +225,7 @@ static int run_all(Simulation *simulation) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < settings->n_policies; i++)
-        r = policy_files_load(&settings->policies[i], 1, WHO, simulation->scratch, &programs[i]);
+        r = load_program(settings->policies[i], simulation->scratch, &programs[i]);
     if (r == 0 && !settings->has_no_baseline)
         r = run_one(simulation, /* parts= */ NULL);
     for (size_t i = 0; r == 0 && i < settings->n_policies && !is_interrupted; i++)

@@ -26,7 +26,6 @@
 #define WHO "berth what-if"
 #define WHAT_IF_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
-#define POLICIES_MAX 16u
 #define WEIGHT_MAX 1000000000
 #define PROGRESS_AFTER_NSEC NSEC_PER_SEC
 #define PROGRESS_EVERY_NSEC (100 * NSEC_PER_MSEC)
@@ -41,8 +40,7 @@ typedef struct Settings {
     ServerSource source;
     const char *bundle; /* a file; NULL: the server is asked */
     int64_t last;
-    const char *policies[POLICIES_MAX];
-    size_t n_policies;
+    PolicyPaths policies;
     PolicySetting settings[POLICY_SETTINGS_MAX];
     size_t n_settings;
     int64_t weight;
@@ -113,8 +111,8 @@ static int load_program(
     PolicySource *changed;
     int r = 0;
 
-    if (settings->n_policies > 0)
-        r = policy_files_read(settings->policies, settings->n_policies, WHO, arena, &sources, &n);
+    if (settings->policies.n > 0)
+        r = policy_files_read(&settings->policies, WHO, arena, &sources, &n);
     if (r != 0)
         return r;
     changed = ARENA_ARRAY(arena, PolicySource, n);
@@ -173,9 +171,9 @@ static int run_report(
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64 * 1024);
 
-    for (size_t i = 0; i < settings->n_policies; i++)
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "", settings->policies[i]);
-    if (settings->n_policies == 0)
+    for (size_t i = 0; i < settings->policies.n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? ", " : "", settings->policies.items[i]);
+    if (settings->policies.n == 0)
         buf_append(&text,
             bundle->n_policies == 0 ? STR("no policies, as it was") : STR("the policies in force"));
     for (size_t i = 0; i < settings->n_settings; i++)
@@ -203,7 +201,7 @@ static int print(const Settings *settings, const Bundle *bundle, const Program *
         .recording = &bundle->recording,
         .program = program,
         .with = describe(settings, bundle, arena),
-        .is_check = settings->n_policies == 0 && settings->n_settings == 0,
+        .is_check = settings->policies.n == 0 && settings->n_settings == 0,
         .policy = digest_of_policies(bundle),
         .is_anonymous = bundle->is_anonymous,
         .weight = settings->weight,
@@ -288,10 +286,7 @@ static int set_output(Settings *settings, const char *value) {
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 'P':
-        if (settings->n_policies == POLICIES_MAX)
-            return usage_error("too many policies; put them into one folder");
-        settings->policies[settings->n_policies++] = optarg;
-        return 0;
+        return policy_paths_add(&settings->policies, "what-if", optarg);
     case 's':
         return add_setting(settings, optarg);
     case 'l':

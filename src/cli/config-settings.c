@@ -106,13 +106,6 @@ static int add_managed(ConfigSettings *settings, const char *value) {
     return 0;
 }
 
-static int add_policy(ConfigSettings *settings, const char *value) {
-    if (settings->n_policies == CONFIG_POLICIES_MAX)
-        return usage_error("too many policies; put them into one folder");
-    settings->policies[settings->n_policies++] = value;
-    return 0;
-}
-
 static int set_format(ConfigSettings *settings, const char *value) {
     unsigned choice = 0;
     int r = value_choice("config", "format", value, "v1|policy", &choice);
@@ -188,7 +181,7 @@ static int set_option(ConfigSettings *settings, int option, const char *value) {
     case OPT_FORMAT:
         return set_format(settings, value);
     case OPT_POLICY:
-        return add_policy(settings, value);
+        return policy_paths_add(&settings->policies, "config", value);
     case OPT_MANAGED:
         return add_managed(settings, value);
     case OPT_TIMEOUT:
@@ -246,7 +239,7 @@ static const char *check_settings(const ConfigSettings *settings) {
 
     if (wrong)
         return wrong;
-    if (settings->access.server && (settings->n_policies > 0 || settings->may_bind))
+    if (settings->access.server && (settings->policies.n > 0 || settings->may_bind))
         return "--server asks a berth that runs, which knows its policies and whether it binds";
     if (!settings->access.server &&
         (settings->access.ca || settings->access.cert || settings->access.key))

@@ -10,16 +10,15 @@
 #include <stdint.h>
 
 #include "cli/ask.h"
+#include "cli/policy-files.h"
 #include "wiring/scheduler-config.h"
 
-#define CONFIG_POLICIES_MAX 16u
 #define CONFIG_LEASE_NAMESPACE "berth-system"
 
 typedef struct ConfigSettings {
     bool is_policy; /* --format policy */
     AskAccess access;
-    const char *policies[CONFIG_POLICIES_MAX];
-    size_t n_policies;
+    PolicyPaths policies;
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
     size_t n_managed;

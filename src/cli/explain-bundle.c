@@ -4,7 +4,6 @@
 
 #include "cli/bundle-source.h"
 #include "cli/commands.h"
-#include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "replay/hindsight.h"
 
@@ -59,10 +58,10 @@ static int complain_unknown(const char *path, const char *name, const Recording 
 }
 
 static int load_program(
-    const Bundle *bundle, const char *const *paths, size_t n_paths, Arena *arena, Program **ret) {
-    return n_paths == 0
+    const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
+    return policies->n == 0
                ? policy_texts_compile(bundle->policies, bundle->n_policies, WHO, arena, ret)
-               : policy_files_load(paths, n_paths, WHO, arena, ret);
+               : policy_files_load(policies, WHO, arena, ret);
 }
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
@@ -82,14 +81,14 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
         &past, program, &setting, arena, &found->view, &found->pod, &found->explanation);
 }
 
-int explain_bundle(const char *path, const char *name, const char *const *paths, size_t n_paths,
+int explain_bundle(const char *path, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const RecordedDecision *decision;
     int r = bundle_source_load(path, WHO, &ret->bundle);
 
     if (r == 0)
-        r = load_program(&ret->bundle, paths, n_paths, arena, &program);
+        r = load_program(&ret->bundle, policies, arena, &program);
     if (r != 0)
         return r;
     decision = find_decision(&ret->bundle.recording, str_from_c(name));

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "bundle/bundle.h"
+#include "cli/policy-files.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 
@@ -32,7 +33,7 @@ void bundle_case_done(BundleCase *found); /* takes a zeroed one */
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
 
-/* @name is NAMESPACE/NAME; @paths are other policies, none: the bundle's. Everything else lies in
+/* @name is NAMESPACE/NAME; @policies are other ones, none: the bundle's. Everything else lies in
  * @arena. 0; or an exit code, after complaining. */
-int explain_bundle(const char *bundle, const char *name, const char *const *paths, size_t n_paths,
+int explain_bundle(const char *bundle, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;

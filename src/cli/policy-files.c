@@ -3,6 +3,7 @@
 #include "base/diag.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/values.h"
 #include "input/policies.h"
 
 /* The exit code for what policies_load() returned. */
@@ -13,19 +14,25 @@ static int tell(const DiagList *diags, int r, const char *who) {
     return r == 0 ? 0 : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-int policy_files_load(
-    const char *const *paths, size_t n_paths, const char *who, Arena *arena, Program **ret) {
+int policy_paths_add(PolicyPaths *paths, const char *command, const char *path) {
+    if (paths->n == POLICY_PATHS_MAX)
+        return value_error(command, "policy", path, "too many; put them into one folder");
+    paths->items[paths->n++] = path;
+    return 0;
+}
+
+int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret) {
     DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load(paths, n_paths, &diags, ret);
+    int r = policies_load(paths->items, paths->n, &diags, ret);
 
     return tell(&diags, r, who);
 }
 
-int policy_files_read(const char *const *paths, size_t n_paths, const char *who, Arena *arena,
+int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     const PolicySource **ret, size_t *ret_n) {
     _cleanup_(program_unrefp) Program *program = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
-    int r = policies_load_texts(paths, n_paths, arena, &diags, &program, ret, ret_n);
+    int r = policies_load_texts(paths->items, paths->n, arena, &diags, &program, ret, ret_n);
 
     return tell(&diags, r, who);
 }

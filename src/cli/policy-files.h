@@ -1,10 +1,7 @@
 #pragma once
 
 /*
- * PolicyFiles: the policies that a command was given, as a program.
- *
- * Each returns 0; or an exit code, after telling on stderr what is wrong with them, or complaining
- * as @who. @arena is for the messages.
+ * PolicyFiles: the policies that a command was given with --policy, as a program.
  */
 
 #include <stddef.h>
@@ -13,12 +10,26 @@
 #include "base/cleanup.h"
 #include "policy/program.h"
 
+#define POLICY_PATHS_MAX 16u
+
+/* Files and folders; whoever has more of them puts them into one folder. */
+typedef struct PolicyPaths {
+    const char *items[POLICY_PATHS_MAX];
+    size_t n;
+} PolicyPaths;
+
+/* One more. 0; or EXIT_USAGE, after saying on stderr that there are too many for @command. */
+int policy_paths_add(PolicyPaths *paths, const char *command, const char *path) MUST_CHECK;
+
+/* Each of these returns 0; or an exit code, after telling on stderr what is wrong with the
+ * policies, or complaining as @who. @arena is for the messages. */
+
 /* Of files and folders (input/policies.h). Warnings are told, too. */
-int policy_files_load(const char *const *paths, size_t n_paths, const char *who, Arena *arena,
-    Program **ret) MUST_CHECK;
+int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret)
+    MUST_CHECK;
 
 /* Their texts, which are in @arena, if they can be compiled. */
-int policy_files_read(const char *const *paths, size_t n_paths, const char *who, Arena *arena,
+int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     const PolicySource **ret, size_t *ret_n) MUST_CHECK;
 
 /* Of texts that were read before, and warned of then. */

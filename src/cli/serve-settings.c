@@ -73,13 +73,6 @@ static int set_decisions(ServeSettings *settings, const char *option, const char
     return r;
 }
 
-static int add_policy(ServeSettings *settings, const char *value) {
-    if (settings->daemon.n_policy_paths == SERVE_POLICIES_MAX)
-        return usage_error("policy", value, "too many; put them into one folder");
-    settings->policies[settings->daemon.n_policy_paths++] = value;
-    return 0;
-}
-
 /* One more of a list of names, which has room for @max. */
 static int add_name(const char *option, const char *value, Str *names, size_t *n, size_t max) {
     if (*n == max)
@@ -215,7 +208,7 @@ static int set_checked(
     case OPTION_LISTEN:
         return set_listen(settings, name, value);
     case OPTION_POLICY:
-        return add_policy(settings, value);
+        return policy_paths_add(&settings->policies, "serve", value);
     case OPTION_WATCH_SILENCE:
         return set_number(name, value, 1, 3600, &daemon->live.mirror.silence_sec);
     case OPTION_BIND_WINDOW:
@@ -377,7 +370,8 @@ int serve_settings_finish(ServeSettings *settings) {
     add_own_pods(settings);
     place_lease(settings);
     daemon->live.self = find_own_pod();
-    daemon->policy_paths = settings->policies;
+    daemon->policy_paths = settings->policies.items;
+    daemon->n_policy_paths = settings->policies.n;
     daemon->tls.client_names = settings->client_names;
     daemon->pages.client_names = settings->pages_client_names;
     daemon->server.hosts = daemon->pages.hosts = settings->hosts;

@@ -9,18 +9,18 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/own-namespace.h"
+#include "cli/policy-files.h"
 #include "cli/values.h"
 #include "policy/exemption.h"
 #include "serve/daemon.h"
 
-#define SERVE_POLICIES_MAX 16u
 #define SERVE_CLIENT_NAMES_MAX 64u
 #define SERVE_HOSTS_MAX 16u
 
 /* What the options are collected into; the daemon borrows from it. */
 typedef struct ServeSettings {
     DaemonOptions daemon;
-    const char *policies[SERVE_POLICIES_MAX];
+    PolicyPaths policies;
     Str client_names[SERVE_CLIENT_NAMES_MAX];
     Str pages_client_names[SERVE_CLIENT_NAMES_MAX];
     Str hosts[SERVE_HOSTS_MAX];

@@ -53,7 +53,7 @@ static int usage_error(const char *what) {
 
 static int set_seconds(const char *option, const char *value, double *ret) {
     if (!double_parse(str_from_c(value), ret, NULL) || !(*ret >= 0 && *ret <= SCENARIO_SECONDS_MAX))
-        return value_error("simulate", option, value, "a number of seconds, 0 or more");
+        return value_error("simulate", option, value, "expected a number of seconds, 0 or more");
     return 0;
 }
 

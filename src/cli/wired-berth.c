@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
-#include "cli/policy-files.h"
 #include "cli/terminal.h"
 
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)
@@ -46,10 +45,9 @@ int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, Wire
 
 /* --- one that will run ---------------------------------------------------------------------- */
 
-int wired_berth_load(
-    const char *const *paths, size_t n_paths, const char *who, Arena *arena, WiredBerth *ret) {
+int wired_berth_load(const PolicyPaths *paths, const char *who, Arena *arena, WiredBerth *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_files_load(paths, n_paths, who, arena, &program);
+    int r = policy_files_load(paths, who, arena, &program);
 
     if (r != 0)
         return r;

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "cli/ask.h"
+#include "cli/policy-files.h"
 #include "wiring/scheduler-config.h"
 
 typedef struct WiredBerth {
@@ -28,5 +29,4 @@ typedef struct WiredBerth {
 int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, WiredBerth *ret);
 
 /* One that will run with these policies. The same. */
-int wired_berth_load(
-    const char *const *paths, size_t n_paths, const char *who, Arena *arena, WiredBerth *ret);
+int wired_berth_load(const PolicyPaths *paths, const char *who, Arena *arena, WiredBerth *ret);
