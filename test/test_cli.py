@@ -167,6 +167,17 @@ def test_help_of_a_command(run, berth_path, command):
     assert run(command, "-h").stdout == result.stdout
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_usage_of_a_command(run, berth_path, command):
+    """What is wrong comes first, and stays on the screen: the whole help is for who asks for it."""
+    result = run(command, "--nonsense")
+    assert result.returncode == USAGE and result.stdout == ""
+    first, *usage, last = result.stderr.splitlines()
+    assert first == f"berth {command}: unrecognized option '--nonsense'"
+    assert usage == run(command, "--help").stdout.partition("\n\n")[0].splitlines()
+    assert last == f"Try: {berth_path} {command} --help"
+
+
 SWITCHES = {
     "--help", "--insecure-http", "--in-cluster", "--bind", "--wake-up", "--events", "--no-dashboard",
 }

@@ -21,6 +21,7 @@
 #include "cli/bundle-source.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "model/time.h"
 
@@ -257,10 +258,8 @@ static int run(Settings *settings) {
     return report(&bundle, path, file.len, arena) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("bundle", what, print_help);
 }
 
 static int set_cluster(Settings *settings, const char *value) {
@@ -286,8 +285,7 @@ static int set_option(Settings *settings, int option) {
     default:
         if (server_source_set(&settings->source, option, optarg))
             return 0;
-        print_help(stderr);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -317,11 +315,11 @@ int cmd_bundle(int argc, char *argv[]) {
             return r;
     }
     if (optind < argc)
-        return usage_error("it takes options only");
+        return misused("it takes options only");
     problem = server_source_check(&settings.source);
     if (problem)
-        return usage_error(problem);
+        return misused(problem);
     if (settings.path && strcmp(settings.path, "-") == 0 && isatty(STDOUT_FILENO))
-        return usage_error("standard output is a terminal, and a bundle is no text: -o FILE");
+        return misused("standard output is a terminal, and a bundle is no text: -o FILE");
     return run(&settings);
 }

@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/pem-folder.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "kube/message.h"
 
@@ -434,19 +435,18 @@ static int set_option(Settings *settings, int option, const char *value) {
     }
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, "berth certs: %s\nTry: %s certs --help\n", what, program_name);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("certs", what, print_help);
 }
 
 static int check_settings(const Settings *settings, int n_folders) {
     bool makes_pairs = settings->mode <= RENEW;
 
     if (n_folders != 1)
-        return usage_error(n_folders == 0 ? "in which folder?" : "one folder at a time");
+        return misused(n_folders == 0 ? "in which folder?" : "one folder at a time");
     if (!makes_pairs &&
         (settings->n_names > 0 || !str_is_empty(settings->client_name) || settings->has_days))
-        return usage_error("--name, --client-name and --days are for pairs: go with --renew");
+        return misused("--name, --client-name and --days are for pairs: go with --renew");
     return 0;
 }
 
@@ -460,7 +460,7 @@ int cmd_certs(int argc, char *argv[]) {
             return EXIT_FINE;
         }
         if (option == '?')
-            return usage_error("that was not understood");
+            return misused(NULL);
         r = set_option(&settings, option, optarg);
         if (r != 0)
             return r;

@@ -20,6 +20,7 @@
 #include "cli/checkup-command.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "input/policies.h"
 #include "policy/describe.h"
@@ -227,8 +228,7 @@ static int set_option(Settings *settings, int option, bool *ret_is_over) {
     case OPTION_CODES:
         return print_page(checkup_print_codes);
     case '?':
-        print_help(stderr);
-        return EXIT_USAGE;
+        return usage_error("check", NULL, print_help);
     default:
         break;
     }
@@ -316,10 +316,7 @@ int cmd_check(int argc, char *argv[]) {
     }
     settings.checkup.gather.is_offline = settings.is_offline;
     wrong = check_settings(&settings, (size_t)(argc - optind));
-    if (wrong) {
-        (void)fprintf(stderr, "berth check: %s\n\n", wrong);
-        print_help(stderr);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return usage_error("check", wrong, print_help);
     return run(&settings, (const char *const *)argv + optind, (size_t)(argc - optind));
 }

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 
 /* readline breaks words at = : and @ too, and replaces only what is behind the last of them; so
  * the line is split here, and the part that stays is cut off. */
@@ -116,15 +117,14 @@ int cmd_completion(int argc, char *argv[]) {
     int option;
 
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        print_help(option == 'h' ? stdout : stderr);
-        return option == 'h' ? EXIT_FINE : EXIT_USAGE;
+        if (option != 'h')
+            return usage_error("completion", NULL, print_help);
+        print_help(stdout);
+        return EXIT_FINE;
     }
     for (size_t i = 0; i < ELEMENTS_OF(scripts) && optind + 1 == argc; i++)
         if (strcmp(argv[optind], scripts[i].shell) == 0)
             return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE
                                                                          : EXIT_UNREACHABLE;
-    (void)fprintf(stderr,
-        "berth completion: for which shell? bash, zsh or fish\nTry: %s completion --help\n",
-        program_name);
-    return EXIT_USAGE;
+    return usage_error("completion", "for which shell? bash, zsh or fish", print_help);
 }

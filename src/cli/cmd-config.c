@@ -22,7 +22,7 @@
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define PEM_MAX ((size_t)1024 * 1024)
 
-static int usage_error(const char *what) {
+static int refuse(const char *what) {
     (void)fprintf(stderr, WHO ": %s\n", what);
     return EXIT_USAGE;
 }
@@ -49,17 +49,16 @@ static int find_berth(const ConfigSettings *settings, Arena *arena, WiredBerth *
 static int check_berth(
     const ConfigSettings *settings, const WiredBerth *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
-        return usage_error(
-            "that berth knows no cluster, so kube-scheduler would have to send whole "
-            "nodes with every call (and from 1.33 on score them as if they were "
-            "empty). Start it with --kubeconfig or --in-cluster");
+        return refuse("that berth knows no cluster, so kube-scheduler would have to send whole "
+                      "nodes with every call (and from 1.33 on score them as if they were "
+                      "empty). Start it with --kubeconfig or --in-cluster");
     if (berth->may_bind && settings->is_ignorable)
-        return usage_error("--ignorable with a berth that binds: while it does not answer, "
-                           "kube-scheduler 1.30 and later binds pods itself, past berth's books. "
-                           "Leave out one of the two");
+        return refuse("--ignorable with a berth that binds: while it does not answer, "
+                      "kube-scheduler 1.30 and later binds pods itself, past berth's books. "
+                      "Leave out one of the two");
     if (berth->deadline_nsec > 0 && timeout_nsec <= berth->deadline_nsec)
-        return usage_error("--timeout is not longer than berth's own --deadline: kube-scheduler "
-                           "would give up first, and the pod would wait for nothing");
+        return refuse("--timeout is not longer than berth's own --deadline: kube-scheduler "
+                      "would give up first, and the pod would wait for nothing");
     if (berth->wants_certificate && !settings->client_cert)
         (void)fprintf(stderr,
             WHO ": note: that berth asks for a client certificate: give --client-cert and "

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "demo/demo.h"
 #include "demo/scenario.h"
@@ -160,22 +161,16 @@ static int parse_options(Settings *settings, int argc, char *argv[], bool *ret_i
             print_help(stdout);
             return EXIT_FINE;
         }
-        if (option == '?') {
-            (void)fprintf(stderr, "Try: %s demo --help\n", program_name);
-            return EXIT_USAGE;
-        }
+        if (option == '?')
+            return usage_error("demo", NULL, print_help);
         r = set_option(settings, option, optarg);
         if (r != 0)
             return r;
     }
-    if (optind < argc) {
-        (void)fprintf(stderr, "berth demo: \"%s\" is not an option\n", argv[optind]);
-        return EXIT_USAGE;
-    }
-    if (settings->solves && !settings->scenario) {
-        (void)fprintf(stderr, "berth demo: --solve is for a scenario (--scenario NAME)\n");
-        return EXIT_USAGE;
-    }
+    if (optind < argc)
+        return usage_error("demo", "it takes options only", print_help);
+    if (settings->solves && !settings->scenario)
+        return usage_error("demo", "--solve is for a scenario (--scenario NAME)", print_help);
     *ret_is_over = false;
     return EXIT_FINE;
 }

@@ -10,6 +10,7 @@
 #include "cli/cluster-source.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cluster/difference.h"
 #include "input/dumpfile.h"
 #include "input/objects.h"
@@ -99,10 +100,8 @@ static int dump(const Settings *settings) {
     return EXIT_FINE;
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("dump", what, print_help);
 }
 
 int cmd_dump(int argc, char *argv[]) {
@@ -129,13 +128,11 @@ int cmd_dump(int argc, char *argv[]) {
             settings.compare = optarg;
         else if (option == 'a')
             settings.all = true;
-        else if (!cluster_source_set(&settings.source, option, optarg)) {
-            (void)fprintf(stderr, "Try: %s dump --help\n", program_name);
-            return EXIT_USAGE;
-        }
+        else if (!cluster_source_set(&settings.source, option, optarg))
+            return misused(NULL);
     }
     if (optind < argc)
-        return usage_error("it takes options only");
+        return misused("it takes options only");
     wrong = cluster_source_check(&settings.source);
-    return wrong ? usage_error(wrong) : dump(&settings);
+    return wrong ? misused(wrong) : dump(&settings);
 }

@@ -24,6 +24,7 @@
 #include "cli/eval-scene.h"
 #include "cli/eval-value.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "input/file.h"
 
@@ -231,10 +232,8 @@ static int eval_one(const Settings *settings, EvalScene *scene) {
 
 /* --- the command ------------------------------------------------------------------------ */
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, "berth eval: %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("eval", what, print_help);
 }
 
 static int set_dump(Settings *settings, const char *value) {
@@ -290,14 +289,13 @@ static int set_option(Settings *settings, int option) {
         return set_dump(settings, optarg);
     case 'v':
         if (settings->n_variables == VARIABLES_MAX)
-            return usage_error("too many variables; put them into one file for --data");
+            return misused("too many variables; put them into one file for --data");
         settings->variables[settings->n_variables++] = optarg;
         return 0;
     case 'o':
         return set_output(settings, optarg);
     default:
-        print_help(stderr);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -321,7 +319,7 @@ static int set_argument(Settings *settings, const char *argument) {
     if (settings->batch && !settings->file)
         settings->file = argument;
     else if (settings->batch || settings->file)
-        return usage_error("it takes one expression: either as an argument or in --file");
+        return misused("it takes one expression: either as an argument or in --file");
     else
         settings->expression = argument;
     return 0;
@@ -358,12 +356,12 @@ int cmd_eval(int argc, char *argv[]) {
     if (r != 0)
         return r;
     if (optind < argc)
-        return usage_error("it takes one expression; put it into quotes");
+        return misused("it takes one expression; put it into quotes");
     if (settings.explain && settings.json)
-        return usage_error("--explain is for people: it has no JSON");
+        return misused("--explain is for people: it has no JSON");
     if (settings.functions)
         return list_functions();
     if (!settings.batch && !settings.expression && !settings.file)
-        return usage_error("an expression is needed");
+        return misused("an expression is needed");
     return run_command(&settings);
 }

@@ -23,6 +23,7 @@
 #include "cli/metrics-source.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "extender/explain.h"
 #include "input/objects.h"
@@ -219,10 +220,8 @@ static int explain_of_bundle(const Settings *settings) {
     return print(settings, &found.explanation, &found.pod, found.now_nsec);
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("explain", what, print_help);
 }
 
 static int set_output(Settings *settings, const char *value) {
@@ -260,8 +259,7 @@ static int set_option(Settings *settings, int option) {
             metrics_source_set(&settings->metrics, option, optarg) ||
             explain_last_set(&settings->last, option, optarg))
             return 0;
-        print_help(stderr);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -360,10 +358,10 @@ int cmd_explain(int argc, char *argv[]) {
     if (optind < argc)
         settings.name = argv[optind++];
     if (optind < argc)
-        return usage_error("it takes one pod");
+        return misused("it takes one pod");
     wrong = check_settings(&settings);
     if (wrong)
-        return usage_error(wrong);
+        return misused(wrong);
     if (settings.bundle)
         return explain_of_bundle(&settings);
     return settings.last.pod ? explain_past(&settings) : explain(&settings);

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/install-plan.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 
 #define WHO "berth install"
@@ -44,10 +45,8 @@ static void print_help(FILE *out) {
         program_name);
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("install", what, print_help);
 }
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -88,12 +87,11 @@ static int set_option(InstallSettings *settings, int option, const char *value) 
         return set_tool(settings, value);
     case OPT_POLICY:
         settings->policy = value;
-        return value[0] ? 0 : usage_error("--policy takes a file");
+        return value[0] ? 0 : misused("--policy takes a file");
     default:
         if (cluster_source_set(&settings->source, option, value))
             return 0;
-        (void)fprintf(stderr, "Try: %s install --help\n", program_name);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -157,7 +155,7 @@ int cmd_install(int argc, char *argv[]) {
             return r;
     }
     if (optind + 1 != argc || strcmp(argv[optind], "plan") != 0)
-        return usage_error("it takes the word plan: it plans, and you install");
+        return misused("it takes the word plan: it plans, and you install");
     wrong = check_settings(&settings);
-    return wrong ? usage_error(wrong) : print_plan(&settings);
+    return wrong ? misused(wrong) : print_plan(&settings);
 }

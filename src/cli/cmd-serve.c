@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/serve-settings.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "serve/daemon.h"
 
 static const struct option long_options[] = {
@@ -160,6 +161,7 @@ static void print_help(FILE *out) {
 
 static int parse_options(ServeSettings *settings, int argc, char *argv[], bool *ret_is_over) {
     int index = 0, option, r;
+    const char *wrong;
 
     *ret_is_over = true;
     while ((option = getopt_long(argc, argv, "h", long_options, &index)) != -1) {
@@ -167,21 +169,19 @@ static int parse_options(ServeSettings *settings, int argc, char *argv[], bool *
             print_help(stdout);
             return EXIT_FINE;
         }
-        if (option == '?') {
-            (void)fprintf(stderr, "Try: %s serve --help\n", program_name);
-            return EXIT_USAGE;
-        }
+        if (option == '?')
+            return usage_error("serve", NULL, print_help);
         r = serve_settings_set(settings, (ServeOption)option, long_options[index].name, optarg);
         if (r != 0)
             return r;
     }
     if (optind < argc) {
         (void)fprintf(stderr, "berth serve: \"%s\" is not an option\n", argv[optind]);
-        return EXIT_USAGE;
+        return usage_error("serve", NULL, print_help);
     }
-    r = serve_settings_finish(settings);
-    *ret_is_over = r != 0;
-    return r;
+    wrong = serve_settings_finish(settings);
+    *ret_is_over = wrong != NULL;
+    return wrong ? usage_error("serve", wrong, print_help) : 0;
 }
 
 /* A broken policy or certificate is for the person to mend (1); a port or file

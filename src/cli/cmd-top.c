@@ -22,6 +22,7 @@
 #include "cli/terminal.h"
 #include "cli/top-screen.h"
 #include "cli/top-state.h"
+#include "cli/usage.h"
 
 #define WHO "berth top"
 #define EVENTS_PATH "/api/v1/events"
@@ -207,17 +208,12 @@ static int parse_options(Top *top, int argc, char *argv[], bool *ret_is_over) {
             *ret_is_over = true;
             return EXIT_FINE;
         }
-        if (option != OPTION_ONCE) {
-            (void)fprintf(stderr, "Try: %s top --help\n", program_name);
-            return EXIT_USAGE;
-        }
+        if (option != OPTION_ONCE)
+            return usage_error("top", NULL, print_help);
         top->is_once = true;
     }
     problem = optind < argc ? "it takes options only" : server_source_check(&top->source);
-    if (!problem)
-        return EXIT_FINE;
-    (void)fprintf(stderr, WHO ": %s\nTry: %s top --help\n", problem, program_name);
-    return EXIT_USAGE;
+    return problem ? usage_error("top", problem, print_help) : EXIT_FINE;
 }
 
 int cmd_top(int argc, char *argv[]) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "version.h"
 #include "json/scan.h"
 
@@ -28,10 +29,8 @@ int cmd_version(int argc, char *argv[]) {
         print_help(stdout);
         return EXIT_FINE;
     }
-    if (option != -1 || optind < argc) {
-        print_help(stderr);
-        return EXIT_USAGE;
-    }
+    if (option != -1 || optind < argc)
+        return usage_error("version", option == -1 ? "it takes nothing" : NULL, print_help);
     (void)printf("berth %s\n", BERTH_VERSION);
     (void)printf("compiler       %s\n", __VERSION__);
     (void)printf("libmicrohttpd  %s\n", MHD_get_version());

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 #include "cli/what-if-print.h"
 #include "input/policy-set.h"
@@ -252,17 +253,15 @@ static int run(Settings *settings) {
     return r == 0 ? judge(settings, &report) : r;
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("what-if", what, print_help);
 }
 
 static int add_setting(Settings *settings, const char *text) {
     if (settings->n_settings == POLICY_SETTINGS_MAX)
-        return usage_error("too many --set");
+        return misused("too many --set");
     if (!policy_setting_parse(str_from_c(text), &settings->settings[settings->n_settings]))
-        return usage_error("--set takes PATH=VALUE, like workspaces.params.maxLoad=0.9");
+        return misused("--set takes PATH=VALUE, like workspaces.params.maxLoad=0.9");
     settings->n_settings++;
     return 0;
 }
@@ -306,8 +305,7 @@ static int set_option(Settings *settings, int option) {
     default:
         if (server_source_set(&settings->source, option, optarg))
             return 0;
-        print_help(stderr);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -341,11 +339,11 @@ int cmd_what_if(int argc, char *argv[]) {
             return r;
     }
     if (optind < argc)
-        return usage_error("it takes options only");
+        return misused("it takes options only");
     if (settings.bundle && server_source_is_given(&settings.source))
-        return usage_error("--bundle is a file: no server is asked");
+        return misused("--bundle is a file: no server is asked");
     problem = server_source_check(&settings.source);
     if (problem)
-        return usage_error(problem);
+        return misused(problem);
     return run(&settings);
 }

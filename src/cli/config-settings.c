@@ -8,6 +8,7 @@
 #include "base/origin.h"
 #include "cli/commands.h"
 #include "cli/server-source.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 
 #define WHO "berth config"
@@ -86,9 +87,8 @@ static void print_help(FILE *out) {
         program_name);
 }
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n", what);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("config", what, print_help);
 }
 
 /* --- options -------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static int add_managed(ConfigSettings *settings, const char *value) {
     bool is_ignored = str_has_suffix(name, ignored);
 
     if (settings->n_managed == WIRING_RESOURCES_MAX)
-        return usage_error("too many of --managed-resource");
+        return misused("too many of --managed-resource");
     if (is_ignored)
         name = str_take(name, name.len - ignored.len);
     settings->managed[settings->n_managed++] =
@@ -171,7 +171,7 @@ static int set_option(ConfigSettings *settings, int option, const char *value) {
 
     if (text) {
         *text = value;
-        return value[0] ? 0 : usage_error("an option's value is empty");
+        return value[0] ? 0 : misused("an option's value is empty");
     }
     if (flag) {
         *flag = true;
@@ -192,8 +192,7 @@ static int set_option(ConfigSettings *settings, int option, const char *value) {
     case OPT_PERCENTAGE:
         return value_number("config", "percentage", value, 0, 100, &settings->percentage);
     default:
-        (void)fprintf(stderr, "Try: %s config --help\n", program_name);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -302,7 +301,7 @@ int config_settings_read(int argc, char *argv[], ConfigSettings *ret, bool *ret_
             return r;
     }
     if (optind < argc)
-        return usage_error("it takes options only");
+        return misused("it takes options only");
     wrong = check_settings(ret);
-    return wrong ? usage_error(wrong) : 0;
+    return wrong ? misused(wrong) : 0;
 }

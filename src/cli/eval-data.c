@@ -55,8 +55,7 @@ int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     char error[256];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return value_error(
-            "eval", "var", option, "expected NAME=JSON, such as x=3 or name='\"a\"'");
+        return value_error("eval", "var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
         return value_error("eval", "var", option, "no expression can write this name");

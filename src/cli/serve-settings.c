@@ -31,7 +31,7 @@ void serve_settings_init(ServeSettings *settings) {
 
 /* --- values -------------------------------------------------------------------- */
 
-static int usage_error(const char *option, const char *value, const char *wanted) {
+static int wrong_value(const char *option, const char *value, const char *wanted) {
     return value_error("serve", option, value, wanted);
 }
 
@@ -76,7 +76,7 @@ static int set_decisions(ServeSettings *settings, const char *option, const char
 /* One more of a list of names, which has room for @max. */
 static int add_name(const char *option, const char *value, Str *names, size_t *n, size_t max) {
     if (*n == max)
-        return usage_error(option, value, "too many names");
+        return wrong_value(option, value, "too many names");
     names[(*n)++] = str_from_c(value);
     return 0;
 }
@@ -84,15 +84,15 @@ static int add_name(const char *option, const char *value, Str *names, size_t *n
 /* A name as it stands in Host: no port, no scheme. */
 static int add_host(ServeSettings *settings, const char *value) {
     if (!node_name_is_valid(str_from_c(value)))
-        return usage_error("pages-host", value, "expected a host's name, as berth.example.org");
+        return wrong_value("pages-host", value, "expected a host's name, as berth.example.org");
     return add_name("pages-host", value, settings->hosts, &settings->n_hosts, SERVE_HOSTS_MAX);
 }
 
 static int add_exempt(ServeSettings *settings, const char *value) {
     if (settings->n_exempt == EXEMPTIONS_MAX)
-        return usage_error("exempt", value, "at most 64 may be given");
+        return wrong_value("exempt", value, "at most 64 may be given");
     if (!exemption_parse(str_from_c(value), &settings->exempt[settings->n_exempt]))
-        return usage_error("exempt",
+        return wrong_value("exempt",
             value,
             "expected NAMESPACE or NAMESPACE/KEY=VALUE, as kube-system/k8s-app=kube-dns");
     settings->n_exempt++;
@@ -111,7 +111,7 @@ static int set_lease(ServeSettings *settings, const char *value) {
     if (!node_name_is_valid(name) ||
         (slash != SIZE_MAX &&
             (!node_name_is_valid(namespace) || namespace.len >= sizeof(settings->lease_namespace))))
-        return usage_error(
+        return wrong_value(
             "lease", value, "expected NAMESPACE/NAME or NAME, as berth-system/berth");
     (void)snprintf(
         settings->lease_namespace, sizeof(settings->lease_namespace), "%.*s", STR_FMT(namespace));
@@ -251,11 +251,11 @@ static int set_checked(
     case OPTION_LOG_LEVEL:
         return log_level_parse(str_from_c(value), &settings->log_level)
                    ? 0
-                   : usage_error(name, value, "expected debug, info, warn or error");
+                   : wrong_value(name, value, "expected debug, info, warn or error");
     case OPTION_LOG_FORMAT:
         return log_format_parse(str_from_c(value), &settings->log_format)
                    ? 0
-                   : usage_error(name, value, "expected logfmt or json");
+                   : wrong_value(name, value, "expected logfmt or json");
     default:
         return set_limit(settings, option, name, value);
     }
@@ -353,7 +353,7 @@ static OwnPod find_own_pod(void) {
         .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
 }
 
-int serve_settings_finish(ServeSettings *settings) {
+const char *serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
     const char *wrong = check_cluster(daemon);
 
@@ -363,10 +363,8 @@ int serve_settings_finish(ServeSettings *settings) {
         wrong = check_pages(daemon);
     if (!wrong)
         wrong = check_limits(&daemon->server);
-    if (wrong) {
-        (void)fprintf(stderr, "berth serve: %s\n", wrong);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return wrong;
     add_own_pods(settings);
     place_lease(settings);
     daemon->live.self = find_own_pod();
@@ -378,5 +376,5 @@ int serve_settings_finish(ServeSettings *settings) {
     daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
     daemon->live.managed = settings->managed;
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
-    return 0;
+    return NULL;
 }

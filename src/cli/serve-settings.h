@@ -2,8 +2,6 @@
 
 /*
  * ServeSettings: what the options of `berth serve` say, checked.
- *
- * Functions return 0, or EXIT_USAGE after saying on stderr what is wrong.
  */
 
 #include "base/log.h"
@@ -86,9 +84,11 @@ typedef enum ServeOption {
 /* All defaults. */
 void serve_settings_init(ServeSettings *settings);
 
-/* One option, @name, and what was written behind it. */
+/* One option, @name, and what was written behind it. 0; or EXIT_USAGE, after saying on stderr what
+ * is wrong with that. */
 int serve_settings_set(
     ServeSettings *settings, ServeOption option, const char *name, const char *value);
 
-/* All options are there: whether they go together. The daemon's are ready for use then. */
-int serve_settings_finish(ServeSettings *settings);
+/* All options are there. NULL when they go together: the daemon's are ready for use then; else what
+ * is wrong. */
+const char *serve_settings_finish(ServeSettings *settings);

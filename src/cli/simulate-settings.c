@@ -5,6 +5,7 @@
 
 #include "base/double.h"
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "cli/values.h"
 
 #define WHO "berth simulate"
@@ -45,10 +46,8 @@ static void print_help(FILE *out) {
 
 /* --- options -------------------------------------------------------------------------------- */
 
-static int usage_error(const char *what) {
-    (void)fprintf(stderr, WHO ": %s\n\n", what);
-    print_help(stderr);
-    return EXIT_USAGE;
+static int misused(const char *what) {
+    return usage_error("simulate", what, print_help);
 }
 
 static int set_seconds(const char *option, const char *value, double *ret) {
@@ -67,14 +66,14 @@ static int set_form(SimulateSettings *settings, const char *value) {
 
 static int add_policy(SimulateSettings *settings, const char *value) {
     if (settings->n_policies == SIMULATE_CONTENDERS_MAX - 1)
-        return usage_error("that are too many policies to compare");
+        return misused("that are too many policies to compare");
     settings->policies[settings->n_policies++] = value;
     return 0;
 }
 
 static int add_shape(SimulateSettings *settings, const char *value) {
     if (settings->n_shapes == OUTCOME_SHAPES_MAX)
-        return usage_error("that are too many shapes");
+        return misused("that are too many shapes");
     settings->shapes[settings->n_shapes++] = value;
     return 0;
 }
@@ -128,8 +127,7 @@ static int set_option(SimulateSettings *settings, int option) {
     case 'o':
         return set_form(settings, optarg);
     default:
-        print_help(stderr);
-        return EXIT_USAGE;
+        return misused(NULL);
     }
 }
 
@@ -191,7 +189,7 @@ int simulate_settings_read(int argc, char *argv[], SimulateSettings *ret, bool *
             return r;
     }
     if (optind < argc)
-        return usage_error("it takes options only");
+        return misused("it takes options only");
     wrong = check_settings(ret);
-    return wrong ? usage_error(wrong) : 0;
+    return wrong ? misused(wrong) : 0;
 }
