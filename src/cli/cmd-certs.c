@@ -344,17 +344,6 @@ static int wrong_value(const char *option, const char *value, const char *wanted
     return value_error("certs", option, value, wanted);
 }
 
-/* A part of a DNS name, or the name of a namespace (RFC 1123). */
-static bool is_label(Str label) {
-    if (label.len == 0 || label.len > 63 || label.ptr[0] == '-' || label.ptr[label.len - 1] == '-')
-        return false;
-    for (size_t i = 0; i < label.len; i++)
-        if (!(label.ptr[i] >= 'a' && label.ptr[i] <= 'z') &&
-            !(label.ptr[i] >= '0' && label.ptr[i] <= '9') && label.ptr[i] != '-')
-            return false;
-    return true;
-}
-
 /* A DNS name as certificates carry it: the first label may be "*". */
 static bool is_dns_name(Str name) {
     Str rest = str_has_prefix(name, STR("*.")) ? str_skip(name, 2) : name, label;
@@ -362,7 +351,7 @@ static bool is_dns_name(Str name) {
     if (name.len > 253 || str_is_empty(rest))
         return false;
     while (str_split(&rest, '.', &label))
-        if (!is_label(label))
+        if (!value_is_label(label))
             return false;
     return !str_has_suffix(name, STR("."));
 }
@@ -425,9 +414,7 @@ static int set_option(Settings *settings, int option, const char *value) {
         return value_number("certs", "days", value, 1, DAYS_MAX, &settings->days);
     case OPTION_NAMESPACE:
         settings->report.namespace = str_from_c(value);
-        return is_label(settings->report.namespace)
-                   ? 0
-                   : wrong_value("namespace", value, "expected the name of a namespace");
+        return value_namespace("certs", value);
     case 'o':
         return set_output(settings, value);
     default:

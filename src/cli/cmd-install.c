@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/label.h"
 #include "cli/commands.h"
 #include "cli/install-plan.h"
 #include "cli/terminal.h"
@@ -72,9 +71,7 @@ static int set_tool(InstallSettings *settings, const char *value) {
 /* It stands in commands as it is. */
 static int set_namespace(InstallSettings *settings, const char *value) {
     settings->namespace = value;
-    if (!label_is_name(str_from_c(value)) || strpbrk(value, "._ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
-        return value_error("install", "namespace", value, "expected small letters, digits and '-'");
-    return 0;
+    return value_namespace("install", value);
 }
 
 static int set_option(InstallSettings *settings, int option, const char *value) {

@@ -212,23 +212,11 @@ static void offer_values(Line *line, const HelpOption *option) {
     line->wants_files = names_file(option->argument);
 }
 
-/* Whether an option before it has the same name: help texts may name one twice. */
-static bool is_repeated(const HelpText *help, size_t at) {
-    for (size_t i = 0; i < at && !str_is_empty(help->options.items[at].name); i++)
-        if (str_eq(help->options.items[i].name, help->options.items[at].name))
-            return true;
-    return false;
-}
-
 static void offer_options(Line *line) {
     for (size_t i = 0; i < line->help.options.n; i++) {
         const HelpOption *option = &line->help.options.items[i];
-        Str word = str_is_empty(option->name)
-                       ? arena_printf(line->arena, "-%c", option->letter)
-                       : arena_printf(line->arena, "--%.*s", STR_FMT(option->name));
 
-        if (word.ptr && !is_repeated(&line->help, i))
-            offer(line, word, option->about);
+        offer(line, arena_printf(line->arena, "--%.*s", STR_FMT(option->name)), option->about);
     }
     offer(line, STR("--help"), STR("what it does and takes"));
 }

@@ -17,8 +17,8 @@
 
 /* How often berths that know different clusters are asked again, and when. */
 #define AGREEMENT_TRIES 4
-#define AGREEMENT_LONG_NSEC (INT64_C(5) * NSEC_PER_SEC) /* not again after that */
-#define AGREEMENT_PAUSE_NSEC (INT64_C(250) * 1000 * 1000)
+#define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
+#define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
 static int set_error(BerthFact *fact, Arena *arena, const char *error) {
     fact->error = arena_copy(arena, str_from_c(error));
@@ -53,7 +53,7 @@ static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
     return set_error(fact, gather->arena, error);
 }
 
-/* Health is open to all; the lines that do not begin with [+] say what is amiss. */
+/* Health is open to all; what is amiss is in lines that begin with [-], or is an error as JSON. */
 static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
     char error[ASK_ERROR_MAX];

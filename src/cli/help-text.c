@@ -146,7 +146,7 @@ const HelpOption *help_text_find(const HelpText *help, Str word) {
         const HelpOption *option = &help->options.items[i];
 
         if (str_has_prefix(word, STR("--"))
-                ? str_eq(option->name, str_skip(word, 2)) && !str_is_empty(option->name)
+                ? str_eq(option->name, str_skip(word, 2))
                 : word.len == 2 && word.ptr[0] == '-' && option->letter == word.ptr[1])
             return option;
     }

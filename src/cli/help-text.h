@@ -24,7 +24,7 @@
 
 typedef struct HelpOption {
     char letter;  /* "-o"; 0: none */
-    Str name;     /* without dashes; empty: there is a letter only */
+    Str name;     /* without dashes */
     Str argument; /* "FILE", "text|json"; empty: takes none */
     Str about;    /* one line, without the default */
 } HelpOption;

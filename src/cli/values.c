@@ -19,6 +19,22 @@ int value_error(const char *command, const char *option, const char *value, cons
     return EXIT_USAGE;
 }
 
+bool value_is_label(Str text) {
+    if (text.len == 0 || text.len > 63 || text.ptr[0] == '-' || text.ptr[text.len - 1] == '-')
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!(text.ptr[i] >= 'a' && text.ptr[i] <= 'z') &&
+            !(text.ptr[i] >= '0' && text.ptr[i] <= '9') && text.ptr[i] != '-')
+            return false;
+    return true;
+}
+
+int value_namespace(const char *command, const char *value) {
+    return value_is_label(str_from_c(value))
+               ? 0
+               : value_error(command, "namespace", value, "expected small letters, digits and '-'");
+}
+
 static bool is_numeric_address(const char *address) {
     unsigned char parsed[sizeof(struct in6_addr)];
 

@@ -3,12 +3,15 @@
 /*
  * Values: what people write behind options, checked.
  *
- * Each returns 0, or EXIT_USAGE after saying on stderr which option of which
+ * All that return a number return 0, or EXIT_USAGE after saying on stderr which option of which
  * command has which wrong value and what was expected.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/str.h"
 
 #define LISTEN_ADDRESS_MAX 64u
 
@@ -22,6 +25,10 @@ int value_error(const char *command, const char *option, const char *value, cons
 /* ADDR:PORT, [ADDR]:PORT or :PORT (all addresses); numeric, or "localhost", so that
  * nothing waits for DNS. */
 int value_listen(const char *command, const char *option, const char *value, Listen *ret);
+
+/* A part of a DNS name (RFC 1123), as the name of a namespace is. */
+bool value_is_label(Str text);
+int value_namespace(const char *command, const char *value);
 
 /* One of some words, which @choices has as a help text does: "table|json". @ret is its place among
  * them, from 0. */
