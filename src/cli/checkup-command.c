@@ -96,18 +96,6 @@ bool checkup_command_set(CheckupCommand *command, int option, const char *value,
     case CHECKUP_SERVER:
         *ret = set_server(command, value);
         return true;
-    case CHECKUP_CA:
-        gather->access.ca = value;
-        return true;
-    case CHECKUP_CERT:
-        gather->access.cert = value;
-        return true;
-    case CHECKUP_KEY:
-        gather->access.key = value;
-        return true;
-    case CHECKUP_TOKEN_FILE:
-        command->token_file = value;
-        return true;
     case CHECKUP_SCHEDULER_CONFIG:
         *ret = add(
             command->configs, &command->n_configs, FACTS_CONFIGS_MAX, "scheduler-config", value);
@@ -134,17 +122,16 @@ bool checkup_command_set(CheckupCommand *command, int option, const char *value,
             "check", "wait", value, NSEC_PER_SEC, WAIT_MAX_NSEC, &command->wait_nsec);
         return true;
     default:
-        return false;
+        return server_source_set(&command->source, option, value);
     }
 }
 
 static bool is_live_given(const CheckupCommand *command) {
     const GatherOptions *gather = &command->gather;
 
-    return gather->n_servers > 0 || gather->access.ca || gather->access.cert ||
-           gather->access.key || command->token_file || command->n_configs > 0 ||
-           gather->n_scheduler_pods > 0 || gather->service_account || gather->user ||
-           command->wait_nsec > 0;
+    return gather->n_servers > 0 || server_source_is_given(&command->source) ||
+           command->n_configs > 0 || gather->n_scheduler_pods > 0 || gather->service_account ||
+           gather->user || command->wait_nsec > 0;
 }
 
 bool checkup_command_is_given(const CheckupCommand *command) {
@@ -163,7 +150,7 @@ const char *checkup_command_check(const CheckupCommand *command, const ClusterSo
                    : NULL;
     wrong = cluster_source_check_live(cluster);
     if (!wrong)
-        wrong = server_access_check(&gather->access);
+        wrong = server_source_check(&command->source);
     if (wrong)
         return wrong;
     if (gather->service_account && gather->user)
@@ -338,13 +325,14 @@ int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
     int r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
 
     if (r == 0)
-        r = server_token_read(command->token_file, WHO, arena, &command->gather.access.token);
+        r = server_source_open(&command->source, WHO, arena);
     if (r == 0)
         r = read_configs(command, command->configs, command->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))
         r = cluster_source_access(cluster, WHO, &access);
     if (r != 0)
         return r;
+    command->gather.access = command->source.access;
     command->gather.is_self = cluster->is_in_cluster;
     if (access) {
         client = client_new(access);

@@ -18,7 +18,7 @@ typedef struct CheckupCommand {
     GatherOptions gather;
     const char *configs[FACTS_CONFIGS_MAX]; /* --scheduler-config */
     size_t n_configs;
-    const char *token_file;
+    ServerSource source; /* how to get into berths; they are gather.servers */
     Str only[CHECKUP_ONLY_MAX];
     size_t n_only;
     int64_t wait_nsec;
@@ -26,10 +26,8 @@ typedef struct CheckupCommand {
 } CheckupCommand;
 
 #define CHECKUP_COMMAND_HELP                                                                       \
-    "  --server URL          a berth; may be repeated         [" SERVER_SOURCE_DEFAULT "]\n"       \
-    "  --ca FILE             who signed its certificate (PEM)\n"                                   \
-    "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
-    "  --token-file FILE     or a token (berth serve --pages-token-file)\n"                        \
+    "  --server URL          a berth; may be repeated         [" SERVER_SOURCE_DEFAULT             \
+    "]\n" SERVER_SOURCE_ACCESS_HELP                                                                \
     "  --scheduler-config FILE  a configuration of kube-scheduler; may be repeated. With\n"        \
     "                        --kubeconfig or --in-cluster they are found in the cluster, and\n"    \
     "                        rights, clocks and berth's pods are looked at, too\n"                 \
@@ -45,10 +43,6 @@ typedef struct CheckupCommand {
 
 enum {
     CHECKUP_SERVER = 640,
-    CHECKUP_CA,
-    CHECKUP_CERT,
-    CHECKUP_KEY,
-    CHECKUP_TOKEN_FILE,
     CHECKUP_SCHEDULER_CONFIG,
     CHECKUP_SCHEDULER_POD,
     CHECKUP_URL,
@@ -60,11 +54,7 @@ enum {
 
 /* For getopt_long(); the values are for checkup_command_set(). */
 #define CHECKUP_COMMAND_OPTIONS                                                                    \
-    {"server", required_argument, NULL, CHECKUP_SERVER},                                           \
-        {"ca", required_argument, NULL, CHECKUP_CA},                                               \
-        {"cert", required_argument, NULL, CHECKUP_CERT},                                           \
-        {"key", required_argument, NULL, CHECKUP_KEY},                                             \
-        {"token-file", required_argument, NULL, CHECKUP_TOKEN_FILE},                               \
+    {"server", required_argument, NULL, CHECKUP_SERVER}, SERVER_SOURCE_ACCESS_OPTIONS,             \
         {"scheduler-config", required_argument, NULL, CHECKUP_SCHEDULER_CONFIG},                   \
         {"scheduler-pod", required_argument, NULL, CHECKUP_SCHEDULER_POD},                         \
         {"url", required_argument, NULL, CHECKUP_URL},                                             \

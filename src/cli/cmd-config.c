@@ -32,8 +32,8 @@ static int refuse(const char *what) {
 static int find_berth(const ConfigSettings *settings, Arena *arena, WiredBerth *ret) {
     int r = 0;
 
-    if (settings->access.server)
-        return wired_berth_ask(&settings->access, WHO, arena, ret);
+    if (settings->source.access.server)
+        return wired_berth_ask(&settings->source.access, WHO, arena, ret);
     if (settings->policies.n > 0)
         r = wired_berth_load(&settings->policies, WHO, arena, ret);
     else {
@@ -98,16 +98,17 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
 /* Those of the berth, with what was said of them. */
 static int set_managed(
     const ConfigSettings *settings, const WiredBerth *berth, Arena *arena, ExtenderEntry *entry) {
-    size_t n = settings->access.server ? berth->n_managed : settings->n_managed;
+    size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
     if (!entry->managed)
         return terminal_out_of_memory(WHO);
     for (size_t i = 0; i < n; i++)
-        entry->managed[i] = settings->access.server ? (ManagedResource){.name = berth->managed[i]}
-                                                    : settings->managed[i];
+        entry->managed[i] = settings->source.access.server
+                                ? (ManagedResource){.name = berth->managed[i]}
+                                : settings->managed[i];
     entry->n_managed = n;
-    for (size_t i = 0; settings->access.server && i < settings->n_managed; i++) {
+    for (size_t i = 0; settings->source.access.server && i < settings->n_managed; i++) {
         size_t j = 0;
 
         while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/origin.h"
 #include "cli/commands.h"
-#include "cli/server-source.h"
 #include "cli/usage.h"
 #include "cli/values.h"
 
@@ -17,10 +16,6 @@
 
 enum {
     OPT_FORMAT = 256,
-    OPT_SERVER,
-    OPT_CA,
-    OPT_CERT,
-    OPT_KEY,
     OPT_POLICY,
     OPT_BIND,
     OPT_MANAGED,
@@ -117,14 +112,6 @@ static int set_format(ConfigSettings *settings, const char *value) {
 /* Where a plain text goes; NULL: the option is none of those. */
 static const char **text_of(ConfigSettings *settings, int option) {
     switch (option) {
-    case OPT_SERVER:
-        return &settings->access.server;
-    case OPT_CA:
-        return &settings->access.ca;
-    case OPT_CERT:
-        return &settings->access.cert;
-    case OPT_KEY:
-        return &settings->access.key;
     case OPT_URL:
         return &settings->url;
     case OPT_TLS_CA:
@@ -169,10 +156,10 @@ static int set_option(ConfigSettings *settings, int option, const char *value) {
     const char **text = text_of(settings, option);
     bool *flag = flag_of(settings, option);
 
-    if (text) {
+    if (text)
         *text = value;
+    if (text || server_source_set(&settings->source, option, value))
         return value[0] ? 0 : misused("an option's value is empty");
-    }
     if (flag) {
         *flag = true;
         return 0;
@@ -238,13 +225,12 @@ static const char *check_settings(const ConfigSettings *settings) {
 
     if (wrong)
         return wrong;
-    if (settings->access.server && (settings->policies.n > 0 || settings->may_bind))
+    if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))
         return "--server asks a berth that runs, which knows its policies and whether it binds";
-    if (!settings->access.server &&
-        (settings->access.ca || settings->access.cert || settings->access.key))
+    if (!settings->source.access.server && server_source_is_given(&settings->source))
         return "--ca, --cert and --key go with --server; what kube-scheduler uses is --tls-ca, "
                "--client-cert and --client-key";
-    wrong = server_access_check(&settings->access);
+    wrong = server_source_check(&settings->source);
     if (wrong)
         return wrong;
     if (!settings->client_cert != !settings->client_key)
@@ -259,10 +245,10 @@ static const char *check_settings(const ConfigSettings *settings) {
 int config_settings_read(int argc, char *argv[], ConfigSettings *ret, bool *ret_is_done) {
     static const struct option options[] = {
         {"format", required_argument, NULL, OPT_FORMAT},
-        {"server", required_argument, NULL, OPT_SERVER},
-        {"ca", required_argument, NULL, OPT_CA},
-        {"cert", required_argument, NULL, OPT_CERT},
-        {"key", required_argument, NULL, OPT_KEY},
+        {"server", required_argument, NULL, SERVER_SOURCE_SERVER},
+        {"ca", required_argument, NULL, SERVER_SOURCE_CA},
+        {"cert", required_argument, NULL, SERVER_SOURCE_CERT},
+        {"key", required_argument, NULL, SERVER_SOURCE_KEY},
         {"policy", required_argument, NULL, OPT_POLICY},
         {"bind", no_argument, NULL, OPT_BIND},
         {"managed-resource", required_argument, NULL, OPT_MANAGED},

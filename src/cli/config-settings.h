@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/ask.h"
 #include "cli/policy-files.h"
+#include "cli/server-source.h"
 #include "wiring/scheduler-config.h"
 
 #define CONFIG_LEASE_NAMESPACE "berth-system"
 
 typedef struct ConfigSettings {
-    bool is_policy; /* --format policy */
-    AskAccess access;
+    bool is_policy;      /* --format policy */
+    ServerSource source; /* of a berth that runs; without a server there is none to ask */
     PolicyPaths policies;
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];

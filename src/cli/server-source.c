@@ -39,7 +39,8 @@ bool server_source_is_given(const ServerSource *source) {
     return access->server || access->ca || access->cert || access->key || source->token_file;
 }
 
-int server_token_read(const char *file, const char *who, Arena *arena, const char **ret) {
+/* The token in a file, into @arena; NULL where @file is. */
+static int read_token(const char *file, const char *who, Arena *arena, const char **ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TOKEN_MAX);
     char error[FILE_ERROR_MAX];
 
@@ -54,16 +55,12 @@ int server_token_read(const char *file, const char *who, Arena *arena, const cha
     return *ret ? EXIT_FINE : terminal_out_of_memory(who);
 }
 
-const char *server_access_check(const AskAccess *access) {
-    return !access->cert == !access->key ? NULL : "--cert and --key go together";
-}
-
 const char *server_source_check(const ServerSource *source) {
-    return server_access_check(&source->access);
+    return !source->access.cert == !source->access.key ? NULL : "--cert and --key go together";
 }
 
 int server_source_open(ServerSource *source, const char *who, Arena *arena) {
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;
-    return server_token_read(source->token_file, who, arena, &source->access.token);
+    return read_token(source->token_file, who, arena, &source->access.token);
 }

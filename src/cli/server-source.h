@@ -18,11 +18,13 @@ typedef struct ServerSource {
 } ServerSource;
 
 /* The lines about these options in a command's help. */
-#define SERVER_SOURCE_HELP                                                                         \
-    "  --server URL          the berth to ask                 [" SERVER_SOURCE_DEFAULT "]\n"       \
+#define SERVER_SOURCE_ACCESS_HELP                                                                  \
     "  --ca FILE             who may have signed its certificate (PEM)\n"                          \
     "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
     "  --token-file FILE     or a token (berth serve --pages-token-file)\n"
+#define SERVER_SOURCE_HELP                                                                         \
+    "  --server URL          the berth to ask                 [" SERVER_SOURCE_DEFAULT             \
+    "]\n" SERVER_SOURCE_ACCESS_HELP
 
 enum {
     SERVER_SOURCE_SERVER = 704,
@@ -32,14 +34,16 @@ enum {
     SERVER_SOURCE_TOKEN_FILE,
 };
 
-/* For getopt_long(); the values are for server_source_set(). */
-#define SERVER_SOURCE_OPTIONS                                                                      \
-    {"server", required_argument, NULL, SERVER_SOURCE_SERVER},                                     \
-        {"ca", required_argument, NULL, SERVER_SOURCE_CA},                                         \
+/* For getopt_long(); the values are for server_source_set(). As with the lines above, a command
+ * that asks several berths has a --server of its own. */
+#define SERVER_SOURCE_ACCESS_OPTIONS                                                               \
+    {"ca", required_argument, NULL, SERVER_SOURCE_CA},                                             \
         {"cert", required_argument, NULL, SERVER_SOURCE_CERT},                                     \
         {"key", required_argument, NULL, SERVER_SOURCE_KEY}, {                                     \
         "token-file", required_argument, NULL, SERVER_SOURCE_TOKEN_FILE                            \
     }
+#define SERVER_SOURCE_OPTIONS                                                                      \
+    {"server", required_argument, NULL, SERVER_SOURCE_SERVER}, SERVER_SOURCE_ACCESS_OPTIONS
 
 /* True when @option was one of the above. */
 bool server_source_set(ServerSource *source, int option, const char *value);
@@ -47,15 +51,8 @@ bool server_source_set(ServerSource *source, int option, const char *value);
 /* Whether any of its options was given. */
 bool server_source_is_given(const ServerSource *source);
 
-/* The token in a file, into @arena; NULL where @file is. 0; or an exit code, after complaining as
- * @who. */
-int server_token_read(const char *file, const char *who, Arena *arena, const char **ret);
-
 /* NULL when its options go together; else what is wrong. */
 const char *server_source_check(const ServerSource *source);
-
-/* The same for a command that has an access and no source. */
-const char *server_access_check(const AskAccess *access);
 
 /* Fills in what was not given, and reads the token into @arena. 0; or an exit code, after
  * complaining as @who. */
