@@ -4,7 +4,6 @@
  * Ask: questions to a berth that is running, over HTTP or HTTPS.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"

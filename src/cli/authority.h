@@ -10,7 +10,6 @@
  * Keys are ECDSA on P-256, which GnuTLS, OpenSSL and Go all take. Everything is PEM.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"

@@ -9,7 +9,6 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"

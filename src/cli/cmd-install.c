@@ -4,7 +4,6 @@
  * It reads and prints; whoever runs the steps is a person, or a pipeline that a person made.
  */
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

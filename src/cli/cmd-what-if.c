@@ -4,10 +4,8 @@
  * They come from a running berth or from a bundle, and are made again here, in this process.
  */
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"

@@ -2,8 +2,6 @@
 
 /* Names for complete.c, from files, from the API server and from a running berth. */
 
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"

@@ -4,7 +4,6 @@
  */
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/visible.h"
 #include "cli/explain-print.h"

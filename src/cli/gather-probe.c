@@ -10,7 +10,6 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -4,7 +4,6 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -14,9 +14,6 @@
  *       --cert FILE --key FILE  two at once
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"

@@ -7,7 +7,6 @@
  * about the nodes that were asked about, with all values, limits and parts of scores.
  */
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"

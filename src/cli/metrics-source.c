@@ -1,6 +1,5 @@
 #include "cli/metrics-source.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"

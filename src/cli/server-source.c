@@ -1,7 +1,6 @@
 #include "cli/server-source.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
