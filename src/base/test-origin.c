@@ -28,13 +28,154 @@ static void test_loopback(void **state) {
         Origin origin;
 
         assert_true(origin_parse(str_from_c(cases[i].url), &origin));
-        if (origin_is_loopback(&origin) != cases[i].is_loopback)
-            fail_msg("%s", cases[i].url);
+        assert_case(cases[i].url, origin_is_loopback(&origin) == cases[i].is_loopback);
+    }
+}
+
+/* Where a redirect leads; NULL: elsewhere, or nobody knows. */
+static void test_redirects(void **state) {
+    static const struct {
+        const char *url, *location, *path;
+    } cases[] = {
+        /* A path is always on the same server. */
+        {"http://h:9090/api/v1/query", "/other", "/other"},
+        {"http://h:9090/api/v1/query", "/other?a=b&c=d", "/other?a=b&c=d"},
+        {"http://h:9090/api/v1/query?x=u@h", "/other#part", "/other"},
+        {"http://h:9090/", "/", "/"},
+        {"http://h:9090/", "/a@b", "/a@b"},
+
+        /* The same server by its name. */
+        {"http://h:9090/q", "http://h:9090/p?x=1", "/p?x=1"},
+        {"http://h:9090/q", "http://H:9090/p", "/p"},
+        {"http://h/q", "http://h:80/p", "/p"},
+        {"http://h:80/q", "http://h/p", "/p"},
+        {"https://h/q", "https://h:443/p", "/p"},
+        {"https://h:443/q", "HTTPS://h/p", "/p"},
+        {"http://h:9090/q", "http://h:9090", "/"},
+        {"http://h:9090/q", "http://h:9090#part", "/"},
+        {"http://h:9090/q", "//h:9090/p", "/p"},
+        {"https://h/q", "//h:443/p", "/p"},
+        {"http://[fd00::1]:9090/q", "http://[FD00::1]:9090/p", "/p"},
+        {"http://h:9090/q", "http://h:9090/p?to=http://evil/", "/p?to=http://evil/"},
+        {"http://h:9090/q", "http://h:9090/p?u=a@b", "/p?u=a@b"},
+
+        /* Another scheme, host or port. */
+        {"http://h/q", "https://h/p", NULL},
+        {"https://h/q", "http://h/p", NULL},
+        {"http://h:9090/q", "http://h/p", NULL},
+        {"http://h/q", "http://h:443/p", NULL},
+        {"https://h/q", "//h:80/p", NULL},
+        {"http://h/q", "http://evil/p", NULL},
+        {"http://h/q", "//evil/p", NULL},
+        {"http://h/q", "///evil/p", NULL},
+        {"http://h/q", "http://h.evil/p", NULL},
+        {"http://h/q", "http://evilh/p", NULL},
+        {"http://h/q", "http://169.254.169.254/latest", NULL},
+        {"http://h/q", "ftp://h/p", NULL},
+        {"http://h/q", "file:///etc/passwd", NULL},
+        {"http://h/q", "gopher://h:80/p", NULL},
+        {"http://fd00::1/q", "http://[fd00::1]/p", NULL},
+
+        /* Nobody needs these. */
+        {"http://h/q", "http://u@h/p", NULL},
+        {"http://h/q", "http://u:p@h/p", NULL},
+        {"http://h/q", "http://h@evil/p", NULL},
+        {"http://h/q", "http://evil#@h/p", NULL},
+        {"http://h/q", "http://evil?@h/p", NULL},
+        {"http://h/q", "http://evil\\@h/p", NULL},
+        {"http://h/q", "/\\evil/p", NULL},
+        {"http://h/q", "\\\\evil/p", NULL},
+        {"http://h/q", "/p\r\nX: y", NULL},
+        {"http://h/q", "/p\tq", NULL},
+        {"http://h/q", "/p q", NULL},
+        {"http://h/q", "/p\x7f", NULL},
+        {"http://h/q", "/p\xc3\xa4", NULL},
+        {"http://h/q", "http://h:/p", "/p"},
+        {"http://h/q", "http://h:0/p", NULL},
+        {"http://h/q", "http://h:80x/p", NULL},
+        {"http://h/q", "http://h:65616/p", NULL},
+        {"http://h/q", "http:h/p", NULL},
+        {"http://h/q", "http:/p", NULL},
+        {"http://h/q", "http:///p", NULL},
+        {"http://h/q", "p", NULL},
+        {"http://h/q", "../p", NULL},
+        {"http://h/q", "?x=1", NULL},
+        {"http://h/q", "http://h?x=1", NULL},
+        {"http://h/q", "#part", NULL},
+        {"http://h/q", "", NULL},
+        {"h/q", "/p", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *name = cases[i].location;
+        Str path = STR("untouched");
+        bool is_same = origin_is_same(str_from_c(cases[i].url), str_from_c(name), &path);
+
+        assert_case(name, is_same == (cases[i].path != NULL));
+        if (is_same)
+            assert_text(name, path, cases[i].path);
+    }
+}
+
+static void test_control_characters(void **state) {
+    char location[] = "http://h/?p";
+
+    (void)state;
+    for (int c = 0; c < 256; c++) {
+        bool is_text = c > ' ' && c <= '~' && !strchr("\"<>\\^`{|}", c);
+        Str path;
+
+        location[9] = '/';
+        location[10] = (char)c;
+        assert_int_equal(
+            origin_is_same(STR("http://h/"), str_of(location, sizeof(location) - 1), &path),
+            is_text);
+    }
+}
+
+static void test_complaints(void **state) {
+    static const struct {
+        const char *url, *says; /* NULL: nothing */
+    } cases[] = {
+        {"http://h", NULL},
+        {"HTTP://h", NULL},
+        {"https://h:9090/prometheus/", NULL},
+        {"https://[fd00::1]:9090", NULL},
+        {"http://2852039166/", NULL}, /* an address, which is judged when it is connected to */
+        {"", "must begin with https:// (or http://)"},
+        {"prometheus:9090", "must begin with https:// (or http://)"},
+        {"file:///etc/passwd", "must begin with https:// (or http://)"},
+        {"unix:///run/x", "must begin with https:// (or http://)"},
+        {"http://u:p@h", "has a user in it"},
+        {"http://h/a b", "has a character that a URL cannot have"},
+        {"http://h\r\nHost: x", "has a character that a URL cannot have"},
+        {"http://h/?x=1", "has a query or a fragment"},
+        {"http://h/#x", "has a query or a fragment"},
+        {"http://", "has no host"},
+        {"http:///x", "has no host"},
+        {"http://:80", "has no host"},
+        {"http://h:99999", "is no URL that can be used"},
+        {"http://[::1", "is no URL that can be used"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *complaint = origin_complaint(str_from_c(cases[i].url));
+
+        assert_case(cases[i].url, !complaint == !cases[i].says);
+        if (complaint)
+            assert_text(cases[i].url, str_from_c(complaint), cases[i].says);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loopback)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loopback),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_complaints),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,57 @@
+#include "kube/header.h"
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+
+static void test_complaints(void **state) {
+    static const struct {
+        const char *name, *value, *says;
+    } cases[] = {
+        {"X-Scope-OrgID", "tenant-1", NULL},
+        {"THANOS-TENANT", "a b", NULL},
+        {"Cookie", "a=b", NULL},
+        {"Authorization", "Bearer x", "is berth's own to send"},
+        {"authorization", "Bearer x", "is berth's own to send"},
+        {"HOST", "evil", "is berth's own to send"},
+        {"Content-Length", "0", "is berth's own to send"},
+        {"transfer-encoding", "chunked", "is berth's own to send"},
+        {"Accept-Encoding", "gzip", "is berth's own to send"},
+        {"X", "a\r\nAuthorization: b", "has a character that a header cannot have"},
+        {"X", "\xc3\xa4", "has a character that a header cannot have"},
+        {"X", "", "has no value"},
+        {"X", "  ", "has no value"},
+        {"", "x", "is no name of a header"},
+        {"X Y", "x", "is no name of a header"},
+        {"X:", "x", "is no name of a header"},
+        {"X\n", "x", "is no name of a header"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *complaint =
+            header_complaint(str_from_c(cases[i].name), str_from_c(cases[i].value));
+
+        assert_case(cases[i].name, !complaint == !cases[i].says);
+        if (complaint)
+            assert_text(cases[i].name, str_from_c(complaint), cases[i].says);
+    }
+}
+
+static void test_length(void **state) {
+    char value[HEADER_SIZE_MAX + 1];
+
+    (void)state;
+    memset(value, 'v', sizeof(value));
+    assert_null(header_complaint(STR("X"), str_of(value, HEADER_SIZE_MAX - 1)));
+    assert_string_equal(
+        header_complaint(STR("X"), str_of(value, HEADER_SIZE_MAX)), "is longer than 4096 bytes");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_complaints),
+        cmocka_unit_test(test_length),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
