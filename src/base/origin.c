@@ -2,6 +2,7 @@
 
 #define HOST_NAME_MAX_LEN 255u
 
+/* Cuts the scheme off the front. */
 static bool read_scheme(Str *url, bool *ret_is_tls) {
     *ret_is_tls = str_eq_nocase(str_take(*url, 8), STR("https://"));
     if (!*ret_is_tls && !str_eq_nocase(str_take(*url, 7), STR("http://")))
@@ -104,16 +105,11 @@ bool origin_is_loopback(const Origin *origin) {
 
 /* --- redirects --- */
 
-/* The scheme of a URL, which may be written in capitals; without one @is_tls stays. */
+/* "//host" has the scheme of the page it is on. */
 static bool read_location_scheme(Str *location, bool *is_tls) {
-    if (str_has_prefix(*location, STR("//"))) {
-        *location = str_skip(*location, 2);
-        return true;
-    }
-    *is_tls = str_eq_nocase(str_take(*location, 8), STR("https://"));
-    if (!*is_tls && !str_eq_nocase(str_take(*location, 7), STR("http://")))
-        return false;
-    *location = str_skip(*location, *is_tls ? 8 : 7);
+    if (!str_has_prefix(*location, STR("//")))
+        return read_scheme(location, is_tls);
+    *location = str_skip(*location, 2);
     return true;
 }
 
@@ -151,6 +147,8 @@ bool origin_is_same(Str url, Str location, Str *ret_path) {
     location = str_take(location, str_find(location, '#'));
     if (str_is_empty(location))
         location = STR("/");
+    if (location.ptr[0] != '/') /* a query right behind the host */
+        return false;
     *ret_path = location;
-    return location.ptr[0] == '/';
+    return true;
 }

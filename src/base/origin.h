@@ -17,21 +17,21 @@ typedef struct Origin {
 } Origin;
 
 /* http:// or https://, in capitals or not, a host, perhaps a port, perhaps a path; false for
- * anything else. */
+ * anything else, a URL with an '@' anywhere in it among them. */
 bool origin_parse(Str url, Origin *ret);
 
 /* What is wrong with the URL of a server ("has no host"), beyond what origin_parse() sees: nothing
  * that would lead elsewhere than it says, or show a password in a log. NULL: nothing. */
 const char *origin_complaint(Str url);
 
-/* A name or an address that a certificate can be for. */
+/* Whether @text has only characters of names and addresses that a certificate can be for. */
 bool origin_is_host_name(Str text);
 
 /* Whether @location, as a redirect of @url names it, is on the same server: a path ("/…"),
  * "//host/…", or a URL, with the same scheme, host and port. If so, *ret_path is its path with the
- * query, without the fragment, "/" for none, borrowed from @location. Not taken: users, characters
- * that a URL cannot have, and paths that begin otherwise, which servers that answer queries do
- * not send. */
+ * query, without the fragment, borrowed from @location, or "/" for none. Not taken: users,
+ * characters that a URL cannot have, and paths that begin otherwise, which servers that answer
+ * queries do not send. */
 bool origin_is_same(Str url, Str location, Str *ret_path);
 
 /* Whether it is this machine: localhost, 127.0.0.0/8 or ::1. */
