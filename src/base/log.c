@@ -1,6 +1,5 @@
 #include "base/log.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,12 +119,6 @@ static void append_value(Buf *out, LogFormat format, const LogField *field) {
         break;
     case LOG_FIELD_BOOL:
         buf_append(out, field->number ? STR("true") : STR("false"));
-        break;
-    case LOG_FIELD_DOUBLE:
-        if (isfinite(field->real))
-            buf_printf(out, "%.6g", field->real);
-        else
-            buf_append(out, STR("null"));
         break;
     }
 }

@@ -3,18 +3,18 @@
 /*
  * Log: one event, one line, structured.
  *
- *     log_info("policy loaded", LOG_STR("file", file), LOG_INT("rules", n));
+ *     log_info("policy loaded", LOG_INT("rules", n));
  *
- *     ts=2026-11-15T08:09:31.123Z level=info msg="policy loaded" file=a.yaml rules=4
- *     {"ts":"2026-11-15T08:09:31.123Z","level":"info","msg":"policy
- * loaded","file":"a.yaml","rules":4}
+ *     ts=2026-11-15T08:09:31.123Z level=info msg="policy loaded" rules=4
+ *     {"ts":"2026-11-15T08:09:31.123Z","level":"info","msg":"policy loaded","rules":4}
  *
  * Whatever is in a value, the line stays one line: control characters, DEL, C1,
  * line separators and bidirectional controls are escaped, invalid UTF-8 becomes
- * U+FFFD, and a value is cut at LOG_VALUE_MAX bytes. A line is written with one
- * write(2) to stderr, so lines of several threads do not mix.
+ * U+FFFD, and a value is cut at LOG_VALUE_MAX bytes. A line that would still be too
+ * long is written without its fields. It goes to stderr with one write(2), so lines of
+ * several threads do not mix. Any thread.
  *
- * Only serve/, demo/ and cli/ speak. Everything below returns errors.
+ * Only serve/ and cli/ log. Everything below returns errors.
  */
 
 #include <stdbool.h>
@@ -40,10 +40,9 @@ typedef enum LogFormat {
 
 typedef struct LogField {
     const char *key; /* NULL ends a list */
-    enum { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_DOUBLE, LOG_FIELD_BOOL } kind;
+    enum { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_BOOL } kind;
     Str str;
     int64_t number;
-    double real;
 } LogField;
 
 #define LOG_STR(name, value) ((LogField){.key = (name), .kind = LOG_FIELD_STR, .str = (value)})
@@ -51,13 +50,12 @@ typedef struct LogField {
 #define LOG_INT(name, value)                                                                       \
     ((LogField){.key = (name), .kind = LOG_FIELD_INT, .number = (int64_t)(value)})
 #define LOG_BOOL(name, value) ((LogField){.key = (name), .kind = LOG_FIELD_BOOL, .number = (value)})
-#define LOG_DOUBLE(name, value)                                                                    \
-    ((LogField){.key = (name), .kind = LOG_FIELD_DOUBLE, .real = (value)})
 
 /* At start, before other threads exist: what is written, and how. */
 void log_setup(LogLevel least, LogFormat format);
 
-/* "debug", "info", "warn", "error"; "logfmt", "json". False for other words. */
+/* "debug", "info", "warn", "error"; "logfmt", "json". False, and @ret untouched, for other words.
+ */
 bool log_level_parse(Str word, LogLevel *ret);
 bool log_format_parse(Str word, LogFormat *ret);
 
