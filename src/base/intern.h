@@ -17,15 +17,14 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #define INTERN_ABSENT 0u
 
 typedef struct Intern {
     Arena *arena;
     Map map;
-    Str *strings; /* by id - 1 */
-    size_t n_strings;
-    size_t size;
+    VEC(Str) strings; /* by id - 1 */
 } Intern;
 
 #define INTERN_INIT_IN(where) ((Intern){.arena = (where), .map = MAP_INIT_IN(where)})

@@ -304,8 +304,8 @@ static int finish(Recorder *recorder, int r, Recording *ret) {
     *ret = (Recording){
         .decisions = recorder->made,
         .n = recorder->found.n,
-        .names = recorder->names.strings,
-        .n_names = recorder->names.n_strings,
+        .names = recorder->names.strings.items,
+        .n_names = recorder->names.strings.n,
         .scenes = recorder->scenes,
         .n_scenes = recorder->n_scenes,
     };

@@ -54,7 +54,7 @@ static inline Str roll_name(const Roll *roll, uint32_t number) {
 
 /* Numbers are up to this one. */
 static inline size_t roll_size(const Roll *roll) {
-    return roll->names.n_strings;
+    return roll->names.strings.n;
 }
 
 /* What it holds of memory. */
