@@ -402,10 +402,6 @@ static void start(Lease *lease, Errand errand, int64_t now) {
  * ------------------------------------------------------------------------------------------
  */
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* When something happens without an answer: it is lost, or wanted no more, or an errand is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {
     int64_t at = INT64_MAX;
@@ -413,9 +409,9 @@ static int64_t next_time(const Lease *lease, int64_t now) {
     if (lease->held_until != 0)
         at = lease->held_until;
     if (is_wanted(lease, now))
-        at = earlier(at, lease->wanted_until);
+        at = clock_earlier(at, lease->wanted_until);
     if (!lease->call && next_errand(lease, now) != ERRAND_NONE)
-        at = earlier(at, lease->due_at);
+        at = clock_earlier(at, lease->due_at);
     return at;
 }
 

@@ -29,10 +29,6 @@ const char *mirror_kind_name(MirrorKind kind) {
     return kind == MIRROR_NODES ? "nodes" : "pods";
 }
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
@@ -124,7 +120,8 @@ static void on_bind_ended(void *context, BindEnd end) {
     mirror->n_bound += end == BIND_BOUND;
     mirror->n_bind_failed += end == BIND_FAILED;
     if (end == BIND_FAILED) /* an older entry of the ledger may be back, that ends sooner */
-        mirror->expire_at = earlier(mirror->expire_at, clock_monotonic_nsec() + EXPIRE_PAUSE_NSEC);
+        mirror->expire_at =
+            clock_earlier(mirror->expire_at, clock_monotonic_nsec() + EXPIRE_PAUSE_NSEC);
     inbox_note_bind_ended(mirror->inbox);
 }
 
@@ -144,7 +141,7 @@ static int64_t expire(Mirror *mirror, int64_t now) {
     }
     if (now < mirror->expire_at)
         return mirror->expire_at;
-    n = store_expire(mirror->store, earlier(now, proven), &next_at);
+    n = store_expire(mirror->store, clock_earlier(now, proven), &next_at);
     if (n > 0)
         mirror_say(mirror, (MirrorNotice){.event = MIRROR_UNSEEN, .n = n});
     mirror->n_expired += n;
@@ -162,11 +159,11 @@ static int64_t turn(Mirror *mirror) {
     take_touches(mirror);
     post_events(mirror, now);
     for (size_t i = 0; i < _MIRROR_KINDS; i++)
-        next_at = earlier(next_at, side_tick(&mirror->sides[i], now));
-    next_at = earlier(next_at, mirror_tend_lease(mirror, now));
-    next_at = earlier(next_at, binder_tick(mirror->binder, now));
-    next_at = earlier(next_at, expire(mirror, now));
-    next_at = earlier(next_at, mirror_show(mirror, now));
+        next_at = clock_earlier(next_at, side_tick(&mirror->sides[i], now));
+    next_at = clock_earlier(next_at, mirror_tend_lease(mirror, now));
+    next_at = clock_earlier(next_at, binder_tick(mirror->binder, now));
+    next_at = clock_earlier(next_at, expire(mirror, now));
+    next_at = clock_earlier(next_at, mirror_show(mirror, now));
     mirror_update_status(mirror);
     return next_at;
 }
@@ -220,11 +217,12 @@ static void hand_over(Mirror *mirror) {
     bool is_idle;
 
     while (!binder_is_idle(mirror->binder) && clock_monotonic_nsec() < end_by(mirror))
-        wait_until(mirror, earlier(turn(mirror), end_by(mirror)));
+        wait_until(mirror, clock_earlier(turn(mirror), end_by(mirror)));
     is_idle = binder_is_idle(mirror->binder);
     refuse_jobs(mirror);
     while (is_idle && !warrant_release(mirror->warrant) && clock_monotonic_nsec() < end_by(mirror))
-        wait_until(mirror, earlier(end_by(mirror), clock_monotonic_nsec() + PAUSE_USEC * 1000));
+        wait_until(
+            mirror, clock_earlier(end_by(mirror), clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }
 
 static void *run(void *context) {

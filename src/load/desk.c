@@ -311,10 +311,6 @@ static bool take_answer(Desk *desk) {
 
 /* --- turns --- */
 
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 int64_t desk_turn(Desk *desk) {
     int64_t next = INT64_MAX;
 
@@ -323,10 +319,10 @@ int64_t desk_turn(Desk *desk) {
         return next;
     if (take_answer(desk))
         next = clock_monotonic_nsec();
-    next = earlier(next, ask_due(desk));
-    next = earlier(next, telling_publish(desk));
-    next = earlier(next, telling_notices(desk));
-    return desk->is_incomplete ? earlier(next, clock_monotonic_nsec() + NSEC_PER_SEC) : next;
+    next = clock_earlier(next, ask_due(desk));
+    next = clock_earlier(next, telling_publish(desk));
+    next = clock_earlier(next, telling_notices(desk));
+    return desk->is_incomplete ? clock_earlier(next, clock_monotonic_nsec() + NSEC_PER_SEC) : next;
 }
 
 void desk_wait(Desk *desk, int64_t until_nsec) {
