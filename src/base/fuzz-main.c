@@ -26,7 +26,7 @@ static int replay_file(const char *path) {
         size = ftell(file);
     rewind(file);
     if (size >= 0)
-        data = malloc((size_t)size + 1); /* exactly sized copies let ASan see overreads */
+        data = malloc(size > 0 ? (size_t)size : 1); /* of the exact size: ASan sees overreads */
     if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
         (void)fprintf(stderr, "%s: cannot be read\n", path);
         free(data);
