@@ -5,7 +5,7 @@
  *
  * One arena serves one request (or one policy, one snapshot). What is allocated
  * from it is never freed by itself; arena_reset() ends everything. A reset keeps
- * one block for the next user, as large as the most that was used but bounded, so that the
+ * one block for the next user, as large as what was used but bounded, so that the
  * usual request finds its memory ready and one huge one does not fatten the
  * process.
  *
@@ -19,7 +19,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -60,7 +59,8 @@ Str arena_copy(Arena *arena, Str str) MUST_CHECK;
 Str arena_printf(Arena *arena, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 2, 3)));
 
-/* Uninitialised, for arrays that are filled at once. */
+/* Uninitialised, for arrays that are filled at once. @count is of things that are in memory
+ * already, or bounded: the product is not checked. */
 #define ARENA_RAW(arena, type, count) ((type *)arena_alloc((arena), (size_t)(count) * sizeof(type)))
 
 #define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), 1, sizeof(type)))

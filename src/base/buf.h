@@ -22,7 +22,7 @@ typedef struct Buf {
     size_t len;
     size_t size;
     size_t ceiling;
-    int error; /* 0, -EFBIG over the ceiling, -ENOMEM */
+    int error; /* 0, -EFBIG over the ceiling, -ENOMEM, -EINVAL for what printf refuses */
 } Buf;
 
 #define BUF_INIT(limit) ((Buf){.ceiling = (limit)})
@@ -59,5 +59,5 @@ void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf,
 void buf_append_repeat(Buf *buf, char c, size_t count);
 
 /* The bytes as they are, NUL-terminated, now owned by the caller (free()); the
- * buffer is empty afterwards. NULL when it had failed. */
+ * buffer is empty afterwards. NULL when it had failed, or fails now for want of memory. */
 char *buf_take(Buf *buf);

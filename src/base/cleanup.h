@@ -8,7 +8,8 @@
  *     *ret = TAKE_PTR(s);
  *
  * Every local that owns something is declared with _cleanup_() and a value that
- * is safe to clean up; ownership leaves with TAKE_PTR().
+ * is safe to clean up; ownership leaves with TAKE_PTR(). At the end, two words that every
+ * folder needs.
  */
 
 #define _cleanup_(func) __attribute__((cleanup(func)))

@@ -52,12 +52,12 @@ typedef struct DiagList {
 
 #define DIAG_LIST_IN(where) ((DiagList){.arena = (where)})
 
-/* Adds one; the file's name, @text and @hint are copied, @hint may be empty. @source is the whole
- * text @place points into, or empty. Out of memory drops the text, never the
+/* Adds one; the file's name, the line of @source, @text and @hint are copied. @source is the whole
+ * text @place points into, or empty, as @hint may be. Out of memory drops the text, never the
  * count. */
 void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint);
 
-/* The same with a printf text and no hint. */
+/* The same with a printf text, cut at 511 bytes, and no hint. */
 void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

@@ -14,7 +14,7 @@
  *   r == 0  success.
  *
  * The places an error passed through are kept per thread and cost nothing on
- * success. The daemon logs them at level debug, once, when it reports the error.
+ * success. The daemon logs them at level debug when it refuses a new configuration.
  */
 
 #include <stddef.h>

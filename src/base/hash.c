@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 
-#include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 

@@ -30,6 +30,10 @@ typedef struct Diff {
     size_t n_head, n_tail; /* lines that both begin and end with */
 } Diff;
 
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* --- lines ------------------------------------------------------------------------------- */
 
 static Str cut_line(Str *text) {
@@ -73,11 +77,11 @@ static bool is_same(const Diff *diff, size_t x, size_t y) {
 
 static void trim(Diff *diff) {
     size_t n = diff->before.n, m = diff->after.n;
-    size_t least = n < m ? n : m;
+    size_t n_both = least(n, m);
 
-    while (diff->n_head < least && is_same(diff, diff->n_head, diff->n_head))
+    while (diff->n_head < n_both && is_same(diff, diff->n_head, diff->n_head))
         diff->n_head++;
-    while (diff->n_tail < least - diff->n_head &&
+    while (diff->n_tail < n_both - diff->n_head &&
            is_same(diff, n - 1 - diff->n_tail, m - 1 - diff->n_tail))
         diff->n_tail++;
 }
@@ -205,10 +209,6 @@ static void pass_change(const Diff *diff, size_t *x, size_t *y) {
         (*x)++;
     while (is_new(diff, *y))
         (*y)++;
-}
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
 }
 
 /* From a change at (x, y): changes with at most twice the context between them are one hunk. */

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/cleanup.h"
+
 /*
  * Every digit counts, however many there are, because rounding is upward: one
  * digit other than 0 at the far end makes a nano-unit. So the text is never cut
@@ -94,7 +96,7 @@ static bool suffix_parse(Str text, Suffix *ret) {
         {STR("n"), QUANTITY_DECIMAL, -9},
     };
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(suffixes); i++) {
         if (str_eq(text, suffixes[i].text)) {
             *ret = suffixes[i];
             return true;

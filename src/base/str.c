@@ -1,7 +1,5 @@
 #include "base/str.h"
 
-#include <limits.h>
-
 /* Words longer than this get no suggestion: the distance table is on the stack. */
 #define EDIT_WORD_MAX 64
 

@@ -78,7 +78,8 @@ bool str_split(Str *s, char sep, Str *ret_part);
 bool str_to_int64(Str s, int64_t *ret);
 
 /* How many single-character edits (insert, delete, replace, swap of neighbours)
- * lead from @a to @b, at most @limit + 1; SIZE_MAX when either is longer than 64. */
+ * lead from @a to @b, at most @limit + 1; SIZE_MAX when either is longer than 64. A letter in
+ * the other case is no edit. */
 size_t str_edit_distance(Str a, Str b, size_t limit);
 
 /* The entry of @known that a person who wrote @word most likely meant, or
