@@ -4,8 +4,7 @@
  * Each step starts at reader->at, which is behind the last whole token, and
  * works on an offset of its own; only when the token is whole are the offset and
  * the new state stored. Commas and colons are no tokens: a comma is read with
- * what follows it, a colon with its key. So a step that meets the end of what is
- * there so far can simply be taken again when there is more.
+ * what follows it, a colon with its key.
  */
 
 #include "json/read.h"
@@ -19,27 +18,16 @@
 
 #define WINDOW_SIZE 64u
 
+_Static_assert(JSON_DEPTH_MAX <= 64, "JsonReader.objects has a bit for each level");
+
 /* --- state --------------------------------------------------------------- */
 
-void json_reader_init_partial(JsonReader *reader, Str input) {
+void json_reader_init(JsonReader *reader, Str input) {
     *reader = (JsonReader){
         .data = input.ptr,
         .len = input.len,
         .window_at = (size_t)0 - WINDOW_SIZE, /* holds nothing; the next one is at 0 */
     };
-}
-
-void json_reader_init(JsonReader *reader, Str input) {
-    json_reader_init_partial(reader, input);
-    reader->complete = true;
-}
-
-void json_reader_extend(JsonReader *reader, Str input, bool complete) {
-    assert(!reader->complete && input.len >= reader->len);
-    reader->data = input.ptr;
-    reader->len = input.len;
-    reader->complete = complete;
-    reader->text = STR_NULL;
 }
 
 static JsonToken stop(JsonReader *reader, JsonError error, size_t at, const char *text) {
@@ -52,19 +40,13 @@ static JsonToken stop(JsonReader *reader, JsonError error, size_t at, const char
 
 /* The input ends inside of something. */
 static JsonToken stop_short(JsonReader *reader, const char *text) {
-    return reader->complete ? stop(reader, JSON_E_END, reader->len, text) : JSON_MORE;
-}
-
-static bool is_in_object(const JsonReader *reader) {
-    unsigned level = reader->depth - 1;
-
-    return reader->is_object[level / 64] >> (level % 64) & 1;
+    return stop(reader, JSON_E_END, reader->len, text);
 }
 
 static JsonState state_behind_value(const JsonReader *reader) {
     if (reader->depth == 0)
         return JSON_BEHIND_TOP;
-    return is_in_object(reader) ? JSON_BEHIND_MEMBER : JSON_BEHIND_ELEMENT;
+    return reader->objects >> (reader->depth - 1) & 1 ? JSON_BEHIND_MEMBER : JSON_BEHIND_ELEMENT;
 }
 
 /* The scalar from @start to @end has been read. */
@@ -76,18 +58,16 @@ static JsonToken finish_value(JsonReader *reader, JsonToken token, size_t start,
 }
 
 static JsonToken open_container(JsonReader *reader, size_t at, JsonToken token) {
+    bool is_object = token == JSON_OBJECT_BEGIN;
     unsigned level = reader->depth;
-    bool object = token == JSON_OBJECT_BEGIN;
-    uint64_t *levels;
 
     if (level == JSON_DEPTH_MAX)
         return stop(reader, JSON_E_DEPTH, at, "nested deeper than 64 levels");
-    levels = &reader->is_object[level / 64];
-    *levels = (*levels & ~(UINT64_C(1) << level % 64)) | (uint64_t)object << level % 64;
+    reader->objects = (reader->objects & ~(UINT64_C(1) << level)) | (uint64_t)is_object << level;
     reader->depth++;
     reader->token_at = at;
     reader->at = at + 1;
-    reader->state = object ? JSON_IN_OBJECT : JSON_IN_ARRAY;
+    reader->state = is_object ? JSON_IN_OBJECT : JSON_IN_ARRAY;
     return token;
 }
 
@@ -200,14 +180,9 @@ static JsonToken pass_escape(JsonReader *reader, size_t *at) {
 
 /* One code point outside ASCII. */
 static JsonToken pass_code_point(JsonReader *reader, size_t *at) {
-    Str rest = str_of(reader->data + *at, reader->len - *at);
     uint32_t c;
-    size_t n = utf8_decode(rest, &c);
+    size_t n = utf8_decode(str_of(reader->data + *at, reader->len - *at), &c);
 
-    /* At the very end it may be valid yet. Waiting with bytes that are already
-     * wrong does no harm: the answer is the same, a little later. */
-    if (n == 0 && rest.len < 4 && !reader->complete)
-        return JSON_MORE;
     if (n == 0)
         return stop(reader, JSON_E_UTF8, *at, "not UTF-8");
     *at += n;
@@ -276,10 +251,9 @@ static size_t skip_digits(const JsonReader *reader, size_t at) {
 static JsonToken pass_digits(JsonReader *reader, size_t *at) {
     size_t end = skip_digits(reader, *at);
 
-    if (end == reader->len && !(reader->complete && end > *at))
-        return stop_short(reader, "the input ends inside a number");
     if (end == *at)
-        return stop(reader, JSON_E_SYNTAX, *at, "expected a digit");
+        return end == reader->len ? stop_short(reader, "the input ends inside a number")
+                                  : stop(reader, JSON_E_SYNTAX, end, "expected a digit");
     *at = end;
     return JSON_NUMBER;
 }
@@ -292,8 +266,7 @@ static bool pass_either(const JsonReader *reader, size_t *at, char a, char b) {
     return true;
 }
 
-/* Passes over a number. When this returns JSON_NUMBER and the input is not
- * complete, at least one byte follows: the number cannot go on. */
+/* Passes over a number. */
 static JsonToken scan_number(JsonReader *reader, size_t *at) {
     size_t first;
     JsonToken token;
@@ -460,8 +433,6 @@ static JsonToken next_at_end(JsonReader *reader) {
 
     if (at < reader->len)
         return stop(reader, JSON_E_TRAILING, at, "something follows the value");
-    if (!reader->complete)
-        return JSON_MORE;
     reader->at = reader->token_at = at;
     reader->state = JSON_FINISHED;
     return JSON_DONE;
@@ -503,7 +474,6 @@ static bool is_at_value(const JsonReader *reader) {
 }
 
 JsonToken json_peek(JsonReader *reader) {
-    assert(reader->complete);
     if (!is_at_value(reader))
         return JSON_BAD;
     reader->at = skip_space(reader, reader->at);
@@ -761,7 +731,6 @@ void json_skip_fast(JsonReader *reader, Str *ret_raw) {
 }
 
 void json_end(JsonReader *reader) {
-    assert(reader->complete);
     assert(reader->state == JSON_BEHIND_TOP || reader->state >= JSON_FINISHED);
     (void)next_token(reader);
 }

@@ -6,27 +6,26 @@
  * Pull style: the caller asks for the next thing it expects and gets slices of
  * the input, never copies; numbers stay text until somebody asks for a value.
  * What is read is validated: RFC 8259, UTF-8, depth. The one exception is
- * json_skip_fast(), which finds the end of a value by its brackets alone, and is
- * for unread fields of Node objects only (json/scan.h).
+ * json_skip_fast(), which finds the end of a value by its brackets alone
+ * (json/scan.h).
  *
- * Two levels:
+ * The first error is kept and nothing is done after it, so that a decoder reads as
+ * a list of steps and checks json_error() once, at its end:
  *
- *   tokens    json_next() gives one token after another and can say JSON_MORE
- *             when the input so far ends inside a token; any split of the input
- *             gives the same tokens. Nothing is consumed until a token is whole.
- *   helpers   json_object() and the rest, for input that is complete. They keep
- *             the first error and do nothing after it, so that a decoder reads
- *             as a list of steps and checks json_error() once, at its end:
+ *     json_object(r);
+ *     while (json_key(r, &key)) {
+ *         if (json_key_is(r, key, STR("name")))
+ *             json_string(r, arena, &name);
+ *         else
+ *             json_skip(r, NULL);
+ *     }
  *
- *                 json_object(r);
- *                 while (json_key(r, &key)) {
- *                     if (json_key_is(r, key, STR("name")))
- *                         json_string(r, arena, &name);
- *                     else
- *                         json_skip(r, NULL);
- *                 }
+ * Calls in an order that no input can make right (json_key() inside an array, a
+ * value left unread) are mistakes of the program, not of its input, and end in an
+ * assertion.
  *
- * A reader allocates nothing of its own and never recurses.
+ * A reader allocates nothing of its own and never recurses. The input is there as a
+ * whole: what comes in pieces is put together before (kube/frame.h).
  */
 
 #include <stdbool.h>
@@ -37,7 +36,8 @@
 #include "base/str.h"
 #include "json/scan.h"
 
-/* A Pod needs fewer than 20; 64 leaves room for CRDs in cluster dumps. */
+/* A Pod needs fewer than 20; 64 leaves room for CRDs in cluster dumps, and are as many
+ * as one word has bits. */
 #define JSON_DEPTH_MAX 64u
 
 /* Longest number json_double() converts; a double needs 17 digits, people write
@@ -68,7 +68,6 @@ typedef enum JsonToken {
     JSON_FALSE,
     JSON_NULL,
     JSON_DONE, /* the outermost value is complete and only white space follows */
-    JSON_MORE, /* incomplete input only: nothing consumed, give more */
     JSON_BAD,  /* see error, error_at */
 } JsonToken;
 
@@ -93,8 +92,7 @@ typedef enum JsonState {
 typedef struct JsonReader {
     const char *data;
     size_t len;
-    size_t at;     /* next byte to read */
-    bool complete; /* no more input will come */
+    size_t at; /* next byte to read */
 
     JsonError error;
     size_t error_at;        /* byte offset in the input */
@@ -112,29 +110,15 @@ typedef struct JsonReader {
     bool escaped;    /* that text holds backslash escapes */
 
     unsigned depth;
-    unsigned char state;                     /* a JsonState: what may come next */
-    uint64_t is_object[JSON_DEPTH_MAX / 64]; /* a bit per level: object or array */
+    unsigned char state; /* a JsonState: what may come next */
+    uint64_t objects;    /* a bit for each level, lowest first: an object, not an array */
 } JsonReader;
 
 /* Starts reading @input, which must outlive the reader and every slice it gives. */
 void json_reader_init(JsonReader *reader, Str input);
 
-/* The same for input of which more will come. json_reader_extend() then says
- * that @input, which begins with the bytes given before (they may have moved),
- * is what there is now, and whether that is all. Slices given before are slices
- * of the old @input. A token that is not whole is read from its start again, so
- * input should come in pieces that are not much smaller than its longest string. */
-void json_reader_init_partial(JsonReader *reader, Str input);
-void json_reader_extend(JsonReader *reader, Str input, bool complete);
-
-/* The next token. After JSON_BAD and JSON_DONE it stays there. */
+/* The next token, for tests. After JSON_BAD and JSON_DONE it stays there. */
 JsonToken json_next(JsonReader *reader);
-
-/* --- helpers: complete input only, first error sticks -------------------- *
- *
- * Calls in an order that no input can make right (json_key() inside an array, a
- * value left unread) are mistakes of the program, not of its input, and end in an
- * assertion. */
 
 /* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
  * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
@@ -192,7 +176,8 @@ void json_number(JsonReader *reader, Str *ret);
 void json_skip(JsonReader *reader, Str *ret_raw);
 
 /* As json_skip(), but by brackets and quotes alone; what is inside is not
- * validated, any depth is accepted. For unread fields of Node objects. */
+ * validated, any depth is accepted. For what nobody reads and an API server wrote
+ * (fields of Nodes above all), and for an object that is read later. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
 /* The value must be followed by nothing but white space. */

@@ -14,7 +14,7 @@
 /* One letter a token, the text behind keys, strings and numbers, and at the end
  * "." or the error: what a reader saw, as a line. */
 static void trace_token(const JsonReader *reader, JsonToken token, Buf *out) {
-    static const char letters[] = "{}[]ksntfz.?!";
+    static const char letters[] = "{}[]ksntfz.!";
 
     buf_append_char(out, letters[token]);
     if (token == JSON_KEY || token == JSON_STRING || token == JSON_NUMBER) {
@@ -25,7 +25,7 @@ static void trace_token(const JsonReader *reader, JsonToken token, Buf *out) {
         buf_printf(out, "%d@%zu %s", reader->error, reader->error_at, reader->error_text);
 }
 
-static void trace_whole(Str input, Buf *out) {
+static void trace_tokens(Str input, Buf *out) {
     JsonReader reader;
     JsonToken token;
 
@@ -33,51 +33,8 @@ static void trace_whole(Str input, Buf *out) {
     do {
         token = json_next(&reader);
         trace_token(&reader, token, out);
-        assert_int_not_equal(token, JSON_MORE);
     } while (token != JSON_DONE && token != JSON_BAD);
     assert_int_equal(json_next(&reader), token); /* and stays there */
-}
-
-/* Reads until more is needed. False when there is no more to be had. */
-static bool trace_part(JsonReader *reader, Buf *out) {
-    for (;;) {
-        size_t at = reader->at;
-        JsonToken token = json_next(reader);
-
-        if (token == JSON_MORE) {
-            assert_int_equal(reader->at, at);
-            return true;
-        }
-        trace_token(reader, token, out);
-        if (token == JSON_DONE || token == JSON_BAD)
-            return false;
-    }
-}
-
-/* @input in pieces of the given length, the first of them @first long. Each time
- * it lies somewhere else, and nothing lies behind it. */
-static void trace_pieces(Str input, size_t first, size_t piece, Buf *out) {
-    char *copy = NULL, *before = NULL;
-    JsonReader reader;
-    bool more = true;
-
-    json_reader_init_partial(&reader, STR_NULL);
-    for (size_t len = first; more; len += piece) {
-        len = len < input.len ? len : input.len;
-        copy = malloc(len > 0 ? len : 1);
-        assert_non_null(copy);
-        memcpy(copy, input.ptr, len);
-        json_reader_extend(&reader, str_of(copy, len), /* complete= */ false);
-        free(before);
-        before = copy;
-        more = trace_part(&reader, out);
-        if (more && len == input.len) {
-            json_reader_extend(&reader, str_of(copy, len), /* complete= */ true);
-            assert_false(trace_part(&reader, out));
-            break;
-        }
-    }
-    free(copy);
 }
 
 typedef struct TokenCase {
@@ -176,46 +133,11 @@ static void test_tokens(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(token_cases); i++) {
         const TokenCase *c = &token_cases[i];
 
-        trace_whole(c->input, &out);
+        trace_tokens(c->input, &out);
         buf_append_char(&out, '\0');
         assert_string_equal(out.data, c->trace);
         buf_reset(&out);
     }
-}
-
-static void assert_same_trace(const Buf *a, const Buf *b) {
-    assert_int_equal(a->len, b->len);
-    assert_memory_equal(a->data, b->data, a->len);
-}
-
-/* Every split into two, and pieces of 1, 2, 3 and 7 bytes. */
-static void check_splits(Str input) {
-    static const size_t pieces[] = {1, 2, 3, 7};
-    _cleanup_(buf_done) Buf whole = BUF_INIT(10000), split = BUF_INIT(10000);
-
-    trace_whole(input, &whole);
-    for (size_t at = 0; at <= input.len; at++) {
-        buf_reset(&split);
-        trace_pieces(input, at, input.len + 1, &split);
-        assert_same_trace(&split, &whole);
-    }
-    for (size_t i = 0; i < ELEMENTS_OF(pieces); i++) {
-        buf_reset(&split);
-        trace_pieces(input, pieces[i], pieces[i], &split);
-        assert_same_trace(&split, &whole);
-    }
-}
-
-static const char sample[] =
-    "{\"kind\":\"Node\",\"metadata\":{\"name\":\"ip-10-0-0-1.eu-central-1.compute.internal\","
-    "\"labels\":{\"topology.kubernetes.io/zone\":\"eu-central-1a\",\"esc\\u0061ped\":\"\\ud83d"
-    "\\udea2 \xf0\x9f\x9a\xa2\"}},\n  \"spec\": { \"taints\": [ ], \"unschedulable\": false },\n"
-    "  \"numbers\": [ 0, -1, 2.50, 1e10, 123456789012345678901234567890 ], \"null\": null } ";
-
-static void test_splits(void **state) {
-    for (size_t i = 0; i < ELEMENTS_OF(token_cases); i++)
-        check_splits(token_cases[i].input);
-    check_splits(STR(sample));
 }
 
 static void test_depth(void **state) {
@@ -760,7 +682,6 @@ static void test_key_is(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_splits),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_decoder),
