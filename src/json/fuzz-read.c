@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "json/read.h"
+#include "json/token.h"
 #include "json/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

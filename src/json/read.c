@@ -1,11 +1,4 @@
-/*
- * JsonReader: a state and a bit for each open bracket, no stack and no recursion.
- *
- * Each step starts at reader->at, which is behind the last whole token, and
- * works on an offset of its own; only when the token is whole are the offset and
- * the new state stored. Commas and colons are no tokens: a comma is read with
- * what follows it, a colon with its key.
- */
+/* JsonReader: what a decoder asks for, as steps over tokens (token.h). */
 
 #include "json/read.h"
 
@@ -14,460 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
-
-#define WINDOW_SIZE 64u
-
-_Static_assert(JSON_DEPTH_MAX <= 64, "JsonReader.objects has a bit for each level");
-
-/* --- state --------------------------------------------------------------- */
-
-void json_reader_init(JsonReader *reader, Str input) {
-    *reader = (JsonReader){
-        .data = input.ptr,
-        .len = input.len,
-        .window_at = (size_t)0 - WINDOW_SIZE, /* holds nothing; the next one is at 0 */
-    };
-}
-
-static JsonToken stop(JsonReader *reader, JsonError error, size_t at, const char *text) {
-    reader->error = error;
-    reader->error_at = at;
-    reader->error_text = text;
-    reader->state = JSON_STOPPED;
-    return JSON_BAD;
-}
-
-/* The input ends inside of something. */
-static JsonToken stop_short(JsonReader *reader, const char *text) {
-    return stop(reader, JSON_E_END, reader->len, text);
-}
-
-static JsonState state_behind_value(const JsonReader *reader) {
-    if (reader->depth == 0)
-        return JSON_BEHIND_TOP;
-    return reader->objects >> (reader->depth - 1) & 1 ? JSON_BEHIND_MEMBER : JSON_BEHIND_ELEMENT;
-}
-
-/* The scalar from @start to @end has been read. */
-static JsonToken finish_value(JsonReader *reader, JsonToken token, size_t start, size_t end) {
-    reader->token_at = start;
-    reader->at = end;
-    reader->state = (unsigned char)state_behind_value(reader);
-    return token;
-}
-
-static JsonToken open_container(JsonReader *reader, size_t at, JsonToken token) {
-    bool is_object = token == JSON_OBJECT_BEGIN;
-    unsigned level = reader->depth;
-
-    if (level == JSON_DEPTH_MAX)
-        return stop(reader, JSON_E_DEPTH, at, "nested deeper than 64 levels");
-    reader->objects = (reader->objects & ~(UINT64_C(1) << level)) | (uint64_t)is_object << level;
-    reader->depth++;
-    reader->token_at = at;
-    reader->at = at + 1;
-    reader->state = is_object ? JSON_IN_OBJECT : JSON_IN_ARRAY;
-    return token;
-}
-
-static JsonToken close_container(JsonReader *reader, size_t at, JsonToken token) {
-    reader->depth--;
-    return finish_value(reader, token, at, at + 1);
-}
-
-/* --- strings ------------------------------------------------------------- */
-
-/* Moves the window on until it shows a stop. It moves in whole windows as long as
- * the strings looked up follow one another; the end of the input, where 64 bytes
- * are not to be had, is scanned without. */
-size_t json_find_stop_slow(JsonReader *reader, size_t at) {
-    for (;;) {
-        size_t offset = at - reader->window_at, next = reader->window_at + WINDOW_SIZE;
-
-        if (offset < WINDOW_SIZE) {
-            if (reader->window >> offset != 0)
-                return at + (size_t)__builtin_ctzll(reader->window >> offset);
-            at = next;
-        } else if (at - next >= WINDOW_SIZE) {
-            next = at;
-        }
-        if (reader->len - next < WINDOW_SIZE || next > reader->len)
-            return at + scan_plain(str_of(reader->data + at, reader->len - at));
-        reader->window = scan_stops(reader->data + next);
-        reader->window_at = next;
-    }
-}
-
-/* -1 when it is none. */
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The four digits of the \u escape whose backslash is at @at. JSON_STRING when
- * they are there. */
-static JsonToken read_hex(JsonReader *reader, size_t at, unsigned *ret) {
-    unsigned value = 0;
-
-    for (size_t i = at + 2; i < at + 6; i++) {
-        int digit;
-
-        if (i >= reader->len)
-            return stop_short(reader, "the input ends inside an escape");
-        digit = hex_digit(reader->data[i]);
-        if (digit < 0)
-            return stop(reader, JSON_E_SYNTAX, i, "expected four hex digits behind \\u");
-        value = value << 4 | (unsigned)digit;
-    }
-    *ret = value;
-    return JSON_STRING;
-}
-
-/* A \u escape, or two when the first is half a surrogate pair. */
-static JsonToken pass_unicode(JsonReader *reader, size_t *at) {
-    static const char half[] = "half a surrogate pair";
-    size_t second = *at + 6;
-    unsigned unit;
-    JsonToken token = read_hex(reader, *at, &unit);
-
-    if (token != JSON_STRING)
-        return token;
-    if (unit < 0xd800 || unit > 0xdfff) {
-        *at += 6;
-        return JSON_STRING;
-    }
-    if (unit > 0xdbff)
-        return stop(reader, JSON_E_UTF8, *at, half);
-
-    for (size_t i = 0; i < 2; i++) {
-        if (second + i >= reader->len)
-            return stop_short(reader, "the input ends inside a surrogate pair");
-        if (reader->data[second + i] != "\\u"[i])
-            return stop(reader, JSON_E_UTF8, *at, half);
-    }
-    token = read_hex(reader, second, &unit);
-    if (token != JSON_STRING)
-        return token;
-    if (unit < 0xdc00 || unit > 0xdfff)
-        return stop(reader, JSON_E_UTF8, *at, half);
-    *at += 12;
-    return JSON_STRING;
-}
-
-static JsonToken pass_escape(JsonReader *reader, size_t *at) {
-    if (*at + 1 >= reader->len)
-        return stop_short(reader, "the input ends inside an escape");
-    switch (reader->data[*at + 1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        *at += 2;
-        return JSON_STRING;
-    case 'u':
-        return pass_unicode(reader, at);
-    default:
-        return stop(reader, JSON_E_SYNTAX, *at, "no such escape");
-    }
-}
-
-/* One code point outside ASCII. */
-static JsonToken pass_code_point(JsonReader *reader, size_t *at) {
-    uint32_t c;
-    size_t n = utf8_decode(str_of(reader->data + *at, reader->len - *at), &c);
-
-    if (n == 0)
-        return stop(reader, JSON_E_UTF8, *at, "not UTF-8");
-    *at += n;
-    return JSON_STRING;
-}
-
-/* The rest of a string, from the first byte on that is not plain. */
-static JsonToken pass_special(JsonReader *reader, size_t *at, bool *ret_escaped) {
-    for (; *at < reader->len; *at = json_find_stop(reader, *at)) {
-        unsigned char c = (unsigned char)reader->data[*at];
-        JsonToken token;
-
-        if (c == '"')
-            return JSON_STRING;
-        if (c < ' ')
-            return stop(reader, JSON_E_SYNTAX, *at, "a control character inside a string");
-        if (c == '\\')
-            *ret_escaped = true;
-        token = c == '\\' ? pass_escape(reader, at) : pass_code_point(reader, at);
-        if (token != JSON_STRING)
-            return token;
-    }
-    return stop_short(reader, "the input ends inside a string");
-}
-
-/* Passes over the string whose opening quote is at @at. JSON_STRING: its closing
- * quote is at *ret_end. */
-static inline JsonToken scan_text(
-    JsonReader *reader, size_t at, size_t *ret_end, bool *ret_escaped) {
-    *ret_end = json_find_stop(reader, at + 1);
-    *ret_escaped = false;
-    if (*ret_end < reader->len && reader->data[*ret_end] == '"')
-        return JSON_STRING;
-    return pass_special(reader, ret_end, ret_escaped);
-}
-
-static void set_text(JsonReader *reader, size_t start, size_t end, bool escaped) {
-    reader->text = str_of(reader->data + start, end - start);
-    reader->escaped = escaped;
-}
-
-static JsonToken read_string(JsonReader *reader, size_t at) {
-    size_t end;
-    bool escaped;
-    JsonToken token = scan_text(reader, at, &end, &escaped);
-
-    if (token != JSON_STRING)
-        return token;
-    set_text(reader, at + 1, end, escaped);
-    return finish_value(reader, JSON_STRING, at, end + 1);
-}
-
-/* --- numbers and words --------------------------------------------------- */
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static size_t skip_digits(const JsonReader *reader, size_t at) {
-    while (at < reader->len && is_digit(reader->data[at]))
-        at++;
-    return at;
-}
-
-/* At least one digit. JSON_NUMBER when it is there. */
-static JsonToken pass_digits(JsonReader *reader, size_t *at) {
-    size_t end = skip_digits(reader, *at);
-
-    if (end == *at)
-        return end == reader->len ? stop_short(reader, "the input ends inside a number")
-                                  : stop(reader, JSON_E_SYNTAX, end, "expected a digit");
-    *at = end;
-    return JSON_NUMBER;
-}
-
-/* Whether the next byte is @a or @b, passing over it if so. */
-static bool pass_either(const JsonReader *reader, size_t *at, char a, char b) {
-    if (*at == reader->len || (reader->data[*at] != a && reader->data[*at] != b))
-        return false;
-    ++*at;
-    return true;
-}
-
-/* Passes over a number. */
-static JsonToken scan_number(JsonReader *reader, size_t *at) {
-    size_t first;
-    JsonToken token;
-
-    (void)pass_either(reader, at, '-', '-');
-    first = *at;
-    token = pass_digits(reader, at);
-    if (token != JSON_NUMBER)
-        return token;
-    if (reader->data[first] == '0' && *at - first > 1)
-        return stop(reader, JSON_E_SYNTAX, first, "a number may not start with a 0");
-    if (pass_either(reader, at, '.', '.')) {
-        token = pass_digits(reader, at);
-        if (token != JSON_NUMBER)
-            return token;
-    }
-    if (pass_either(reader, at, 'e', 'E')) {
-        (void)pass_either(reader, at, '+', '-');
-        token = pass_digits(reader, at);
-    }
-    return token;
-}
-
-static JsonToken read_number(JsonReader *reader, size_t start) {
-    size_t end = start;
-    JsonToken token = scan_number(reader, &end);
-
-    if (token != JSON_NUMBER)
-        return token;
-    set_text(reader, start, end, /* escaped= */ false);
-    return finish_value(reader, JSON_NUMBER, start, end);
-}
-
-/* true, false or null. */
-static JsonToken read_word(JsonReader *reader, size_t at, Str word, JsonToken token) {
-    size_t there = reader->len - at < word.len ? reader->len - at : word.len;
-
-    if (memcmp(reader->data + at, word.ptr, there) != 0)
-        return stop(reader, JSON_E_SYNTAX, at, "expected a value");
-    if (there < word.len)
-        return stop_short(reader, "the input ends inside a word");
-    return finish_value(reader, token, at, at + word.len);
-}
-
-/* --- tokens -------------------------------------------------------------- */
-
-static size_t skip_space_run(const JsonReader *reader, size_t at) {
-    for (; at < reader->len; at++) {
-        char c = reader->data[at];
-
-        if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
-            break;
-    }
-    return at;
-}
-
-/* Machines write JSON without white space: one comparison is the usual case. */
-static inline size_t skip_space(const JsonReader *reader, size_t at) {
-    if (at < reader->len && (unsigned char)reader->data[at] > ' ')
-        return at;
-    return skip_space_run(reader, at);
-}
-
-static JsonToken read_value(JsonReader *reader, size_t at) {
-    at = skip_space(reader, at);
-    if (at == reader->len)
-        return stop_short(reader, "the input ends where a value should be");
-    switch (reader->data[at]) {
-    case '"':
-        return read_string(reader, at);
-    case '{':
-        return open_container(reader, at, JSON_OBJECT_BEGIN);
-    case '[':
-        return open_container(reader, at, JSON_ARRAY_BEGIN);
-    case 't':
-        return read_word(reader, at, STR("true"), JSON_TRUE);
-    case 'f':
-        return read_word(reader, at, STR("false"), JSON_FALSE);
-    case 'n':
-        return read_word(reader, at, STR("null"), JSON_NULL);
-    case '-':
-    case '0' ... '9':
-        return read_number(reader, at);
-    default:
-        return stop(reader, JSON_E_SYNTAX, at, "expected a value");
-    }
-}
-
-/* A key with its colon. */
-static JsonToken read_key(JsonReader *reader, size_t at) {
-    size_t end, colon;
-    bool escaped;
-    JsonToken token;
-
-    at = skip_space(reader, at);
-    if (at == reader->len)
-        return stop_short(reader, "the input ends where a key should be");
-    if (reader->data[at] != '"')
-        return stop(reader, JSON_E_SYNTAX, at, "expected a key");
-    token = scan_text(reader, at, &end, &escaped);
-    if (token != JSON_STRING)
-        return token;
-    colon = skip_space(reader, end + 1);
-    if (colon == reader->len)
-        return stop_short(reader, "the input ends behind a key");
-    if (reader->data[colon] != ':')
-        return stop(reader, JSON_E_SYNTAX, colon, "expected ':'");
-
-    set_text(reader, at + 1, end, escaped);
-    reader->token_at = at;
-    reader->at = colon + 1;
-    reader->state = JSON_AT_MEMBER;
-    return JSON_KEY;
-}
-
-/* Between two elements, or before the first. True: one starts at or behind
- * *ret_at. False: *ret_token says what there is instead. */
-static bool find_element(JsonReader *reader, size_t *ret_at, JsonToken *ret_token) {
-    size_t at = skip_space(reader, reader->at);
-
-    if (at == reader->len) {
-        *ret_token = stop_short(reader, "the input ends inside an array");
-        return false;
-    }
-    if (reader->data[at] == ']') {
-        *ret_token = close_container(reader, at, JSON_ARRAY_END);
-        return false;
-    }
-    if (reader->state == JSON_BEHIND_ELEMENT) {
-        if (reader->data[at] != ',') {
-            *ret_token = stop(reader, JSON_E_SYNTAX, at, "expected ',' or ']'");
-            return false;
-        }
-        at++;
-    }
-    *ret_at = at;
-    return true;
-}
-
-static JsonToken next_in_array(JsonReader *reader) {
-    JsonToken token;
-    size_t at;
-
-    return find_element(reader, &at, &token) ? read_value(reader, at) : token;
-}
-
-static JsonToken next_in_object(JsonReader *reader) {
-    size_t at = skip_space(reader, reader->at);
-
-    if (at == reader->len)
-        return stop_short(reader, "the input ends inside an object");
-    if (reader->data[at] == '}')
-        return close_container(reader, at, JSON_OBJECT_END);
-    if (reader->state == JSON_BEHIND_MEMBER) {
-        if (reader->data[at] != ',')
-            return stop(reader, JSON_E_SYNTAX, at, "expected ',' or '}'");
-        at++;
-    }
-    return read_key(reader, at);
-}
-
-static JsonToken next_at_end(JsonReader *reader) {
-    size_t at = skip_space(reader, reader->at);
-
-    if (at < reader->len)
-        return stop(reader, JSON_E_TRAILING, at, "something follows the value");
-    reader->at = reader->token_at = at;
-    reader->state = JSON_FINISHED;
-    return JSON_DONE;
-}
-
-static inline JsonToken next_token(JsonReader *reader) {
-    switch ((JsonState)reader->state) {
-    case JSON_AT_TOP:
-    case JSON_AT_ELEMENT:
-    case JSON_AT_MEMBER:
-        return read_value(reader, reader->at);
-    case JSON_IN_ARRAY:
-    case JSON_BEHIND_ELEMENT:
-        return next_in_array(reader);
-    case JSON_IN_OBJECT:
-    case JSON_BEHIND_MEMBER:
-        return next_in_object(reader);
-    case JSON_BEHIND_TOP:
-        return next_at_end(reader);
-    case JSON_FINISHED:
-        return JSON_DONE;
-    case JSON_STOPPED:
-        return JSON_BAD;
-    case JSON_IN_NULL:
-        break;
-    }
-    assert(!"json_next() inside a null that was entered");
-    return JSON_BAD;
-}
-
-JsonToken json_next(JsonReader *reader) {
-    return next_token(reader);
-}
-
-/* --- helpers ------------------------------------------------------------- */
+#include "json/token.h"
 
 static bool is_at_value(const JsonReader *reader) {
     return reader->state <= JSON_AT_MEMBER;
@@ -476,9 +16,9 @@ static bool is_at_value(const JsonReader *reader) {
 JsonToken json_peek(JsonReader *reader) {
     if (!is_at_value(reader))
         return JSON_BAD;
-    reader->at = skip_space(reader, reader->at);
+    reader->at = json_skip_space(reader, reader->at);
     if (reader->at == reader->len)
-        return stop_short(reader, "the input ends where a value should be");
+        return json_stop_short(reader, "the input ends where a value should be");
     switch (reader->data[reader->at]) {
     case '"':
         return JSON_STRING;
@@ -496,7 +36,7 @@ JsonToken json_peek(JsonReader *reader) {
     case '0' ... '9':
         return JSON_NUMBER;
     default:
-        return stop(reader, JSON_E_SYNTAX, reader->at, "expected a value");
+        return json_stop(reader, JSON_E_SYNTAX, reader->at, "expected a value");
     }
 }
 
@@ -507,9 +47,9 @@ static bool take(JsonReader *reader, JsonToken wanted, const char *expected) {
 
     assert(is_at_value(reader) || reader->state == JSON_STOPPED);
     if (found == wanted)
-        return next_token(reader) == wanted;
+        return json_next_value(reader) == wanted;
     if (found != JSON_BAD)
-        (void)stop(reader, JSON_E_TYPE, reader->at, expected);
+        (void)json_stop(reader, JSON_E_TYPE, reader->at, expected);
     return false;
 }
 
@@ -526,7 +66,7 @@ void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
 }
 
 bool json_null(JsonReader *reader) {
-    return json_peek(reader) == JSON_NULL && next_token(reader) == JSON_NULL;
+    return json_peek(reader) == JSON_NULL && json_next_value(reader) == JSON_NULL;
 }
 
 /* As take(), but a null is consumed and counts as nothing to take. */
@@ -552,7 +92,7 @@ void json_array(JsonReader *reader) {
  * left here. */
 static bool has_no_content(JsonReader *reader) {
     if (reader->state == JSON_IN_NULL) {
-        reader->state = (unsigned char)state_behind_value(reader);
+        reader->state = (unsigned char)json_state_behind(reader);
         return true;
     }
     return reader->state == JSON_STOPPED;
@@ -570,7 +110,7 @@ static bool next_plain_key(JsonReader *reader) {
     if (reader->len - end < 3 || reader->data[end] != '"' || reader->data[end + 1] != ':' ||
         (unsigned char)reader->data[end + 2] <= ' ')
         return false;
-    set_text(reader, at + 2, end, /* escaped= */ false);
+    json_set_text(reader, at + 2, end, /* escaped= */ false);
     reader->token_at = at + 1;
     reader->at = end + 2;
     reader->state = JSON_AT_MEMBER;
@@ -585,9 +125,9 @@ bool json_key(JsonReader *reader, Str *ret_key) {
     if (has_no_content(reader))
         return false;
     assert(reader->state == JSON_IN_OBJECT || reader->state == JSON_BEHIND_MEMBER);
-    if (next_in_object(reader) != JSON_KEY)
+    if (json_next_in_object(reader) != JSON_KEY)
         return false;
-    reader->at = skip_space(reader, reader->at); /* so that the short ways find the value */
+    reader->at = json_skip_space(reader, reader->at); /* so that the short ways find the value */
     *ret_key = reader->text;
     return true;
 }
@@ -599,9 +139,9 @@ bool json_element_slow(JsonReader *reader) {
     if (has_no_content(reader))
         return false;
     assert(reader->state == JSON_IN_ARRAY || reader->state == JSON_BEHIND_ELEMENT);
-    if (!find_element(reader, &at, &token))
+    if (!json_find_element(reader, &at, &token))
         return false;
-    reader->at = skip_space(reader, at);
+    reader->at = json_skip_space(reader, at);
     reader->state = JSON_AT_ELEMENT;
     return true;
 }
@@ -619,7 +159,7 @@ void json_string(JsonReader *reader, Arena *arena, Str *ret) {
     if (decoded.ptr)
         *ret = decoded;
     else
-        (void)stop(reader, JSON_E_MEMORY, reader->token_at, "over the memory budget");
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
 }
 
 void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped) {
@@ -629,20 +169,23 @@ void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped) {
     *ret_escaped = reader->escaped;
 }
 
-void json_int64(JsonReader *reader, int64_t *ret) {
-    Str text;
+/* Whether a number has neither a fraction nor an exponent. */
+static bool is_whole(Str number) {
+    for (size_t i = 0; i < number.len; i++)
+        if (number.ptr[i] == '.' || number.ptr[i] == 'e' || number.ptr[i] == 'E')
+            return false;
+    return true;
+}
 
+void json_int64(JsonReader *reader, int64_t *ret) {
     if (!take_or_null(reader, JSON_NUMBER, "expected a whole number"))
         return;
-    text = reader->text;
-    for (size_t i = text.ptr[0] == '-'; i < text.len; i++) {
-        if (!is_digit(text.ptr[i])) {
-            (void)stop(reader, JSON_E_TYPE, reader->token_at, "expected a whole number");
-            return;
-        }
-    }
-    if (!str_to_int64(text, ret))
-        (void)stop(reader, JSON_E_RANGE, reader->token_at, "a number that does not fit 64 bits");
+    if (str_to_int64(reader->text, ret))
+        return;
+    if (is_whole(reader->text))
+        json_fail(reader, JSON_E_RANGE, "a number that does not fit 64 bits");
+    else
+        json_fail(reader, JSON_E_TYPE, "expected a whole number");
 }
 
 void json_bool(JsonReader *reader, bool *ret) {
@@ -660,7 +203,7 @@ void json_double(JsonReader *reader, double *ret) {
     if (!take_or_null(reader, JSON_NUMBER, "expected a number"))
         return;
     if (reader->text.len > JSON_DOUBLE_TEXT_MAX) {
-        (void)stop(reader, JSON_E_RANGE, reader->token_at, "a number of over 256 characters");
+        (void)json_stop(reader, JSON_E_RANGE, reader->token_at, "a number of over 256 characters");
         return;
     }
     memcpy(text, reader->text.ptr, reader->text.len);
@@ -669,7 +212,8 @@ void json_double(JsonReader *reader, double *ret) {
     if (isfinite(value))
         *ret = value;
     else
-        (void)stop(reader, JSON_E_RANGE, reader->token_at, "a number that does not fit a double");
+        (void)json_stop(
+            reader, JSON_E_RANGE, reader->token_at, "a number that does not fit a double");
 }
 
 void json_number(JsonReader *reader, Str *ret) {
@@ -684,7 +228,6 @@ static void give_raw(const JsonReader *reader, size_t start, Str *ret_raw) {
 }
 
 void json_skip(JsonReader *reader, Str *ret_raw) {
-    unsigned depth = reader->depth;
     size_t start;
 
     if (json_peek(reader) == JSON_BAD) {
@@ -692,10 +235,8 @@ void json_skip(JsonReader *reader, Str *ret_raw) {
         return;
     }
     start = reader->at;
-    do {
-        if (next_token(reader) == JSON_BAD)
-            return;
-    } while (reader->depth > depth);
+    if (!json_pass_value(reader))
+        return;
     reader->token_at = start;
     give_raw(reader, start, ret_raw);
 }
@@ -723,22 +264,22 @@ void json_skip_fast(JsonReader *reader, Str *ret_raw) {
     }
     end = scan_value(reader);
     if (end == 0) {
-        (void)stop_short(reader, "the input ends inside a value");
+        (void)json_stop_short(reader, "the input ends inside a value");
         return;
     }
-    (void)finish_value(reader, found, start, end);
+    (void)json_finish_value(reader, found, start, end);
     give_raw(reader, start, ret_raw);
 }
 
 void json_end(JsonReader *reader) {
     assert(reader->state == JSON_BEHIND_TOP || reader->state >= JSON_FINISHED);
-    (void)next_token(reader);
+    (void)json_next(reader);
 }
 
 void json_fail(JsonReader *reader, JsonError error, const char *static_text) {
     assert(error != JSON_OK);
     if (reader->error == JSON_OK)
-        (void)stop(reader, error, reader->token_at, static_text);
+        (void)json_stop(reader, error, reader->token_at, static_text);
 }
 
 void json_describe(const JsonReader *reader, char *text, size_t size) {

@@ -117,9 +117,6 @@ typedef struct JsonReader {
 /* Starts reading @input, which must outlive the reader and every slice it gives. */
 void json_reader_init(JsonReader *reader, Str input);
 
-/* The next token, for tests. After JSON_BAD and JSON_DONE it stays there. */
-JsonToken json_next(JsonReader *reader);
-
 /* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
  * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
  * JSON_NULL; JSON_BAD at an error or where no value can be. Judged by the first
@@ -208,7 +205,7 @@ static inline bool json_key_is(const JsonReader *reader, Str key, Str name);
  *
  * An array of 5,000 node names spends its time in these. Each does the common
  * case in place (no white space, no escapes, ASCII) and leaves everything else,
- * errors included, to a function of read.c. */
+ * errors included, to a function elsewhere. */
 
 size_t json_find_stop_slow(JsonReader *reader, size_t at);
 bool json_element_slow(JsonReader *reader);

@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "json/read.h"
+#include "json/token.h"
 
 #define MUTATIONS 200000
 #define TEXT_MAX 600u

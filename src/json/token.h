@@ -1,0 +1,63 @@
+#pragma once
+
+/*
+ * Tokens of a JsonReader, one after another: what json/read.c is made of. Nobody
+ * outside of json/ includes this, but tests and fuzzers.
+ *
+ * A step that goes wrong stops the reader for good and gives JSON_BAD.
+ */
+
+#include "json/read.h"
+
+/* The next token. After JSON_BAD and JSON_DONE it stays there. */
+JsonToken json_next(JsonReader *reader);
+
+/* The same for a reader that is at a value. A bracket is only opened. */
+JsonToken json_next_value(JsonReader *reader);
+
+/* For one that is at a value: goes behind it, whatever it is. False: JSON_BAD. */
+bool json_pass_value(JsonReader *reader);
+
+/* The next token of a reader that is in an object, or behind a member: JSON_KEY,
+ * JSON_OBJECT_END or JSON_BAD. */
+JsonToken json_next_in_object(JsonReader *reader);
+
+/* For one that is in an array, or behind an element. True: an element starts at or
+ * behind *ret_at. False: *ret_token says what there is instead, which is consumed. */
+bool json_find_element(JsonReader *reader, size_t *ret_at, JsonToken *ret_token);
+
+/* Both return JSON_BAD; @text is static. The second is for input that ends inside of
+ * something. */
+JsonToken json_stop(JsonReader *reader, JsonError error, size_t at, const char *text);
+JsonToken json_stop_short(JsonReader *reader, const char *text);
+
+/* The text of a token, from @start to @end. */
+static inline void json_set_text(JsonReader *reader, size_t start, size_t end, bool escaped) {
+    reader->text = str_of(reader->data + start, end - start);
+    reader->escaped = escaped;
+}
+
+size_t json_skip_space_run(const JsonReader *reader, size_t at);
+
+/* Machines write JSON without white space: one comparison is the usual case. */
+static inline size_t json_skip_space(const JsonReader *reader, size_t at) {
+    if (at < reader->len && (unsigned char)reader->data[at] > ' ')
+        return at;
+    return json_skip_space_run(reader, at);
+}
+
+/* The state of a reader that is behind a value. */
+static inline JsonState json_state_behind(const JsonReader *reader) {
+    if (reader->depth == 0)
+        return JSON_BEHIND_TOP;
+    return reader->objects >> (reader->depth - 1) & 1 ? JSON_BEHIND_MEMBER : JSON_BEHIND_ELEMENT;
+}
+
+/* The value from @start to @end has been read, or its closing bracket has. Returns @token. */
+static inline JsonToken json_finish_value(
+    JsonReader *reader, JsonToken token, size_t start, size_t end) {
+    reader->token_at = start;
+    reader->at = end;
+    reader->state = (unsigned char)json_state_behind(reader);
+    return token;
+}
