@@ -3,10 +3,9 @@
 #include "json/read.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/double.h"
 #include "json/token.h"
 
 static bool is_at_value(const JsonReader *reader) {
@@ -51,18 +50,6 @@ static bool take(JsonReader *reader, JsonToken wanted, const char *expected) {
     if (found != JSON_BAD)
         (void)json_stop(reader, JSON_E_TYPE, reader->at, expected);
     return false;
-}
-
-void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, name))
-            json_string(reader, arena, ret);
-        else
-            json_skip(reader, NULL);
-    }
 }
 
 bool json_null(JsonReader *reader) {
@@ -162,6 +149,18 @@ void json_string(JsonReader *reader, Arena *arena, Str *ret) {
         json_fail(reader, JSON_E_MEMORY, "over the memory budget");
 }
 
+void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, name))
+            json_string(reader, arena, ret);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
 void json_string_raw_slow(JsonReader *reader, Str *ret, bool *ret_escaped) {
     if (!take(reader, JSON_STRING, "expected a string"))
         return;
@@ -197,23 +196,12 @@ void json_bool(JsonReader *reader, bool *ret) {
 }
 
 void json_double(JsonReader *reader, double *ret) {
-    char text[JSON_DOUBLE_TEXT_MAX + 1];
-    double value;
-
     if (!take_or_null(reader, JSON_NUMBER, "expected a number"))
         return;
-    if (reader->text.len > JSON_DOUBLE_TEXT_MAX) {
-        (void)json_stop(reader, JSON_E_RANGE, reader->token_at, "a number of over 256 characters");
-        return;
-    }
-    memcpy(text, reader->text.ptr, reader->text.len);
-    text[reader->text.len] = '\0';
-    value = strtod(text, /* endptr= */ NULL);
-    if (isfinite(value))
-        *ret = value;
-    else
-        (void)json_stop(
-            reader, JSON_E_RANGE, reader->token_at, "a number that does not fit a double");
+    if (reader->text.len > JSON_DOUBLE_TEXT_MAX)
+        json_fail(reader, JSON_E_RANGE, "a number of over 256 characters");
+    else if (!double_parse(reader->text, ret, /* ret_overflow= */ NULL))
+        json_fail(reader, JSON_E_RANGE, "a number that does not fit a double");
 }
 
 void json_number(JsonReader *reader, Str *ret) {

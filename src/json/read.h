@@ -40,7 +40,7 @@
  * as one word has bits. */
 #define JSON_DEPTH_MAX 64u
 
-/* Longest number json_double() converts; a double needs 17 digits, people write
+/* The longest number that json_double() takes; a double needs 17 digits, people write
  * fewer. */
 #define JSON_DOUBLE_TEXT_MAX 256u
 
