@@ -10,10 +10,6 @@
 #define KERNEL __attribute__((target("avx2,bmi,bmi2,pclmul,popcnt")))
 #define PIECE_SIZE 32u
 
-typedef struct Block {
-    uint64_t quotes, backslashes, opens, closes;
-} Block;
-
 static inline KERNEL uint64_t pair_mask(__m256i low, __m256i high) {
     return (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high)
                                                      << 32;
@@ -29,12 +25,12 @@ static inline KERNEL __m256i half_read(const char *bytes) {
     return _mm256_loadu_si256((const __m256i_u *)bytes);
 }
 
-static inline KERNEL Block block_read(const char *bytes) {
+static inline KERNEL ScanBlock block_read(const char *bytes) {
     __m256i low = half_read(bytes), high = half_read(bytes + 32);
     __m256i case_bit = _mm256_set1_epi8(0x20); /* [ and { differ in this bit only; ] and } too */
     __m256i low_set = _mm256_or_si256(low, case_bit), high_set = _mm256_or_si256(high, case_bit);
 
-    return (Block){
+    return (ScanBlock){
         .quotes = pair_equal(low, high, '"'),
         .backslashes = pair_equal(low, high, '\\'),
         .opens = pair_equal(low_set, high_set, '{'),

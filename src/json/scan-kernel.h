@@ -1,6 +1,9 @@
 #pragma once
 
-/* ScanOps: what a kernel is to scan.c. The meaning of each is in scan.h. */
+/*
+ * ScanOps: what a kernel is to scan.c. The meaning of each is in scan.h.
+ * ScanBlock: what a kernel sees of 64 bytes.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +16,11 @@ typedef struct ScanOps {
     size_t (*plain)(Str text);
     uint64_t (*stops)(const char *bytes);
 } ScanOps;
+
+/* Bit i of each: byte i is one. Brackets of either kind are alike. */
+typedef struct ScanBlock {
+    uint64_t quotes, backslashes, opens, closes;
+} ScanBlock;
 
 extern const ScanOps scan_portable_ops;
 #ifdef __x86_64__

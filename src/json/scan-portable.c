@@ -17,10 +17,6 @@
 #define HIGH_BITS EACH_BYTE(0x80)
 #define LOW_BITS EACH_BYTE(0x7f)
 
-typedef struct Block {
-    uint64_t quotes, backslashes, opens, closes;
-} Block;
-
 /* The first byte of the text is the lowest of the number, on any machine. */
 static inline uint64_t word_read(const char *bytes) {
     uint64_t word;
@@ -45,8 +41,8 @@ static inline uint64_t word_equal(uint64_t word, char c) {
     return ~(((zero_where_equal & LOW_BITS) + LOW_BITS) | zero_where_equal) & HIGH_BITS;
 }
 
-static inline Block block_read(const char *bytes) {
-    Block block = {0};
+static inline ScanBlock block_read(const char *bytes) {
+    ScanBlock block = {0};
 
     for (unsigned at = 0; at < 64; at += 8) {
         uint64_t word = word_read(bytes + at);

@@ -12,10 +12,6 @@
 #define KERNEL
 #define PIECE_SIZE 16u
 
-typedef struct Block {
-    uint64_t quotes, backslashes, opens, closes;
-} Block;
-
 typedef struct Quarters {
     __m128i a, b, c, d;
 } Quarters;
@@ -60,11 +56,11 @@ static inline Quarters quarters_or(Quarters q, char c) {
     };
 }
 
-static inline Block block_read(const char *bytes) {
+static inline ScanBlock block_read(const char *bytes) {
     Quarters q = quarters_read(bytes);
     Quarters set = quarters_or(q, 0x20); /* [ and { differ in this bit only; ] and } too */
 
-    return (Block){
+    return (ScanBlock){
         .quotes = quarters_equal(q, '"'),
         .backslashes = quarters_equal(q, '\\'),
         .opens = quarters_equal(set, '{'),

@@ -4,7 +4,8 @@
  * Included once by each kernel, which has defined before
  *
  *     KERNEL                    the attributes of its functions
- *     block_read(bytes)         what 64 bytes hold, as a Block
+ *     PIECE_SIZE                bytes that it looks at in one go, 8 to 32
+ *     block_read(bytes)         what 64 bytes hold, as a ScanBlock
  *     block_stops(bytes)        which of 64 bytes scan_plain() stops at
  *     piece_stops(bytes)        the same for PIECE_SIZE bytes
  *     bits_prefix_xor(bits)     bit i: whether an odd number of bits 0..i is set
@@ -61,7 +62,7 @@ static inline KERNEL size_t walk_find_end(uint64_t depth, uint64_t opens, uint64
 
 /* One block: offset behind the end of the value in it, or 0. */
 static inline KERNEL size_t walk_block(Walk *walk, const char *bytes) {
-    Block block = block_read(bytes);
+    ScanBlock block = block_read(bytes);
     uint64_t quotes = block.quotes & ~walk_escaped(walk, block.backslashes);
     uint64_t inside = bits_prefix_xor(quotes) ^ walk->in_string;
     uint64_t opens = block.opens & ~inside, closes = block.closes & ~inside;
@@ -97,7 +98,7 @@ static KERNEL size_t walk_container(Str text) {
 
 /* The unescaped quotes of one block. */
 static inline KERNEL uint64_t walk_quotes(Walk *walk, const char *bytes) {
-    Block block = block_read(bytes);
+    ScanBlock block = block_read(bytes);
 
     return block.quotes & ~walk_escaped(walk, block.backslashes);
 }

@@ -25,9 +25,9 @@ size_t scan_container(Str text);
  * quote, or SIZE_MAX. */
 size_t scan_string(Str text);
 
-/* @text starts just behind an opening quote. Returns how many bytes from there
- * are plain: 0x20 to 0x7f other than quote and backslash. What stops it (quote,
- * escape, control byte, byte over 0x7f, the end) is for the caller to judge. */
+/* How many bytes at the front of @text are plain: 0x20 to 0x7f other than quote and
+ * backslash. What stops it (quote, escape, control byte, byte over 0x7f, the end) is
+ * for the caller to judge. */
 size_t scan_plain(Str text);
 
 /* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For who wants to

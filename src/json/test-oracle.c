@@ -12,15 +12,8 @@
 
 #include "json/test-oracle.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
+#include "base/test-assert.h"
 #include "json/token.h"
 
 #define MUTATIONS 200000

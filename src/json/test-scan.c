@@ -2,14 +2,10 @@
 
 #include "json/scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
+#include "base/test-assert.h"
 
 static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_SSE2, SCAN_AVX2};
 

@@ -37,10 +37,11 @@ void json_write_end_array(JsonWriter *writer);
 void json_write_key(JsonWriter *writer, Str key);
 void json_write_string(JsonWriter *writer, Str text);
 void json_write_int(JsonWriter *writer, int64_t value);
-void json_write_double(
-    JsonWriter *writer, double value); /* shortest that reads back; NaN, Inf: null */
 void json_write_bool(JsonWriter *writer, bool value);
 void json_write_null(JsonWriter *writer);
+
+/* With as few of 15 to 17 digits as read back; null for NaN and infinities. */
+void json_write_double(JsonWriter *writer, double value);
 
 /* A member of an object that is a string. */
 void json_write_member(JsonWriter *writer, Str key, Str text);
