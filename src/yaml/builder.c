@@ -1,0 +1,377 @@
+/*
+ * Events to nodes. A collection whose end has not come is a frame; when it comes, the frame's
+ * node goes where a node goes: to the frame below, or to the documents.
+ *
+ * libfyaml counts columns in characters and leaves quotes, "|" and empty values
+ * out of its marks; but each mark has a byte offset, and from that and the text
+ * the exact place follows.
+ */
+
+#include "yaml/builder.h"
+
+#include <errno.h>
+#include <libfyaml.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "yaml/scalar.h"
+
+#define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
+
+/* --- places --- */
+
+Place builder_place(Builder *builder, size_t offset, size_t width) {
+    return source_place(&builder->source, offset, width);
+}
+
+Place builder_place_between(Builder *builder, size_t start, size_t end) {
+    return builder_place(builder, start, end > start ? end - start : 0);
+}
+
+size_t builder_offset(const Builder *builder, const struct fy_mark *mark) {
+    size_t offset = mark ? builder->base + mark->input_pos : builder->at;
+
+    return offset < builder->source.text.len ? offset : builder->source.text.len;
+}
+
+/* The "|" or ">" of the block scalar that comes next. */
+static size_t find_block_indicator(const Builder *builder) {
+    Str source = builder->source.text;
+    size_t offset = source_skip_blank(&builder->source, builder->at);
+
+    while (offset < source.len && memchr(":-?", source.ptr[offset], 3))
+        offset = source_skip_blank(&builder->source, offset + 1);
+    return offset;
+}
+
+/* --- complaints --- */
+
+void builder_complain(Builder *builder, Place place, Str text, Str hint) {
+    diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
+}
+
+/* The same, with a word of the source in it, cut to a length people read. */
+static void complain_about(
+    Builder *builder, Place place, const char *before, Str word, Str after, Str hint) {
+    Buf text = BUF_INIT(512);
+    size_t len = word.len;
+
+    if (len > SHOWN_MAX) {
+        len = SHOWN_MAX;
+        while (len > 0 && ((unsigned char)word.ptr[len] & 0xc0) == 0x80)
+            len--;
+    }
+    buf_printf(&text, "%s\"%.*s%s\"", before, (int)len, word.ptr, len < word.len ? "…" : "");
+    buf_append(&text, after);
+    builder_complain(builder, place, buf_str(&text), hint);
+    buf_done(&text);
+}
+
+/* --- building --- */
+
+void builder_drop_frames(Builder *builder) {
+    while (builder->n_frames > 0)
+        map_done(&builder->frames[--builder->n_frames].keys);
+}
+
+Frame *builder_top(Builder *builder) {
+    return builder->n_frames > 0 ? &builder->frames[builder->n_frames - 1] : NULL;
+}
+
+static bool is_key_next(Builder *builder) {
+    Frame *top = builder_top(builder);
+
+    return top && top->node->kind == YAML_MAPPING && !top->key;
+}
+
+/* A key may stand only once; numbers and strings that read alike are the same
+ * key, as they are in JSON. */
+static int key_check(Builder *builder, Frame *frame, const YamlNode *key) {
+    uint32_t first = map_find(&frame->keys, key->text);
+
+    if (first != MAP_NONE) {
+        char hint[64];
+        int len = snprintf(hint,
+            sizeof(hint),
+            "first given at line %zu",
+            frame->pairs.items[first].key->place.line);
+
+        complain_about(builder,
+            key->place,
+            "duplicate key ",
+            key->text,
+            STR_NULL,
+            str_of(hint, len > 0 ? (size_t)len : 0));
+        return 0;
+    }
+    return error_trace(map_add(&frame->keys, key->text, (uint32_t)frame->pairs.n));
+}
+
+static int mapping_add_key(Builder *builder, Frame *frame, YamlNode *key) {
+    /* Where a block mapping, or the {} that [a: 1] implies, starts, libfyaml
+     * marks with no width. */
+    if (frame->pairs.n == 0 && !frame->is_flow)
+        frame->node->place = key->place;
+    frame->key = key;
+    if (key->kind == YAML_SEQUENCE || key->kind == YAML_MAPPING) {
+        builder_complain(builder,
+            key->place,
+            key->kind == YAML_SEQUENCE ? STR("a sequence cannot be a key")
+                                       : STR("a mapping cannot be a key"),
+            STR("keys are strings; quote one that starts with { or ["));
+        return 0;
+    }
+    return key_check(builder, frame, key);
+}
+
+/* Puts a complete node where it belongs. */
+static int node_add(Builder *builder, YamlNode *node) {
+    Frame *top = builder_top(builder);
+    YamlNode **slot;
+    YamlPair *pair;
+
+    if (!top) {
+        /* "---" with nothing after it */
+        if (node->kind == YAML_NULL && str_is_empty(node->text))
+            return 0;
+        slot = VEC_PUSH(&builder->documents, builder->arena);
+    } else if (top->node->kind == YAML_SEQUENCE) {
+        slot = VEC_PUSH(&top->items, builder->arena);
+    } else if (!top->key) {
+        return mapping_add_key(builder, top, node);
+    } else {
+        pair = VEC_PUSH(&top->pairs, builder->arena);
+        if (!pair)
+            return error_origin(-ENOMEM);
+        pair->key = TAKE_PTR(top->key);
+        slot = &pair->value;
+    }
+    if (!slot)
+        return error_origin(-ENOMEM);
+    *slot = node;
+    return 0;
+}
+
+static int collection_open(Builder *builder, YamlKind kind, struct fy_event *event) {
+    size_t start = builder_offset(builder, fy_event_start_mark(event));
+    size_t end = builder_offset(builder, fy_event_end_mark(event));
+    YamlNode *node;
+
+    if (builder->n_frames == YAML_DEPTH_MAX) {
+        diag_addf(builder->diags,
+            DIAG_ERROR,
+            builder_place(builder, start, 1),
+            builder->source.shown,
+            "nested deeper than %u levels",
+            YAML_DEPTH_MAX);
+        return BUILDER_E_STOPPED;
+    }
+    node = ARENA_NEW(builder->arena, YamlNode);
+    if (!node)
+        return error_origin(-ENOMEM);
+    node->kind = kind;
+    node->place = builder_place(builder, start, 1);
+    builder->frames[builder->n_frames++] =
+        (Frame){.node = node, .keys = MAP_INIT, .start = start, .is_flow = end > start};
+    builder->at = end;
+    return 0;
+}
+
+static int collection_close(Builder *builder, struct fy_event *event) {
+    Frame *frame = builder_top(builder);
+    YamlNode *node = frame->node;
+    size_t end = builder_offset(builder, fy_event_end_mark(event));
+
+    if (frame->is_flow) {
+        node->place = builder_place_between(builder, frame->start, end);
+        builder->at = end;
+    }
+    node->items = frame->items.items;
+    node->pairs = frame->pairs.items;
+    node->n = node->kind == YAML_SEQUENCE ? frame->items.n : frame->pairs.n;
+    map_done(&frame->keys);
+    builder->n_frames--;
+    return node_add(builder, node);
+}
+
+/* A value that is not there has its key's place; an item its dash's. */
+static Place place_of_nothing(Builder *builder) {
+    Frame *top = builder_top(builder);
+    size_t offset;
+
+    if (top && top->key)
+        return top->key->place;
+    offset = source_skip_blank(&builder->source, builder->at);
+    if (offset < builder->source.text.len)
+        builder->at = offset + 1;
+    return builder_place(builder, offset, 1);
+}
+
+static Place place_of_scalar(Builder *builder, struct fy_token *token, enum fy_scalar_style style) {
+    size_t start = builder_offset(builder, fy_token_start_mark(token));
+    size_t end = builder_offset(builder, fy_token_end_mark(token));
+    size_t indicator;
+
+    switch (style) {
+    case FYSS_LITERAL:
+    case FYSS_FOLDED:
+        indicator = find_block_indicator(builder);
+        builder->at = end;
+        return builder_place(builder, indicator, 1);
+    case FYSS_SINGLE_QUOTED:
+    case FYSS_DOUBLE_QUOTED:
+        start -= start > 0 ? 1 : 0;
+        end += end < builder->source.text.len ? 1 : 0;
+        break;
+    default:
+        break;
+    }
+    builder->at = end;
+    return builder_place_between(builder, start, end);
+}
+
+/* Escapes can make what the source itself may not hold. */
+static void check_text(Builder *builder, const YamlNode *node) {
+    if (utf8_valid_length(node->text) < node->text.len)
+        builder_complain(
+            builder, node->place, STR("the escapes in this string are no UTF-8"), STR_NULL);
+    else if (str_find(node->text, '\0') != SIZE_MAX)
+        builder_complain(builder, node->place, STR("NUL character in a string"), STR_NULL);
+}
+
+/* Piece by piece: fy_token_get_text() fills a buffer of the size that the scanner
+ * guessed, and with some multi-line scalars that is too small; in 0.7.12 the text
+ * is then garbage, and memory is lost. */
+static int scalar_read_text(Builder *builder, struct fy_token *token, YamlNode *node) {
+    const struct fy_iter_chunk *chunk = NULL;
+    int error = 0;
+
+    buf_reset(&builder->text);
+    fy_token_iter_start(token, builder->iterator);
+    while ((chunk = fy_token_iter_chunk_next(builder->iterator, chunk, &error)))
+        buf_append(&builder->text, str_of(chunk->str, chunk->len));
+    fy_token_iter_finish(builder->iterator);
+    if (error)
+        builder_complain(builder, node->place, STR("this text cannot be read"), STR_NULL);
+    node->text = arena_copy(builder->arena, buf_str(&builder->text));
+    if (!node->text.ptr || buf_error(&builder->text))
+        return error_origin(-ENOMEM);
+    return 0;
+}
+
+static int scalar_read(Builder *builder, struct fy_token *token, YamlNode *node) {
+    enum fy_scalar_style style = fy_token_scalar_style(token);
+    int r;
+
+    node->place = place_of_scalar(builder, token, style);
+    r = scalar_read_text(builder, token, node);
+    if (r < 0)
+        return error_trace(r);
+    check_text(builder, node);
+    node->is_plain = style == FYSS_PLAIN;
+    if (node->is_plain)
+        scalar_resolve(node);
+    else
+        node->kind = YAML_STRING;
+    if (node->is_plain && is_key_next(builder) && str_eq(node->text, STR("<<"))) {
+        builder_complain(builder,
+            node->place,
+            STR("merge keys are not supported"),
+            STR("write the merged keys out"));
+        builder->n_unsupported++;
+    }
+    return 0;
+}
+
+static int scalar_add(Builder *builder, struct fy_event *event) {
+    struct fy_token *token = fy_event_get_token(event);
+    YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
+    int r;
+
+    if (!node)
+        return error_origin(-ENOMEM);
+    if (token) {
+        r = scalar_read(builder, token, node);
+        if (r < 0)
+            return error_trace(r);
+    } else {
+        node->place = place_of_nothing(builder);
+        node->text = STR("");
+    }
+    return error_trace(node_add(builder, node));
+}
+
+/* An alias is refused and stands for null, so that the rest can be checked. */
+static int alias_add(Builder *builder, struct fy_event *event) {
+    size_t start = builder_offset(builder, fy_event_start_mark(event));
+    size_t end = builder_offset(builder, fy_event_end_mark(event));
+    YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
+
+    if (!node)
+        return error_origin(-ENOMEM);
+    start -= start > 0 ? 1 : 0; /* the mark leaves the star out */
+    node->place = builder_place_between(builder, start, end);
+    node->text =
+        arena_copy(builder->arena, str_take(str_skip(builder->source.text, start), end - start));
+    if (!node->text.ptr)
+        return error_origin(-ENOMEM);
+    complain_about(builder,
+        node->place,
+        "alias ",
+        node->text,
+        STR(" is not supported"),
+        STR("write the value out"));
+    builder->n_unsupported++;
+    builder->at = end;
+    return error_trace(node_add(builder, node));
+}
+
+/* Anchor and tag come before the node. An anchor without an alias does nothing;
+ * a tag would change what the value means. */
+static void check_properties(Builder *builder, struct fy_event *event) {
+    struct fy_token *anchor = fy_event_get_anchor_token(event);
+    struct fy_token *tag = fy_event_get_tag_token(event);
+    size_t start, end;
+
+    if (anchor && event->type != FYET_ALIAS)
+        builder->at = builder_offset(builder, fy_token_end_mark(anchor));
+    if (!tag)
+        return;
+    start = builder_offset(builder, fy_token_start_mark(tag));
+    end = builder_offset(builder, fy_token_end_mark(tag));
+    complain_about(builder,
+        builder_place_between(builder, start, end),
+        "tag ",
+        str_take(str_skip(builder->source.text, start), end > start ? end - start : 0),
+        STR(" is not supported"),
+        STR("quote a value to make it a string"));
+    builder->n_unsupported++;
+    if (end > builder->at)
+        builder->at = end;
+}
+
+int builder_take(Builder *builder, struct fy_event *event) {
+    switch (event->type) {
+    case FYET_MAPPING_START:
+        check_properties(builder, event);
+        return collection_open(builder, YAML_MAPPING, event);
+    case FYET_SEQUENCE_START:
+        check_properties(builder, event);
+        return collection_open(builder, YAML_SEQUENCE, event);
+    case FYET_MAPPING_END:
+    case FYET_SEQUENCE_END:
+        return error_trace(collection_close(builder, event));
+    case FYET_SCALAR:
+        check_properties(builder, event);
+        return error_trace(scalar_add(builder, event));
+    case FYET_ALIAS:
+        return error_trace(alias_add(builder, event));
+    case FYET_DOCUMENT_START:
+        builder->at = builder_offset(builder, fy_event_end_mark(event));
+        return 0;
+    default:
+        return 0;
+    }
+}
