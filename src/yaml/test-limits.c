@@ -1,0 +1,168 @@
+/* Texts that want too much: depth, size, aliases, long lines, many mistakes. Each is answered in
+ * time that grows with its length only; one that is not runs into the time limit of the test. */
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "yaml/test-yaml.h"
+
+/* The first complaint about @source, which is taken over. */
+static void assert_refused(Buf *source, const char *text, size_t line, size_t column) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
+    YamlStream stream;
+    DiagList diags;
+
+    assert_int_equal(buf_error(source), 0);
+    assert_int_equal(parse(buf_str(source), arena, &diags, &stream), -EINVAL);
+    assert_true(diags.diags.n > 0);
+    assert_true(str_is(diags.diags.items[0].text, text));
+    assert_int_equal(diags.diags.items[0].place.line, line);
+    assert_int_equal(diags.diags.items[0].place.column, column);
+    buf_done(source);
+}
+
+static void append_times(Buf *out, Str text, size_t times) {
+    for (size_t i = 0; i < times; i++)
+        buf_append(out, text);
+}
+
+static void test_depth(void **state) {
+    static const struct {
+        Str open, close;
+        size_t step; /* columns a level */
+    } cases[] = {
+        {STR("["), STR("]"), 1},
+        {STR("{a: "), STR("}"), 4},
+        {STR("[{a: "), STR("}]"), 0},
+        {STR("- "), STR(""), 2},
+        {STR("? "), STR(""), 2},
+        {STR("["), STR(""), 1},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Buf source = BUF_INIT(YAML_SOURCE_MAX);
+        size_t column = cases[i].step ? YAML_DEPTH_MAX * cases[i].step + 1 : 32 * 5 + 1;
+
+        append_times(&source, cases[i].open, 10000);
+        buf_append(&source, STR("x"));
+        append_times(&source, cases[i].close, 10000);
+        assert_refused(&source, "nested deeper than 64 levels", 1, column);
+    }
+}
+
+/* One key a line, each one space further in. */
+static void test_depth_of_lines(void **state) {
+    Buf source = BUF_INIT(YAML_SOURCE_MAX);
+
+    for (size_t i = 0; i < 2000; i++) {
+        buf_append_repeat(&source, ' ', i);
+        buf_append(&source, STR("a:\n"));
+    }
+    assert_refused(&source, "nested deeper than 64 levels", 65, 65);
+}
+
+static void test_depth_allowed(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
+    _cleanup_(buf_done) Buf source = BUF_INIT(YAML_SOURCE_MAX);
+    YamlStream stream = {0};
+    DiagList diags;
+
+    append_times(&source, STR("["), YAML_DEPTH_MAX);
+    append_times(&source, STR("]"), YAML_DEPTH_MAX);
+    assert_int_equal(parse(buf_str(&source), arena, &diags, &stream), 0);
+}
+
+static void test_alias_bomb(void **state) {
+    Buf source = BUF_INIT(YAML_SOURCE_MAX);
+
+    buf_append(&source, STR("a0: &a0 [x, x, x, x, x, x, x, x, x]\n"));
+    for (int i = 1; i < 64; i++) {
+        buf_printf(&source, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 9; k++)
+            buf_printf(&source, "*a%d, ", i - 1);
+        buf_append(&source, STR("]\n"));
+    }
+    assert_refused(&source, "alias \"*a0\" is not supported", 2, 10);
+}
+
+static void test_size(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
+    Buf source = BUF_INIT(2 * YAML_SOURCE_MAX);
+    YamlStream stream = {0};
+    DiagList diags;
+
+    buf_append_repeat(&source, '#', YAML_SOURCE_MAX);
+    assert_int_equal(parse(buf_str(&source), arena, &diags, &stream), 0);
+    buf_append_char(&source, '#');
+    assert_refused(&source, "4194305 bytes; at most 4194304 are read", 0, 0);
+}
+
+/* The ceiling of the list holds; the count does not stop there. */
+static void test_many_errors(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
+    _cleanup_(buf_done) Buf source = BUF_INIT(YAML_SOURCE_MAX);
+    YamlStream stream;
+    DiagList diags;
+
+    append_times(&source, STR("a: 1\n"), 10000);
+    append_times(&source, STR("---\n]\n"), 10000);
+    assert_int_equal(parse(buf_str(&source), arena, &diags, &stream), -EINVAL);
+    assert_int_equal(diags.diags.n, DIAG_MAX);
+    assert_true(diags.n_errors >= 9999);
+}
+
+/* One line of megabytes is read in linear time, and no message keeps a copy. */
+static void test_long_line(void **state) {
+    Buf source = BUF_INIT(YAML_SOURCE_MAX);
+
+    buf_append_char(&source, '[');
+    append_times(&source, STR("*a ,"), 1000000);
+    buf_append_char(&source, ']');
+    assert_refused(&source, "alias \"*a\" is not supported", 1, 2);
+}
+
+static void test_long_key(void **state) {
+    Buf source = BUF_INIT(YAML_SOURCE_MAX);
+
+    for (int i = 0; i < 2; i++) {
+        buf_append(&source, STR("? "));
+        append_times(&source, STR("é"), 40);
+        buf_append(&source, STR("\n"));
+    }
+    assert_refused(&source, "duplicate key \"éééééééééééééééééééééééééééééééé…\"", 2, 3);
+}
+
+static void test_out_of_memory(void **state) {
+    static const Str source = STR("a: [1, {b: c}]\nd: |\n  x\ne: \"f\"\n");
+    YamlStream stream;
+    DiagList diags;
+    int r = -ENOMEM;
+
+    /* Wherever the budget ends, the answer is -ENOMEM, until it suffices. */
+    for (size_t budget = 16; r == -ENOMEM; budget += 16) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        _cleanup_(arena_freep) Arena *texts = arena_new(ARENA_SIZE);
+
+        assert_non_null(arena);
+        assert_true(budget < 65536);
+        diags = DIAG_LIST_IN(texts);
+        r = yaml_parse(STR("f"), source, arena, &diags, &stream);
+    }
+    assert_int_equal(r, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_depth_of_lines),
+        cmocka_unit_test(test_depth_allowed),
+        cmocka_unit_test(test_alias_bomb),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_many_errors),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_out_of_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

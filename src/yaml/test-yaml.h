@@ -1,0 +1,13 @@
+#pragma once
+
+/* A text as YAML, for tests: complaints are about "f.yaml". */
+
+#include "base/test-assert.h"
+#include "yaml/document.h"
+
+#define ARENA_SIZE ((size_t)256 << 20)
+
+static inline int parse(Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
+    *diags = DIAG_LIST_IN(arena);
+    return yaml_parse(STR("f.yaml"), source, arena, diags, ret);
+}
