@@ -2,97 +2,8 @@
 
 #include "base/buf.h"
 #include "model/pod-requests.h"
+#include "model/test-decode.h"
 #include "model/test-file.h"
-
-static JsonError decode(Str text, Arena *arena, Pod *ret) {
-    JsonReader reader;
-
-    json_reader_init(&reader, text);
-    pod_decode(&reader, arena, ret);
-    json_end(&reader);
-    return json_error(&reader);
-}
-
-/* "cpu=250 memory=1024", sorted by name. */
-static void print_requests(const Resources *requests, Buf *out) {
-    Str last = STR_NULL;
-
-    for (size_t n = 0; n < requests->n; n++) {
-        const Resource *next = NULL;
-
-        for (size_t i = 0; i < requests->n; i++) {
-            const Resource *item = &requests->items[i];
-
-            if ((n == 0 || str_cmp(item->name, last) > 0) &&
-                (!next || str_cmp(item->name, next->name) < 0))
-                next = item;
-        }
-        assert_non_null(next); /* each name once */
-        buf_printf(out, "%s%.*s=", n > 0 ? " " : "", STR_FMT(next->name));
-        buf_append_int(out, next->amount);
-        last = next->name;
-    }
-}
-
-typedef struct Case {
-    Str name, spec, status, expect;
-} Case;
-
-static void check_case(const Case *c, bool is_status_first) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(65536);
-    _cleanup_(buf_done) Buf text = BUF_INIT(65536);
-    _cleanup_(buf_done) Buf got = BUF_INIT(4096);
-    Pod pod;
-
-    if (is_status_first)
-        buf_printf(&text, "{\"status\":%.*s,\"spec\":%.*s}", STR_FMT(c->status), STR_FMT(c->spec));
-    else
-        buf_printf(&text, "{\"spec\":%.*s,\"status\":%.*s}", STR_FMT(c->spec), STR_FMT(c->status));
-    assert_int_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
-    print_requests(&pod.requests, &got);
-    if (!str_eq(buf_str(&got), c->expect))
-        fail_msg("%.*s: %.*s: got \"%.*s\", want \"%.*s\"",
-            STR_FMT(c->name),
-            STR_FMT(buf_str(&text)),
-            STR_FMT(buf_str(&got)),
-            STR_FMT(c->expect));
-}
-
-/* Each case with its spec first, and with its status first. The file says where its amounts
- * are from. */
-static size_t check_cases(const char *path) {
-    Case c = {0};
-    Str rest, line;
-    char *data = test_file_read(path, &rest);
-    size_t n = 0;
-
-    while (str_split(&rest, '\n', &line)) {
-        if (str_has_prefix(line, STR("name    "))) {
-            c = (Case){.name = str_skip(line, 8), .status = STR("null")};
-        } else if (str_has_prefix(line, STR("spec    "))) {
-            c.spec = str_skip(line, 8);
-        } else if (str_has_prefix(line, STR("status  "))) {
-            c.status = str_skip(line, 8);
-        } else if (str_has_prefix(line, STR("expect  "))) {
-            c.expect = str_skip(line, 8);
-            check_case(&c, false);
-            check_case(&c, true);
-            n++;
-        }
-    }
-    free(data);
-    return n;
-}
-
-static void test_requests(void **state) {
-    (void)state;
-    assert_true(check_cases("model/pod-requests.test") > 20);
-}
-
-static void test_resize(void **state) {
-    (void)state;
-    assert_true(check_cases("model/pod-resize.test") > 50);
-}
 
 /* When it was bound: conditions of a status, and what follows. */
 static void test_scheduled(void **state) {
@@ -135,7 +46,7 @@ static void test_scheduled(void **state) {
         buf_printf(&text,
             "{\"metadata\":{\"creationTimestamp\":\"2026-01-02T03:04:05Z\"},\"status\":%s}",
             cases[i].status);
-        assert_case(cases[i].status, decode(buf_str(&text), arena, &pod) == JSON_OK);
+        assert_case(cases[i].status, decode_pod(buf_str(&text), arena, &pod) == JSON_OK);
         assert_case(cases[i].status, pod.scheduled_at == cases[i].scheduled_at);
         assert_case(cases[i].status, pod_placed_at(&pod) == cases[i].placed_at);
     }
@@ -173,7 +84,7 @@ static void test_fields(void **state) {
     Pod pod;
 
     (void)state;
-    assert_int_equal(decode(STR(whole_pod), arena, &pod), JSON_OK);
+    assert_int_equal(decode_pod(STR(whole_pod), arena, &pod), JSON_OK);
     assert_text("name", pod.name, "web-0");
     assert_text("namespace", pod.namespace, "shop");
     assert_text("uid", pod.uid, "u-1");
@@ -220,7 +131,7 @@ static void test_annotations_over(void **state) {
     for (unsigned i = 0; i < POD_ANNOTATIONS_MAX; i++)
         buf_printf(&text, ",\"c%u\":\"%u\"", i, i);
     buf_append(&text, STR("}}}"));
-    assert_int_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
+    assert_int_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
     assert_int_equal(pod.details->annotations.n, POD_ANNOTATIONS_MAX);
     assert_non_null(labels_find(&pod.details->annotations, STR("a")));
     assert_null(labels_find(&pod.details->annotations, STR("b")));
@@ -228,7 +139,7 @@ static void test_annotations_over(void **state) {
     assert_null(labels_find(&pod.details->annotations, STR("c127")));
     /* Also what is left out is looked at. */
     text.data[text.len - 6] = '\x01';
-    assert_int_not_equal(decode(buf_str(&text), arena, &pod), JSON_OK);
+    assert_int_not_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
 }
 
 static void test_absent_and_null_are_alike(void **state) {
@@ -256,7 +167,7 @@ static void test_absent_and_null_are_alike(void **state) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
         Pod pod;
 
-        assert_case(texts[i], decode(str_from_c(texts[i]), arena, &pod) == JSON_OK);
+        assert_case(texts[i], decode_pod(str_from_c(texts[i]), arena, &pod) == JSON_OK);
         assert_case(texts[i], pod.name.len + pod.namespace.len + pod.uid.len == 0);
         assert_case(texts[i], pod.created_at == 0 && pod.started_at == 0);
         assert_case(texts[i],
@@ -287,7 +198,7 @@ static void test_phases(void **state) {
         Pod pod;
 
         (void)snprintf(text, sizeof(text), "{\"status\":{\"phase\":\"%s\"}}", cases[i].phase);
-        assert_int_equal(decode(str_from_c(text), arena, &pod), JSON_OK);
+        assert_int_equal(decode_pod(str_from_c(text), arena, &pod), JSON_OK);
         assert_case(text, pod.is_terminal == cases[i].is_terminal);
     }
 }
@@ -299,10 +210,11 @@ static void test_duplicate_keys(void **state) {
 
     (void)state;
     assert_int_equal(
-        decode(STR("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"},\"spec\":{"
-                   "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"9\"}}}],"
-                   "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"cpu\":\"2\"}}}],"
-                   "\"tolerations\":[{},{}],\"tolerations\":[{}]}}"),
+        decode_pod(
+            STR("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"},\"spec\":{"
+                "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"9\"}}}],"
+                "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"cpu\":\"2\"}}}],"
+                "\"tolerations\":[{},{}],\"tolerations\":[{}]}}"),
             arena,
             &pod),
         JSON_OK);
@@ -342,7 +254,7 @@ static void test_duplicate_keys_of_a_status(void **state) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
         Pod pod;
 
-        assert_case(cases[i].json, decode(str_from_c(cases[i].json), arena, &pod) == JSON_OK);
+        assert_case(cases[i].json, decode_pod(str_from_c(cases[i].json), arena, &pod) == JSON_OK);
         assert_case(cases[i].json, resources_get(&pod.requests, STR("cpu")) == cases[i].cpu);
     }
 }
@@ -392,130 +304,24 @@ static void test_malformed(void **state) {
         Pod pod;
 
         assert_case(
-            cases[i].json, decode(str_from_c(cases[i].json), arena, &pod) == cases[i].error);
+            cases[i].json, decode_pod(str_from_c(cases[i].json), arena, &pod) == cases[i].error);
     }
 }
 
-/* Every proper prefix of a pod is an error, and none reads past its end. */
-static void test_every_cut(void **state) {
-    (void)state;
-    for (size_t len = 0; len < sizeof(whole_pod) - 1; len++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(65536);
-        char *text = malloc(len + 1);
-        Pod pod;
-
-        assert_non_null(text);
-        memcpy(text, whole_pod, len);
-        assert_int_not_equal(decode(str_of(text, len), arena, &pod), JSON_OK);
-        free(text);
-    }
-}
-
-/* However small the budget: an error, never half a pod taken for a whole one. */
-static void test_every_budget(void **state) {
-    size_t budget = 0;
-    JsonError error;
-
-    (void)state;
-    do {
-        _cleanup_(arena_freep) Arena *arena = arena_new(budget++);
-        Pod pod;
-
-        error = decode(STR(whole_pod), arena, &pod);
-        assert_true(error == JSON_OK || error == JSON_E_MEMORY);
-    } while (error != JSON_OK);
-    assert_in_range(budget, 100, 10000);
-}
-
-/* A copy that lives as long as what was decoded of it. */
-static Str str_in(Arena *arena, Str text) {
-    char *copy = arena_alloc(arena, text.len);
-
-    assert_non_null(copy);
-    memcpy(copy, text.ptr, text.len);
-    return str_of(copy, text.len);
-}
-
-/* The pod @place with @n resources where it has "%s", on a node or not. */
-static JsonError decode_place(
-    const char *place, size_t n, bool is_zero, bool has_node, Arena *arena, Pod *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(16384);
-    Str before = str_take(str_from_c(place), str_find(str_from_c(place), '%'));
-    Str after = str_skip(str_from_c(place), before.len + 2);
-
-    buf_append(&text, before);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&text, "%s\"example.com/%zu\":\"%d\"", i > 0 ? "," : "", i, !is_zero);
-    /* Every place has a spec, and its end is that of the text. */
-    buf_append(&text, str_take(after, after.len - 2));
-    buf_append(&text, has_node ? STR(",\"nodeName\":\"n\"}}") : STR("}}"));
-    return decode(str_in(arena, buf_str(&text)), arena, ret);
-}
-
-/* The ceiling holds for the sum as well, however it is spread: a pod that is to be placed is
- * refused, one that has a node counts as far as it goes. */
-static void test_too_many_resources(void **state) {
-    static const char *const places[] = {
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}},"
-        "{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{%s,\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
-        "\"initContainers\":[{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"initContainers\":[{\"restartPolicy\":\"Always\",\"resources\":{"
-        "\"requests\":{%s}}},{\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s},"
-        "\"limits\":{\"one-more\":\"1\"}}}]}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
-        "\"overhead\":{\"one-more\":\"1\"}}}",
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}}],"
-        "\"resources\":{\"requests\":{\"hugepages-1Gi\":\"1\"}}}}",
-        "{\"status\":{\"allocatedResources\":{%s},"
-        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}},\"spec\":{\"x\":1}}",
-        "{\"status\":{\"containerStatuses\":["
-        "{\"name\":\"a\",\"allocatedResources\":{%s},"
-        "\"resources\":{\"requests\":{\"one-more\":\"1\"}}}]},"
-        "\"spec\":{\"containers\":[{\"name\":\"a\"}]}}",
-        "{\"status\":{\"resources\":{\"requests\":{%s}}},"
-        "\"spec\":{\"resources\":{\"requests\":{\"cpu\":\"1\"}}}}",
-        "{\"status\":{\"containerStatuses\":["
-        "{\"name\":\"a\",\"allocatedResources\":{%s}}]},"
-        "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
-        "\"one-more\":\"1\"}}}]}}",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(places); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
-        const char *place = places[i];
-        bool is_pod_level = memmem(place, strlen(place), "\"cpu\"", 5);
-        Pod pod;
-
-        assert_case(
-            place, decode_place(place, RESOURCES_MAX, false, false, arena, &pod) == JSON_E_RANGE);
-        assert_case(place, decode_place(place, RESOURCES_MAX, false, true, arena, &pod) == JSON_OK);
-        assert_case(place, pod.requests.n == (is_pod_level ? 1 : RESOURCES_MAX));
-        /* Nothing of a resource does not count, however often. */
-        assert_case(place, decode_place(place, 200, true, false, arena, &pod) == JSON_OK);
-        assert_case(place,
-            resources_get(&pod.requests, STR("one-more")) +
-                    resources_get(&pod.requests, STR("hugepages-1Gi")) +
-                    resources_get(&pod.requests, STR("cpu")) / 1000 ==
-                1);
-    }
-}
-
-/* Nor does it matter when all places are taken by more. */
-static void test_nothing_is_not_too_much(void **state) {
-    static const char place[] = "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,"
-                                "\"nothing\":\"0\"}}}],\"overhead\":{\"none\":0}}}";
-    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+static JsonError decode_only(Str text, Arena *arena) {
     Pod pod;
 
+    return decode_pod(text, arena, &pod);
+}
+
+static void test_every_cut(void **state) {
     (void)state;
-    assert_int_equal(decode_place(place, RESOURCES_MAX, false, false, arena, &pod), JSON_OK);
-    assert_int_equal(pod.requests.n, RESOURCES_MAX);
-    assert_int_equal(resources_get(&pod.requests, STR("example.com/63")), 1);
+    check_every_cut(STR(whole_pod), decode_only);
+}
+
+static void test_every_budget(void **state) {
+    (void)state;
+    check_every_budget(STR(whole_pod), decode_only);
 }
 
 static JsonError decode_many(
@@ -526,7 +332,7 @@ static JsonError decode_many(
     for (size_t i = 0; i < n; i++)
         buf_printf(&text, "%s%s", i > 0 ? "," : "", element);
     buf_printf(&text, "]%s}}", has_node ? ",\"nodeName\":\"n\"" : "");
-    return decode(str_in(arena, buf_str(&text)), arena, ret);
+    return decode_pod(arena_copy(arena, buf_str(&text)), arena, ret);
 }
 
 /* A pod that is to be placed must not have more; one that has a node is not lost. */
@@ -644,8 +450,6 @@ static void test_wire(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_resize),
         cmocka_unit_test(test_scheduled),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_annotations_over),
@@ -656,8 +460,6 @@ int main(void) {
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_every_budget),
-        cmocka_unit_test(test_too_many_resources),
-        cmocka_unit_test(test_nothing_is_not_too_much),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_wire),
     };
