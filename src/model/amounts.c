@@ -133,8 +133,7 @@ int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < amounts->n; i++) {
         const Amount *amount = &amounts->items[i];
-        int64_t rounded = str_eq(amount->name, STR("cpu")) ? quantity_milli(amount->quantity)
-                                                           : quantity_value(amount->quantity);
+        int64_t rounded = resource_amount_of(amount->name, amount->quantity);
 
         /* No API server lets a negative amount through; here it is none. */
         items[i] = (Resource){.name = amount->name, .amount = rounded > 0 ? rounded : 0};

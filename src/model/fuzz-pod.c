@@ -33,7 +33,7 @@ static void check_resources(const Resources *resources) {
 }
 
 static void check_time(int64_t sec) {
-    assert(sec >= TIME_FIRST && sec <= TIME_LAST);
+    assert(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
 }
 
 static void check_annotations(const Labels *annotations) {
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const size_t budgets[] = {512, (size_t)4 << 20};
     Str text = str_of((const char *)data, size);
 
-    for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(budgets); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budgets[i]);
         Pod pod;
         Node node;

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         assert(sec == 42);
         return 0;
     }
-    assert(sec >= TIME_FIRST && sec <= TIME_LAST);
+    assert(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
     assert(sec == by_libc(text));
     time_print(sec, &out);
     assert(out.error || (out.len == 20 && time_parse(buf_str(&out), &again) && again == sec));

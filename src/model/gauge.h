@@ -92,8 +92,7 @@ typedef struct Gauge {
     Str node_pattern; /* a regular expression: its first group, or else all of it, of the label's
                          value is what counts; empty: the value, with or without a port */
     GaugeIdentity identity;
-    Labels
-        mapping; /* the label's value to a node's name; sorted; values not in it are as they are */
+    Labels mapping; /* the label's value to a node's name; a value not in it is as it is */
 
     /* Series of pods. */
     bool is_of_pods;

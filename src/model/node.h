@@ -22,8 +22,7 @@
 
 /* Per node; what is over is left out, the rest is kept. */
 #define NODE_ANNOTATIONS_MAX 128u
-#define NODE_ANNOTATION_VALUE_MAX                                                                  \
-    ((size_t)4 * 1024) /* a larger value: the annotation is left out */
+#define NODE_ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
 #define NODE_CONDITIONS_MAX 64u
 #define NODE_IMAGES_MAX 256u
 #define NODE_IMAGE_NAMES_MAX 16u /* of one image */

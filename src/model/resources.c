@@ -1,10 +1,5 @@
 #include "model/resources.h"
 
-#include <errno.h>
-
-#include "base/error.h"
-#include "base/num.h"
-#include "base/quantity.h"
 #include "model/amounts.h"
 
 void resources_decode(JsonReader *reader, Arena *arena, Resources *ret) {
@@ -41,12 +36,16 @@ int64_t resources_get(const Resources *resources, Str name) {
     return resource ? resource->amount : 0;
 }
 
+int64_t resource_amount_of(Str name, Quantity quantity) {
+    return str_eq(name, STR("cpu")) ? quantity_milli(quantity) : quantity_value(quantity);
+}
+
 bool resource_amount_parse(Str name, Str text, int64_t *ret) {
     Quantity quantity;
 
     if (!quantity_parse(text, &quantity))
         return false;
-    *ret = str_eq(name, STR("cpu")) ? quantity_milli(quantity) : quantity_value(quantity);
+    *ret = resource_amount_of(name, quantity);
     return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/quantity.h"
 #include "base/str.h"
 #include "json/read.h"
 
@@ -43,8 +44,10 @@ int64_t resources_get(const Resources *resources, Str name);
 /* NULL when absent. */
 const Resource *resources_find(const Resources *resources, Str name);
 
-/* Text of a policy or a document into units: @name decides (cpu or not). False
- * when @text is no quantity. */
+/* A quantity in the units above: @name decides (cpu or not). */
+int64_t resource_amount_of(Str name, Quantity quantity);
+
+/* The same of a text. False, and @ret untouched, when @text is no quantity. */
 bool resource_amount_parse(Str name, Str text, int64_t *ret);
 
 /* "250m", "1.5Gi": for people. Appends nothing else. */

@@ -20,15 +20,11 @@
 #include "base/str.h"
 #include "json/read.h"
 
-/* The first and the last second that can be written: years 1 to 9999. */
-#define TIME_FIRST CALENDAR_FIRST
-#define TIME_LAST CALENDAR_LAST
-
 /* Seconds since 1970. False, and @ret_sec untouched, when @text is no such time or lies
- * outside of TIME_FIRST to TIME_LAST. */
+ * outside of CALENDAR_FIRST to CALENDAR_LAST. */
 bool time_parse(Str text, int64_t *ret_sec);
 
-/* "2026-11-15T08:09:10Z": 20 bytes. What lies outside of TIME_FIRST to TIME_LAST is
+/* "2026-11-15T08:09:10Z": 20 bytes. What lies outside of CALENDAR_FIRST to CALENDAR_LAST is
  * written as the nearer of them. */
 void time_print(int64_t sec, Buf *out);
 
