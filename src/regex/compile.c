@@ -364,21 +364,6 @@ static int finish_sets(Emitter *e, Regex *ret) {
     return 0;
 }
 
-static int finish_names(Emitter *e, Regex *ret) {
-    Str *names = ARENA_ARRAY(e->arena, Str, e->tree->names.n);
-
-    if (!names)
-        return error_origin(-ENOMEM);
-    for (size_t i = 0; i < e->tree->names.n; i++) {
-        names[i] = arena_copy(e->arena, e->tree->names.items[i]);
-        if (!names[i].ptr)
-            return error_origin(-ENOMEM);
-    }
-    ret->names = names;
-    ret->n_groups = e->tree->names.n;
-    return 0;
-}
-
 /* The characters a match must begin with, and whether that is all there is. */
 static int find_prefix(Regex *regex, Arena *arena) {
     char bytes[REGEX_PREFIX_MAX];
@@ -416,8 +401,7 @@ int regex_emit(
     if (r == 0)
         r = finish_sets(&e, ret);
     if (r == 0)
-        r = finish_names(&e, ret);
-    if (r == 0)
         r = find_prefix(ret, arena);
+    ret->n_groups = tree->n_groups;
     return r < 0 ? error_trace(r) : r;
 }

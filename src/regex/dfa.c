@@ -13,7 +13,6 @@
  * end of the text is one more letter.
  */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,8 +121,8 @@ static void insert(RegexDfa *dfa, Members *members, uint16_t instruction, size_t
     dfa->todo[(*n_todo)++] = instruction;
 }
 
-static bool looks_ahead(uint32_t assert) {
-    return assert != REGEX_BEGIN_TEXT &&assert != REGEX_BEGIN_LINE;
+static bool looks_ahead(uint32_t what) {
+    return what != REGEX_BEGIN_TEXT && what != REGEX_BEGIN_LINE;
 }
 
 /* Adds @instruction and all that is reached from it without a character. @knows_ahead: the edge
@@ -421,5 +420,5 @@ int regex_dfa_matches(RegexDfa *dfa, const Regex *regex, Str text) {
         }
         row = next;
     }
-    return row == MATCH ? 1 : row == DEAD ? 0 : -EAGAIN;
+    return row == MATCH ? 1 : row == DEAD ? 0 : REGEX_DFA_GAVE_UP;
 }

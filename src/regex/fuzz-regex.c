@@ -205,20 +205,24 @@ static void check_against_slow(Str pattern, Str text, int found, const RegexSpan
     assert(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
 }
 
-/* Every match lies behind the one before it. */
-static void check_scan(const Regex *regex, Str text) {
-    _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, 1);
+/* Every match lies behind the one before it. Whether there is one; the first is in @ret_spans. */
+static int check_scan(const Regex *regex, Str text, RegexSpan *ret_spans, size_t n) {
+    _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, n);
     uint64_t work = UINT64_MAX;
+    RegexSpan spans[GROUPS_MAX];
     size_t end = 0;
-    RegexSpan span;
-    int r;
+    int r, found = 0;
 
     assert(scan);
-    while ((r = regex_scan_next(scan, &work, &span)) == 1) {
-        assert(span.from >= end && span.to >= span.from && span.to <= text.len);
-        end = span.to;
+    while ((r = regex_scan_next(scan, &work, spans)) == 1) {
+        assert(spans[0].from >= end && spans[0].to >= spans[0].from && spans[0].to <= text.len);
+        end = spans[0].to;
+        if (!found)
+            memcpy(ret_spans, spans, n * sizeof(*spans));
+        found = 1;
     }
     assert(r == 0);
+    return found;
 }
 
 /* One pool for all inputs: regexes come and go, and it has hardly any room. */
@@ -252,11 +256,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     n = regex_n_groups(regex) + 1;
     n = n < GROUPS_MAX ? n : 1;
-    found = regex_find(regex, text, 0, spans, n);
-    assert(found >= 0 && regex_size(regex) <= MAX_INSTRUCTIONS);
+    found = check_scan(regex, text, spans, n);
+    assert(regex_size(regex) <= MAX_INSTRUCTIONS);
     assert(regex_matches(regex, text, NULL) == found);
     assert(regex_matches(regex, text, shared_pool()) == found);
-    check_scan(regex, text);
     if (n > 1 || regex_n_groups(regex) == 0)
         check_against_slow(pattern, text, found, spans, n);
     return 0;

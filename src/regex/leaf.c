@@ -13,6 +13,8 @@
 #include "regex/parser.h"
 #include "regex/unicode.h"
 
+#define NOT_HERE 2 /* beside REGEX_MALFORMED */
+
 typedef struct NamedClass {
     const char *name;
     size_t n;
@@ -267,18 +269,18 @@ int regex_leaf_escape(RegexParser *parser, uint32_t *ret) {
     return r != 0 ? r : regex_leaf_char(parser, c, ret);
 }
 
-/* [:name:] or [:^name:] in a bracket. 0 when it was taken; -EAGAIN: there is none here and
- * the [ is a character. */
+/* [:name:] or [:^name:] in a bracket. 0 when it was taken; NOT_HERE: there is none and the [ is a
+ * character. */
 static int take_posix_class(RegexParser *parser, RegexClass *class) {
     Str rest = regex_parser_rest(parser), name;
     const char *end;
     bool is_negated;
 
     if (rest.len < 3 || rest.ptr[0] != '[' || rest.ptr[1] != ':')
-        return -EAGAIN;
+        return NOT_HERE;
     end = memmem(rest.ptr + 2, rest.len - 2, ":]", 2);
     if (!end)
-        return -EAGAIN;
+        return NOT_HERE;
     name = str_of(rest.ptr + 2, (size_t)(end - rest.ptr) - 2);
     is_negated = name.len > 0 && name.ptr[0] == '^';
     name = str_skip(name, is_negated);
@@ -330,7 +332,7 @@ static int take_range(RegexParser *parser, RegexClass *class, size_t bracket) {
 static int take_bracket_item(RegexParser *parser, RegexClass *class, size_t bracket) {
     int r = take_posix_class(parser, class);
 
-    if (r != -EAGAIN)
+    if (r != NOT_HERE)
         return r;
     if (sees_unicode_class(parser))
         return take_unicode_class(parser, class);

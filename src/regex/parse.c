@@ -195,13 +195,8 @@ static int parse_close(Parse *p) {
     return r;
 }
 
-static int open_group(Parse *p, size_t from, Str name) {
-    Str *slot = VEC_PUSH(&p->parser.tree->names, p->parser.arena);
-
-    if (!slot)
-        return error_origin(-ENOMEM);
-    *slot = name;
-    return open_frame(p, (uint32_t)p->parser.tree->names.n, p->parser.flags, from);
+static int open_group(Parse *p, size_t from) {
+    return open_frame(p, ++p->parser.tree->n_groups, p->parser.flags, from);
 }
 
 static bool is_group_name(Str name) {
@@ -214,7 +209,8 @@ static bool is_group_name(Str name) {
     return name.len > 0;
 }
 
-/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. */
+/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Nobody asks for a group by
+ * its name: it is only checked. */
 static int parse_named_group(Parse *p, size_t skip) {
     RegexParser *parser = &p->parser;
     size_t from = parser->at, length = str_find(regex_parser_rest(parser), '>');
@@ -226,7 +222,7 @@ static int parse_named_group(Parse *p, size_t skip) {
     if (!is_group_name(name))
         return regex_parser_refuse(parser, "invalid named capture", from, from + length + 1);
     parser->at = from + length + 1;
-    return open_group(p, from, name);
+    return open_group(p, from);
 }
 
 static uint8_t flag_of(uint32_t c) {
@@ -261,8 +257,9 @@ static int parse_flags(Parse *p) {
             r = c == ':' ? open_frame(p, 0, parser->flags, from) : 0;
             parser->flags = flags;
             return r;
-        } else
+        } else {
             break;
+        }
     }
     return regex_parser_refuse(parser, "invalid or unsupported Perl syntax", from, parser->at);
 }
@@ -278,7 +275,7 @@ static int parse_open(Parse *p) {
     if (rest.len > 1 && rest.ptr[1] == '?')
         return parse_flags(p);
     parser->at++;
-    return open_group(p, parser->at - 1, STR_NULL);
+    return open_group(p, parser->at - 1);
 }
 
 /* A decimal number without leading zeros. False: none. What is too large is cut to something

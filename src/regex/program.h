@@ -61,7 +61,6 @@ struct Regex {
     uint64_t number; /* no other has it while the process lives */
     const RegexInstruction *instructions;
     const RegexSet *sets;
-    const Str *names; /* of the groups */
     size_t n_instructions, n_sets, n_groups;
     uint16_t start;
     bool sees_lines;  /* (?m)^: may begin after any newline */
@@ -181,7 +180,8 @@ typedef struct RegexDfa RegexDfa;
 RegexDfa *regex_dfa_new(const Regex *regex, size_t budget) MUST_CHECK; /* NULL: no memory */
 RegexDfa *regex_dfa_free(RegexDfa *dfa); /* takes NULL, returns NULL */
 
-/* 1, 0, or -EAGAIN when it does not do for this regex and text: simulate then. */
+/* 1, 0, or REGEX_DFA_GAVE_UP when it does not do for this regex and text: simulate then. */
+#define REGEX_DFA_GAVE_UP 2
 int regex_dfa_matches(RegexDfa *dfa, const Regex *regex, Str text) MUST_CHECK;
 
 /* Bytes it holds, itself included. */

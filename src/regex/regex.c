@@ -51,10 +51,6 @@ size_t regex_n_groups(const Regex *regex) {
     return regex->n_groups;
 }
 
-Str regex_group_name(const Regex *regex, size_t group) {
-    return group > 0 && group <= regex->n_groups ? regex->names[group - 1] : STR_NULL;
-}
-
 size_t regex_size(const Regex *regex) {
     return regex->n_instructions;
 }

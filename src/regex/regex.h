@@ -55,13 +55,9 @@ typedef struct RegexSpan {
     size_t from, to;
 } RegexSpan;
 
-/* The leftmost match in @text at or after @from, with as many captures as @n_spans asks for (0
- * is the whole). Anchors and \b look at the whole text. 1, 0 or -ENOMEM. */
-int regex_find(const Regex *regex, Str text, size_t from, RegexSpan *ret_spans, size_t n_spans)
-    MUST_CHECK;
-
-/* All matches in @text, one after the other; none overlap, and none is empty where the one
- * before ends. Regex and text are borrowed. NULL when out of memory: what a scan needs grows with
+/* All matches in @text, the leftmost first, each with as many captures as @n_spans asks for (0 is
+ * the whole); none overlap, and none is empty where the one before ends. Anchors and \b look at the
+ * whole text. Regex and text are borrowed. NULL when out of memory: what a scan needs grows with
  * the size of the program times @n_spans, not with the text. */
 RegexScan *regex_scan_new(const Regex *regex, Str text, size_t n_spans) MUST_CHECK;
 RegexScan *regex_scan_free(RegexScan *scan); /* takes NULL, returns NULL */
@@ -73,10 +69,8 @@ DEFINE_CLEANUP(RegexScan *, regex_scan_free)
 #define REGEX_TIRED 2
 int regex_scan_next(RegexScan *scan, uint64_t *work, RegexSpan *ret_spans) MUST_CHECK;
 
-/* Captures of the pattern, the whole match not counted; the name of one, empty if it has
- * none. */
+/* Captures of the pattern, the whole match not counted. */
 size_t regex_n_groups(const Regex *regex);
-Str regex_group_name(const Regex *regex, size_t group);
 
 /* Instructions of the compiled pattern. */
 size_t regex_size(const Regex *regex);

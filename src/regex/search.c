@@ -12,9 +12,8 @@
 #include "base/error.h"
 #include "regex/program.h"
 
-#define MEMORY_MAX                                                                                 \
-    ((size_t)64 * 1024 * 1024) /* for a simulation: it grows with slots × program                 \
-                                */
+/* For a simulation: it grows with slots × program. */
+#define MEMORY_MAX ((size_t)64 * 1024 * 1024)
 
 size_t regex_prefix_find(const Regex *regex, Str text, size_t from) {
     Str prefix = regex->prefix;
@@ -53,7 +52,7 @@ int regex_matches(const Regex *regex, Str text, RegexPool *pool) {
     if (dfa) {
         r = regex_dfa_matches(dfa, regex, text);
         regex_pool_settle(pool);
-        if (r != -EAGAIN)
+        if (r != REGEX_DFA_GAVE_UP)
             return r;
     }
     return simulate_matches(regex, text);
@@ -138,14 +137,4 @@ int regex_scan_next(RegexScan *scan, uint64_t *work, RegexSpan *ret_spans) {
         return 1;
     }
     return 0;
-}
-
-int regex_find(const Regex *regex, Str text, size_t from, RegexSpan *ret_spans, size_t n_spans) {
-    _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, n_spans);
-    uint64_t work = UINT64_MAX;
-
-    if (!scan)
-        return error_origin(-ENOMEM);
-    scan->at = from;
-    return regex_scan_next(scan, &work, ret_spans);
 }

@@ -60,7 +60,7 @@ static void print_spans(const RegexSpan *spans, size_t n, Buf *out) {
 /* All matches as the file writes them. */
 static void print_all(const Case *c, const Regex *regex, Buf *out) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
-    RegexSpan spans[GROUPS_MAX], first[GROUPS_MAX];
+    RegexSpan spans[GROUPS_MAX];
     size_t n = regex_n_groups(regex) + 1, n_found = 0;
     uint64_t work = UINT64_MAX;
     int r;
@@ -70,10 +70,7 @@ static void print_all(const Case *c, const Regex *regex, Buf *out) {
     assert_non_null(scan);
     while ((r = regex_scan_next(scan, &work, spans)) == 1) {
         print_spans(spans, n, out);
-        if (n_found++ > 0)
-            continue;
-        assert_int_equal(regex_find(regex, c->text, 0, first, n), 1);
-        assert_memory_equal(first, spans, n * sizeof(spans[0]));
+        n_found++;
     }
     assert_int_equal(r, 0);
     if (n_found == 0)

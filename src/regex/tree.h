@@ -63,7 +63,7 @@ typedef struct RegexNode {
 
 typedef struct RegexTree {
     VEC(RegexNode) nodes;
-    VEC(Str) names; /* of the groups, into the pattern; the first group's is names.items[0] */
+    uint32_t n_groups; /* capturing ones */
     uint32_t root;
 } RegexTree;
 
