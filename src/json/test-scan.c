@@ -3,6 +3,8 @@
 #include "json/scan.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
@@ -215,10 +217,55 @@ static void test_kernel_choice(void **state) {
     assert_string_equal(scan_kernel_name(SCAN_AVX2), "avx2");
 }
 
-/* Before any choice was made: must be the first test of the program. */
+static bool first_container(void) {
+    return scan_container(STR("{}x")) == 2;
+}
+
+static bool first_string(void) {
+    return scan_string(STR("node-1\"")) == 6;
+}
+
+static bool first_plain(void) {
+    return scan_plain(STR("node-1\"")) == 6;
+}
+
+static bool first_stops(void) {
+    char bytes[64];
+
+    memset(bytes, 'x', sizeof(bytes));
+    bytes[5] = '"';
+    return scan_stops(bytes) == 1u << 5;
+}
+
+static bool first_kernel(void) {
+    return scan_use_kernel(scan_kernel());
+}
+
+/* Before any choice was made, each in a process of its own: must be the first test. */
 static void test_first_call(void **state) {
-    assert_int_equal(scan_plain(STR("node-1\"")), 6);
-    assert_true(scan_use_kernel(scan_kernel()));
+    static bool (*const calls[])(void) = {
+        first_container, first_string, first_plain, first_stops, first_kernel};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(calls); i++) {
+        pid_t child = fork();
+        int status = -1;
+
+        assert_true(child >= 0);
+        if (child == 0)
+            exit(calls[i]() ? 0 : 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
+static void test_no_such_kernel(void **state) {
+    ScanKernel before = scan_kernel();
+
+    (void)state;
+    assert_false(scan_use_kernel((ScanKernel)99));
+    assert_int_equal(scan_kernel(), before);
+    assert_string_equal(scan_kernel_name((ScanKernel)99), "unknown");
 }
 
 int main(void) {
@@ -231,6 +278,7 @@ int main(void) {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_kernel_choice),
+        cmocka_unit_test(test_no_such_kernel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

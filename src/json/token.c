@@ -62,7 +62,8 @@ static JsonToken close_container(JsonReader *reader, size_t at, JsonToken token)
 
 /* Moves the window on until it shows a stop. It moves in whole windows as long as
  * the strings looked up follow one another; the end of the input, where 64 bytes
- * are not to be had, is scanned without. */
+ * are not to be had, is scanned without. @next, the end of a window or @at itself,
+ * is never beyond the end. */
 size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     for (;;) {
         size_t offset = at - reader->window_at, next = reader->window_at + WINDOW_SIZE;
@@ -74,7 +75,7 @@ size_t json_find_stop_slow(JsonReader *reader, size_t at) {
         } else if (at - next >= WINDOW_SIZE) {
             next = at;
         }
-        if (reader->len - next < WINDOW_SIZE || next > reader->len)
+        if (reader->len - next < WINDOW_SIZE)
             return at + scan_plain(str_of(reader->data + at, reader->len - at));
         reader->window = scan_stops(reader->data + next);
         reader->window_at = next;
