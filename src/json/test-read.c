@@ -335,6 +335,91 @@ static void test_skip_validates(void **state) {
     assert_error(&reader, JSON_E_END, 4);
 }
 
+/* Keys with and without white space around them and escapes in them are all found, and so is what
+ * is behind them. */
+static void test_keys(void **state) {
+    static const char *const keys[] = {"a", "b", "c", "d", "e\\u0066", "caf\xc3\xa9", ""};
+    JsonReader reader;
+    Str key = STR_NULL;
+    int64_t n = 0, value = 0;
+
+    (void)state;
+    json_reader_init(&reader,
+        STR("{\"a\":1,\"b\" :2,\"c\": 3, \"d\":4,\"e\\u0066\":5,\"caf\xc3\xa9\":6,\"\":7}"));
+    json_object(&reader);
+    for (; json_key(&reader, &key); n++) {
+        assert_true(n < (int64_t)ELEMENTS_OF(keys));
+        assert_text("key", key, keys[n]);
+        assert_int_equal(reader.escaped, n == 4);
+        json_int64(&reader, &value);
+        assert_int_equal(value, n + 1);
+    }
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+    assert_int_equal(n, ELEMENTS_OF(keys));
+}
+
+static void test_string_member(void **state) {
+    static const struct {
+        Str input;
+        JsonError error;
+        const char *name;
+    } cases[] = {
+        {STR("{\"name\":\"a\"}"), JSON_OK, "a"},
+        {STR("{\"x\":{\"name\":1},\"n\\u0061me\":\"a\\nb\",\"y\":[]}"), JSON_OK, "a\nb"},
+        {STR("{\"name\":null}"), JSON_OK, "untouched"},
+        {STR("{}"), JSON_OK, "untouched"},
+        {STR("null"), JSON_OK, "untouched"},
+        {STR("{\"name\":1}"), JSON_E_TYPE, "untouched"},
+        {STR("{\"x\":[}"), JSON_E_SYNTAX, "untouched"},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(10000);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        JsonReader reader;
+        Str name = STR("untouched");
+
+        json_reader_init(&reader, cases[i].input);
+        json_string_member(&reader, arena, STR("name"), &name);
+        assert_case(cases[i].input.ptr, json_error(&reader) == cases[i].error);
+        assert_text(cases[i].input.ptr, name, cases[i].name);
+    }
+}
+
+/* What is skipped by its brackets alone may be longer than the window; strings behind it are read
+ * as ever. */
+static void test_string_behind_a_long_skip(void **state) {
+    for (size_t len = 0; len < 300; len++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(1000);
+        JsonReader reader;
+        Str name = STR_NULL;
+        bool escaped = true;
+
+        buf_append(&text, STR("[\"first\",\""));
+        buf_append_repeat(&text, 'x', len);
+        buf_append(&text, STR("\",\"behind\",\""));
+        buf_append_repeat(&text, 'y', 100);
+        buf_append(&text, STR("\"]"));
+        json_reader_init(&reader, buf_str(&text));
+        json_array(&reader);
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_text("first", name, "first");
+        assert_true(json_element(&reader));
+        json_skip_fast(&reader, NULL);
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_text("behind", name, "behind");
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_int_equal(name.len, 100);
+        assert_false(json_element(&reader));
+        json_end(&reader);
+        assert_error(&reader, JSON_OK, 0);
+    }
+}
+
 static void test_string_raw(void **state) {
     JsonReader reader;
     Str text = STR_NULL;
@@ -465,6 +550,9 @@ int main(void) {
         cmocka_unit_test(test_number),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_skip_validates),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_string_member),
+        cmocka_unit_test(test_string_behind_a_long_skip),
         cmocka_unit_test(test_string_raw),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_take_elements),

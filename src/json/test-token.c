@@ -106,6 +106,8 @@ static const TokenCase token_cases[] = {
     {STR("\"\\ud800\\n\""), "!2@1 half a surrogate pair"},
     {STR("\"\\ud800\\u0041\""), "!2@1 half a surrogate pair"},
     {STR("\"\\ud800\\ud800\""), "!2@1 half a surrogate pair"},
+    {STR("\"\\ud800\\udc"), "!6@11 the input ends inside an escape"},
+    {STR("\"\\ud800\\udcg0\""), "!1@11 expected four hex digits behind \\u"},
     {STR("\"\\udc00\""), "!2@1 half a surrogate pair"},
     {STR("\"\\udc00\\udc00\""), "!2@1 half a surrogate pair"},
     {STR("\"\xff\""), "!2@1 not UTF-8"},

@@ -26,8 +26,7 @@ static void write_sample(JsonWriter *w) {
     json_write_end_array(w);
     json_write_raw(w, STR("{\"a\":1}"));
     json_write_end_array(w);
-    json_write_key(w, STR("last"));
-    json_write_string(w, STR("x"));
+    json_write_member(w, STR("last"), STR("x"));
     json_write_end_object(w);
 }
 
