@@ -1,7 +1,5 @@
 #include "base/digest.h"
 
-#include <stdbool.h>
-
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
@@ -21,19 +19,17 @@ static void test_known(void **state) {
     assert_string_equal(digest_print(DIGEST_NONE, text), "00000000000000000000000000000000");
 }
 
-static bool same(Digest a, Digest b) {
-    return a.high == b.high && a.low == b.low;
-}
-
 static Digest chain(const char *first, const char *second) {
     return digest_chain(digest_chain(DIGEST_NONE, str_from_c(first)), str_from_c(second));
 }
 
 static void test_chains(void **state) {
-    assert_true(same(chain("a", "b"), chain("a", "b")));
-    assert_false(same(chain("a", "b"), chain("b", "a")));
-    assert_false(same(chain("ab", ""), chain("a", "b")));
-    assert_false(same(chain("", "a"), digest_of(STR("a"))));
+    assert_true(digest_equal(chain("a", "b"), chain("a", "b")));
+    assert_false(digest_equal(chain("a", "b"), chain("b", "a")));
+    assert_false(digest_equal(chain("ab", ""), chain("a", "b")));
+    assert_false(digest_equal(chain("", "a"), digest_of(STR("a"))));
+    assert_false(digest_equal((Digest){1, 2}, (Digest){1, 3}));
+    assert_false(digest_equal((Digest){1, 2}, (Digest){3, 2}));
 }
 
 static void test_parse(void **state) {
@@ -48,7 +44,7 @@ static void test_parse(void **state) {
     Digest digest = DIGEST_NONE;
 
     assert_true(digest_parse(STR("99aa06d3014798d86001C324468D497F"), &digest));
-    assert_true(same(digest, digest_of(STR_NULL)));
+    assert_true(digest_equal(digest, digest_of(STR_NULL)));
     for (size_t i = 0; i < ELEMENTS_OF(wrong); i++)
         assert_case(wrong[i], !digest_parse(str_from_c(wrong[i]), &digest));
 }

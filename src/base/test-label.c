@@ -32,8 +32,7 @@ static void test_keys(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        if (label_is_key(str_from_c(cases[i].key)) != cases[i].is_key)
-            fail_msg("\"%s\"", cases[i].key);
+        assert_case(cases[i].key, label_is_key(str_from_c(cases[i].key)) == cases[i].is_key);
 }
 
 int main(void) {

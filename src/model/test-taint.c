@@ -1,10 +1,20 @@
 #include "model/taint.h"
 
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+
+/* Of "{'key':'a'}" an array of one, in JSON; @out is where it lies. */
+static JsonReader read_one(const char *text, Buf *out) {
+    JsonReader reader;
+
+    buf_printf(out, "[%s]", text);
+    for (size_t i = 0; i < out->len; i++)
+        if (out->data[i] == '\'')
+            out->data[i] = '"';
+    json_reader_init(&reader, buf_str(out));
+    return reader;
+}
 
 /* What a toleration, as a pod writes it, does with a taint, as a node writes it. */
 static void test_tolerates(void **state) {
@@ -63,28 +73,21 @@ static void test_tolerates(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
-        char texts[2][256];
-        JsonReader reader;
+        _cleanup_(buf_done) Buf pod = BUF_INIT(1000), node = BUF_INIT(1000);
+        JsonReader of_pod = read_one(cases[i].toleration, &pod);
+        JsonReader of_node = read_one(cases[i].taint, &node);
         Tolerations tolerations = {0};
         Taints taints = {0};
 
-        for (size_t k = 0; k < 2; k++) {
-            const char *text = k == 0 ? cases[i].toleration : cases[i].taint;
-
-            (void)snprintf(texts[k], sizeof(texts[k]), "[%s]", text);
-            for (char *c = texts[k]; *c; c++)
-                *c = *c == '\'' ? '"' : *c;
-        }
-        json_reader_init(&reader, str_from_c(texts[0]));
-        (void)!tolerations_decode(&reader, arena, &tolerations);
-        assert_int_equal(json_error(&reader), JSON_OK);
-        json_reader_init(&reader, str_from_c(texts[1]));
-        taints_decode(&reader, arena, &taints);
-        assert_int_equal(json_error(&reader), JSON_OK);
+        assert_true(tolerations_decode(&of_pod, arena, &tolerations));
+        taints_decode(&of_node, arena, &taints);
+        assert_int_equal(json_error(&of_pod), JSON_OK);
+        assert_int_equal(json_error(&of_node), JSON_OK);
         assert_true(tolerations.n == 1 && taints.n == 1);
-        assert_case(texts[0],
+        assert_case(cases[i].toleration,
             toleration_tolerates(&tolerations.items[0], &taints.items[0]) == cases[i].tolerates);
-        assert_case(texts[0], tolerations_admit(&tolerations, &taints) == cases[i].admits);
+        assert_case(
+            cases[i].toleration, tolerations_admit(&tolerations, &taints) == cases[i].admits);
     }
 }
 
