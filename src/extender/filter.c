@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/copy.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "extender/verbs.h"
 
@@ -146,7 +146,7 @@ static void encode_names(const FilterArgs *args, const Verdicts *verdicts, Rope 
                 return;
             *pen.at = ',';
             pen.at += needs_comma;
-            copy_short(pen.at, run.ptr, run.len);
+            bytes_copy(pen.at, run.ptr, run.len);
             pen.at += run.len;
             needs_comma = true;
         }
@@ -199,10 +199,10 @@ static void encode_rejected(
             return;
         *pen.at = ',';
         pen.at += needs_comma;
-        copy_short(pen.at, literal.ptr, literal.len);
+        bytes_copy(pen.at, literal.ptr, literal.len);
         pen.at += literal.len;
         *pen.at++ = ':';
-        copy_short(pen.at, reason.ptr, reason.len);
+        bytes_copy(pen.at, reason.ptr, reason.len);
         pen.at += reason.len;
         needs_comma = true;
     }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define NODE_LIST_FIRST 256u
 
 /* So many names are compared with the sequence at once. */
@@ -150,7 +152,7 @@ static void take_expected(const View *view, JsonReader *reader, NodeList *list) 
         row = atomic_load_explicit(&guesses[row].follower, memory_order_relaxed);
         guess = &guesses[row];
         if (guess->len == 0 || guess->len > (size_t)(end - at) ||
-            !json_same_bytes(at, guess->literal, guess->len))
+            !bytes_equal(at, guess->literal, guess->len))
             break;
         spans[n] = (Span){(uint32_t)(at + 1 - body), guess->len - 1};
         rows[n++] = row;
@@ -174,7 +176,7 @@ static void take_near(const View *view, JsonReader *reader, NodeList *list) {
         const uint32_t *from = &sequence->at[place];
         uint32_t len = from[1] - from[0];
 
-        if (len > (size_t)(end - at) || !json_same_bytes(at, sequence->text + from[0], len)) {
+        if (len > (size_t)(end - at) || !bytes_equal(at, sequence->text + from[0], len)) {
             n_left_out++;
             continue;
         }

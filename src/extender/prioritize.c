@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "base/copy.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "extender/score.h"
 #include "extender/verbs.h"
@@ -33,7 +33,7 @@ static inline char *write_entry(char *at, Str literal, unsigned score, bool is_f
     at += !is_first;
     memcpy(at, HOST, sizeof(HOST) - 1);
     at += sizeof(HOST) - 1;
-    copy_short(at, literal.ptr, literal.len);
+    bytes_copy(at, literal.ptr, literal.len);
     at += literal.len;
     memcpy(at, SCORE, sizeof(SCORE) - 1);
     at += sizeof(SCORE) - 1;

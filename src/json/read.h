@@ -254,30 +254,6 @@ static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escap
     json_string_raw_slow(reader, ret, ret_escaped);
 }
 
-/* How 16 bytes at @a and @b differ: all zero when they do not. */
-typedef uint64_t JsonLanes __attribute__((vector_size(16)));
-
-static inline JsonLanes json_difference(const char *a, const char *b) {
-    JsonLanes x, y;
-
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return x ^ y;
-}
-
-/* memcmp() in place: for names of 40 bytes the call takes longer than the
- * comparison. Overlapping pieces of fixed size cover every length up to 64. */
-static inline bool json_same_bytes(const char *a, const char *b, size_t n) {
-    JsonLanes difference;
-
-    if (n < 16 || n > 64)
-        return memcmp(a, b, n) == 0;
-    difference = json_difference(a, b) | json_difference(a + n - 16, b + n - 16);
-    if (n > 32)
-        difference |= json_difference(a + 16, b + 16) | json_difference(a + n - 32, b + n - 32);
-    return (difference[0] | difference[1]) == 0;
-}
-
 static inline Str json_ahead(const JsonReader *reader) {
     bool is_behind = reader->state == JSON_BEHIND_ELEMENT;
 

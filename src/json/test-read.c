@@ -511,21 +511,6 @@ static void test_take_elements_place(void **state) {
     assert_error(&reader, JSON_E_TYPE, 9);
 }
 
-static void test_same_bytes(void **state) {
-    char a[100], b[100];
-
-    for (size_t i = 0; i < sizeof(a); i++)
-        a[i] = b[i] = (char)i;
-    for (size_t n = 0; n < sizeof(a); n++) {
-        assert_true(json_same_bytes(a, b, n));
-        for (size_t i = 0; i < sizeof(a); i++) {
-            b[i] ^= 1;
-            assert_true(json_same_bytes(a, b, n) == (i >= n));
-            b[i] ^= 1;
-        }
-    }
-}
-
 static void test_budget(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(16);
     JsonReader reader;
@@ -557,7 +542,6 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_take_elements),
         cmocka_unit_test(test_take_elements_place),
-        cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_budget),
     };
 

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/str.h"
 #include "load/join-index.h"
 #include "load/join-way.h"
 #include "load/join.h"
-#include "json/read.h"
 
 /* Over these nothing is remembered. */
 #define JOIN_MEMORY_SERIES_MAX 65536u
@@ -63,8 +63,7 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
     if (i >= memory->n)
         return JOIN_ROW_FORGOTTEN;
     series = &memory->series[i];
-    if (series->len != value.len ||
-        !json_same_bytes(memory->texts + series->at, value.ptr, value.len))
+    if (series->len != value.len || !bytes_equal(memory->texts + series->at, value.ptr, value.len))
         return JOIN_ROW_FORGOTTEN;
     return series->row;
 }

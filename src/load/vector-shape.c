@@ -1,5 +1,7 @@
 #include "load/vector-shape.h"
 
+#include "base/bytes.h"
+
 /* Values that had escapes are not where the text is. */
 static bool is_within(Str part, const char *from, const char *to) {
     return part.ptr >= from && part.ptr <= to && part.len <= (size_t)(to - part.ptr);
@@ -32,7 +34,7 @@ void shape_learn(
 }
 
 static bool take_piece(const JsonReader *json, Str piece, size_t *at) {
-    if (json->len - *at < piece.len || !json_same_bytes(json->data + *at, piece.ptr, piece.len))
+    if (json->len - *at < piece.len || !bytes_equal(json->data + *at, piece.ptr, piece.len))
         return false;
     *at += piece.len;
     return true;
