@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
+
 Digest digest_of(Str text) {
     XXH128_hash_t hash = XXH3_128bits(text.ptr, text.len);
 
@@ -26,15 +28,13 @@ const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]) {
 
 /* False: not 16 hexadecimal digits. */
 static bool parse_half(Str text, uint64_t *ret) {
-    static const char digits[] = "0123456789abcdef";
-
     *ret = 0;
     for (size_t i = 0; i < 16; i++) {
-        const char *digit = memchr(digits, text.ptr[i] | ('A' ^ 'a'), 16);
+        int digit = ascii_hex_value(text.ptr[i]);
 
-        if (!digit || text.ptr[i] < '0')
+        if (digit < 0)
             return false;
-        *ret = *ret << 4 | (uint64_t)(digit - digits);
+        *ret = *ret << 4 | (uint64_t)digit;
     }
     return true;
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
+
 #define DIGITS_SAFE 15       /* as many digits always survive: text to double and back */
 #define DIGITS_ENOUGH 17     /* as many always tell two doubles apart */
 #define DIGITS_DECIDE 800    /* more than any double has: later digits only break ties */
@@ -280,7 +282,7 @@ typedef struct Reader {
 } Reader;
 
 static bool is_digit(char c, bool is_hex) {
-    return (c >= '0' && c <= '9') || (is_hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+    return ascii_is_digit(c) || (is_hex && ascii_hex_value(c) >= 0);
 }
 
 static void take_digit(Reader *in, char c, bool after_point) {

@@ -1,19 +1,13 @@
 #include "base/label.h"
 
-static bool is_small(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c) {
-    return is_small(c) || (c >= 'A' && c <= 'Z');
-}
+#include "base/ascii.h"
 
 bool label_is_name(Str name) {
-    if (name.len == 0 || name.len > LABEL_NAME_MAX || !is_alnum(name.ptr[0]) ||
-        !is_alnum(name.ptr[name.len - 1]))
+    if (name.len == 0 || name.len > LABEL_NAME_MAX || !ascii_is_alnum(name.ptr[0]) ||
+        !ascii_is_alnum(name.ptr[name.len - 1]))
         return false;
     for (size_t i = 0; i < name.len; i++)
-        if (!is_alnum(name.ptr[i]) && name.ptr[i] != '-' && name.ptr[i] != '_' &&
+        if (!ascii_is_alnum(name.ptr[i]) && name.ptr[i] != '-' && name.ptr[i] != '_' &&
             name.ptr[i] != '.')
             return false;
     return true;
@@ -27,9 +21,9 @@ static bool is_domain(Str text) {
         bool is_first = i == 0 || text.ptr[i - 1] == '.';
         bool is_last = i + 1 == text.len || text.ptr[i + 1] == '.';
 
-        if (text.ptr[i] == '.'
-                ? is_first || is_last
-                : !is_small(text.ptr[i]) && (text.ptr[i] != '-' || is_first || is_last))
+        if (text.ptr[i] == '.' ? is_first || is_last
+                               : !ascii_is_lower(text.ptr[i]) && !ascii_is_digit(text.ptr[i]) &&
+                                     (text.ptr[i] != '-' || is_first || is_last))
             return false;
     }
     return true;

@@ -1,5 +1,7 @@
 #include "base/origin.h"
 
+#include "base/ascii.h"
+
 #define HOST_NAME_MAX_LEN 255u
 
 /* Cuts the scheme off the front. */
@@ -79,8 +81,7 @@ bool origin_is_host_name(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '.' || c == '-' || c == '_' || c == ':'))
+        if (!ascii_is_alnum(c) && c != '.' && c != '-' && c != '_' && c != ':')
             return false;
     }
     return text.len > 0 && text.len <= HOST_NAME_MAX_LEN;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 
 /*
@@ -31,16 +32,12 @@ typedef struct Suffix {
     int32_t exponent; /* of 2 or 10 */
 } Suffix;
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* Cuts the digits off the front of @text. */
 static Str take_digits(Str *text) {
     size_t n = 0;
     Str digits;
 
-    while (n < text->len && is_digit(text->ptr[n]))
+    while (n < text->len && ascii_is_digit(text->ptr[n]))
         n++;
     digits = str_take(*text, n);
     *text = str_skip(*text, n);
@@ -68,7 +65,7 @@ static bool take_number(Str *text, QuantityText *ret) {
 static bool exponent_parse(Str text, Suffix *ret) {
     int64_t exponent;
 
-    if (text.len > 1 && text.ptr[0] == '+' && is_digit(text.ptr[1]))
+    if (text.len > 1 && text.ptr[0] == '+' && ascii_is_digit(text.ptr[1]))
         text = str_skip(text, 1);
     if (!str_to_int64(text, &exponent))
         return false;

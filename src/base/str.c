@@ -1,5 +1,7 @@
 #include "base/str.h"
 
+#include "base/ascii.h"
+
 /* Words longer than this get no suggestion: the distance table is on the stack. */
 #define EDIT_WORD_MAX 64
 
@@ -12,15 +14,11 @@ int str_cmp(Str a, Str b) {
     return (a.len > b.len) - (a.len < b.len);
 }
 
-static unsigned char lower(char c) {
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 bool str_eq_nocase(Str a, Str b) {
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+        if (ascii_lower(a.ptr[i]) != ascii_lower(b.ptr[i]))
             return false;
     return true;
 }
@@ -123,7 +121,7 @@ size_t str_edit_distance(Str a, Str b, size_t limit) {
 
         current[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            size_t change = lower(a.ptr[i - 1]) == lower(b.ptr[j - 1]) ? 0 : 1;
+            size_t change = ascii_lower(a.ptr[i - 1]) == ascii_lower(b.ptr[j - 1]) ? 0 : 1;
 
             current[j] = min3(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + change);
             if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1] &&

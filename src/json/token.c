@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 #define WINDOW_SIZE 64u
@@ -82,14 +83,6 @@ size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     }
 }
 
-/* -1 when it is none. */
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The four digits of the \u escape whose backslash is at @at. JSON_STRING when
  * they are there. */
 static JsonToken read_hex(JsonReader *reader, size_t at, unsigned *ret) {
@@ -100,7 +93,7 @@ static JsonToken read_hex(JsonReader *reader, size_t at, unsigned *ret) {
 
         if (i >= reader->len)
             return json_stop_short(reader, "the input ends inside an escape");
-        digit = hex_digit(reader->data[i]);
+        digit = ascii_hex_value(reader->data[i]);
         if (digit < 0)
             return json_stop(reader, JSON_E_SYNTAX, i, "expected four hex digits behind \\u");
         value = value << 4 | (unsigned)digit;
@@ -215,12 +208,8 @@ static JsonToken read_string(JsonReader *reader, size_t at) {
 
 /* --- numbers and words --------------------------------------------------- */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static size_t skip_digits(const JsonReader *reader, size_t at) {
-    while (at < reader->len && is_digit(reader->data[at]))
+    while (at < reader->len && ascii_is_digit(reader->data[at]))
         at++;
     return at;
 }

@@ -5,16 +5,16 @@
  * its letter, each \u its digits, each first half of a pair its second.
  */
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "json/read.h"
 
-static unsigned hex_value(char c) {
-    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a' + 10);
-}
-
 static uint32_t hex4_value(const char *digits) {
-    return hex_value(digits[0]) << 12 | hex_value(digits[1]) << 8 | hex_value(digits[2]) << 4 |
-           hex_value(digits[3]);
+    uint32_t value = 0;
+
+    for (size_t i = 0; i < 4; i++)
+        value = value << 4 | (uint32_t)ascii_hex_value(digits[i]);
+    return value;
 }
 
 /* The \u escape, or the pair of them, at the front of @escape; returns its

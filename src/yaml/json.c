@@ -1,10 +1,11 @@
 /* YAML to JSON: numbers keep their digits where JSON can read them. */
 
+#include "base/ascii.h"
 #include "yaml/document.h"
 #include "json/write.h"
 
 static bool is_digit(Str text, size_t at) {
-    return at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9';
+    return at < text.len && ascii_is_digit(text.ptr[at]);
 }
 
 static size_t skip_digits(Str text, size_t at) {

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
+
 __attribute__((format(printf, 5, 0))) static void report(YamlReader *reader, DiagLevel level,
     const YamlNode *at, Str hint, const char *format, va_list arguments) {
     char text[512];
@@ -131,7 +133,7 @@ static bool is_huge(const YamlNode *value) {
 
     if (value->kind != YAML_STRING || value->text.len < 19)
         return false;
-    while (i < value->text.len && value->text.ptr[i] >= '0' && value->text.ptr[i] <= '9')
+    while (i < value->text.len && ascii_is_digit(value->text.ptr[i]))
         i++;
     return i == value->text.len;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 
 static const struct {
@@ -52,14 +53,10 @@ static bool resolve_word(YamlNode *node) {
     return false;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static size_t count_digits(Str text) {
     size_t n = 0;
 
-    while (n < text.len && is_digit(text.ptr[n]))
+    while (n < text.len && ascii_is_digit(text.ptr[n]))
         n++;
     return n;
 }
@@ -68,21 +65,11 @@ static Str skip_sign(Str text) {
     return text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? str_skip(text, 1) : text;
 }
 
-static int digit_value(char c) {
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
-}
-
 /* 0x1f and 0o17; they have no sign. False for anything else and for one that
  * does not fit. */
 static bool parse_based(Str text, int64_t *ret) {
     uint64_t value = 0;
-    unsigned base;
+    int base;
 
     if (str_has_prefix(text, STR("0x")))
         base = 16;
@@ -94,11 +81,11 @@ static bool parse_based(Str text, int64_t *ret) {
     if (text.len == 0)
         return false;
     for (size_t i = 0; i < text.len; i++) {
-        unsigned digit = (unsigned)digit_value(text.ptr[i]);
+        int digit = ascii_hex_value(text.ptr[i]);
 
-        if (digit >= base || value > (uint64_t)INT64_MAX / base)
+        if (digit < 0 || digit >= base || value > (uint64_t)INT64_MAX / (unsigned)base)
             return false;
-        value = value * base + digit;
+        value = value * (unsigned)base + (unsigned)digit;
     }
     if (value > INT64_MAX)
         return false;
