@@ -6,6 +6,7 @@
  */
 #include "cel/duration.h"
 
+#include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/cleanup.h"
 
@@ -14,16 +15,12 @@
 
 /* --- reading ---------------------------------------------------------------- */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* Takes digits, maybe none, off the front; false: too many of them. */
 static bool take_whole(Str *text, uint64_t *ret) {
     uint64_t value = 0;
     size_t n = 0;
 
-    for (; n < text->len && is_digit(text->ptr[n]); n++)
+    for (; n < text->len && ascii_is_digit(text->ptr[n]); n++)
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(text->ptr[n] - '0'), &value) || value > MAX_NS)
             return false;
@@ -40,7 +37,7 @@ static void take_fraction(Str *text, uint64_t *ret, double *ret_scale) {
 
     *ret = 0;
     *ret_scale = 1;
-    for (; n < text->len && is_digit(text->ptr[n]); n++) {
+    for (; n < text->len && ascii_is_digit(text->ptr[n]); n++) {
         uint64_t digit = (uint64_t)(text->ptr[n] - '0');
 
         is_full |= *ret > (MAX_NS - digit) / 10;
@@ -68,7 +65,7 @@ static bool take_unit(Str *text, uint64_t *ret_ns) {
     };
     size_t n = 0;
 
-    while (n < text->len && text->ptr[n] != '.' && !is_digit(text->ptr[n]))
+    while (n < text->len && text->ptr[n] != '.' && !ascii_is_digit(text->ptr[n]))
         n++;
     for (size_t i = 0; i < ELEMENTS_OF(units); i++) {
         if (!str_eq(str_take(*text, n), units[i].name))

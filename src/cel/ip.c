@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 /*
  * By hand and not by libc: inet_pton() takes texts that Kubernetes refuses, and this folder
  * opens no sockets. An address is the array of its bytes; everything else is a prefix of it:
@@ -17,24 +19,12 @@ static bool refuse(const char **ret_why, const char *why) {
     return false;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static int hex_value(char c) {
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* One of the four numbers, from the front of @text. */
 static bool take_octet(Str *text, uint8_t *ret, const char **ret_why) {
     unsigned value = 0;
     size_t n = 0;
 
-    for (; n < text->len && is_digit(text->ptr[n]); n++) {
+    for (; n < text->len && ascii_is_digit(text->ptr[n]); n++) {
         if (n == 1 && value == 0)
             return refuse(ret_why, "an IPv4 number has a leading zero");
         value = value * 10 + (unsigned)(text->ptr[n] - '0');
@@ -67,8 +57,8 @@ static size_t take_group(Str *text, uint16_t *ret) {
     unsigned value = 0;
     size_t n = 0;
 
-    while (n < text->len && n < 4 && hex_value(text->ptr[n]) >= 0)
-        value = value * 16 + (unsigned)hex_value(text->ptr[n++]);
+    while (n < text->len && n < 4 && ascii_hex_value(text->ptr[n]) >= 0)
+        value = value * 16 + (unsigned)ascii_hex_value(text->ptr[n++]);
     *text = str_skip(*text, n);
     *ret = (uint16_t)value;
     return n;
@@ -213,7 +203,7 @@ bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why) {
     if (bits.len == 0 || bits.len > 3 || (bits.len > 1 && bits.ptr[0] == '0'))
         return refuse(ret_why, "the length of the prefix is no plain number");
     for (size_t i = 0; i < bits.len; i++) {
-        if (!is_digit(bits.ptr[i]))
+        if (!ascii_is_digit(bits.ptr[i]))
             return refuse(ret_why, "the length of the prefix is no plain number");
         n_bits = n_bits * 10 + (unsigned)(bits.ptr[i] - '0');
     }

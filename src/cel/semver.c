@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/ascii.h"
+
 /*
  * A version stays the text it was: only the three numbers are read out of it. What comes
  * behind them is checked once and compared where it stands, identifier by identifier.
@@ -13,13 +15,9 @@ static bool refuse(const char **ret_why, const char *why) {
     return false;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static bool is_number(Str text) {
     for (size_t i = 0; i < text.len; i++) {
-        if (!is_digit(text.ptr[i]))
+        if (!ascii_is_digit(text.ptr[i]))
             return false;
     }
     return text.len > 0;
@@ -45,7 +43,7 @@ static bool is_identifier(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
-        if (!is_digit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-')
+        if (!ascii_is_digit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-')
             return false;
     }
     return text.len > 0;

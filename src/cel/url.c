@@ -8,6 +8,7 @@
  */
 #include "cel/url.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "cel/ip.h"
 
@@ -67,21 +68,14 @@ static bool is_plain(unsigned char c, Place place) {
     return (plain_in[c] & (unsigned)place) != 0;
 }
 
-static int hex_value(char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The byte that the "%XX" at @i stands for, or -1. */
 static int escape_at(Str text, size_t i) {
     int high, low;
 
     if (i + 2 >= text.len)
         return -1;
-    high = hex_value(text.ptr[i + 1]);
-    low = hex_value(text.ptr[i + 2]);
+    high = ascii_hex_value(text.ptr[i + 1]);
+    low = ascii_hex_value(text.ptr[i + 2]);
     return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 

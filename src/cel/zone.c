@@ -8,6 +8,7 @@
  */
 #include "cel/zone.h"
 
+#include "base/ascii.h"
 #include "base/calendar.h"
 
 #define HEADER_SIZE 44
@@ -50,20 +51,12 @@ static bool take_char(Str *text, char c) {
     return true;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* One to three digits. */
 static bool take_number(Str *text, int min, int max, int *ret) {
     int value = 0;
     size_t n = 0;
 
-    for (; n < 3 && n < text->len && is_digit(text->ptr[n]); n++)
+    for (; n < 3 && n < text->len && ascii_is_digit(text->ptr[n]); n++)
         value = value * 10 + (text->ptr[n] - '0');
     *text = str_skip(*text, n);
     *ret = value;
@@ -75,10 +68,9 @@ static bool take_name(Str *text) {
     bool is_quoted = take_char(text, '<');
     size_t n = 0;
 
-    while (
-        n < text->len &&
-        (is_letter(text->ptr[n]) ||
-            (is_quoted && (is_digit(text->ptr[n]) || text->ptr[n] == '+' || text->ptr[n] == '-'))))
+    while (n < text->len && (ascii_is_letter(text->ptr[n]) ||
+                                (is_quoted && (ascii_is_digit(text->ptr[n]) ||
+                                                  text->ptr[n] == '+' || text->ptr[n] == '-'))))
         n++;
     *text = str_skip(*text, n);
     return n >= 3 && (!is_quoted || take_char(text, '>'));

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/map.h"
 #include "policy/lint-part.h"
 
@@ -238,19 +239,11 @@ static void check_match(Lint *lint) {
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* %s, %d …: a letter of printf's that no word goes on behind. */
 static bool is_verb(Str text, size_t i) {
     return text.ptr[i] == '%' && i + 1 < text.len &&
            str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&
-           (i + 2 == text.len || !is_letter(text.ptr[i + 2]));
+           (i + 2 == text.len || !ascii_is_letter(text.ptr[i + 2]));
 }
 
 /* 2026-01-02, by its first '-'. */
@@ -258,7 +251,7 @@ static bool is_date(Str text, size_t i) {
     if (i < 4 || i + 2 >= text.len || text.ptr[i] != '-')
         return false;
     for (size_t k = i - 4; k <= i + 2; k++)
-        if (k != i && !is_digit(text.ptr[k]))
+        if (k != i && !ascii_is_digit(text.ptr[k]))
             return false;
     return true;
 }

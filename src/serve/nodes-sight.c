@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "serve/answers.h"
@@ -32,17 +33,13 @@ typedef struct NodesMaking {
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* The number that @text begins with at @at, without zeros before it; @at goes behind it. */
 static Str take_number(Str text, size_t *at) {
     size_t begin, end;
 
     for (begin = *at; begin < text.len && text.ptr[begin] == '0'; begin++)
         ;
-    for (end = begin; end < text.len && is_digit(text.ptr[end]); end++)
+    for (end = begin; end < text.len && ascii_is_digit(text.ptr[end]); end++)
         ;
     *at = end;
     return str_take(str_skip(text, begin), end - begin);
@@ -60,7 +57,7 @@ static int compare_names(Str a, Str b) {
     while (i < a.len && j < b.len) {
         int order;
 
-        if (is_digit(a.ptr[i]) && is_digit(b.ptr[j]))
+        if (ascii_is_digit(a.ptr[i]) && ascii_is_digit(b.ptr[j]))
             order = compare_numbers(take_number(a, &i), take_number(b, &j));
         else
             order = (unsigned char)a.ptr[i++] - (unsigned char)b.ptr[j++];

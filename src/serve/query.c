@@ -4,19 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/visible.h"
 
 #define SHOWN_MAX 64u /* of what was sent, in a message */
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* ptr is NULL when an escape is broken, or memory is short. */
 static Str decode(Str text, Arena *arena) {
@@ -30,8 +23,8 @@ static Str decode(Str text, Arena *arena) {
             out[n++] = text.ptr[i] == '+' ? ' ' : text.ptr[i];
             continue;
         }
-        high = text.len - i > 2 ? hex_digit(text.ptr[i + 1]) : -1;
-        low = text.len - i > 2 ? hex_digit(text.ptr[i + 2]) : -1;
+        high = text.len - i > 2 ? ascii_hex_value(text.ptr[i + 1]) : -1;
+        low = text.len - i > 2 ? ascii_hex_value(text.ptr[i + 2]) : -1;
         if (high < 0 || low < 0)
             return STR_NULL;
         out[n++] = (char)(high * 16 + low);
