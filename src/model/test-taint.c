@@ -17,65 +17,59 @@ static JsonReader read_one(const char *text, Buf *out) {
 }
 
 /* What a toleration, as a pod writes it, does with a taint, as a node writes it. */
-static void test_tolerates(void **state) {
-    static const struct {
-        const char *toleration, *taint;
-        bool tolerates, admits;
-    } cases[] = {
-        {"{'key':'a','value':'1','effect':'NoSchedule'}",
-            "{'key':'a','value':'1','effect':'NoSchedule'}",
-            true,
-            true},
-        {"{'key':'a','operator':'Equal','value':'1'}",
-            "{'key':'a','value':'1','effect':'NoSchedule'}",
-            true,
-            true},
-        {"{'key':'a','value':'2'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
-        {"{'key':'b','value':'1'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
-        {"{'key':'a','operator':'Exists'}",
-            "{'key':'a','value':'1','effect':'NoExecute'}",
-            true,
-            true},
-        {"{'operator':'Exists'}", "{'key':'any','effect':'NoExecute'}", true, true},
-        {"{'operator':'Exists','effect':'NoSchedule'}",
-            "{'key':'a','effect':'NoExecute'}",
-            false,
-            false},
-        {"{'operator':'Exists','effect':'NoSchedule'}",
-            "{'key':'a','effect':'PreferNoSchedule'}",
-            false,
-            true}, /* only a wish */
-        {"{'key':'a','effect':'PreferNoSchedule','operator':'Exists'}",
-            "{'key':'a','effect':'PreferNoSchedule'}",
-            true,
-            true},
-        {"{'key':'a'}", "{'key':'a','effect':'NoSchedule'}", true, true}, /* both without value */
-        {"{'key':'a','value':null,'effect':null}",
-            "{'key':'a','value':null,'effect':'NoSchedule','timeAdded':'2026-01-01T00:00:00Z'}",
-            true,
-            true},
-        {"{'key':'a','operator':'Gt','value':'5'}",
-            "{'key':'a','value':'9','effect':'NoSchedule'}",
-            false,
-            false},
-        {"{'operator':'Exists','effect':'Sometimes'}",
-            "{'key':'a','effect':'Sometimes'}",
-            false,
-            true},
-        {"{'operator':'exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
-        {"{'key':'A','operator':'Exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
-        {"{'key':'a','operator':'Exists','tolerationSeconds':300}",
-            "{'key':'a','effect':'NoExecute'}",
-            true,
-            true},
-    };
+static const struct {
+    const char *toleration, *taint;
+    bool tolerates, admits;
+} tolerances[] = {
+    {"{'key':'a','value':'1','effect':'NoSchedule'}",
+        "{'key':'a','value':'1','effect':'NoSchedule'}",
+        true,
+        true},
+    {"{'key':'a','operator':'Equal','value':'1'}",
+        "{'key':'a','value':'1','effect':'NoSchedule'}",
+        true,
+        true},
+    {"{'key':'a','value':'2'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
+    {"{'key':'b','value':'1'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
+    {"{'key':'a','operator':'Exists'}", "{'key':'a','value':'1','effect':'NoExecute'}", true, true},
+    {"{'operator':'Exists'}", "{'key':'any','effect':'NoExecute'}", true, true},
+    {"{'operator':'Exists','effect':'NoSchedule'}",
+        "{'key':'a','effect':'NoExecute'}",
+        false,
+        false},
+    {"{'operator':'Exists','effect':'NoSchedule'}",
+        "{'key':'a','effect':'PreferNoSchedule'}",
+        false,
+        true}, /* only a wish */
+    {"{'key':'a','effect':'PreferNoSchedule','operator':'Exists'}",
+        "{'key':'a','effect':'PreferNoSchedule'}",
+        true,
+        true},
+    {"{'key':'a'}", "{'key':'a','effect':'NoSchedule'}", true, true}, /* both without value */
+    {"{'key':'a','value':null,'effect':null}",
+        "{'key':'a','value':null,'effect':'NoSchedule','timeAdded':'2026-01-01T00:00:00Z'}",
+        true,
+        true},
+    {"{'key':'a','operator':'Gt','value':'5'}",
+        "{'key':'a','value':'9','effect':'NoSchedule'}",
+        false,
+        false},
+    {"{'operator':'Exists','effect':'Sometimes'}", "{'key':'a','effect':'Sometimes'}", false, true},
+    {"{'operator':'exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
+    {"{'key':'A','operator':'Exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
+    {"{'key':'a','operator':'Exists','tolerationSeconds':300}",
+        "{'key':'a','effect':'NoExecute'}",
+        true,
+        true},
+};
 
+static void test_tolerates(void **state) {
     (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(tolerances); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
         _cleanup_(buf_done) Buf pod = BUF_INIT(1000), node = BUF_INIT(1000);
-        JsonReader of_pod = read_one(cases[i].toleration, &pod);
-        JsonReader of_node = read_one(cases[i].taint, &node);
+        JsonReader of_pod = read_one(tolerances[i].toleration, &pod);
+        JsonReader of_node = read_one(tolerances[i].taint, &node);
         Tolerations tolerations = {0};
         Taints taints = {0};
 
@@ -84,10 +78,11 @@ static void test_tolerates(void **state) {
         assert_int_equal(json_error(&of_pod), JSON_OK);
         assert_int_equal(json_error(&of_node), JSON_OK);
         assert_true(tolerations.n == 1 && taints.n == 1);
-        assert_case(cases[i].toleration,
-            toleration_tolerates(&tolerations.items[0], &taints.items[0]) == cases[i].tolerates);
-        assert_case(
-            cases[i].toleration, tolerations_admit(&tolerations, &taints) == cases[i].admits);
+        assert_case(tolerances[i].toleration,
+            toleration_tolerates(&tolerations.items[0], &taints.items[0]) ==
+                tolerances[i].tolerates);
+        assert_case(tolerances[i].toleration,
+            tolerations_admit(&tolerations, &taints) == tolerances[i].admits);
     }
 }
 

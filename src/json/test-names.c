@@ -1,0 +1,140 @@
+/* The short ways of an array of names, and where they must leave them. */
+
+#include "base/buf.h"
+#include "json/test-reader.h"
+
+static void test_string_raw(void **state) {
+    JsonReader reader;
+    Str text = STR_NULL;
+    bool escaped;
+
+    json_reader_init(&reader, STR("[\"plain\", \"caf\xc3\xa9\",\"a\\u0062\",null]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "plain") && !escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "caf\xc3\xa9") && !escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "a\\u0062") && escaped);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_error(&reader, JSON_E_TYPE, 28);
+}
+
+/* Names of every length, so that they lie in every way across the windows. */
+static void test_names(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(100000);
+    JsonReader reader;
+    Str name = STR_NULL;
+    bool escaped;
+    size_t n = 0;
+
+    buf_append_char(&text, '[');
+    for (size_t len = 0; len < 200; len++) {
+        buf_append(&text, len > 0 ? STR(",\"") : STR("\""));
+        buf_append_repeat(&text, (char)('a' + len % 26), len);
+        buf_append_char(&text, '"');
+    }
+    buf_append_char(&text, ']');
+
+    json_reader_init(&reader, buf_str(&text));
+    json_array(&reader);
+    for (; json_element(&reader); n++) {
+        json_string_raw(&reader, &name, &escaped);
+        assert_int_equal(name.len, n);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(name.ptr[i], 'a' + n % 26);
+    }
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+    assert_int_equal(n, 200);
+}
+
+/* What is skipped by its brackets alone may be longer than the window; strings behind it are read
+ * as ever. */
+static void test_string_behind_a_long_skip(void **state) {
+    for (size_t len = 0; len < 300; len++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(1000);
+        JsonReader reader;
+        Str name = STR_NULL;
+        bool escaped = true;
+
+        buf_append(&text, STR("[\"first\",\""));
+        buf_append_repeat(&text, 'x', len);
+        buf_append(&text, STR("\",\"behind\",\""));
+        buf_append_repeat(&text, 'y', 100);
+        buf_append(&text, STR("\"]"));
+        json_reader_init(&reader, buf_str(&text));
+        json_array(&reader);
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_text("first", name, "first");
+        assert_true(json_element(&reader));
+        json_skip_fast(&reader, NULL);
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_text("behind", name, "behind");
+        assert_true(json_element(&reader));
+        json_string_raw(&reader, &name, &escaped);
+        assert_int_equal(name.len, 100);
+        assert_false(json_element(&reader));
+        json_end(&reader);
+        assert_error(&reader, JSON_OK, 0);
+    }
+}
+
+/* Strings that are expected are taken by their bytes. */
+static void test_take_elements(void **state) {
+    static const Str input = STR("[\"a\",\"b\",\"cc\", \"d\"]");
+    JsonReader reader;
+    Str text = STR_NULL;
+    bool escaped;
+
+    json_reader_init(&reader, input);
+    assert_true(str_is_empty(json_ahead(&reader)));
+    json_array(&reader);
+    assert_true(str_is_empty(json_ahead(&reader))); /* the first has no comma */
+    assert_true(json_element(&reader));
+    assert_true(str_is_empty(json_ahead(&reader)));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(json_ahead(&reader), ",\"b\",\"cc\", \"d\"]"));
+    json_take_elements(&reader, strlen(",\"b\",\"cc\""), strlen("[\"a\",\"b\","));
+    assert_true(str_is(json_ahead(&reader), ", \"d\"]"));
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    assert_true(str_is(text, "d"));
+    assert_false(json_element(&reader));
+    assert_true(str_is_empty(json_ahead(&reader)));
+    json_end(&reader);
+    assert_error(&reader, JSON_OK, 0);
+}
+
+/* A complaint points to the last of them. */
+static void test_take_elements_place(void **state) {
+    JsonReader reader;
+    Str text;
+    bool escaped;
+
+    json_reader_init(&reader, STR("[\"a\",\"b\",\"cc\"]"));
+    json_array(&reader);
+    assert_true(json_element(&reader));
+    json_string_raw(&reader, &text, &escaped);
+    json_take_elements(&reader, strlen(",\"b\",\"cc\""), strlen("[\"a\",\"b\","));
+    json_fail(&reader, JSON_E_TYPE, "unwanted");
+    assert_error(&reader, JSON_E_TYPE, 9);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_string_raw),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_string_behind_a_long_skip),
+        cmocka_unit_test(test_take_elements),
+        cmocka_unit_test(test_take_elements_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,13 @@
+#pragma once
+
+/* What a reader has come to, for tests. */
+
+#include "base/test-assert.h"
+#include "json/read.h"
+
+/* @at does not matter for JSON_OK. */
+static inline void assert_error(const JsonReader *reader, JsonError error, size_t at) {
+    assert_int_equal(json_error(reader), error);
+    if (error != JSON_OK)
+        assert_int_equal(reader->error_at, at);
+}
