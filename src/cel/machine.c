@@ -240,20 +240,19 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
 
 /* --- instructions ---------------------------------------------------------------------- */
 
-#if defined(__GNUC__) && !defined(CEL_SWITCH)
+/* One piece of code an instruction, and a jump from the end of each to the next one's: gcc and
+ * clang both have labels as values. */
 #define ON(name) on_##name:
 #define GO                                                                                         \
     do {                                                                                           \
         at = pc++;                                                                                 \
         goto *labels[at->op];                                                                      \
     } while (0)
+
+/* What is in the graph only is no instruction. */
 #define LABEL_VALUE(name) &&on_##name
 #define LABEL_FLOW(name) &&on_##name
 #define LABEL_NODE(name) &&on_NONE
-#else
-#define ON(name) case OP_##name:
-#define GO goto next_instruction
-#endif
 
 #define TOP sp[-1]
 #define FOLLOW pc = &instructions[at->b]
@@ -298,15 +297,22 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     }
 
-/* @at is the instruction that runs, @pc the next one. */
+/*
+ * The loop. @at is the instruction that runs, @pc the next one, @sp the first free place of the
+ * stack.
+ *
+ * It is one function, and long, for the sake of what its parts share: @pc, @sp and @at stay in
+ * registers from one instruction to the next, each instruction jumps to the next by itself, which
+ * the processor learns to foresee place by place, and what fails goes to one of the labels at the
+ * end. A part is a line or two where it can be: what an operation does is in operators.h, select.h,
+ * set.h, call.h and loop.h.
+ */
 static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
-#ifdef LABEL_VALUE
     static const void *const labels[OP_N] = {
 #define X(name, text, class, arguments, immediate) [OP_##name] = LABEL_##class(name),
         CEL_OPCODES(X)
 #undef X
     };
-#endif
     CelRun *run = m->run;
     const CelCode *code = m->code;
     const CelInstruction *const instructions = code->instructions;
@@ -314,13 +320,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     const CelInstruction *pc = &instructions[code->entry], *at;
     CelValue v;
 
-#ifdef LABEL_VALUE
     GO;
-#else
-next_instruction:
-    at = pc++;
-    switch ((CelOp)at->op) {
-#endif
 
     ON(CONSTANT) {
         *sp++ = constants[at->b];
@@ -651,27 +651,23 @@ absorb:
     ON(RETURN) {
         return TOP;
     }
-#ifndef LABEL_VALUE
-default:
-#endif
     ON(NONE) {
         *sp++ = cel_fail(run, "no such instruction");
         goto failed;
     }
-#ifndef LABEL_VALUE
-}
-#endif
 
-not_a_bool : v = cel_no_overload(run);
-step_failed : *sp++ = v;
-failed : /* an error that was just made, on top */
-         TOP = place_error(m, at, TOP);
-failed_before : /* one that knows its place */
-                v = TOP;
-pc = unwind(m, at, v, &sp);
-if (!pc)
-    return v;
-GO;
+not_a_bool:
+    v = cel_no_overload(run);
+step_failed:
+    *sp++ = v;
+failed: /* an error that was just made is on top */
+    TOP = place_error(m, at, TOP);
+failed_before: /* it knows its place */
+    v = TOP;
+    pc = unwind(m, at, v, &sp);
+    if (!pc)
+        return v;
+    GO;
 }
 
 /* --- a run ----------------------------------------------------------------------------- */
