@@ -8,8 +8,3 @@
 /* All list->n of them: the list's own array when it is plain, else fetched from its host.
  * Charges one an element. NULL: @ret_error says why. Never NULL for an empty list. */
 const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error) MUST_CHECK;
-
-/* Why the run is over; for what had to go on with a false answer of cel_equal(). */
-static inline CelValue cel_limit(const CelRun *run) {
-    return (CelValue){.kind = CEL_ERROR, .error = run->limit};
-}

@@ -116,7 +116,7 @@ static CelOrder order(CelRun *run, const CelValue *args) {
 }
 
 static CelValue answer(CelRun *run, bool yes) {
-    return !run->limit ? cel_bool(yes) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    return !run->limit ? cel_bool(yes) : cel_limit(run);
 }
 
 FUNCTION(less) {

@@ -735,5 +735,5 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
     v = execute(&m, stack, variables);
     /* A comparison that ran dry said false and let the run go on: whatever came of it, a value or
      * an error, is not the answer. */
-    return LIKELY(!run->limit) ? v : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    return LIKELY(!run->limit) ? v : cel_limit(run);
 }

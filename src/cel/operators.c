@@ -106,7 +106,7 @@ CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b) {
         if (cel_equal(a, item, run))
             return cel_bool(true);
         if (run->limit)
-            return (CelValue){.kind = CEL_ERROR, .error = run->limit};
+            return cel_limit(run);
     }
     return cel_bool(false);
 }

@@ -164,13 +164,13 @@ static inline CelValue cel_op_neg_double(CelRun *run, CelValue a) {
 static inline CelValue cel_op_eq(CelRun *run, CelValue a, CelValue b) {
     bool equal = cel_equal(a, b, run);
 
-    return !run->limit ? cel_bool(equal) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    return !run->limit ? cel_bool(equal) : cel_limit(run);
 }
 
 static inline CelValue cel_op_ne(CelRun *run, CelValue a, CelValue b) {
     bool equal = cel_equal(a, b, run);
 
-    return !run->limit ? cel_bool(!equal) : (CelValue){.kind = CEL_ERROR, .error = run->limit};
+    return !run->limit ? cel_bool(!equal) : cel_limit(run);
 }
 
 static inline CelValue cel_op_eq_int(CelRun *run, CelValue a, CelValue b) {

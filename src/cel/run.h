@@ -83,6 +83,12 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name);
 CelValue cel_exhausted(CelRun *run); /* fuel */
 CelValue cel_no_memory(CelRun *run);
 
+/* The one that ended the run (run->limit is set): for who had to go on with a false answer of
+ * cel_equal(). */
+static inline CelValue cel_limit(const CelRun *run) {
+    return (CelValue){.kind = CEL_ERROR, .error = run->limit};
+}
+
 /* Room for @size bytes, or NULL: return cel_no_memory(). Charges nothing. */
 void *cel_alloc(CelRun *run, size_t size) MUST_CHECK;
 
