@@ -382,7 +382,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     UNARY(OPT_HAS, opt_has(run, TOP))
     UNARY(OPT_OF, cel_op_opt_of(run, TOP))
     UNARY(OPT_ELEMENT, opt_element(run, TOP))
-    BINARY(OPT_INDEX, cel_op_opt_index)
+    BINARY(OPT_INDEX, cel_index_optional)
 
     BINARY(ADD_INT, cel_op_add_int)
     BINARY(SUB_INT, cel_op_sub_int)

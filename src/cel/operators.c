@@ -61,6 +61,7 @@ static CelValue optional_of(CelRun *run, CelValue v) {
     return v.kind != CEL_ABSENT ? cel_make_optional(run, v) : cel_none();
 }
 
+/* Optional access spreads: optional.of([1])[5] is none, no error. */
 CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
     CelValue place;
 
@@ -76,19 +77,6 @@ CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
         if (place.kind == CEL_INT)
             place = cel_list_at(a.list, (uint32_t)place.i, run);
         return optional_of(run, place);
-    default:
-        return cel_no_overload(run);
-    }
-}
-
-CelValue cel_index(CelRun *run, CelValue a, CelValue index) {
-    switch (a.kind) {
-    case CEL_LIST:
-        return cel_op_index_list(run, a, index);
-    case CEL_MAP:
-        return cel_op_index_map(run, a, index);
-    case CEL_OPTIONAL: /* optional access spreads: optional.of([1])[5] is none, no error */
-        return cel_index_optional(run, a, index);
     default:
         return cel_no_overload(run);
     }

@@ -24,9 +24,8 @@ CelValue cel_modulus_by_zero(CelRun *run);
  * (lists/index/zero_based_uint); all else is an error. */
 CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index);
 
-/* a[i] and a[?i] of whatever kinds: lists, maps, and optionals of them (then the result
- * is an optional as well). */
-CelValue cel_index(CelRun *run, CelValue a, CelValue index);
+/* a[?i], and a[i] of an optional, of whatever kinds: lists, maps, and optionals of them. The result
+ * is an optional. */
 CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
 
 /* Parts of values. */
@@ -45,11 +44,6 @@ static inline CelValue cel_op_index_map(CelRun *run, CelValue a, CelValue key) {
     if (found.kind == CEL_ABSENT && a.map->otherwise)
         return *a.map->otherwise;
     return found.kind != CEL_ABSENT ? found : cel_no_such_key(run, key);
-}
-
-/* Of any kinds. */
-static inline CelValue cel_op_opt_index(CelRun *run, CelValue a, CelValue index) {
-    return cel_index_optional(run, a, index);
 }
 
 /* Optionals: @a is one. */

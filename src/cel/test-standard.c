@@ -248,28 +248,33 @@ static void test_fuel(void **state) {
     }
 }
 
-/* a[i] of whatever there is: what the machine does when it knows nothing. */
-static void test_any_index(void **state) {
+/* a[?i], and a[i] of an optional: of whatever there is. */
+static void test_optional_index(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     const CelValue list = LIST(I(7)), map = cel_map(&map_1_10);
     const CelValue optional = cel_make_optional(&run, list);
+    const struct {
+        CelValue of, index;
+        const char *want;
+    } cases[] = {
+        {list, U(0), "optional.of(7)"},
+        {list, I(1), "optional.none()"},
+        {list, S("x"), "error: unsupported index type 'string' in list"},
+        {map, I(1), "optional.of(10)"},
+        {map, S("x"), "optional.none()"},
+        {optional, I(0), "optional.of(7)"},
+        {optional, I(1), "optional.none()"},
+        {cel_none(), I(1), "optional.none()"},
+        {I(1), I(0), "error: no such overload"},
+    };
 
     (void)state;
-    assert_value(&run, "list", cel_index(&run, list, I(0)), "7");
-    assert_value(&run, "map", cel_index(&run, map, I(1)), "10");
-    assert_value(&run, "optional", cel_index(&run, optional, I(0)), "optional.of(7)");
-    assert_value(&run, "none", cel_index(&run, optional, I(1)), "optional.none()");
-    assert_value(&run, "none", cel_index(&run, cel_none(), I(1)), "optional.none()");
-    assert_value(&run, "int", cel_index(&run, I(1), I(0)), "error: no such overload");
-    assert_value(&run, "?", cel_index_optional(&run, list, U(0)), "optional.of(7)");
-    assert_value(&run, "?", cel_index_optional(&run, list, I(1)), "optional.none()");
-    assert_value(&run, "?", cel_index_optional(&run, map, I(1)), "optional.of(10)");
-    assert_value(&run, "?", cel_index_optional(&run, map, S("x")), "optional.none()");
-    assert_value(&run,
-        "?",
-        cel_index_optional(&run, list, S("x")),
-        "error: unsupported index type 'string' in list");
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        CelValue got = cel_index_optional(&run, cases[i].of, cases[i].index);
+
+        assert_value(&run, cases[i].want, got, cases[i].want);
+    }
 }
 
 int main(void) {
@@ -281,7 +286,7 @@ int main(void) {
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_fuel),
-        cmocka_unit_test(test_any_index),
+        cmocka_unit_test(test_optional_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
