@@ -210,7 +210,7 @@ int main(int argc, char *argv[]) {
         "\"errors\": %zu}\n",
         best * 1e9 / RECORDS,
         measure_compile(env) * 1e9,
-        cel_code_size(program->code),
+        program->code->size,
         counts[0],
         counts[1],
         counts[2]);

@@ -154,7 +154,3 @@ int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) {
     *ret = code;
     return 0;
 }
-
-size_t cel_code_size(const CelCode *code) {
-    return code->size;
-}

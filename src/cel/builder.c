@@ -57,6 +57,14 @@ CelNode *cel_builder_add(
     return node;
 }
 
+/* Whether the nodes from @first to @root are one name with dots: a, a.b, a.b.c. */
+static bool is_dotted(const CelBuilder *builder, uint32_t first, uint32_t root) {
+    for (uint32_t i = root; i > first; i--)
+        if (builder->nodes.items[i].kind != CEL_NODE_SELECT)
+            return false;
+    return builder->nodes.items[first].kind == CEL_NODE_IDENT;
+}
+
 void cel_builder_add_call(CelBuilder *builder, const CelCall *call) {
     uint32_t number = cel_builder_next(builder);
     CelNode *node = cel_builder_add(builder,
@@ -68,7 +76,7 @@ void cel_builder_add_call(CelBuilder *builder, const CelCall *call) {
     node->name = call->name;
     node->is_receiver = call->is_receiver;
     node->is_absolute = call->is_absolute;
-    if (call->is_receiver && cel_builder_is_dotted(builder, call->first, call->args - 1))
+    if (call->is_receiver && is_dotted(builder, call->first, call->args - 1))
         builder->nodes.items[call->first].call = number - call->first;
 }
 
@@ -99,13 +107,6 @@ void cel_builder_append(CelBuilder *builder, const CelNode *nodes, uint32_t n) {
             return;
         *node = nodes[i];
     }
-}
-
-bool cel_builder_is_dotted(const CelBuilder *builder, uint32_t first, uint32_t root) {
-    for (uint32_t i = root; i > first; i--)
-        if (builder->nodes.items[i].kind != CEL_NODE_SELECT)
-            return false;
-    return builder->nodes.items[first].kind == CEL_NODE_IDENT;
 }
 
 CelTree *cel_builder_finish(CelBuilder *builder, Str file) {

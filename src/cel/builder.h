@@ -79,9 +79,6 @@ CelNode *cel_builder_copy(CelBuilder *builder, uint32_t first, uint32_t n);
 /* Adds copies of finished parts again. */
 void cel_builder_append(CelBuilder *builder, const CelNode *nodes, uint32_t n);
 
-/* Whether the nodes from @first to @root are one name with dots: a, a.b, a.b.c. */
-bool cel_builder_is_dotted(const CelBuilder *builder, uint32_t first, uint32_t root);
-
 void cel_builder_fail(CelBuilder *builder, int error);
 
 /* The tree; NULL when out of memory. */

@@ -133,9 +133,6 @@ typedef struct CelEmitOptions {
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
     CelCode **ret) MUST_CHECK;
 
-/* Bytes that the code and its constants take. */
-size_t cel_code_size(const CelCode *code);
-
 /* The disassembler: one instruction a line, with constants and names spelled out, then the
  * table of handlers. */
 void cel_code_print(const CelCode *code, Buf *out);

@@ -71,8 +71,7 @@ typedef struct CelGraphNode {
 /* The immediate of a loop. Its arguments: the range, the predicate if there is one, and
  * the body. */
 #define CEL_LOOP_LEVEL 0x00ffu
-#define CEL_LOOP_PAIRS 0x0100u     /* two variables: index or key, and value */
-#define CEL_LOOP_PREDICATE 0x0200u /* MAP_LIST, TRANSFORM_*: there is a filter */
+#define CEL_LOOP_PAIRS 0x0100u /* two variables: index or key, and value */
 
 /* ALL to TRANSFORM_ENTRY. */
 bool cel_op_is_loop(uint16_t op);

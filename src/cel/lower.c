@@ -187,8 +187,7 @@ static uint32_t lower_binder(CelLower *l, const CelPart *part) {
 static uint32_t lower_loop(CelLower *l, const CelPart *part) {
     CelGraphNode node = cel_lower_blank(l, part, loop_ops[part->node->kind]);
 
-    node.immediate = innermost_level(l) | (part->node->n_binders == 2 ? CEL_LOOP_PAIRS : 0) |
-                     (part->node->has_predicate ? CEL_LOOP_PREDICATE : 0);
+    node.immediate = innermost_level(l) | (part->node->n_binders == 2 ? CEL_LOOP_PAIRS : 0);
     l->level--;
     return cel_graph_add(l->graph, &node);
 }

@@ -6,7 +6,6 @@
  * part of the scalar code of whoever needs it.
  */
 #include <errno.h>
-
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -60,7 +59,8 @@ int cel_planner_remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t 
     return 0;
 }
 
-bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret) {
+/* The column under @space and @node: CEL_NO_COLUMN for none; false: nobody asked yet. */
+static bool is_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret) {
     const CelPlanPlace *place;
 
     *ret = CEL_NO_COLUMN;
@@ -135,7 +135,7 @@ static int find_spread(CelPlanner *p, uint32_t space, uint32_t of_row, uint32_t 
         .n_inputs = 1,
     };
 
-    if (cel_planner_known(p, space, row->node, ret))
+    if (is_known(p, space, row->node, ret))
         return 0;
     if (!input)
         return error_origin(-ENOMEM);
@@ -151,7 +151,7 @@ int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     *ret = CEL_NO_COLUMN;
     if (!cel_planner_time(p, space, node, &own))
         return 0;
-    (void)cel_planner_known(p, is_local ? space : CEL_ROWS, node, ret);
+    (void)is_known(p, is_local ? space : CEL_ROWS, node, ret);
     if (*ret == CEL_NO_COLUMN)
         return 0;
     column = cel_plan_at(p->plan, *ret);
@@ -308,8 +308,7 @@ static bool is_one_evaluation(const CelPlanner *p, const CelPlanColumn *column) 
 
     if (!cel_planner_is_or_value(p, column->node))
         return false;
-    (void)cel_planner_known(
-        p, column->space, cel_graph_node(p->graph, column->node)->args[1], &get);
+    (void)is_known(p, column->space, cel_graph_node(p->graph, column->node)->args[1], &get);
     return get != CEL_NO_COLUMN && cel_plan_at(p->plan, get)->how == CEL_HOW_SCALAR &&
            cel_plan_at(p->plan, get)->time == column->time;
 }
@@ -375,7 +374,7 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
     CelTime time;
     int r;
 
-    if (cel_planner_known(p, space, node, &number))
+    if (is_known(p, space, node, &number))
         return 0;
     if (!cel_planner_time(p, space, node, &time))
         return error_trace(cel_planner_remember(p, space, node, CEL_NO_COLUMN));

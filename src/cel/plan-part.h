@@ -250,9 +250,6 @@ int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
 int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, uint32_t *ret)
     MUST_CHECK;
 
-/* The column under @space and @node: CEL_NO_COLUMN for none; false: nobody asked yet. */
-bool cel_planner_known(const CelPlanner *p, uint32_t space, uint32_t node, uint32_t *ret);
-
 /* Puts @column under @space and @node. */
 int cel_planner_remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t column) MUST_CHECK;
 
