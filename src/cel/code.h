@@ -65,7 +65,7 @@ typedef struct CelLoopCode {
 typedef struct CelHandler {
     uint32_t from, target;
     uint32_t height, n_loops;
-    uint32_t owner;
+    uint32_t owner; /* of what waits; CEL_NO_OWNER: not for tracing */
 } CelHandler;
 
 #define CEL_NO_HANDLER UINT32_MAX

@@ -27,9 +27,10 @@
 typedef struct Work {
     uint32_t node;
     uint32_t step;
-    uint32_t height;     /* of the stack where it began */
-    uint32_t mark, jump; /* instructions to come back to */
-    uint32_t handler;    /* the one around that which is open */
+    uint32_t height;  /* of the stack where it began */
+    uint32_t jump;    /* the instruction whose target is to be set */
+    uint32_t mark;    /* ?:, another such; a loop: its number */
+    uint32_t handler; /* the one around that which is open */
     uint32_t owner;
 } Work;
 
@@ -265,24 +266,20 @@ static void begin_loop(Emit *e, Work *work, const CelGraphNode *node) {
         .is_pairs = (node->immediate & CEL_LOOP_PAIRS) != 0,
     };
 
-    (void)emit(e, OP_LOOP, 0, CEL_APPEND(&e->as, loops, loop));
+    work->mark = CEL_APPEND(&e->as, loops, loop);
+    (void)emit(e, OP_LOOP, 0, work->mark);
     e->as.height = work->height;
     e->as.n_loops++;
     work->jump = emit(e, OP_NEXT, 0, 0);
 }
 
 static void end_loop(Emit *e, Work *work, const CelGraphNode *node) {
-    uint32_t loop;
-
     if (loop_ops[node->op].absorbs)
         cel_as_close_handler(&e->as, work->handler);
     (void)emit(e, loop_ops[node->op].step, 0, work->jump);
     cel_as_land(&e->as, work->jump);
-    loop = work->jump > 0 && work->jump <= e->as.instructions.n
-               ? e->as.instructions.items[work->jump - 1].b
-               : 0;
-    if (loop < e->as.loops.n)
-        e->as.loops.items[loop].cost = cel_as_here(&e->as) - work->jump;
+    if (work->mark < e->as.loops.n) /* else: out of memory */
+        e->as.loops.items[work->mark].cost = cel_as_here(&e->as) - work->jump;
     (void)emit(e, loop_ops[node->op].end, 0, 0);
     e->as.n_loops--;
     e->as.height = work->height;

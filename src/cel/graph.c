@@ -158,10 +158,17 @@ static void add_up(const CelGraph *graph, CelGraphNode *node) {
     }
 }
 
+static bool is_well_formed(const CelGraphNode *node) {
+    const CelOpInfo *op = &cel_ops[node->op];
+
+    return op->class != CEL_OP_FLOW && (op->n_args == CEL_OP_N_ARGS || op->n_args == node->n_args);
+}
+
 static uint32_t append(CelGraph *graph, const CelGraphNode *node) {
     CelGraphNode *added = VEC_PUSH(&graph->nodes, graph->arena);
     uint32_t *args = ARENA_RAW(graph->arena, uint32_t, node->n_args);
 
+    assert(is_well_formed(node));
     if (!added || !args)
         return CEL_NO_NODE;
     *added = *node;

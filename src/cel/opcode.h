@@ -4,35 +4,35 @@
  * Opcode: every operation, once.
  *
  * The list makes the enumeration, the names in dumps, the machine's table of jumps and
- * what the graph knows of each operation. A VALUE operation is a node of the graph
+ * what the graph knows and checks of each operation. A VALUE operation is a node of the graph
  * (graph.h) and an instruction as well: it takes its arguments from the stack and leaves
  * its result there. A NODE is in the graph only (the emitter turns it into jumps and loops);
  * a FLOW is an instruction only.
  *
  *   X(name, text, class, arguments, meaning of the immediate)
  *
- * arguments: how many values it takes; N: as many as it says.
+ * arguments: how many values it takes (a FLOW: from the stack); N: as many as it says.
  */
 
 #include <stdint.h>
 
 #define CEL_OPCODES(X)                                                                             \
-    X(NONE, "none", FLOW, 0, NOTHING)                                                              \
+    X(NONE, "none", FLOW, 0, NOTHING) /* never written; what is no instruction comes here */       \
     /* Where values come from. */                                                                  \
     X(CONSTANT, "constant", VALUE, 0, CONSTANT)                                                    \
     X(VARIABLE, "variable", VALUE, 0, SLOT)                                                        \
-    X(LOCAL, "local", VALUE, 0, LOCAL)                                                             \
+    X(LOCAL, "local", VALUE, 0, LOCAL)  /* the variable of a loop */                               \
     X(FAIL, "fail", VALUE, 0, CONSTANT) /* a name that does not exist: unchecked only */           \
     /* Parts of values. */                                                                         \
-    X(FIELD, "field", VALUE, 1, FIELD)                                                             \
-    X(TEST_FIELD, "test-field", VALUE, 1, FIELD)                                                   \
-    X(OPT_FIELD, "opt-field", VALUE, 1, FIELD)                                                     \
-    X(SELECT, "select", VALUE, 1, CONSTANT) /* of a map, a dyn, an optional of them */             \
-    X(TEST_SELECT, "test-select", VALUE, 1, CONSTANT)                                              \
-    X(OPT_SELECT, "opt-select", VALUE, 1, CONSTANT)                                                \
+    X(FIELD, "field", VALUE, 1, FIELD)           /* a.b of a record */                             \
+    X(TEST_FIELD, "test-field", VALUE, 1, FIELD) /* has(a.b) */                                    \
+    X(OPT_FIELD, "opt-field", VALUE, 1, FIELD)   /* a.?b */                                        \
+    X(SELECT, "select", VALUE, 1, CONSTANT)      /* a.b of a map, a dyn, an optional of them */    \
+    X(TEST_SELECT, "test-select", VALUE, 1, CONSTANT) /* has(a.b) */                               \
+    X(OPT_SELECT, "opt-select", VALUE, 1, CONSTANT)   /* a.?b */                                   \
     X(INDEX_LIST, "index-list", VALUE, 2, NOTHING)                                                 \
     X(INDEX_MAP, "index-map", VALUE, 2, NOTHING)                                                   \
-    X(OPT_INDEX, "opt-index", VALUE, 2, NOTHING)                                                   \
+    X(OPT_INDEX, "opt-index", VALUE, 2, NOTHING) /* a[?i], and a[i] of an optional */              \
     /* Optionals: what optMap() is made of, and ?x as an element. */                               \
     X(OPT_HAS, "opt-has", VALUE, 1, NOTHING)                                                       \
     X(OPT_GET, "opt-get", VALUE, 1, NOTHING)                                                       \
@@ -55,7 +55,8 @@
     X(MUL_DOUBLE, "mul-double", VALUE, 2, NOTHING)                                                 \
     X(DIV_DOUBLE, "div-double", VALUE, 2, NOTHING)                                                 \
     X(NEG_DOUBLE, "neg-double", VALUE, 1, NOTHING)                                                 \
-    /* Comparisons. The plain ones take any kinds. */                                              \
+    /* Comparisons. EQ and NE take any kinds. EQ_INT and NE_INT are for uints too, LT_INT to       \
+     * GE_INT for durations, EQ_STRING and NE_STRING for bytes. */                                 \
     X(EQ, "eq", VALUE, 2, NOTHING)                                                                 \
     X(NE, "ne", VALUE, 2, NOTHING)                                                                 \
     X(EQ_INT, "eq-int", VALUE, 2, NOTHING)                                                         \
@@ -79,8 +80,8 @@
     X(CALL_CHECKED, "call-checked", VALUE, N, OVERLOAD) /* one overload, kinds looked at */        \
     X(DISPATCH, "dispatch", VALUE, N, FUNCTION)         /* which overload the kinds decide */      \
     X(LIST, "list", VALUE, N, COUNT)                                                               \
-    X(MAP, "map", VALUE, N, COUNT)                                                                 \
-    /* What does not evaluate everything. */                                                       \
+    X(MAP, "map", VALUE, N, COUNT) /* a key, its value, and so on */                               \
+    /* What does not evaluate everything. Arguments of a loop: graph.h. */                         \
     X(AND, "and", NODE, 2, NOTHING)                                                                \
     X(OR, "or", NODE, 2, NOTHING)                                                                  \
     X(CONDITIONAL, "conditional", NODE, 3, NOTHING)                                                \
@@ -101,11 +102,13 @@
     X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: there */                                       \
     X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
     /* What several places need: the first that gets there computes it. */                         \
-    X(RECALL, "recall", FLOW, 0, SHARED)                                                           \
-    X(KEEP, "keep", FLOW, 1, NOTHING)                                                              \
-    /* Loops. */                                                                                   \
-    X(LOOP, "loop", FLOW, 1, RANGE)                                                                \
-    X(NEXT, "next", FLOW, 0, TARGET)                                                               \
+    X(RECALL, "recall", FLOW, 0, SHARED) /* its value; if nobody asked yet: runs the part */       \
+    X(KEEP, "keep", FLOW, 1, NOTHING)    /* the end of a part: remembers, goes back */             \
+    /* Loops. The range is taken from the stack, and nothing of the loop is on it while the body   \
+     * runs. A STEP takes what the body came to and goes on at NEXT (all(), exists(): unless it is \
+     * decided by that); an END pushes what the loop came to. */                                   \
+    X(LOOP, "loop", FLOW, 1, RANGE)                /* the range: begins the loop */                \
+    X(NEXT, "next", FLOW, 0, TARGET)               /* the next element; there is none: there */    \
     X(SKIP_UNLESS, "skip-unless", FLOW, 1, TARGET) /* a predicate that is false: next */           \
     X(ALL_STEP, "all-step", FLOW, 1, TARGET)                                                       \
     X(EXISTS_STEP, "exists-step", FLOW, 1, TARGET)                                                 \
@@ -119,11 +122,12 @@
     X(COUNT_END, "count-end", FLOW, 0, NOTHING)                                                    \
     X(LIST_END, "list-end", FLOW, 0, NOTHING)                                                      \
     X(MAP_END, "map-end", FLOW, 0, NOTHING)                                                        \
-    /* Two in one. */                                                                              \
+    /* Two in one: VARIABLE, then FIELD or TEST_FIELD. */                                          \
     X(VARIABLE_FIELD, "variable-field", FLOW, 0, FIELD)                                            \
     X(TEST_VARIABLE_FIELD, "test-variable-field", FLOW, 0, FIELD)                                  \
+    /* For what is not sure, and for who wants to know. */                                         \
     X(EXPECT, "expect", FLOW, 1, NOTHING) /* a value of the kind that was declared */              \
-    X(TRACE, "trace", FLOW, 0, NODE)
+    X(TRACE, "trace", FLOW, 0, NODE)      /* tells the run's trace what is on top */
 
 typedef enum CelOp {
 #define X(name, text, class, arguments, immediate) OP_##name,
