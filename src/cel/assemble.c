@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "cel/fold.h"
+#include "cel/copy.h"
 
 /* --- instructions ---------------------------------------------------------------------- */
 

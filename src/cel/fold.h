@@ -18,14 +18,3 @@
 /* What node @number is, whose arguments are all constants: a value; an error; CEL_ABSENT: cannot
  * be said in advance. Takes from *@fuel what it used. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);
-
-/* Bytes that a copy of @v takes, or SIZE_MAX when more than @max. What is shared inside
- * counts as often as it is reached. */
-size_t cel_value_size(CelValue v, size_t max);
-
-/* Whether a library's own kind or a host's record is in @v: they cannot be copied. */
-bool cel_value_has_opaque(CelValue v);
-
-/* A copy of @v in @arena; the libraries' own kinds, types and records stay where they are.
- * Recursive, as deep as values are. False: out of memory. */
-bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;

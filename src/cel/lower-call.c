@@ -4,7 +4,7 @@
  * An overload that has an instruction of its own becomes it where the kinds of the arguments
  * are certain; otherwise it is called, and looks first.
  */
-#include "cel/fold.h"
+#include "cel/copy.h"
 #include "cel/lower.h"
 #include "cel/set.h"
 

@@ -36,7 +36,7 @@
  *     opcode.h       every operation, once
  *     graph          what is to be computed, equal parts once
  *     lower          the walk; lower-call, lower-node: calls, nodes and constants
- *     fold           what is constant is computed beforehand
+ *     fold           what is constant is computed beforehand; copy: a value in another arena
  *     set            x in [constants]
  * graph -> code
  *     code.h         instructions and their tables
@@ -66,7 +66,7 @@
  *     plan-need      what the roots need; plan-order: in which order; plan-register: where
  *     plan-print     a plan for people
  *     work           columns, worked out; work-scalar, work-text, work-reduce: by how
- *     kept           what is known of some rows from the rows alone
+ *     kept           what is known of some rows from the rows alone; splice: some of them exchanged
  *     whole          what must be known of all rows
  *     session        roots for the rows that are asked about; session-load, -loop, -once: its parts
  *

@@ -1,0 +1,27 @@
+#pragma once
+
+/*
+ * Copy: a value once more, in another arena. Of plain values: what a host would have to fetch is
+ * for whoever runs the code.
+ *
+ * All three go down into lists, maps and optionals by recursion, as deep as values are
+ * (CEL_VALUE_DEPTH_MAX).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/value.h"
+
+/* Bytes that a copy of @v takes, or SIZE_MAX: more than @max, or part of it is a host's list or map.
+ * What is shared inside counts as often as it is reached. */
+size_t cel_value_size(CelValue v, size_t max);
+
+/* Whether a library's own kind or a host's record is in @v: they cannot be copied. */
+bool cel_value_has_opaque(CelValue v);
+
+/* A copy of @v in @arena, whose lists and maps are plain; the libraries' own kinds, types and records
+ * stay where they are. False: out of memory. */
+bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;
