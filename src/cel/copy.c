@@ -53,9 +53,13 @@ bool cel_value_has_opaque(CelValue v) {
 }
 
 static bool copy_list(const CelList *from, Arena *arena, CelValue *ret) {
-    CelList *list = ARENA_NEW(arena, CelList);
-    CelValue *items = ARENA_RAW(arena, CelValue, from->n);
+    CelList *list;
+    CelValue *items;
 
+    if (!from->items && from->at) /* the host's */
+        return true;
+    list = ARENA_NEW(arena, CelList);
+    items = ARENA_RAW(arena, CelValue, from->n);
     if (!list || !items)
         return false;
     for (uint32_t i = 0; i < from->n; i++) {
@@ -79,9 +83,13 @@ static bool copy_index(const CelMap *from, Arena *arena, CelMap *map) {
 }
 
 static bool copy_map(const CelMap *from, Arena *arena, CelValue *ret) {
-    CelMap *map = ARENA_NEW(arena, CelMap);
-    CelEntry *entries = ARENA_RAW(arena, CelEntry, from->n);
+    CelMap *map;
+    CelEntry *entries;
 
+    if (!from->entries && from->at) /* the host's */
+        return true;
+    map = ARENA_NEW(arena, CelMap);
+    entries = ARENA_RAW(arena, CelEntry, from->n);
     if (!map || !entries)
         return false;
     for (uint32_t i = 0; i < from->n; i++) {

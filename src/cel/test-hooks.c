@@ -142,6 +142,48 @@ static void test_constant_record_outlives_the_graph(void **state) {
     assert_eval(f, "[dyn(params.deep), d][0].max", "7");
 }
 
+static CelValue host_item(const CelList *list, uint32_t i, CelRun *run) {
+    (void)list;
+    (void)run;
+    return cel_int(10 + (int64_t)i);
+}
+
+static CelEntry host_entry(const CelMap *map, uint32_t i, CelRun *run) {
+    (void)map;
+    (void)run;
+    return (CelEntry){cel_int(i), cel_int(10 + (int64_t)i)};
+}
+
+static CelValue host_find(const CelMap *map, CelValue key, CelRun *run) {
+    (void)run;
+    return key.kind == CEL_INT && key.i >= 0 && key.i < map->n ? cel_int(10 + key.i) : cel_absent();
+}
+
+/* What a host would have to fetch is not copied into the code: it stays the host's. */
+static void test_constants_of_the_host(void **state) {
+    static const CelList list = {.n = 2, .depth = 1, .at = host_item};
+    static const CelMap map = {.n = 2, .depth = 1, .at = host_entry, .find = host_find};
+    static const struct {
+        const char *source, *want;
+    } cases[] = {
+        {"items", "[10, 11]"},
+        {"n in items", "true"},
+        {"items.map(x, x + n)", "[21, 22]"},
+        {"pairs", "{0: 10, 1: 11}"},
+        {"n in pairs", "false"},
+        {"[pairs, {n: n}][0][1]", "11"},
+    };
+    Fixture *f = *state;
+    const CelType *list_type = cel_list_of(f->arena, &cel_int_type),
+                  *map_type = cel_map_of(f->arena, &cel_int_type, &cel_int_type);
+
+    assert_int_equal(cel_env_add_constant(f->env, STR("items"), list_type, cel_list(&list)), 0);
+    assert_int_equal(cel_env_add_constant(f->env, STR("pairs"), map_type, cel_map(&map)), 0);
+    f->variables[f->n] = cel_int(11);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        assert_eval(f, cases[i].source, cases[i].want);
+}
+
 static void test_constants_are_checked(void **state) {
     static const struct {
         const char *source, *text, *hint;
@@ -599,6 +641,7 @@ int main(void) {
         TEST(test_constants_fold),
         TEST(test_constant_list_is_a_set),
         TEST(test_constant_record_outlives_the_graph),
+        TEST(test_constants_of_the_host),
         TEST(test_constants_are_checked),
         TEST(test_constants_print_without_a_run),
         TEST(test_composite_fields),
