@@ -1,6 +1,9 @@
 #pragma once
 
-/* Checker: what the parts of the check share while it runs. Of this folder's check only. */
+/*
+ * Checker: what the parts of the check share while it runs, and how they speak. Of the check only:
+ * check.h is the contract.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +27,8 @@ typedef struct CelChecker {
     uint32_t *children;  /* room for the children of any node */
     char *name;          /* room for any dotted name, with the container before it */
 } CelChecker;
+
+/* checker.c: messages. */
 
 /* An error at [@from, @to) of the source; @hint may be empty. */
 void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint);

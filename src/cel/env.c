@@ -333,11 +333,18 @@ Str cel_env_nearest_variable(const CelEnv *env, Str word) {
     return best[0].len > 0 ? best[0] : best[1];
 }
 
-static bool has_style(const Function *function, bool is_receiver) {
-    for (size_t i = 0; i < function->overloads.n; i++)
-        if (function->overloads.items[i]->is_receiver == is_receiver)
+static bool has_style(const CelOverload *const *overloads, size_t n, bool is_receiver) {
+    for (size_t i = 0; i < n; i++)
+        if (overloads[i]->is_receiver == is_receiver)
             return true;
     return false;
+}
+
+bool cel_env_has_function(const CelEnv *env, Str name, bool is_receiver) {
+    const CelOverload *const *overloads = NULL;
+    size_t n = cel_env_overloads(env, name, &overloads);
+
+    return has_style(overloads, n, is_receiver);
 }
 
 Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver) {
@@ -347,7 +354,7 @@ Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver) {
         for (size_t i = 0; i < env->functions.n; i++) {
             const Function *function = &env->functions.items[i];
 
-            if (has_style(function, is_receiver))
+            if (has_style(function->overloads.items, function->overloads.n, is_receiver))
                 best = nearer(word, best, str_nearest(word, &function->name, 1));
         }
     return best;

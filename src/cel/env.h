@@ -98,6 +98,9 @@ uint32_t cel_env_n_slots(const CelEnv *env);
 /* NULL: not declared. By full name, without containers. */
 const CelVariable *cel_env_variable(const CelEnv *env, Str name);
 
+/* Whether there is a function @name that is called so, with a receiver or without. */
+bool cel_env_has_function(const CelEnv *env, Str name, bool is_receiver);
+
 /* All overloads of @name, the parent's included; 0: no such function. */
 size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const **ret);
 

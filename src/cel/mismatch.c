@@ -1,7 +1,7 @@
 /*
  * "no matching overload": what was tried, what would fit, and how to get there. The rules
- * of thumb below are tried in order; the first that has something to say is the hint,
- * together with the overloads that come nearest.
+ * of thumb below are tried in order; the first that has something to say is the hint. When
+ * none has, the overloads that come nearest are.
  */
 
 #include <string.h>
@@ -102,7 +102,7 @@ static int nearness(const Mismatch *mismatch, const CelOverload *overload) {
     return n;
 }
 
-/* "; there is A, B", the nearest first. */
+/* "there is A, B", the nearest first. */
 static void append_nearest(const Mismatch *mismatch, Buf *out) {
     size_t n_shown = 0;
 

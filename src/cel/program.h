@@ -20,7 +20,7 @@
  *     recover        how the parser gets on behind a mistake
  *     mistake        what is said about it
  * tree -> types
- *     check          the walk over the tree; checker.h is its state
+ *     check          the walk over the tree; checker: its state, and how it speaks
  *     resolve        what a name means
  *     overload       which functions a call could mean
  *     comprehension  macros that declare variables

@@ -3,77 +3,9 @@
  * the other way round, or something this language does not have. Each gets its own hint.
  */
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cel/checker.h"
-#include "cel/mistake.h"
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
-#define SOURCE_SHOWN 40 /* bytes of the source quoted in a hint */
-
-void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
-    const CelTree *tree = checker->tree;
-
-    cel_report(checker->diags, tree->file, tree->source, from, to, text, hint);
-}
-
-void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hint) {
-    const CelNode *written = &checker->tree->nodes[node];
-    const char *symbol = written->is_operator ? cel_operator_text(written->name) : NULL;
-    size_t width = symbol ? strlen(symbol) : written->name.len;
-    uint32_t to = written->at + (uint32_t)width;
-
-    if (width == 0 || to > checker->tree->source.len)
-        to = written->at + 1;
-    cel_checker_report(checker, written->at, to, text, hint);
-}
-
-void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hint) {
-    const CelNode *written = &checker->tree->nodes[node];
-
-    cel_checker_report(checker, written->from, written->to, text, hint);
-}
-
-const CelType *cel_checker_type(CelChecker *checker, uint32_t node) {
-    return cel_unify_resolve(&checker->unify, checker->notes[node].type, false);
-}
-
-Str cel_checker_type_text(CelChecker *checker, const CelType *type) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(4096);
-    Str copy;
-
-    if (type->kind == CEL_T_ERROR)
-        return STR("?");
-    cel_type_print(cel_unify_resolve(&checker->unify, type, true), false, &out);
-    copy = arena_copy(checker->arena, buf_str(&out));
-    return copy.ptr ? copy : STR("?");
-}
-
-Str cel_checker_source(const CelChecker *checker, uint32_t node) {
-    const CelNode *written = &checker->tree->nodes[node];
-    size_t len = written->to - written->from;
-
-    if (len > SOURCE_SHOWN)
-        return STR("…");
-    return str_take(str_skip(checker->tree->source, written->from), len);
-}
-
-Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(4096);
-    char *room = buf_reserve(&out, 2048);
-    Str copy = STR_NULL;
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = room ? vsnprintf(room, 2048, format, args) : -1;
-    va_end(args);
-    if (n >= 0)
-        copy = arena_copy(checker->arena, str_of(room, n < 2048 ? (size_t)n : 2047));
-    return copy.ptr ? copy : STR("?");
-}
 
 static Str did_you_mean(CelChecker *checker, Str name) {
     return name.len > 0 ? cel_checker_printf(checker, "did you mean '%.*s'?", STR_FMT(name))
@@ -89,20 +21,6 @@ static Str undeclared(CelChecker *checker, Str name) {
         "undeclared reference to '%.*s' (in container '%.*s')",
         STR_FMT(name),
         STR_FMT(container));
-}
-
-static bool has_style(const CelOverload *const *overloads, size_t n, bool is_receiver) {
-    for (size_t i = 0; i < n; i++)
-        if (overloads[i]->is_receiver == is_receiver)
-            return true;
-    return false;
-}
-
-static bool is_function(const CelChecker *checker, Str name, bool is_receiver) {
-    const CelOverload *const *overloads;
-    size_t n = cel_env_overloads(checker->env, name, &overloads);
-
-    return has_style(overloads, n, is_receiver);
 }
 
 /* More than anybody reads: what is not shown is not worth a search among all names. */
@@ -331,7 +249,8 @@ void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     hint = dotted.len == 0
                ? STR_NULL
                : did_you_mean(checker, cel_env_nearest_function(checker->env, dotted, false));
-    if (hint.len == 0 && (is_function(checker, name, false) || is_function(checker, name, true)))
+    if (hint.len == 0 && (cel_env_has_function(checker->env, name, false) ||
+                             cel_env_has_function(checker->env, name, true)))
         hint = cel_checker_printf(
             checker, "'%.*s' is a function: %.*s(…)", STR_FMT(name), STR_FMT(name));
     if (hint.len == 0)
@@ -398,7 +317,7 @@ void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type) {
     Str name = checker->tree->nodes[node].name, hint = STR_NULL;
 
-    if (is_function(checker, name, true))
+    if (cel_env_has_function(checker->env, name, true))
         hint = cel_checker_printf(
             checker, "'%.*s' is a function: .%.*s()", STR_FMT(name), STR_FMT(name));
     else if (type->kind == CEL_T_LIST)
