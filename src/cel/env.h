@@ -112,7 +112,3 @@ const CelType *cel_env_record(const CelEnv *env, Str name);
 /* The names most like @word, for "did you mean". STR_NULL: none. */
 Str cel_env_nearest_variable(const CelEnv *env, Str word);
 Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver);
-
-/* Reads a type as text (type.h; also the spelling of the conformance vectors: param(T),
- * opaque(name, …)). NULL when it cannot be read or there is no memory. */
-const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena);

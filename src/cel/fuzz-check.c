@@ -11,6 +11,7 @@
 #include "cel/check.h"
 #include "cel/cost.h"
 #include "cel/parse.h"
+#include "cel/signature.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
 

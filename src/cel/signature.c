@@ -151,7 +151,6 @@ static const CelType *compound(Reader *reader, Str name, const CelType **params,
     return NULL;
 }
 
-/* param(T), opaque(tuple, int): the first thing in brackets is a name, not a type. */
 static const CelType *read_type(Reader *reader, unsigned depth);
 
 /* Types with commas between, up to the closing bracket. */
@@ -170,6 +169,7 @@ static bool read_types(
     return take(reader, STR(")"));
 }
 
+/* opaque(tuple, int): the first thing in brackets is a name, not a type. */
 static const CelType *read_opaque(Reader *reader, unsigned depth) {
     const CelType *params[CEL_TYPE_PARAMS_MAX];
     Str name = take_name(reader);

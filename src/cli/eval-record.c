@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "cel/signature.h"
 #include "cel/type.h"
 #include "cli/eval-value.h"
 #include "json/read.h"
