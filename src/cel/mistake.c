@@ -3,8 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cel/parse.h"
-
 void cel_mistake_add(
     CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint, const char *text, ...) {
     char message[256];

@@ -30,6 +30,10 @@ void cel_mistake_add(CelMistakes *mistakes, uint32_t from, uint32_t to, const ch
 void cel_report(
     DiagList *diags, Str file, Str source, uint32_t from, uint32_t to, Str text, Str hint);
 
+/* Where [@at, @to) of @source is: the line and column of @at, and as many columns of carets as
+ * there are bytes up to @to or the end of the line; one at least. */
+Place cel_place(Str file, Str source, uint32_t at, uint32_t to);
+
 /* By place, from the diag @first on: what was found late (a bracket that is never closed)
  * may stand early. */
 void cel_mistakes_sort(DiagList *diags, size_t first);

@@ -30,6 +30,3 @@ typedef struct CelParseOptions {
  * CEL_PARSE_REFUSED, or a negative errno. @file is how messages call the source. */
 int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
     CelTree **ret) MUST_CHECK;
-
-/* The place of [@from, @to) in @source; carets are under @at. For every later step too. */
-Place cel_place(Str file, Str source, uint32_t at, uint32_t to);

@@ -6,6 +6,7 @@
 
 #include "base/test-assert.h"
 #include "cel/limits.h"
+#include "cel/mistake.h"
 
 #define BUDGET ((size_t)64 << 20)
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "cel/explain.h"
+#include "cel/mistake.h"
 #include "cel/parse.h"
 #include "cel/program.h"
 #include "cli/commands.h"
