@@ -36,7 +36,7 @@ static CelNode *push(CelBuilder *builder, uint32_t at) {
     }
     node = VEC_PUSH(&builder->nodes, builder->arena);
     if (!node)
-        cel_builder_fail(builder, -ENOMEM);
+        cel_builder_fail(builder, error_origin(-ENOMEM));
     return node;
 }
 
@@ -95,7 +95,7 @@ CelNode *cel_builder_copy(CelBuilder *builder, uint32_t first, uint32_t n) {
     if (copy && n > 0)
         memcpy(copy, builder->nodes.items + first, n * sizeof(CelNode));
     else if (!copy && !builder->is_stopped)
-        cel_builder_fail(builder, -ENOMEM);
+        cel_builder_fail(builder, error_origin(-ENOMEM));
     return copy;
 }
 

@@ -5,11 +5,9 @@
 
 #include "cel/checker.h"
 
-#define MACRO_CHILDREN_MAX 5 /* range, two binders, predicate, body */
-
 void cel_own_binders(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[i];
-    uint32_t children[MACRO_CHILDREN_MAX];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
     cel_tree_children(checker->tree, i, children);
     for (unsigned k = 0; k < macro->n_binders; k++)
@@ -59,9 +57,8 @@ static const CelType *inside_of(CelChecker *checker, uint32_t node) {
 }
 
 void cel_check_binder(CelChecker *checker, uint32_t i) {
-    const CelNode *nodes = checker->tree->nodes;
-    const CelNode *macro = &nodes[checker->notes[i].binder];
-    unsigned number = nodes[i - 1].kind == CEL_NODE_BINDER ? 1 : 0;
+    const CelNode *macro = &checker->tree->nodes[checker->notes[i].binder];
+    uint32_t number = cel_tree_binder_number(checker->tree, i);
     uint32_t range = i - 1 - number;
     uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
     CelNote *note = &checker->notes[i];
@@ -137,7 +134,7 @@ static const CelType *macro_result(CelChecker *checker, const CelNode *macro, ui
 
 void cel_check_macro(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[i];
-    uint32_t children[MACRO_CHILDREN_MAX];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
     checker->scope.n -= macro->n_binders;
     if (checker->options->no_check) {

@@ -140,7 +140,7 @@ static void estimate_loop(Estimate *estimate, uint32_t i, const uint32_t *childr
 }
 
 static void estimate_macro(Estimate *estimate, uint32_t i) {
-    uint32_t children[5]; /* range, two binders, predicate, body */
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
     const CelNode *macro = &estimate->nodes[i];
     CelCostPart range, body, *part = &estimate->parts[i];
 
@@ -166,7 +166,7 @@ static void estimate_macro(Estimate *estimate, uint32_t i) {
 /* A macro's variable: what one element of the range is. */
 static void estimate_binder(Estimate *estimate, uint32_t i) {
     const CelNode *macro = &estimate->nodes[estimate->checked->notes[i].binder];
-    unsigned number = estimate->nodes[i - 1].kind == CEL_NODE_BINDER ? 1 : 0;
+    uint32_t number = cel_tree_binder_number(estimate->checked->tree, i);
     uint32_t range = i - 1 - number;
     const CelCostPart *from = &estimate->parts[range];
     const CelType *type = type_at(estimate, i), *from_type = type_at(estimate, range);
@@ -340,7 +340,7 @@ static uint32_t find_culprit(const Estimate *estimate, uint64_t limit) {
 
 static Str explain(const Estimate *estimate, uint32_t i, Arena *arena) {
     const CelNode *node = &estimate->nodes[i];
-    uint32_t children[5];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
     uint64_t most = 0;
 
     if (loop_costs[node->kind].result > 0) {

@@ -70,7 +70,7 @@ static void print_source(Str text, size_t room, Buf *out) {
 
 /* x = 1, y = 2: what the variables of @macro were in the part of @entry, if it looked at them. */
 static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Buf *out) {
-    uint32_t children[5];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
     cel_tree_children(x->parts.checked->tree, macro, children);
     for (uint32_t k = 1; k <= cel_explain_node(&x->parts, macro)->n_binders; k++) {

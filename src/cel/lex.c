@@ -219,15 +219,13 @@ CelQuote cel_quote_of(Str text) {
     return quote;
 }
 
-/* How many letters before the quote belong to the literal at @at; UINT32_MAX: it is none. */
-static uint32_t quote_offset(const CelLexer *lexer, uint32_t at) {
-    uint32_t n = 0;
-
+/* A quote, or the letters before one that belong to the literal. */
+static bool is_text_start(const CelLexer *lexer, uint32_t at) {
     if (byte_at(lexer, at) == 'b' || byte_at(lexer, at) == 'B')
-        n++;
-    if (byte_at(lexer, at + n) == 'r' || byte_at(lexer, at + n) == 'R')
-        n++;
-    return byte_at(lexer, at + n) == '"' || byte_at(lexer, at + n) == '\'' ? n : UINT32_MAX;
+        at++;
+    if (byte_at(lexer, at) == 'r' || byte_at(lexer, at) == 'R')
+        at++;
+    return byte_at(lexer, at) == '"' || byte_at(lexer, at) == '\'';
 }
 
 /* Where the literal ends whose content starts at @at, or UINT32_MAX; then @ret_stop is
@@ -254,9 +252,9 @@ static uint32_t text_end(
     return UINT32_MAX;
 }
 
-static CelToken lex_text(CelLexer *lexer, uint32_t letters) {
+static CelToken lex_text(CelLexer *lexer) {
     CelQuote quote = cel_quote_of(str_skip(lexer->source, lexer->at));
-    char mark = lexer->source.ptr[lexer->at + letters];
+    char mark = lexer->source.ptr[lexer->at + quote.prefix - 1];
     uint32_t stop = 0, end = text_end(lexer, quote, lexer->at + quote.prefix, mark, &stop);
 
     if (end != UINT32_MAX)
@@ -340,16 +338,13 @@ static CelToken lex_word(CelLexer *lexer) {
         kind = CEL_TOKEN_NULL;
     else if (word.len == 2 && (byte_at(lexer, end) == '"' || byte_at(lexer, end) == '\'') &&
              str_eq_nocase(word, STR("rb"))) {
-        CelToken token;
-
         cel_mistake_add(lexer->mistakes,
             lexer->at,
             end,
             "write br\"…\"",
             "the r of raw bytes stands behind the b");
         lexer->at++;
-        token = lex_text(lexer, 1); /* as bytes; nobody will use its value */
-        return token;
+        return lex_text(lexer); /* as bytes; nobody will use its value */
     }
     return token_to(lexer, kind, end);
 }
@@ -486,14 +481,12 @@ static void skip_foreign(CelLexer *lexer) {
 CelToken cel_lex_next(CelLexer *lexer) {
     for (;;) {
         CelToken token;
-        uint32_t letters;
 
         skip_blank(lexer);
         if (lexer->at >= lexer->source.len)
             return token_to(lexer, CEL_TOKEN_END, lexer->at);
-        letters = quote_offset(lexer, lexer->at);
-        if (letters != UINT32_MAX)
-            return lex_text(lexer, letters);
+        if (is_text_start(lexer, lexer->at))
+            return lex_text(lexer);
         if (is_class(lexer, lexer->at, LETTER))
             return lex_word(lexer);
         if (is_class(lexer, lexer->at, DIGIT) ||

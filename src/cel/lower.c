@@ -169,18 +169,17 @@ static void enter_loop(CelLower *l, uint32_t macro) {
 static uint32_t lower_binder(CelLower *l, const CelPart *part) {
     const CelNode *nodes = l->tree->nodes;
     uint32_t parent = l->parents[part->i], value = l->stack[l->n_stack - 1];
-    bool is_second =
-        nodes[part->i - 1].kind == CEL_NODE_BINDER && l->parents[part->i - 1] == parent;
+    uint32_t number = cel_tree_binder_number(l->tree, part->i);
     CelGraphNode node = cel_lower_blank(l, part, OP_LOCAL);
 
     if (nodes[parent].kind == CEL_NODE_BIND)
         return value;
     if (nodes[parent].kind == CEL_NODE_OPT_MAP || nodes[parent].kind == CEL_NODE_OPT_FLAT_MAP)
         return cel_lower_unary(l, part, OP_OPT_GET, value, cel_lower_type(l, part->i));
-    if (!is_second)
+    if (number == 0)
         enter_loop(l, parent);
     node.n_args = 0;
-    node.immediate = 2 * innermost_level(l) + is_second;
+    node.immediate = 2 * innermost_level(l) + number;
     return cel_graph_add(l->graph, &node);
 }
 

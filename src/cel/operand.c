@@ -15,6 +15,15 @@ void cel_parser_got_operand(CelParser *parser, bool is_name) {
     parser->is_name = is_name;
 }
 
+/* The kind of the token behind the next one. What is wrong with it is said when it is read. */
+static CelTokenKind peek(const CelParser *parser) {
+    CelMistakes ignored = {.is_quiet = true};
+    CelLexer ahead = parser->lexer;
+
+    ahead.mistakes = &ignored;
+    return cel_lex_next(&ahead).kind;
+}
+
 /* --- literals ------------------------------------------------------------ */
 
 static void add_literal(CelParser *parser, CelSpan span, CelValue value) {
@@ -109,12 +118,8 @@ static void read_signs(CelParser *parser) {
     bool is_odd = false;
 
     if (top->kind == CEL_OPEN_UNARY) { /* the other sign before this one */
-        CelLexer ahead = parser->lexer;
-        CelMistakes ignored = {.is_quiet = true};
-        CelTokenKind next;
+        CelTokenKind next = peek(parser);
 
-        ahead.mistakes = &ignored;
-        next = cel_lex_next(&ahead).kind;
         if (kind != CEL_TOKEN_MINUS || (next != CEL_TOKEN_INT && next != CEL_TOKEN_DOUBLE))
             cel_parser_blame_sign(parser);
     }
@@ -169,12 +174,8 @@ static bool may_close(CelParser *parser) {
 /* A comma where an operand should be. [,] and {,} are legal: the grammar has it so. */
 static void read_lone_comma(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
-    CelLexer ahead = parser->lexer;
-    CelMistakes ignored = {.is_quiet = true};
-    CelTokenKind next;
+    CelTokenKind next = peek(parser);
 
-    ahead.mistakes = &ignored;
-    next = cel_lex_next(&ahead).kind;
     if (top->n == 0 && !top->has_comma && !top->has_key && !top->is_optional &&
         ((top->kind == CEL_OPEN_LIST && next == CEL_TOKEN_RBRACKET) ||
             ((top->kind == CEL_OPEN_MAP || top->kind == CEL_OPEN_STRUCT) &&

@@ -40,16 +40,16 @@ typedef enum CelNodeKind {
     CEL_NODE_OPTIONAL,    /* 1: ?x as an element of a list, ?k: x as a value of a map (around x) */
     CEL_NODE_LIST,        /* n */
     CEL_NODE_MAP,         /* 2n: key, value, key, value */
-    CEL_NODE_STRUCT,      /* n values: T{f: x}; @name is the type's; fields: the FIELD nodes */
+    CEL_NODE_STRUCT,      /* n: the FIELDs of T{f: x}; @name is the type's */
     CEL_NODE_FIELD,       /* 1: f: x inside of a STRUCT; @name is the field's */
     CEL_NODE_BINDER,      /* 0: declares @name from here to the macro's node */
-    /* Macros. One or two BINDERs after the range; then the optional filter; then the body. */
-    CEL_NODE_ALL,        /* range, binders, predicate */
-    CEL_NODE_EXISTS,     /* range, binders, predicate */
-    CEL_NODE_EXISTS_ONE, /* range, binders, predicate */
-    CEL_NODE_FILTER,     /* range, binder, predicate */
-    CEL_NODE_MAP_LIST, /* x.map(v, t), x.map(v, p, t), transformList: range, binders, [predicate,] t
-                        */
+    /* Macros. One or two BINDERs after the range; then the predicate, if there is one; then the
+     * body. */
+    CEL_NODE_ALL,             /* range, binders, predicate */
+    CEL_NODE_EXISTS,          /* range, binders, predicate */
+    CEL_NODE_EXISTS_ONE,      /* range, binders, predicate */
+    CEL_NODE_FILTER,          /* range, binder, predicate */
+    CEL_NODE_MAP_LIST,        /* map() and transformList(): range, binders, [predicate,] value */
     CEL_NODE_TRANSFORM_MAP,   /* range, 2 binders, [predicate,] value */
     CEL_NODE_TRANSFORM_ENTRY, /* range, 2 binders, [predicate,] map */
     CEL_NODE_OPT_MAP,         /* optional, binder, body */
@@ -64,7 +64,7 @@ typedef struct CelNode {
     bool is_absolute;   /* IDENT: .a; CALL without receiver: .f() */
     bool is_operator;   /* CALL: written as an operator */
     bool is_mixed;      /* LIST: made by a macro; its elements may differ in type */
-    bool has_predicate; /* MAP_LIST, TRANSFORM_*: there is a filter */
+    bool has_predicate; /* MAP_LIST, TRANSFORM_*: there is one */
     uint8_t n_binders;  /* macros: 1 or 2 */
     uint32_t n_children;
     uint32_t size;         /* nodes of this part of the array, itself included */
@@ -81,8 +81,16 @@ typedef struct CelTree {
     uint32_t n_nodes; /* the last is the root */
 } CelTree;
 
+#define CEL_MACRO_CHILDREN_MAX 5 /* range, two binders, predicate, body */
+
 /* The children of node @i from left to right, into @ret (n_children of them). */
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret);
+
+/* Which of its macro's variables the BINDER @i declares, 0 or 1. They stand side by side, right
+ * behind the range. */
+static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
+    return tree->nodes[i - 1].kind == CEL_NODE_BINDER;
+}
 
 /* How a kind of node is called: "select". */
 const char *cel_node_name(CelNodeKind kind);
