@@ -6,8 +6,6 @@
 
 #include "cel/kernel-loop.h"
 
-enum { NO_VALUE = 2 }; /* the bit of a state that is neither false nor true */
-
 /* --- one column -------------------------------------------------------------------------- */
 
 static void copy_values(const CelColumn *from, bool is_single, size_t n, CelColumn *out) {
@@ -22,10 +20,6 @@ static void copy_values(const CelColumn *from, bool is_single, size_t n, CelColu
     case CEL_LANE_DOUBLE:
         for (size_t i = 0; i < n; i++)
             out->doubles[i] = from->doubles[step * i];
-        break;
-    case CEL_LANE_TEXT:
-        for (size_t i = 0; i < n; i++)
-            out->codes[i] = from->codes[step * i];
         break;
     default:
         break;
@@ -66,7 +60,6 @@ void cel_kernel_copy(const CelKernelArgs *args) {
 
 CHOOSE(choose_ints, int64_t)
 CHOOSE(choose_doubles, double)
-CHOOSE(choose_codes, uint16_t)
 
 /* The condition's where it has no value. */
 KERNEL_INLINE void choose_states(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,
@@ -75,7 +68,7 @@ KERNEL_INLINE void choose_states(bool a_single, bool b_single, size_t n, const u
         uint8_t x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];
         uint8_t side = c[i] == CEL_STATE_TRUE ? x : y;
 
-        out[i] = c[i] & NO_VALUE ? c[i] : side;
+        out[i] = c[i] & KERNEL_NO_VALUE ? c[i] : side;
     }
 }
 
@@ -84,7 +77,7 @@ KERNEL_INLINE bool has_no_value(size_t n, const uint8_t *states) {
 
     for (size_t i = 0; i < n; i++)
         any |= states[i];
-    return any & NO_VALUE;
+    return any & KERNEL_NO_VALUE;
 }
 
 /* The states of a side; NULL: it is fine in all rows. */
@@ -136,9 +129,6 @@ KERNEL_INLINE void choose_columns(const CelKernelArgs *args) {
     case CEL_LANE_DOUBLE:
         CHOOSE_IN(doubles);
         break;
-    case CEL_LANE_TEXT:
-        CHOOSE_IN(codes);
-        break;
     default:
         break;
     }
@@ -150,7 +140,7 @@ static void choose_side(const CelKernelArgs *args, uint8_t condition) {
     uint8_t *states = args->out->states;
 
     copy_column(&args->operands[condition == CEL_STATE_TRUE ? 1 : 2], args->n, args->out);
-    if (!(condition & NO_VALUE))
+    if (!(condition & KERNEL_NO_VALUE))
         return;
     memset(states, condition, args->n);
     args->out->states = states;

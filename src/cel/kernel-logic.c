@@ -6,8 +6,6 @@
 
 #include "cel/kernel-loop.h"
 
-enum { NO_VALUE = 2 }; /* the bit */
-
 /* --- states of what has values ---------------------------------------------------------- */
 
 static void merge_column(size_t n, const uint8_t *restrict from, uint8_t *restrict to) {
@@ -71,7 +69,8 @@ LOGIC(and, (x == CEL_STATE_FALSE || y == CEL_STATE_FALSE) ? CEL_STATE_FALSE : wo
 LOGIC(or, (x == CEL_STATE_TRUE || y == CEL_STATE_TRUE) ? CEL_STATE_TRUE : worst(x, y))
 
 /* These look at both. */
-#define COMPARE(name, operator) LOGIC(name, worst(x, y) & NO_VALUE ? worst(x, y) : x operator y)
+#define COMPARE(name, operator)                                                                    \
+    LOGIC(name, worst(x, y) & KERNEL_NO_VALUE ? worst(x, y) : x operator y)
 
 COMPARE(eq_bool, ==)
 COMPARE(ne_bool, !=)
@@ -85,7 +84,7 @@ KERNEL_INLINE void not_loop(
     for (size_t i = 0; i < n; i++) {
         uint8_t x = a[single ? 0 : i];
 
-        out[i] = x & NO_VALUE ? x : x ^ 1;
+        out[i] = x & KERNEL_NO_VALUE ? x : x ^ 1;
     }
 }
 

@@ -16,6 +16,8 @@
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 #define KERNEL VECTOR void
 
+enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor true */
+
 /* Calls @loop with constants for whether each operand is a single one. */
 #define KERNEL_SHAPES(loop, a_single, b_single, ...)                                               \
     do {                                                                                           \
@@ -34,8 +36,8 @@
  * out->states already). */
 void cel_kernel_merge(const CelKernelArgs *args, size_t n_operands, bool has_own);
 
-/* What never fails. A: the type of the operands' entries in member @am; R, @rm: the result's, where
- * "states" makes it a comparison. */
+/* What never fails. A: the type of the operands' entries in member @am; R, @rm: the result's. A
+ * result of bytes is the states of a bool. */
 #define KERNEL_UNARY(name, A, am, R, rm, expression)                                               \
     KERNEL_INLINE void name##_loop(bool single, size_t n, const A *restrict a, R *restrict out) {  \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -44,13 +46,13 @@ void cel_kernel_merge(const CelKernelArgs *args, size_t n_operands, bool has_own
         }                                                                                          \
     }                                                                                              \
     KERNEL name(const CelKernelArgs *args) {                                                       \
-        const bool is_comparison = #rm[0] == 's';                                                  \
+        const bool has_own = sizeof(R) == sizeof(uint8_t); /* out->states */                       \
         const CelOperand *a = &args->operands[0];                                                  \
         if (a->is_single)                                                                          \
             name##_loop(true, args->n, a->column->am, args->out->rm);                              \
         else                                                                                       \
             name##_loop(false, args->n, a->column->am, args->out->rm);                             \
-        cel_kernel_merge(args, 1, is_comparison);                                                  \
+        cel_kernel_merge(args, 1, has_own);                                                        \
     }
 
 #define KERNEL_BINARY(name, A, am, B, bm, R, rm, expression)                                       \
@@ -67,7 +69,7 @@ void cel_kernel_merge(const CelKernelArgs *args, size_t n_operands, bool has_own
         }                                                                                          \
     }                                                                                              \
     KERNEL name(const CelKernelArgs *args) {                                                       \
-        const bool is_comparison = #rm[0] == 's';                                                  \
+        const bool has_own = sizeof(R) == sizeof(uint8_t); /* out->states */                       \
         const CelOperand *a = &args->operands[0], *b = &args->operands[1];                         \
         KERNEL_SHAPES(name##_loop,                                                                 \
             a->is_single,                                                                          \
@@ -76,7 +78,7 @@ void cel_kernel_merge(const CelKernelArgs *args, size_t n_operands, bool has_own
             a->column->am,                                                                         \
             b->column->bm,                                                                         \
             args->out->rm);                                                                        \
-        cel_kernel_merge(args, 2, is_comparison);                                                  \
+        cel_kernel_merge(args, 2, has_own);                                                        \
     }
 
 /* What can fail: @fails is not 0 then, and @state what that is. @expression must be defined

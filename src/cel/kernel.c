@@ -177,9 +177,10 @@ static CelKernel *find_equal(const CelGraph *graph, const CelGraphNode *node) {
 
 static CelKernel *find_choice(const CelGraph *graph, const CelGraphNode *node) {
     CelTypeKind kind = node->type->kind;
+    CelLane lane = cel_lane_of(node->type);
 
-    if (cel_lane_of(type_of(graph, node, 0)) != CEL_LANE_BOOL ||
-        cel_lane_of(node->type) == CEL_LANE_NONE || type_of(graph, node, 1)->kind != kind ||
+    if (cel_lane_of(type_of(graph, node, 0)) != CEL_LANE_BOOL || lane == CEL_LANE_TEXT ||
+        lane == CEL_LANE_NONE || type_of(graph, node, 1)->kind != kind ||
         type_of(graph, node, 2)->kind != kind)
         return NULL;
     return cel_kernel_choose;

@@ -39,7 +39,7 @@ typedef void CelKernel(const CelKernelArgs *args);
 
 /* The kernel for a node of the graph whose arguments are columns in the lanes of their types
  * (cel_lane_of()); its result is in the lane of the node's type. NULL: there is none. Not for
- * strings, but a CONDITIONAL between two is one if both columns have one dictionary. */
+ * strings, whose codes mean something in their own block only (work-text.c). */
 CelKernel *cel_kernel_find(const CelGraph *graph, uint32_t node);
 
 /* The same for a CALL of this overload, whose arguments are of the types it declares. */

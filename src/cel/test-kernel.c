@@ -563,10 +563,8 @@ static void test_nothing_for(void **state) {
 
     for (size_t i = 0; i < ELEMENTS_OF(others); i++) {
         Case c = begin_case(s, others[i]);
-        CelKernel *kernel = cel_kernel_find(c.graph, root_of(&c));
-        bool is_text = c.node->type == &cel_string_type && c.node->op == OP_CONDITIONAL;
 
-        assert_case(others[i], (kernel != NULL) == is_text);
+        assert_case(others[i], cel_kernel_find(c.graph, root_of(&c)) == NULL);
         assert_case(others[i], cel_kernel_find_fold(c.graph, root_of(&c)) == NULL);
     }
 }
@@ -584,24 +582,6 @@ static void test_nothing_for_a_host(void **state) {
     assert_int_equal(n, 2);
     assert_non_null(cel_kernel_for_call(overloads[0]));
     assert_null(cel_kernel_for_call(overloads[1]));
-}
-
-/* Strings of one dictionary. */
-static void test_choose_text(void **state) {
-    uint16_t left[] = {1, 2, 3, 4}, right[] = {5}, out[4];
-    uint8_t conditions[] = {1, 0, 2, 1}, left_states[] = {0, 0, 0, 3}, states[4];
-    CelColumn condition = {.lane = CEL_LANE_BOOL, .states = conditions};
-    CelColumn a = {.lane = CEL_LANE_TEXT, .states = left_states, .codes = left};
-    CelColumn b = {.lane = CEL_LANE_TEXT, .codes = right};
-    CelColumn chosen = {.lane = CEL_LANE_TEXT, .states = states, .codes = out};
-    CelKernelArgs args = {4, {{&condition, false}, {&a, false}, {&b, true}}, &chosen};
-    Scene *s = *state;
-    Case c = begin_case(s, "p ? 'a' : 'b'");
-
-    cel_kernel_find(c.graph, root_of(&c))(&args);
-    assert_memory_equal(chosen.states, ((uint8_t[]){0, 0, 2, 3}), 4);
-    assert_int_equal(out[0], 1);
-    assert_int_equal(out[1], 5);
 }
 
 static void test_lanes(void **state) {
@@ -642,7 +622,6 @@ int main(void) {
         TEST(test_folds),
         TEST(test_nothing_for),
         TEST(test_nothing_for_a_host),
-        TEST(test_choose_text),
         TEST(test_lanes),
 #undef TEST
     };
