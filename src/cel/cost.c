@@ -290,11 +290,9 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
         break;
     case CEL_NODE_LIST:
     case CEL_NODE_MAP:
-    case CEL_NODE_STRUCT:
         estimate_literal(estimate, i);
         break;
     case CEL_NODE_OPTIONAL:
-    case CEL_NODE_FIELD:
         estimate->parts[i] = estimate->parts[i - 1];
         break;
     case CEL_NODE_BINDER:

@@ -106,8 +106,8 @@ static bool take_separator(Groups *groups, Str *text, const char **ret_why) {
 
 static bool groups_parse(Str text, Groups *groups, const char **ret_why) {
     *groups = (Groups){.gap = SIZE_MAX};
-    if (str_has_prefix(text, STR("::")) && !take_gap(groups, &text, ret_why))
-        return false;
+    if (str_has_prefix(text, STR("::")))
+        (void)take_gap(groups, &text, ret_why); /* the first one */
     while (text.len > 0) {
         Str rest = text;
         uint16_t value;

@@ -119,14 +119,8 @@ static void append_hex(Str bytes, bool is_upper, Buf *out) {
     }
 }
 
-static Str type_name(const CelType *type) {
-    return type->kind == CEL_T_DURATION    ? STR("google.protobuf.Duration")
-           : type->kind == CEL_T_TIMESTAMP ? STR("google.protobuf.Timestamp")
-                                           : type->name;
-}
-
 static CelValue refuse(CelRun *run, char clause, CelValue v) {
-    Str name = v.kind == CEL_RECORD ? v.record->type->name : type_name(cel_type_of(v));
+    Str name = v.kind == CEL_RECORD ? v.record->type->name : cel_type_of(v)->name;
 
     return cel_fail(run,
         "error during formatting: %s, was given %.*s",
@@ -259,7 +253,7 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
         cel_timestamp_print(v.i, v.len, out);
         break;
     case CEL_TYPE:
-        buf_append(out, type_name(v.type));
+        buf_append(out, v.type->name);
         break;
     case CEL_LIST:
         return append_list(run, v.list, out);

@@ -22,8 +22,6 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     const CelVariable *variable = part->note->variable;
     CelGraphNode node = cel_lower_blank(l, part, OP_VARIABLE);
 
-    if (variable->is_constant)
-        return cel_lower_constant(l, part, variable->value);
     if (variable->expand)
         return variable->expand(l->graph, variable);
     node.n_args = 0;
@@ -241,12 +239,7 @@ static uint32_t lower_by_kind(CelLower *l, const CelPart *part) {
     case CEL_NODE_OPT_MAP:
     case CEL_NODE_OPT_FLAT_MAP:
         return lower_opt_map(l, part, part->node->kind == CEL_NODE_OPT_FLAT_MAP);
-    case CEL_NODE_FIELD:
-        return part->args[0];
-    case CEL_NODE_IDENT:
-    case CEL_NODE_STRUCT: /* records come from the host only */
-        return lower_unknown(l, part);
-    default:
+    default: /* an IDENT has a ref, and T{…} was refused */
         return lower_loop(l, part);
     }
 }

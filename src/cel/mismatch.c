@@ -181,6 +181,7 @@ static const char *const suffixes[] = {[CEL_T_INT] = "", [CEL_T_UINT] = "u", [CE
 /* 1 + 2.0: numbers of two types. A literal is written differently, all else is converted. */
 static Str hint_numbers(const Mismatch *mismatch) {
     const CelType *const *types = mismatch->types;
+    size_t converted;
 
     if (mismatch->n_args != 2 || mismatch->op.len == 0 || !is_number(types[0]) ||
         !is_number(types[1]) || types[0]->kind == types[1]->kind)
@@ -194,13 +195,11 @@ static Str hint_numbers(const Mismatch *mismatch) {
                 STR_FMT(source(mismatch, i)),
                 suffixes[types[1 - i]->kind]);
     }
-    for (size_t i = 0; i < 2; i++)
-        if (types[i]->kind != CEL_T_DOUBLE)
-            return cel_checker_printf(mismatch->checker,
-                "numbers of different types do not mix: write %.*s(%.*s)",
-                STR_FMT(types[1 - i]->name),
-                STR_FMT(source(mismatch, i)));
-    return STR_NULL;
+    converted = types[0]->kind == CEL_T_DOUBLE; /* a double loses the least */
+    return cel_checker_printf(mismatch->checker,
+        "numbers of different types do not mix: write %.*s(%.*s)",
+        STR_FMT(types[1 - converted]->name),
+        STR_FMT(source(mismatch, converted)));
 }
 
 static Str hint_string(const Mismatch *mismatch) {

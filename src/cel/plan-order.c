@@ -315,12 +315,8 @@ static int add_target(Order *o, uint32_t target) {
     while (r == 0 && o->doing.n > 0) {
         size_t n = o->doing.n;
         Doing doing = o->doing.items[n - 1]; /* a visit may move them */
-        bool is_done = doing.phase == 0 && is_made(o, doing.column);
+        bool is_done;
 
-        if (is_done) {
-            o->doing.n--;
-            continue;
-        }
         r = advance(o, &doing, &is_done);
         o->doing.items[n - 1] = doing;
         if (r == 0 && is_done) {

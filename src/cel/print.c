@@ -104,14 +104,6 @@ static void print_time(Printer *p, CelValue v) {
     buf_append(p->out, STR("\")"));
 }
 
-/* Its name: that is what an expression would say (google.protobuf.Timestamp). */
-static void print_type(Printer *p, const CelType *type) {
-    if (type->n_params == 0)
-        buf_append(p->out, type->name);
-    else
-        cel_type_print(type, false, p->out);
-}
-
 /* What has parts. Recursive, as deep as values are; deeper than CEL_VALUE_DEPTH_MAX (records
  * of a host inside each other) only "…" is printed. */
 
@@ -238,8 +230,8 @@ static void print_at(Printer *p, CelValue v, uint32_t depth) {
     case CEL_TIMESTAMP:
         print_time(p, v);
         break;
-    case CEL_TYPE:
-        print_type(p, v.type);
+    case CEL_TYPE: /* as an expression says it: google.protobuf.Timestamp, and a bare list */
+        buf_append(p->out, v.type->name);
         break;
     default:
         print_parts(p, v, depth);

@@ -1,7 +1,7 @@
 #include "cel/select.h"
 
 /* An error that a variable was bound to stays what it is. */
-static CelValue no_fields(CelRun *run, CelValue v) {
+CelValue cel_no_fields(CelRun *run, CelValue v) {
     Str name = cel_type_of(v)->name;
 
     if (v.kind == CEL_ERROR)
@@ -18,7 +18,7 @@ static CelValue part(CelRun *run, CelValue v, CelValue key) {
     if (v.kind == CEL_MAP)
         return cel_map_find(v.map, key, run);
     if (v.kind != CEL_RECORD)
-        return no_fields(run, v);
+        return cel_no_fields(run, v);
     field = cel_record_find(v.record->type, cel_str(key));
     return field != UINT32_MAX ? v.record->type->get(v.record, field, run) : cel_absent();
 }
@@ -56,14 +56,6 @@ CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key) {
     return wrap(run, part(run, v, key));
 }
 
-/* The number was found in the declared type; a host that gives a record of another one gets
- * no further than this. */
-static CelValue field_part(CelRun *run, CelValue v, uint32_t field) {
-    if (v.kind != CEL_RECORD || field >= v.record->type->n_fields)
-        return no_fields(run, v);
-    return v.record->type->get(v.record, field, run);
-}
-
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field) {
     const CelRecordType *type = record->type;
     Str name = type->fields[field].name;
@@ -72,18 +64,8 @@ CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field)
                       : cel_no_such_key(run, cel_string(name));
 }
 
-CelValue cel_field_odd(CelRun *run, CelValue v, uint32_t field) {
-    return v.kind == CEL_OPTIONAL ? cel_opt_field(run, v, field) : no_fields(run, v);
-}
-
-CelValue cel_test_field_odd(CelRun *run, CelValue v, uint32_t field) {
-    if (v.kind != CEL_OPTIONAL)
-        return no_fields(run, v);
-    return v.inner ? test(field_part(run, *v.inner, field)) : cel_bool(false);
-}
-
 CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field) {
-    if (v.kind == CEL_OPTIONAL)
-        return v.inner ? wrap(run, field_part(run, *v.inner, field)) : v;
-    return wrap(run, field_part(run, v, field));
+    if (!cel_has_field(v, field))
+        return cel_no_fields(run, v);
+    return wrap(run, v.record->type->get(v.record, field, run));
 }

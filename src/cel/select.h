@@ -17,21 +17,26 @@ CelValue cel_select(CelRun *run, CelValue v, CelValue key);
 CelValue cel_test_select(CelRun *run, CelValue v, CelValue key);
 CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key);
 
-/* The same by the number of a record's field; @v may be a record or an optional of one. */
-CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field);
-
-/* Out of line: what is no record, or not of the type it was declared to have. */
-CelValue cel_field_odd(CelRun *run, CelValue v, uint32_t field);
-CelValue cel_test_field_odd(CelRun *run, CelValue v, uint32_t field);
+/* The error of what has no fields at all. */
+CelValue cel_no_fields(CelRun *run, CelValue v);
 
 /* The error when @field of @record is not set. */
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field);
 
+/* The same by the number of a record's field, which was found in the declared type. A host that
+ * gives something else, or a record of a type with fewer fields, gets no further than this. */
+
+static inline bool cel_has_field(CelValue v, uint32_t field) {
+    return v.kind == CEL_RECORD && field < v.record->type->n_fields;
+}
+
+CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field);
+
 static inline CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
     CelValue found;
 
-    if (v.kind != CEL_RECORD || field >= v.record->type->n_fields)
-        return cel_field_odd(run, v, field);
+    if (!cel_has_field(v, field))
+        return cel_no_fields(run, v);
     found = v.record->type->get(v.record, field, run);
     return found.kind != CEL_ABSENT ? found : cel_no_such_field(run, v.record, field);
 }
@@ -39,8 +44,8 @@ static inline CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
 static inline CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field) {
     CelValue found;
 
-    if (v.kind != CEL_RECORD || field >= v.record->type->n_fields)
-        return cel_test_field_odd(run, v, field);
+    if (!cel_has_field(v, field))
+        return cel_no_fields(run, v);
     found = v.record->type->get(v.record, field, run);
     return found.kind != CEL_ERROR ? cel_bool(found.kind != CEL_ABSENT) : found;
 }

@@ -86,9 +86,6 @@ static Str take_name(Reader *reader) {
         bool is_inner_dot =
             c == '.' && n + 1 < reader->rest.len && is_name_byte(reader->rest.ptr[n + 1]);
 
-        /* "->" ends a name though "-" may be in one. */
-        if (c == '-' && n + 1 < reader->rest.len && reader->rest.ptr[n + 1] == '>')
-            break;
         if (!is_name_byte(c) && !is_inner_dot)
             break;
         n++;

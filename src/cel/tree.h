@@ -40,7 +40,7 @@ typedef enum CelNodeKind {
     CEL_NODE_OPTIONAL,    /* 1: ?x as an element of a list, ?k: x as a value of a map (around x) */
     CEL_NODE_LIST,        /* n */
     CEL_NODE_MAP,         /* 2n: key, value, key, value */
-    CEL_NODE_STRUCT,      /* n: the FIELDs of T{f: x}; @name is the type's */
+    CEL_NODE_STRUCT,      /* n: the FIELDs of T{f: x}; @name is the type's. The check refuses it */
     CEL_NODE_FIELD,       /* 1: f: x inside of a STRUCT; @name is the field's */
     CEL_NODE_BINDER,      /* 0: declares @name from here to the macro's node */
     /* Macros. One or two BINDERs after the range; then the predicate, if there is one; then the
