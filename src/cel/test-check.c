@@ -157,6 +157,8 @@ static void test_types(void **state) {
         {"maybe.optFlatMap(m, m.?a)", "optional_type(int)"},
         {"cel.bind(b, [i], b[0] + 1)", "int"},
         {"[].map(e, e)[0].foo", "dyn"},
+        {"[].map(e, [?e])", "list(list(dyn))"},
+        {"[].map(e, e.map(v, v))", "list(list(dyn))"},
         {"[?maybe, {}]", "list(map(string, int))"},
         {"{?'a': optional.of(1)}", "map(string, int)"},
         {"x + 1", "int"},
@@ -310,6 +312,14 @@ static void test_messages(void **state) {
             3,
             2},
         {"i == s", "no matching overload: int == string", "write string(i)", 3, 2},
+        {"when == s", "no matching overload: timestamp == string", "write timestamp(s)", 6, 2},
+        {"s > duration('1s')",
+            "no matching overload: string > duration",
+            "write duration(s)",
+            3,
+            1},
+        {"i in d", "no matching overload: int in double", NULL, 3, 2},
+        {"size(1, 2, 3, 4, 5, 6, 7, 8, 9)", "no matching overload: too many arguments", "", 1, 4},
         {"node == labels",
             "no matching overload: Node == map(string, string)",
             "a record is not a map: compare its fields one by one",
@@ -456,6 +466,22 @@ static void test_all_errors(void **state) {
                 print_error("  %.*s\n", STR_FMT(scene.diags.diags.items[k].text));
         assert_case(cases[i].source, scene.diags.n_errors == cases[i].n);
     }
+}
+
+/* More than anybody reads are counted, and not kept. */
+static void test_many_errors(void **state) {
+    enum { N = DIAG_MAX + 50 };
+    _cleanup_(buf_done) Buf source = BUF_INIT(64 * 1024);
+    _cleanup_(scene_done) Scene scene;
+
+    (void)state;
+    scene_init(&scene, "");
+    for (int i = 0; i < N; i++)
+        buf_printf(&source, "%snod%d", i ? " + " : "", i);
+    buf_append_char(&source, '\0');
+    assert_int_equal(scene_check(&scene, source.data), CEL_CHECK_REFUSED);
+    assert_int_equal(scene.diags.n_errors, N);
+    assert_int_equal(scene.diags.diags.n, DIAG_MAX);
 }
 
 /* As they stand in the text, whatever found them first; what was there before stays there. */
@@ -635,6 +661,7 @@ int main(void) {
         cmocka_unit_test(test_overloads),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_all_errors),
+        cmocka_unit_test(test_many_errors),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_own_macro_name),
         cmocka_unit_test(test_literals),

@@ -41,6 +41,29 @@ static void test_straight(void **state) {
     fixture_done(&f);
 }
 
+/* What depends on kinds, and parts of what is no variable. */
+static void test_unsure(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    assert_code(&f,
+        "[node][0].cpu",
+        "    0  variable            node as record                          ; at 1\n"
+        "    1  list                1                                       ; at 0\n"
+        "    2  constant            0                                       ; at 7\n"
+        "    3  index-list           as record                              ; at 6\n"
+        "    4  field               #1 as int                               ; at 10\n"
+        "    5  return                                                      ; at 10\n");
+    assert_code(&f,
+        "d + d",
+        "    0  variable            d                                       ; at 0\n"
+        "    1  variable            d                                       ; at 0\n"
+        "    2  dispatch            _+_, 2 arguments, 9 overloads           ; at 2\n"
+        "    3  return                                                      ; at 2\n");
+    fixture_done(&f);
+}
+
 static void test_set(void **state) {
     Fixture f;
 
@@ -243,6 +266,7 @@ static void test_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_straight),
+        cmocka_unit_test(test_unsure),
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_loops),

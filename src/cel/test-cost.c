@@ -18,6 +18,13 @@ static const CelField fields[] = {
 static const CelRecordType record = {
     .name = STR("Node"), .fields = fields, .n_fields = ELEMENTS_OF(fields)};
 
+/* Few arguments for how their cost is said to grow: what there is counts. */
+static const CelOverloadSpec functions[] = {
+    {"both", "(string) -> int", NULL, .cost = CEL_COST_BOTH},
+    {"product", "(string) -> int", NULL, .cost = CEL_COST_PRODUCT},
+    {"pattern", "(string) -> int", NULL, .cost = CEL_COST_REGEX},
+};
+
 static void declare(CelEnv *env, Arena *arena, const char *name, const char *type, uint32_t size) {
     const CelType *read = cel_type_read(env, str_from_c(type), arena);
 
@@ -34,6 +41,8 @@ static CelChecked *checked(const char *source, Arena *arena) {
     CelTree *tree = NULL;
 
     assert_int_equal(cel_env_add_record(env, &record), 0);
+    for (size_t i = 0; i < ELEMENTS_OF(functions); i++)
+        assert_int_equal(cel_env_add_overload(env, &functions[i]), 0);
     declare(env, arena, "node", "Node", 0);
     declare(env, arena, "nodes", "list(Node)", 20);
     declare(env, arena, "s", "string", 0);
@@ -82,6 +91,9 @@ static void test_estimate(void **state) {
         {"i in [1, 2, 3]", 14, 14},
         {"cel.bind(x, i + 1, x * x)", 15, 15},
         {"dyn(i) + 1", 3, 3},
+        {"both(short)", 2, 2},
+        {"product(short)", 1, 51},
+        {"pattern(short)", 2, 2},
     };
 
     (void)state;
@@ -132,6 +144,14 @@ static void test_refusal(void **state) {
             23,
             30,
             "it runs up to 20 times, at 14 each: a smaller range, or a declared size of it, makes "
+            "it "
+            "cheaper"},
+        /* It is the whole. */
+        {"nodes.all(n, n.free > 0)",
+            100,
+            1,
+            24,
+            "it runs up to 20 times, at 6 each: a smaller range, or a declared size of it, makes "
             "it "
             "cheaper"},
         {"i == 1 || s + s == short",

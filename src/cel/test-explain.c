@@ -42,6 +42,11 @@ static void test_parts(void **state) {
     fixture_init(&f);
     fill(&f, &node);
     assert_explain(&f, "1 + 2", "1 + 2  3\n");
+    assert_explain(&f, "5", "5  5\n");
+    assert_explain(&f,
+        "n\n  >   5",
+        "n > 5  true\n"
+        "└─ n   7\n");
     assert_explain(&f,
         "node.cpu - 1 >= n && s == 'abc' && n > 0",
         "node.cpu - 1 >= n && s == 'abc' && n > 0  false\n"
@@ -136,6 +141,12 @@ static void test_names(void **state) {
         "   └─ i = 0, v = 3: a * v + a + i                          32\n"
         "      └─ a * v + a                                         32\n"
         "         └─ a * v                                          24\n");
+    assert_explain(&f,
+        "cel.bind(q, n + 1, q) * 2",
+        "cel.bind(q, n + 1, q) * 2  16\n"
+        "└─ cel.bind(q, n + 1, q)   8\n"
+        "   └─ q = n + 1            8\n"
+        "      └─ n                 7\n");
     assert_explain(&f,
         "cel.bind(q, l[0] + l[1], q * q)",
         "cel.bind(q, l[0] + l[1], q * q)  25\n"
@@ -260,6 +271,61 @@ static void test_many_turns(void **state) {
     fixture_done(&f);
 }
 
+/* Compiles and runs @source without options; what comes of it. */
+static int explain_plainly(Fixture *f, Str source, Buf *out) {
+    f->run = CEL_RUN(f->arena);
+    return cel_explain(f->env,
+        STR("test"),
+        source,
+        /* options= */ NULL,
+        f->variables,
+        &f->run,
+        /* colour= */ false,
+        &f->diags,
+        out,
+        /* ret= */ NULL);
+}
+
+static void test_many_lines(void **state) {
+    static const Str last = STR("… (there is more than this shows)\n");
+    Buf source = BUF_INIT(1 << 16), out = BUF_INIT(1 << 20);
+    size_t n_lines = 0;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    f.variables[f.n] = cel_int(7);
+    buf_append(&source, STR("n > 0"));
+    for (int i = 1; i < CEL_EXPLAIN_LINES_MAX; i++)
+        buf_printf(&source, " && n > %d", -i);
+    assert_int_equal(explain_plainly(&f, buf_str(&source), &out), 0);
+    for (size_t i = 0; i < out.len; i++)
+        n_lines += out.data[i] == '\n';
+    assert_int_equal(n_lines, CEL_EXPLAIN_LINES_MAX + 1);
+    assert_true(str_has_suffix(buf_str(&out), last));
+    buf_done(&source);
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* Mistakes of each step are told, and nothing is printed. */
+static void test_refused(void **state) {
+    static const char *const sources[] = {"1 +", "1 + 'a'", "timestamp('x')"};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
+        Buf out = BUF_INIT(1 << 16);
+
+        assert_case(
+            sources[i], explain_plainly(&f, str_from_c(sources[i]), &out) == CEL_COMPILE_REFUSED);
+        assert_case(sources[i], f.diags.n_errors == i + 1 && out.len == 0);
+        buf_done(&out);
+    }
+    fixture_done(&f);
+}
+
 /* "a = 1, b = 2": what cel_explained_leaves() finds. */
 static void assert_leaves(Fixture *f, const char *source, const char *want) {
     CelGraph *graph = cel_graph_new(f->arena, f->arena);
@@ -317,7 +383,13 @@ static void test_leaves(void **state) {
         {"l[?9].orValue(0) > 0", "l[9] = absent"},
         {"m.a.b.d == 1", "m.a.b.d = no such key: d"},
         {"cel.bind(x, n + 1, x > 9)", "x = 8"},
+        {"l.exists_one(x, x > 9)", "l.size() = 2"},
+        {"l.map(x, x + 1)", "l.map(x, x + 1) = [3, 4]"},
+        {"[n, 1]", "[n, 1] = [7, 1]"},
+        {"lists.range(99).all(x, x < 90)",
+            "lists.range(99).size() = 99"}, /* its turn was not kept */
         {"1 > 2", "1 > 2 = false"}, /* nothing was read */
+        {"true", ""},
     };
     TestNode node;
     Fixture f;
@@ -338,6 +410,8 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_optionals),
         cmocka_unit_test(test_many_turns),
+        cmocka_unit_test(test_many_lines),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_leaves),
     };
 

@@ -43,6 +43,7 @@ static void test_texts(void **state) {
         {"dns1035Label", "abc-123", {0}},
         {"dns1035Label", "1abc", {"a DNS-1035 label must consist"}},
         {"dns1035Label", "", {"a DNS-1035 label must consist"}},
+        {"dns1035Label", LONG_LABEL, {"must be no more than 63 characters"}},
         {"dns1123LabelPrefix", "a-", {0}},
         {"dns1123LabelPrefix", "--", {0}}, /* so it is */
         {"dns1123LabelPrefix", "-", {"a lowercase RFC 1123 label"}},
@@ -104,6 +105,7 @@ static void test_texts(void **state) {
         {"datetime", "2024-02-29T24:00:00Z", {"invalid datetime"}},
         {"datetime", "2024-02-29T10:60:00Z", {"invalid datetime"}},
         {"datetime", "2024-02-29T10:00:60Z", {"invalid datetime"}},
+        {"datetime", "2024-02-29T10-00-00Z", {"invalid datetime"}},
         {"datetime", "2024-02-29T10:00:00", {"invalid datetime"}},
         {"datetime", "2024-02-29 10:00:00Z", {"invalid datetime"}},
         {"datetime", "2024-02-30T10:00:00Z", {"invalid datetime"}},

@@ -318,6 +318,10 @@ static void test_print(void **state) {
         "%5   opt-get         %2                          string              groups 3\n"
         "%6   conditional     %4 %5 %3                    string              groups 1 3\n"
         "%11  in-set          [\"a\", \"b\"] %6               bool                groups 1 3\n");
+    assert_graph(&f,
+        "d + d",
+        "%0   variable        d                           dyn                 groups 2  uses 2\n"
+        "%1   dispatch        _+_ of 9 %0 %0              dyn                 groups 2\n");
     fixture_done(&f);
 }
 

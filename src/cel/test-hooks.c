@@ -635,6 +635,29 @@ static void test_cut_that_is_unclear(void **state) {
     assert_int_equal(cel_emit(cut.graph, body, &options, f->arena, &code), CEL_EMIT_UNCLEAR);
 }
 
+/* Loops over ints and over strings have a LOCAL each, of one level: a run has one value for both.
+ */
+static void test_cut_locals_of_two_types(void **state) {
+    static const char source[] = "cel.bind(b, ['a'].map(y, y + s), l.map(x, b.size() + x))";
+    Fixture *f = *state;
+    CelEmitOptions options;
+    uint32_t body;
+    CelCode *code;
+    Cut cut;
+
+    cut_init(&cut, f);
+    body = body_of(&cut, source);
+    cut_local(&cut, 0, CUT_SLOT);
+    f->variables[f->s] = cel_string(STR("b"));
+    f->variables[CUT_SLOT] = cel_int(5);
+    assert_cut(&cut, body, source, "6");
+    for (uint32_t i = 0; i <= body; i++)
+        if (cel_graph_node(cut.graph, i)->type == &cel_string_type && cut.slots[i] == CUT_SLOT)
+            cut.slots[i] = CUT_SLOT + 1;
+    options = cut_options(&cut);
+    assert_int_equal(cel_emit(cut.graph, body, &options, f->arena, &code), CEL_EMIT_UNCLEAR);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -655,6 +678,7 @@ int main(void) {
         TEST(test_cut_pairs),
         TEST(test_cut_reads_a_local),
         TEST(test_cut_that_is_unclear),
+        TEST(test_cut_locals_of_two_types),
 #undef TEST
     };
 

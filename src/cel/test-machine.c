@@ -43,11 +43,15 @@ static void test_values_of_the_host(void **state) {
     assert_eval(&f, "dyn(node).cpu", "4");
     assert_eval(&f, "has(dyn(node).labels) || has(dyn(node).nothing)", "false");
     assert_eval(&f, "dyn(node).nothing", "error@10: no such key: nothing");
+    assert_eval(&f, "optional.ofNonZeroValue(node).hasValue()", "true");
+    assert_eval(&f, "node == node && dyn(node) != dyn(l)", "true");
     assert_eval(&f, "d == 1", "error@0: no value for variable 'd'");
     assert_eval(&f, "d == 1 || n == 7", "true");
     assert_eval(&f, "l.exists(x, x == 3)", "true");
     f.variables[f.l] = cel_list(&squares);
     assert_eval(&f, "l[999] == 998001 && l.exists(x, x > 10000)", "true");
+    node.fields[0] = node.fields[1] = cel_absent();
+    assert_eval(&f, "optional.ofNonZeroValue(node)", "optional.none()");
     fixture_done(&f);
 }
 
@@ -77,6 +81,8 @@ static void test_a_host_that_lies(void **state) {
         &f, "l[?0].orValue(1) + 1", "error@6: declared as int, but the value is of type string");
     f.variables[f.node] = cel_string(STR("no record"));
     assert_eval(&f, "node.name", "error@5: no such overload: string has no fields to select");
+    assert_eval(&f, "has(node.cpu)", "error@9: no such overload: string has no fields to select");
+    assert_eval(&f, "node.?cpu", "error@0: declared as record, but the value is of type string");
     f.variables[f.l] = cel_bool(true);
     assert_eval(&f, "l.all(x, true)", "error@0: declared as list, but the value is of type bool");
     fixture_done(&f);

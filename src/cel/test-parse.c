@@ -449,6 +449,9 @@ static void test_mistakes(void **state) {
             "1:5+1 an operator or a comma is missing before 'b'; "
             "1:10+1 an operator or a comma is missing before 'd'"},
         {"'a' 'b'", "1:5+3 an operator is missing before text in quotes"},
+        {"1 b'a'", "1:3+4 an operator is missing before bytes in quotes"},
+        {"a !b", "1:3+1 an operator is missing before '!'"},
+        {"a `b` c", "1:3+3 an operator is missing before 'b'"},
         {"a and b OR not c",
             "1:3+3 'and' is not an operator; 1:9+2 'OR' is not an operator; "
             "1:12+3 'not' is not an operator"},

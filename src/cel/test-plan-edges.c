@@ -28,7 +28,7 @@ static void test_groups_alone(void **state) {
     TestSchema *s = *state;
     TestRandom random = {.seed = 21};
 
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
         for (size_t n = 0; n < 200; n = n * 4 + 1) {
             TestTable *table = test_random_table(s, &random, n, 3);
             TestPlan p;
@@ -65,6 +65,46 @@ static void test_own_function(void **state) {
         &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
 }
 
+static CelValue one_at(const CelList *list, uint32_t i, CelRun *run) {
+    (void)list;
+    (void)i;
+    (void)run;
+    return cel_int(1);
+}
+
+/* A list that is longer than a block takes is the scalar machine's, which has no fuel for it
+ * either; the other rows are what they are. */
+static void test_longer_than_a_block_takes(void **state) {
+    static const CelList endless = {.n = UINT32_MAX, .depth = 1, .at = one_at};
+    static const char *const sources[] = {
+        "row.numbers.exists(n, n > 3 + pod.n)", "row.numbers.filter(n, n > 3).size()"};
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 27};
+    TestTable *table = test_random_table(s, &random, 70, 3);
+    TestPlan p;
+
+    table->rows[3].record.fields[ROW_NUMBERS] = cel_list(&endless);
+    test_plan_init(&p, s, sources, ELEMENTS_OF(sources));
+    test_table_check(
+        &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+}
+
+/* More filters behind each other than one reduction takes. */
+static void test_long_chain(void **state) {
+    static const char *const source =
+        "row.items.filter(i, i.n > 0).filter(i, i.n > 1).filter(i, i.n < 9).filter(i, i.n != 7)"
+        ".filter(i, i.ok).filter(i, i.w > 0.0).filter(i, i.n != 5).filter(i, i.n != 6)"
+        ".filter(i, i.n + pod.n > 0).filter(i, i.name != 'x').size()";
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 29};
+    TestTable *table = test_random_table(s, &random, 90, 4);
+    TestPlan p;
+
+    test_plan_init(&p, s, &source, 1);
+    test_table_check(
+        &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+}
+
 static const char *const mixed[] = {
     "row.ok && row.labels == pod.labels",
     "row.zone.startsWith(pod.app) || row.cpu > pod.n",
@@ -73,8 +113,6 @@ static const char *const mixed[] = {
     "row.domain('zone').items.filter(i, i.app == pod.app).size()",
     "row.load + pod.w",
 };
-
-#define N_MIXED (sizeof(mixed) / sizeof(mixed[0]))
 
 /* A session that is asked about nothing, about everything in one row, and about nothing again. */
 static void test_rows_again(void **state) {
@@ -97,7 +135,7 @@ static void test_rows_again(void **state) {
     CelSession *session;
     TestPlan p;
 
-    test_plan_init(&p, s, mixed, N_MIXED);
+    test_plan_init(&p, s, mixed, ELEMENTS_OF(mixed));
     options.blocks = test_blocks(&p, table);
     assert_int_equal(
         cel_whole_new(p.plan, &table->head, options.blocks, table->n, arena, &options.whole), 0);
@@ -116,6 +154,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_alone),
         cmocka_unit_test(test_rows_again),
+        cmocka_unit_test(test_longer_than_a_block_takes),
+        cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_own_function),
     };
 

@@ -56,6 +56,16 @@ static void test_errors(void **state) {
     assert_false(cel_no_overload(&run).error->is_absence);
 }
 
+static void test_excerpt(void **state) {
+    static const char umlauts[] = "aäääääääääääääääääääääääääääääääääääääääää";
+    Str whole = str_from_c(umlauts), cut = cel_excerpt(whole);
+
+    (void)state;
+    assert_int_equal(cut.len, 63); /* not the first half of the next one */
+    assert_true(str_has_prefix(whole, cut));
+    assert_text("short", cel_excerpt(STR("a")), "a");
+}
+
 /* A text of any length becomes an error of a bounded one. */
 static void test_long_error(void **state) {
     static char text[100000];
@@ -190,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_excerpt),
         cmocka_unit_test(test_long_error),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_text),

@@ -18,6 +18,7 @@ static void test_text(void **state) {
         {"map(string, list(dyn))", "map(string, list(dyn))", NULL},
         {"list", "list(dyn)", NULL},
         {"map", "map(dyn, dyn)", NULL},
+        {"optional_type", "optional_type(dyn)", "opaque(optional_type, dyn)"},
         {"type", "type", NULL},
         {"type(int)", "type(int)", NULL},
         {"null", "null_type", NULL},

@@ -95,6 +95,11 @@ static void test_faults(void **state) {
         {"http://a[::1]/", "parse \"http://a[::1]/\": invalid IP-literal"},
         {"http://[::1%25]/", "parse \"http://[::1%25]/\": invalid host: no IPv6 address"},
         {"http://[::g]/", "parse \"http://[::g]/\": invalid host: no IPv6 address"},
+        {"http://[::1.2.3.256]/", "parse \"http://[::1.2.3.256]/\": invalid host: no IPv6 address"},
+        {"http://[0000000000000000000000000000000000000000000000000000000000000000::]/",
+            "parse "
+            "\"http://[0000000000000000000000000000000000000000000000000000000000000000::]/\": "
+            "invalid host: no IPv6 address"},
         {"http://[::1%25%41%00]/", "parse \"http://[::1%25%41%00]/\": invalid URL escape \"%00\""},
         {"http://a%41/", "parse \"http://a%41/\": invalid URL escape \"%41\""},
         {"http://a/%zz", "parse \"http://a/%zz\": invalid URL escape \"%zz\""},
