@@ -98,12 +98,18 @@ static void add_part(Leaves *l, const Visit *visit) {
     add(l, text_of(l, visit->node, visit->entry), value_at(l, visit->entry));
 }
 
-/* How many there were to look at. */
+/* How many there were to look at; why there is nothing to look at, if the range itself failed. */
 static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
-    CelValue v = value_at(l, cel_explain_entry(&l->parts, loop->entry, range));
-    Str text = text_of(l, range, loop->entry);
+    uint32_t entry = cel_explain_entry(&l->parts, loop->entry, range);
+    CelValue v = value_at(l, entry);
+    Str text;
 
-    if (!text.ptr || (v.kind != CEL_LIST && v.kind != CEL_MAP))
+    if (v.kind != CEL_LIST && v.kind != CEL_MAP) {
+        push(l, range, entry);
+        return;
+    }
+    text = text_of(l, range, loop->entry);
+    if (!text.ptr)
         return;
     add(l,
         arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),

@@ -388,6 +388,7 @@ static void test_leaves(void **state) {
         {"[n, 1]", "[n, 1] = [7, 1]"},
         {"lists.range(99).all(x, x < 90)",
             "lists.range(99).size() = 99"}, /* its turn was not kept */
+        {"node.labels.all(k, k == s)", "node.labels = no such key: labels"},
         {"1 > 2", "1 > 2 = false"}, /* nothing was read */
         {"true", ""},
     };
