@@ -39,6 +39,11 @@ static void reach(CelPlanner *p, bool *is_reached, uint32_t n) {
     }
 }
 
+/* What sessions give out. */
+static bool is_root_lane(uint8_t lane) {
+    return lane == CEL_LANE_BOOL || lane == CEL_LANE_INT || lane == CEL_LANE_DOUBLE;
+}
+
 static int find_roots(CelPlanner *p) {
     for (size_t i = 0; i < p->plan->n_roots; i++) {
         CelPlanRoot *root = &p->plan->roots[i];
@@ -47,7 +52,7 @@ static int find_roots(CelPlanner *p) {
         if (r < 0)
             return error_trace(r);
         if (root->column == CEL_NO_COLUMN ||
-            cel_plan_at(p->plan, root->column)->lane == CEL_LANE_NONE)
+            !is_root_lane(cel_plan_at(p->plan, root->column)->lane))
             return error_origin(-EINVAL); /* not of a type that roots have */
     }
     return 0;

@@ -1,5 +1,7 @@
 /* Plans at their edges: loops over groups that ask nothing of them, batches of nothing, rows that
  * come twice. */
+#include <errno.h>
+
 #include "cel/test-table.h"
 
 static int setup(void **state) {
@@ -63,6 +65,33 @@ static void test_own_function(void **state) {
     test_plan_init(&p, s, &source, 1);
     test_table_check(
         &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
+}
+
+/* Roots are bools, ints and doubles. */
+static void test_root_of_another_type(void **state) {
+    static const char *const sources[] = {"row.name", "row.items", "row.born"};
+    TestSchema *s = *state;
+
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
+        CelGraph *graph = cel_graph_new(s->arena, s->arena);
+        DiagList diags = DIAG_LIST_IN(s->arena);
+        CelOptions options = {0};
+        CelChecked *checked;
+        CelPlan *plan;
+        uint32_t root;
+
+        assert_case(sources[i],
+            cel_compile_tree(s->env,
+                STR("test"),
+                str_from_c(sources[i]),
+                &options,
+                s->arena,
+                &diags,
+                &checked) == 0);
+        assert_case(sources[i], cel_lower(graph, checked, &options, &diags, &root) == 0);
+        assert_case(
+            sources[i], cel_plan_new(graph, &root, 1, &s->host, s->arena, &plan) == -EINVAL);
+    }
 }
 
 static CelValue one_at(const CelList *list, uint32_t i, CelRun *run) {
@@ -154,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_alone),
         cmocka_unit_test(test_rows_again),
+        cmocka_unit_test(test_root_of_another_type),
         cmocka_unit_test(test_longer_than_a_block_takes),
         cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_own_function),
