@@ -1,9 +1,3 @@
-#include "cel/amount.h"
-
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 /*
  * A sign and 256 bits of nano-units. What a quantity is worth, base/quantity says; only
  * what is too great for its 128 bits is read again here, digit by digit.
@@ -13,6 +7,10 @@
  * (there 1000m and 1Pi are none), and a double is the nearest one (there 0.3 is
  * 0.30000000000000004, but 300m is not).
  */
+#include "cel/amount.h"
+
+#include <math.h>
+#include <string.h>
 
 #define NANO UINT64_C(1000000000)
 

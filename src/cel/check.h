@@ -75,6 +75,8 @@ typedef struct CelChecked {
 
 #define CEL_CHECK_REFUSED 1 /* @diags says why */
 
+/* Everything lies in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or
+ * -ENOMEM. */
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
     DiagList *diags, CelChecked **ret) MUST_CHECK;
 

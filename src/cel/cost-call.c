@@ -5,7 +5,7 @@
 
 #include "cel/cost-part.h"
 
-/* Recursion: none; an optional is as large as what it holds. */
+/* An optional is as large as what it holds. */
 static CelCostRange size_of_type(const CelType *type) {
     while (type->kind == CEL_T_OPTIONAL)
         type = cel_type_param(type, 0);

@@ -22,7 +22,7 @@ typedef struct CelCostRange {
     uint64_t min, max; /* saturated */
 } CelCostRange;
 
-/* 0 or -ENOMEM. @scratch is used and left as it is. */
+/* 0 or -ENOMEM. What it needs on the way stays in @scratch. */
 int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *ret) MUST_CHECK;
 
 /* Reports that @cost is over @limit, at the smallest part that is so by itself. Its texts and

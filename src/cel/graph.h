@@ -85,10 +85,12 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
  * of memory. */
 uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
-#define CEL_LOWER_REFUSED 1 /* a constant that cannot be right (a pattern, a timestamp): @diags */
+/* @diags says why (a constant that cannot be right, too many loops inside each other), unless it is
+ * because of a composite's field that was refused before. */
+#define CEL_LOWER_REFUSED 1
 
-/* Adds an expression; @ret_root is its node. The tree, its source and the environment must outlive
- * the graph. */
+/* lower.c: adds an expression; @ret_root is its node. The tree, its source and the environment must
+ * outlive the graph. 0, CEL_LOWER_REFUSED or -ENOMEM. */
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
@@ -98,6 +100,7 @@ int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *opti
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 
+/* Borrowed until a node is added. */
 const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t number);
 uint32_t cel_graph_size(const CelGraph *graph);
 Arena *cel_graph_arena(const CelGraph *graph);

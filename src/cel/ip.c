@@ -1,15 +1,14 @@
+/*
+ * By hand and not by libc: inet_pton() takes texts that Kubernetes refuses, and this folder
+ * opens no sockets. An address is the array of its bytes; everything else is a prefix of it:
+ * a range, and every special kind of address too.
+ */
 #include "cel/ip.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/ascii.h"
-
-/*
- * By hand and not by libc: inet_pton() takes texts that Kubernetes refuses, and this folder
- * opens no sockets. An address is the array of its bytes; everything else is a prefix of it:
- * a range, and every special kind of address too.
- */
 
 #define GROUPS 8 /* of two bytes, in an IPv6 address */
 

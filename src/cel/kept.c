@@ -170,9 +170,11 @@ static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
         if (plan->spaces.items[i].is_stored)
             r = keep_offsets(&work->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
     }
+    if (r < 0)
+        return error_trace(r);
     *kept = (CelKept){.n = n, .columns = columns, .offsets = offsets};
     *ret = kept;
-    return error_trace(r);
+    return 0;
 }
 
 /* Roots that are kept are asked for as they are. */
@@ -200,8 +202,7 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
         .run = run,
         .fuel = run->fuel,
         .is_kept = true,
-        .is_over = clock.is_over,
-        .context = clock.context,
+        .clock = clock,
         .rows = ARENA_ARRAY(run->arena, CelValue, n),
     };
     int r;

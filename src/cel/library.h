@@ -35,17 +35,17 @@ typedef const void *CelPrepare(CelValue argument, Arena *arena, Str *ret_error);
 typedef enum CelCost {
     CEL_COST_CALL,  /* 1, whatever the arguments */
     CEL_COST_BYTES, /* 0.1 a byte of the first argument */
-    CEL_COST_BOTH,  /* 0.1 a byte of the first two: concatenation, comparison; elements for lists */
-    CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, indexOf, flatten */
+    CEL_COST_BOTH,  /* 0.1 a byte or element of the first two; of the shorter if it is a question */
+    CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, flatten */
     CEL_COST_REGEX,    /* 0.1 a byte of the text × 0.25 a byte of the pattern */
     CEL_COST_ELEMENTS, /* 1 an element of the first argument */
-    CEL_COST_SQUARE,   /* elements²: distinct */
+    CEL_COST_SQUARE,   /* elements²: distinct, sort */
 } CelCost;
 
 /* What is known of the size of a result, for the cost of what uses it. */
 typedef enum CelResultSize {
     CEL_SIZE_TYPE,    /* nothing but its type */
-    CEL_SIZE_FIRST,   /* at most that of the first argument: substring, sort, filter */
+    CEL_SIZE_FIRST,   /* at most that of the first argument: substring, sort */
     CEL_SIZE_SUM,     /* the sum of the first two: + */
     CEL_SIZE_PRODUCT, /* first × second: replace, join (an upper bound) */
     CEL_SIZE_TWICE,   /* at most twice the first and 2 more: quote, base64 */

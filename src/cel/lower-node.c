@@ -5,7 +5,6 @@
 #include "cel/lower.h"
 #include "cel/mistake.h"
 
-/* The kind its values surely have; CEL_ABSENT: several are possible. */
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
 
@@ -95,7 +94,6 @@ static bool is_bad_literal(const CelLower *l, const CelGraphNode *node, CelValue
     return v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals;
 }
 
-/* The constant that node @number is, or @number itself. */
 uint32_t cel_lower_fold(CelLower *l, const CelPart *part, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
     uint32_t constant;
@@ -131,7 +129,6 @@ bool cel_lower_is_bool(const CelLower *l, uint32_t number, bool want) {
            node->constant.boolean == want;
 }
 
-/* A CONDITIONAL, or the side it always takes. */
 uint32_t cel_lower_choice(CelLower *l, const CelGraphNode *node) {
     if (l->is_folding && cel_lower_is_bool(l, node->args[0], true))
         return node->args[1];

@@ -45,7 +45,6 @@ static int code_of(
 
 static int need_space(Needs *n, uint32_t number, bool is_stored) {
     CelSpace *space = &n->p->plan->spaces.items[number];
-
     bool is_known = space->is_needed;
 
     space->is_needed = true;

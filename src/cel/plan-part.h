@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * A plan, inside.
+ * Plan-part: a plan, inside. Of plan*.c and of what works it out (work.h) only; plan.h is the
+ * contract.
  *
  * A column is a node of the graph for each entry of a space: of the rows, of the elements of
  * one list over all rows, of the groups of a key. plan-column.c says for each node that could be

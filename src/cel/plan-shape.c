@@ -59,7 +59,7 @@ static bool call_reduces(const CelGraphNode *node, CelReduce *ret) {
 
     if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
         return false;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(calls); i++) {
         *ret = calls[i].op;
         if (str_is(node->overloads[0]->name, calls[i].name))
             return cel_library_has(calls[i].library, node->overloads[0]->spec);

@@ -147,7 +147,8 @@ bool cel_plan_falls_back(const CelPlan *plan, size_t root, uint32_t *ret);
 /* The plan for people: one step a line. */
 void cel_plan_print(const CelPlan *plan, Buf *out);
 
-/* Asked now and then whether time is up. */
+/* Asked now and then whether time is up: at least every CEL_BLOCK_ROWS evaluations of the scalar
+ * machine. */
 typedef struct CelClock {
     bool (*is_over)(void *context); /* NULL: never */
     void *context;
@@ -165,25 +166,24 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
 #define CEL_SPLICE_FULL 1 /* too many distinct strings */
 
 /* The block @old with some of its rows exchanged: entry i of @fresh, a block of @n_rows rows, is
- * row
- * @rows[i] of it (rising). Everything lies in @keep, strings included; @scratch is for what is
+ * row @rows[i] of it (rising). Everything lies in @keep, strings included; @scratch is for what is
  * needed on the way. It is as good as one that was worked out anew. 0, CEL_SPLICE_FULL (it has to
  * be) or -ENOMEM. */
 int cel_kept_splice(const CelPlan *plan, const CelKept *old, const CelKept *fresh,
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const CelKept **ret)
     MUST_CHECK;
 
-/* The column of root @i, whose time is CEL_TIME_KEPT: n entries, without odd ones. */
+/* The column of root @i, whose time is CEL_TIME_KEPT: one entry a row, none of them odd. */
 CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root);
 
 /* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
  * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
- * sort. */
+ * sort. 0 or -ENOMEM. */
 int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *const *blocks,
     size_t n_rows, Arena *arena, const CelWhole **ret) MUST_CHECK;
 
 /* The same for a table all of whose rows are in the same groups as those of @known, a Whole of the
- * same plan with as many rows: the groups are taken from it. */
+ * same plan with as many rows: the groups are taken from it. 0 or -ENOMEM. */
 int cel_whole_renew(const CelPlan *plan, const CelWhole *known, const CelKept *const *blocks,
     size_t n_rows, Arena *arena, const CelWhole **ret) MUST_CHECK;
 
@@ -200,10 +200,7 @@ typedef struct CelSessionOptions {
      * it. NULL: that lies in the run's arena, which then grows with every row. */
     Arena *scratch;
 
-    /* Asked now and then, at least every CEL_BLOCK_ROWS rows of the scalar machine: whether time is
-     * up. NULL: never. */
-    bool (*is_over)(void *context);
-    void *context;
+    CelClock clock;
 } CelSessionOptions;
 
 /* Lies in @arena. 0 or -ENOMEM. */
@@ -221,5 +218,5 @@ void cel_session_range(CelSession *session, uint32_t first, size_t n);
  * with nothing odd. Borrowed until the next cel_session_rows(). 0, CEL_SESSION_OVER, or -ENOMEM. */
 int cel_session_root(CelSession *session, size_t root, const CelColumn **ret) MUST_CHECK;
 
-/* Root @i, whose time is CEL_TIME_ONCE; may be an error. */
+/* Root @i, whose time is CEL_TIME_ONCE; may be an error. 0, CEL_SESSION_OVER, or -ENOMEM. */
 int cel_session_once(CelSession *session, size_t root, CelValue *ret) MUST_CHECK;

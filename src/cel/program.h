@@ -106,10 +106,12 @@ typedef struct CelProgram {
 #define CEL_COMPILE_REFUSED 1 /* @diags says why */
 
 /* The program lies in @arena; everything needed on the way only, in an arena of its own.
- * @source need not outlive the call; @env must outlive the program. @options may be NULL. */
+ * @source need not outlive the call; @env must outlive the program. @options may be NULL. 0,
+ * CEL_COMPILE_REFUSED or -ENOMEM. */
 int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *options, Arena *arena,
     DiagList *diags, CelProgram **ret) MUST_CHECK;
 
-/* The first two steps: a checked tree in @arena, or CEL_COMPILE_REFUSED. */
+/* The first two steps: a checked tree in @arena, which refers to @source and @env. @options may not
+ * be NULL. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
 int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,
     Arena *arena, DiagList *diags, CelChecked **ret) MUST_CHECK;

@@ -64,7 +64,7 @@ static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
  * is filled with is copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same with a hint. */
+/* The same of a text that is there, with a hint, which may be empty. Both are copied. */
 CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
 
 /* The front of @text as an error repeats it: 64 bytes, not cut inside a code point. */

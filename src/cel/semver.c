@@ -1,13 +1,12 @@
+/*
+ * A version stays the text it was: only the three numbers are read out of it. What comes
+ * behind them is checked once and compared where it stands, identifier by identifier.
+ */
 #include "cel/semver.h"
 
 #include <inttypes.h>
 
 #include "base/ascii.h"
-
-/*
- * A version stays the text it was: only the three numbers are read out of it. What comes
- * behind them is checked once and compared where it stands, identifier by identifier.
- */
 
 static bool refuse(const char **ret_why, const char *why) {
     if (ret_why)

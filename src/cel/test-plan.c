@@ -327,8 +327,7 @@ static void test_deadline(void **state) {
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
-        .is_over = is_over,
-        .context = &clock,
+        .clock = {is_over, &clock},
     };
     uint32_t rows[640];
     CelSession *session;
@@ -373,8 +372,7 @@ static void test_deadline_of_few(void **state) {
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
-        .is_over = is_over,
-        .context = &clock,
+        .clock = {is_over, &clock},
     };
     static const uint32_t rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
     CelSession *session;

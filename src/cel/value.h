@@ -11,7 +11,7 @@
  * fetch the parts that an expression really reads, and nothing is built before.
  *
  * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one
- * (machine.h); a function never gets one as an argument, it only returns one.
+ * (code.h); a function never gets one as an argument, it only returns one.
  * CEL_ABSENT is no value at all: a variable nobody bound, a field that is not set.
  */
 

@@ -136,7 +136,7 @@ int cel_work_missing(
 /* --- evaluations ------------------------------------------------------------------------- */
 
 bool cel_work_is_over(CelWork *work) {
-    return work->is_over && work->is_over(work->context);
+    return work->clock.is_over && work->clock.is_over(work->clock.context);
 }
 
 /* In a block every row is made once: all evaluations happen before its arena is reset. */

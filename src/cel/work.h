@@ -127,8 +127,7 @@ typedef struct CelWork {
     CelValue *rows; /* blocks: by entry; ABSENT: not asked for yet */
     uint32_t n_evaluations;
     int64_t burnt; /* fuel, since somebody looked at the time */
-    bool (*is_over)(void *context);
-    void *context;
+    CelClock clock;
 
     /* A session's only. */
     CelSingle *singles;

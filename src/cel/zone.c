@@ -12,7 +12,7 @@
 #include "base/calendar.h"
 
 #define HEADER_SIZE 44
-#define OFFSET_MAX (26 * 3600) /* seconds either way; RFC 8536 wants less than 26 hours */
+#define OFFSET_MAX (26 * 3600) /* seconds either way; RFC 9636 wants less than 26 hours */
 
 /* A day of the year, as POSIX's TZ writes them. */
 typedef enum DayForm {

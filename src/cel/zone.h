@@ -3,7 +3,7 @@
 /*
  * Zone: a time zone's offsets from UTC.
  *
- * Read from the bytes of a TZif file (RFC 8536, versions 1 to 4) including the rule in its
+ * Read from the bytes of a TZif file (RFC 9636, versions 1 to 4) including the rule in its
  * footer for times after the last transition. Immutable; any thread reads it. libc's
  * own zones are global state (TZ, tzset) and are not used.
  *

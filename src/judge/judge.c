@@ -42,8 +42,7 @@ static int open_session(Judge *judge) {
         .variables = judge->variables,
         .run = &judge->run,
         .fuel = JUDGE_FUEL,
-        .is_over = question->is_over,
-        .context = question->context,
+        .clock = {question->is_over, question->context},
         .scratch = question->scratch,
     };
 
