@@ -250,21 +250,14 @@ static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) 
 }
 
 size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max) {
-    const CelExplainer *explainer = explained->explainer;
+    const CelTree *tree = explained->explainer->checked->tree;
     Leaves l = {
-        .parts =
-            {
-                .checked = explainer->checked,
-                .graph = explainer->graph,
-                .nodes = explainer->nodes,
-                .log = &explained->log,
-                .arena = explained->arena,
-            },
+        .parts = cel_explain_parts(explained),
         .found = ret,
         .max = max,
     };
 
-    push(&l, explainer->checked->tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
+    push(&l, tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
     while (l.n_stack > 0 && l.n < max) {
         Visit visit = l.stack[--l.n_stack];
         const CelNode *node = cel_explain_node(&l.parts, visit.node);
@@ -274,7 +267,7 @@ size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t 
             break;
         if (cel_explain_is_literal(&l.parts, visit.node))
             continue;
-        cel_tree_children(l.parts.checked->tree, visit.node, children);
+        cel_tree_children(tree, visit.node, children);
         if (cel_explain_is_path(&l.parts, visit.node))
             add_part(&l, &visit);
         else

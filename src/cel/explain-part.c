@@ -223,7 +223,23 @@ static bool is_known(const CelExplainParts *x, const CelExplainPart *item) {
     return item->entry != CEL_NOT_SEEN && cel_explain_seen(x, item->entry)->is_again;
 }
 
-/* Puts the parts of parts that have no line of their own in their place. */
+/* Puts the items from @n on, which were added last, in the place of item @i. */
+static void replace_item(CelExplainParts *x, size_t i, size_t n) {
+    CelExplainPart *items = x->items.items, *added;
+    size_t n_added = x->items.n - n;
+
+    added = ARENA_RAW(x->arena, CelExplainPart, n_added);
+    if (!added) {
+        x->is_full = true;
+        return;
+    }
+    memcpy(added, &items[n], n_added * sizeof(*items));
+    memmove(&items[i + n_added], &items[i + 1], (n - i - 1) * sizeof(*items));
+    memcpy(&items[i], added, n_added * sizeof(*items));
+    x->items.n = n + n_added - 1;
+}
+
+/* Parts that have no line of their own make way for their parts. */
 void cel_explain_find(CelExplainParts *x, const CelExplainPart *item) {
     x->items.n = 0;
     if (item->entry == CEL_NOT_SEEN || is_known(x, item))
@@ -231,7 +247,7 @@ void cel_explain_find(CelExplainParts *x, const CelExplainPart *item) {
     add_parts(x, item);
     for (size_t i = 0; i < x->items.n && !x->is_full;) {
         CelExplainPart part = x->items.items[i];
-        size_t n = x->items.n, n_new;
+        size_t n = x->items.n;
 
         if (part.macro > 0 || part.skipped > 0 || !is_same_line(x, item->node, part.node)) {
             i++;
@@ -239,18 +255,6 @@ void cel_explain_find(CelExplainParts *x, const CelExplainPart *item) {
         }
         if (!is_known(x, &part))
             add_parts(x, &part);
-        n_new = x->items.n - n;
-        /* The new ones stand at the end: move them to where the part was. */
-        CelExplainPart *moved = ARENA_RAW(x->arena, CelExplainPart, n_new);
-        if (!moved) {
-            x->is_full = true;
-            return;
-        }
-        memcpy(moved, &x->items.items[n], n_new * sizeof(CelExplainPart));
-        memmove(&x->items.items[i + n_new],
-            &x->items.items[i + 1],
-            (n - i - 1) * sizeof(CelExplainPart));
-        memcpy(&x->items.items[i], moved, n_new * sizeof(CelExplainPart));
-        x->items.n = n + n_new - 1;
+        replace_item(x, i, n);
     }
 }

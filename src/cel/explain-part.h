@@ -6,9 +6,7 @@
  */
 
 #include "base/vec.h"
-#include "cel/check.h"
-#include "cel/graph.h"
-#include "cel/trace.h"
+#include "cel/explain.h"
 
 #define CEL_NOT_SEEN UINT32_MAX
 
@@ -31,6 +29,18 @@ typedef struct CelExplainParts {
     VEC(CelExplainPart) items; /* what was found last */
     bool is_full;              /* there were more, or no memory */
 } CelExplainParts;
+
+static inline CelExplainParts cel_explain_parts(const CelExplained *explained) {
+    const CelExplainer *explainer = explained->explainer;
+
+    return (CelExplainParts){
+        .checked = explainer->checked,
+        .graph = explainer->graph,
+        .nodes = explainer->nodes,
+        .log = &explained->log,
+        .arena = explained->arena,
+    };
+}
 
 /* The parts of @part that have a line, into @items; none of what nobody needed. Their depth and
  * whether they are the last is not filled in. */

@@ -273,14 +273,7 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
 void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out) {
     const CelExplainer *explainer = explained->explainer;
     Explain x = {
-        .parts =
-            {
-                .checked = explainer->checked,
-                .graph = explainer->graph,
-                .nodes = explainer->nodes,
-                .log = &explained->log,
-                .arena = explained->arena,
-            },
+        .parts = cel_explain_parts(explained),
         .source = explainer->checked->tree->source,
         .run = explained->run,
         .arena = explained->arena,
