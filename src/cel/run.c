@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-#define MAP_INDEX_MIN 9     /* from as many entries on a map has an index */
 #define ERROR_TEXT_MAX 1024 /* bytes of an error's text; what is longer is cut */
 #define ERROR_VALUE_MAX 200 /* bytes of a value in it */
 #define EXCERPT_MAX 64      /* bytes of a text that it is about */
@@ -223,11 +222,6 @@ CelEntry *cel_map_begin(CelRun *run, size_t n) {
     return n < UINT32_MAX / 4 ? cel_alloc(run, n * sizeof(CelEntry)) : NULL;
 }
 
-static bool is_key_kind(CelValue key) {
-    return key.kind == CEL_STRING || key.kind == CEL_INT || key.kind == CEL_UINT ||
-           key.kind == CEL_BOOL;
-}
-
 /* The number of the first entry whose key was there before, or @n. For the few entries that
  * need no index: hashing them would take longer. */
 static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
@@ -241,14 +235,12 @@ static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
 }
 
 static CelValue make_index(CelRun *run, CelMap *map, uint32_t *ret_repeated) {
-    uint32_t n_index = 32, *index;
+    uint32_t n_index = cel_map_index_size(map->n), *index;
 
-    if (map->n < MAP_INDEX_MIN) {
+    if (n_index == 0) {
         *ret_repeated = find_repeated(map->entries, map->n);
         return cel_null();
     }
-    while (n_index < map->n * 2)
-        n_index *= 2;
     index = ARENA_ARRAY(run->arena, uint32_t, n_index);
     if (!index)
         return cel_no_memory(run);
@@ -264,7 +256,7 @@ static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, 
         uint32_t inside = cel_depth(entries[i].value);
 
         /* fields/qualified_identifier_resolution/map_key_float, map_key_null: errors */
-        if (!is_key_kind(entries[i].key))
+        if (!cel_is_key(entries[i].key))
             return cel_fail(run, "unsupported key type");
         if (entries[i].key.kind == CEL_STRING && !cel_charge(run, entries[i].key.len / 8))
             return cel_exhausted(run);

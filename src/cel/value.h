@@ -205,8 +205,24 @@ CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
  * such a key. This is what a host's find() gets. */
 CelValue cel_map_key(CelValue key);
 
+/* Whether it is of a kind that a map's keys have. */
+static inline bool cel_is_key(CelValue v) {
+    return v.kind == CEL_STRING || v.kind == CEL_INT || v.kind == CEL_UINT || v.kind == CEL_BOOL;
+}
+
 /* Whether two keys are one: 1 and 1u are. */
 bool cel_key_equal(CelValue a, CelValue b);
+
+/* How many places the index of @n entries has (CelMap.n_index); 0: so few are searched in order. */
+static inline uint32_t cel_map_index_size(uint32_t n) {
+    uint32_t size = 32;
+
+    if (n < 9)
+        return 0;
+    while (size < n * 2)
+        size *= 2;
+    return size;
+}
 
 /* The entries' index (CelMap.index), filled into @index, which has @n_index (a power of two,
  * more than @n) zeroed places. @n when all keys differ, else the number of the first that
