@@ -13,78 +13,61 @@
 #include "cel/number.h"
 #include "cel/operators.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
-FUNCTION(same) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(same) {
     return args[0];
 }
 
 /* From numbers. */
 
-FUNCTION(int_from_uint) {
-    (void)prepared;
+CEL_FUNCTION(int_from_uint) {
     return args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run);
 }
 
-FUNCTION(int_from_double) {
+CEL_FUNCTION(int_from_double) {
     int64_t i;
 
-    (void)prepared;
     return cel_number_int_of(args[0].d, &i) ? cel_int(i) : cel_overflow_int(run);
 }
 
-FUNCTION(uint_from_int) {
-    (void)prepared;
+CEL_FUNCTION(uint_from_int) {
     return args[0].i >= 0 ? cel_uint((uint64_t)args[0].i) : cel_overflow_uint(run);
 }
 
-FUNCTION(uint_from_double) {
+CEL_FUNCTION(uint_from_double) {
     uint64_t u;
 
-    (void)prepared;
     return cel_number_uint_of(args[0].d, &u) ? cel_uint(u) : cel_overflow_uint(run);
 }
 
-FUNCTION(double_from_int) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(double_from_int) {
     return cel_double((double)args[0].i);
 }
 
-FUNCTION(double_from_uint) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(double_from_uint) {
     return cel_double((double)args[0].u);
 }
 
-FUNCTION(string_from_bool) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(string_from_bool) {
     return cel_string(args[0].boolean ? STR("true") : STR("false"));
 }
 
-FUNCTION(string_from_int) {
+CEL_FUNCTION(string_from_int) {
     char text[24];
 
-    (void)prepared;
     return cel_make_string(
         run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRId64, args[0].i)));
 }
 
-FUNCTION(string_from_uint) {
+CEL_FUNCTION(string_from_uint) {
     char text[24];
 
-    (void)prepared;
     return cel_make_string(
         run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, args[0].u)));
 }
 
-FUNCTION(string_from_double) {
+CEL_FUNCTION(string_from_double) {
     char text[DOUBLE_TEXT_MAX];
 
-    (void)prepared;
     if (!cel_charge(run, CEL_DOUBLE_FUEL))
         return cel_exhausted(run);
     return cel_make_string(run, str_of(text, double_print(args[0].d, text)));
@@ -118,19 +101,17 @@ static bool read_bool(Str text, bool *ret) {
     return false;
 }
 
-FUNCTION(bool_from_string) {
+CEL_FUNCTION(bool_from_string) {
     bool b;
 
-    (void)prepared;
     if (!read_bool(cel_str(args[0]), &b))
         return fail_text(run, cel_str(args[0]), "bool", "none of true, t, 1, false, f, 0");
     return cel_bool(b);
 }
 
-FUNCTION(int_from_string) {
+CEL_FUNCTION(int_from_string) {
     int64_t i;
 
-    (void)prepared;
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_int(cel_str(args[0]), &i))
@@ -138,10 +119,9 @@ FUNCTION(int_from_string) {
     return cel_int(i);
 }
 
-FUNCTION(uint_from_string) {
+CEL_FUNCTION(uint_from_string) {
     uint64_t u;
 
-    (void)prepared;
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_uint(cel_str(args[0]), &u))
@@ -150,10 +130,9 @@ FUNCTION(uint_from_string) {
     return cel_uint(u);
 }
 
-FUNCTION(double_from_string) {
+CEL_FUNCTION(double_from_string) {
     double d;
 
-    (void)prepared;
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     if (!cel_number_double(cel_str(args[0]), &d))
@@ -162,16 +141,13 @@ FUNCTION(double_from_string) {
 }
 
 /* A string and its bytes are the same bytes: nothing is copied. */
-FUNCTION(bytes_from_string) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(bytes_from_string) {
     return cel_bytes(cel_str(args[0]));
 }
 
-FUNCTION(string_from_bytes) {
+CEL_FUNCTION(string_from_bytes) {
     Str bytes = cel_str(args[0]);
 
-    (void)prepared;
     if (!cel_charge_bytes(run, bytes.len))
         return cel_exhausted(run);
     if (utf8_valid_length(bytes) != bytes.len)

@@ -8,11 +8,10 @@
 #include "base/cleanup.h"
 #include "cel/library.h"
 
-static CelValue decode(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(decode) {
     Str text = cel_str(args[0]);
     _cleanup_(buf_done) Buf bytes = BUF_INIT(text.len);
 
-    (void)prepared;
     if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
     if (!base64_decode_loose(text, &bytes))
@@ -22,11 +21,10 @@ static CelValue decode(CelRun *run, const CelValue *args, const void *prepared) 
     return cel_make_bytes(run, buf_str(&bytes));
 }
 
-static CelValue encode(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(encode) {
     Str bytes = cel_str(args[0]);
     _cleanup_(buf_done) Buf text = BUF_INIT(bytes.len / 3 * 4 + 4);
 
-    (void)prepared;
     if (!cel_charge_bytes(run, 2 * bytes.len))
         return cel_exhausted(run);
     base64_encode(bytes, &text);

@@ -343,13 +343,12 @@ static CelValue append_piece(
     return v.kind != CEL_ERROR ? append_clause(run, piece, v, out) : v;
 }
 
-static CelValue format(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(format) {
     _cleanup_(buf_done) Buf out = BUF_INIT(FORMAT_MAX);
     Str rest = cel_str(args[0]);
     CelFormatPiece piece;
     uint32_t n_taken = 0;
 
-    (void)prepared;
     if (!cel_charge_bytes(run, rest.len))
         return cel_exhausted(run);
     while (cel_format_next(&rest, &piece)) {

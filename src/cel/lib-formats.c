@@ -12,8 +12,7 @@
 #include "cel/library.h"
 #include "cel/url.h"
 
-#define MESSAGES_MAX 4 /* the most that one text can earn */
-#define FAULT_MAX ((size_t)16 * 1024)
+#define MESSAGES_MAX 4          /* the most that one text can earn */
 #define CHECK_BYTES ((size_t)4) /* checking a byte takes as long as copying so many */
 #define LABEL_MAX 63
 #define SUBDOMAIN_MAX 253
@@ -196,7 +195,7 @@ static void check_label_value(Str text, Messages *messages) {
 /* --- other texts ------------------------------------------------------------ */
 
 static void check_uri(Str text, Messages *messages) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(FAULT_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(CEL_URL_FAULT_MAX);
     CelUrlFault fault;
     Str copy;
 
@@ -343,20 +342,20 @@ static const Format formats[] = {
 };
 
 #define X(name, check)                                                                             \
-    static CelValue format_##name(CelRun *run, const CelValue *args, const void *prepared) {       \
+    CEL_FUNCTION(format_##name) {                                                                  \
         return cel_opaque(CEL_FORMAT, &formats[FORMAT_##name]);                                    \
     }
 FORMATS(X)
 #undef X
 
-static CelValue format_named(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(format_named) {
     for (size_t i = 0; i < ELEMENTS_OF(formats); i++)
         if (str_eq(cel_str(args[0]), formats[i].name))
             return cel_make_optional(run, cel_opaque(CEL_FORMAT, &formats[i]));
     return cel_none();
 }
 
-static CelValue validate(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(validate) {
     const Format *format = args[0].opaque;
     Messages messages = {.run = run};
     CelValue *items, list;

@@ -13,11 +13,9 @@
 #include "cel/operators.h"
 #include "cel/order.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
 /* Parts. */
 
-FUNCTION(slice) {
+CEL_FUNCTION(slice) {
     int64_t start = args[1].i, end = args[2].i;
     const CelValue *items;
     CelValue error;
@@ -52,15 +50,15 @@ static CelValue optional_at(CelRun *run, const CelList *list, uint32_t i) {
     return v.kind != CEL_ERROR ? cel_make_optional(run, v) : v;
 }
 
-FUNCTION(first) {
+CEL_FUNCTION(first) {
     return optional_at(run, args[0].list, 0);
 }
 
-FUNCTION(last) { /* of an empty one: 0 - 1 is beyond every end */
+CEL_FUNCTION(last) { /* of an empty one: 0 - 1 is beyond every end */
     return optional_at(run, args[0].list, args[0].list->n - 1);
 }
 
-FUNCTION(distinct) {
+CEL_FUNCTION(distinct) {
     uint32_t n = args[0].list->n, n_kept = 0;
     CelValue error;
     const CelValue *items = cel_items(run, args[0].list, &error);
@@ -83,7 +81,7 @@ FUNCTION(distinct) {
 
 /* The same, rearranged. */
 
-FUNCTION(reverse) {
+CEL_FUNCTION(reverse) {
     uint32_t n = args[0].list->n;
     CelValue error;
     const CelValue *items = cel_items(run, args[0].list, &error);
@@ -128,14 +126,14 @@ static CelValue sort_by(CelRun *run, const CelValue *items, const CelValue *keys
     return cel_list_end(run, sorted, n);
 }
 
-FUNCTION(sort) {
+CEL_FUNCTION(sort) {
     CelValue error;
     const CelValue *items = cel_items(run, args[0].list, &error);
 
     return items ? sort_by(run, items, items, args[0].list->n) : error;
 }
 
-FUNCTION(sort_by_keys) {
+CEL_FUNCTION(sort_by_keys) {
     CelValue error;
     const CelValue *items = cel_items(run, args[0].list, &error), *keys;
 
@@ -197,15 +195,15 @@ static CelValue flatten_levels(CelRun *run, CelValue list, int64_t levels) {
     return list;
 }
 
-FUNCTION(flatten) {
+CEL_FUNCTION(flatten) {
     return flatten_levels(run, args[0], 1);
 }
 
-FUNCTION(flatten_deep) {
+CEL_FUNCTION(flatten_deep) {
     return flatten_levels(run, args[0], args[1].i);
 }
 
-FUNCTION(range) {
+CEL_FUNCTION(range) {
     size_t n = args[0].i > 0 ? (size_t)args[0].i : 0;
     CelValue *items;
 
@@ -235,7 +233,7 @@ static CelOrder compare(CelRun *run, CelValue a, CelValue b, CelValue *ret_error
 }
 
 /* NaN is never out of order. */
-FUNCTION(is_sorted) {
+CEL_FUNCTION(is_sorted) {
     CelValue error;
     const CelValue *items = cel_items(run, args[0].list, &error);
 
@@ -275,11 +273,11 @@ static CelValue choose(CelRun *run, CelValue list, CelOrder wanted) {
     return best;
 }
 
-FUNCTION(min) {
+CEL_FUNCTION(min) {
     return choose(run, args[0], CEL_LESS);
 }
 
-FUNCTION(max) {
+CEL_FUNCTION(max) {
     return choose(run, args[0], CEL_GREATER);
 }
 
@@ -318,16 +316,16 @@ static CelValue sum_up(CelRun *run, CelValue list, CelValue zero) {
     return sum;
 }
 
-FUNCTION(sum_int) {
+CEL_FUNCTION(sum_int) {
     return sum_up(run, args[0], cel_int(0));
 }
-FUNCTION(sum_uint) {
+CEL_FUNCTION(sum_uint) {
     return sum_up(run, args[0], cel_uint(0));
 }
-FUNCTION(sum_double) {
+CEL_FUNCTION(sum_double) {
     return sum_up(run, args[0], cel_double(0));
 }
-FUNCTION(sum_duration) {
+CEL_FUNCTION(sum_duration) {
     return sum_up(run, args[0], cel_duration(0));
 }
 
@@ -352,17 +350,17 @@ static CelValue find(CelRun *run, CelValue list, CelValue v, int64_t from, int s
     return cel_int(-1);
 }
 
-FUNCTION(index_of) {
+CEL_FUNCTION(index_of) {
     return find(run, args[0], args[1], 0, 1);
 }
 
-FUNCTION(last_index_of) {
+CEL_FUNCTION(last_index_of) {
     return find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1);
 }
 
 /* As in Kubernetes' device selectors: whether a list has it among its elements, or a value
  * that is no list is it. */
-FUNCTION(includes) {
+CEL_FUNCTION(includes) {
     CelValue at;
     bool equal;
 

@@ -12,8 +12,6 @@
 #include "cel/library.h"
 #include "cel/operators.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
 /* The one of two numbers that is @wanted compared with the other. */
 static CelValue choose(CelRun *run, CelValue a, CelValue b, CelOrder wanted) {
     CelOrder order;
@@ -42,93 +40,93 @@ static CelValue choose_of_list(CelRun *run, CelValue list, CelOrder wanted) {
     return best;
 }
 
-FUNCTION(identity) {
+CEL_FUNCTION(identity) {
     return args[0];
 }
-FUNCTION(least) {
+CEL_FUNCTION(least) {
     return choose(run, args[0], args[1], CEL_LESS);
 }
-FUNCTION(greatest) {
+CEL_FUNCTION(greatest) {
     return choose(run, args[0], args[1], CEL_GREATER);
 }
-FUNCTION(least_of_list) {
+CEL_FUNCTION(least_of_list) {
     return choose_of_list(run, args[0], CEL_LESS);
 }
-FUNCTION(greatest_of_list) {
+CEL_FUNCTION(greatest_of_list) {
     return choose_of_list(run, args[0], CEL_GREATER);
 }
 
-FUNCTION(ceil_double) {
+CEL_FUNCTION(ceil_double) {
     return cel_double(ceil(args[0].d));
 }
-FUNCTION(floor_double) {
+CEL_FUNCTION(floor_double) {
     return cel_double(floor(args[0].d));
 }
-FUNCTION(round_double) { /* halves away from zero */
+CEL_FUNCTION(round_double) { /* halves away from zero */
     return cel_double(round(args[0].d));
 }
-FUNCTION(trunc_double) {
+CEL_FUNCTION(trunc_double) {
     return cel_double(trunc(args[0].d));
 }
-FUNCTION(is_inf) {
+CEL_FUNCTION(is_inf) {
     return cel_bool(isinf(args[0].d));
 }
-FUNCTION(is_nan) {
+CEL_FUNCTION(is_nan) {
     return cel_bool(isnan(args[0].d));
 }
-FUNCTION(is_finite) {
+CEL_FUNCTION(is_finite) {
     return cel_bool(isfinite(args[0].d));
 }
 
-FUNCTION(abs_double) {
+CEL_FUNCTION(abs_double) {
     return cel_double(fabs(args[0].d));
 }
-FUNCTION(abs_int) { /* math_ext/abs/int_overflow */
+CEL_FUNCTION(abs_int) { /* math_ext/abs/int_overflow */
     return args[0].i < 0 ? cel_op_neg_int(run, args[0]) : args[0];
 }
 
-FUNCTION(sign_double) { /* NaN stays; -0.0 becomes 0.0 */
+CEL_FUNCTION(sign_double) { /* NaN stays; -0.0 becomes 0.0 */
     double d = args[0].d;
 
     return isnan(d) ? args[0] : cel_double((d > 0) - (d < 0));
 }
-FUNCTION(sign_int) {
+CEL_FUNCTION(sign_int) {
     return cel_int((args[0].i > 0) - (args[0].i < 0));
 }
-FUNCTION(sign_uint) {
+CEL_FUNCTION(sign_uint) {
     return cel_uint(args[0].u > 0);
 }
 
-FUNCTION(sqrt_double) {
+CEL_FUNCTION(sqrt_double) {
     return cel_double(sqrt(args[0].d));
 }
-FUNCTION(sqrt_int) {
+CEL_FUNCTION(sqrt_int) {
     return cel_double(sqrt((double)args[0].i));
 }
-FUNCTION(sqrt_uint) {
+CEL_FUNCTION(sqrt_uint) {
     return cel_double(sqrt((double)args[0].u));
 }
 
 /* The same bits for int and uint: both live in one union. */
-FUNCTION(bit_and) {
+CEL_FUNCTION(bit_and) {
     CelValue v = args[0];
 
     v.u &= args[1].u;
     return v;
 }
-FUNCTION(bit_or) {
+CEL_FUNCTION(bit_or) {
     CelValue v = args[0];
 
     v.u |= args[1].u;
     return v;
 }
-FUNCTION(bit_xor) {
+CEL_FUNCTION(bit_xor) {
     CelValue v = args[0];
 
     v.u ^= args[1].u;
     return v;
 }
-FUNCTION(bit_not) {
+CEL_FUNCTION(bit_not) {
     CelValue v = args[0];
 
     v.u = ~v.u;
@@ -136,7 +134,7 @@ FUNCTION(bit_not) {
 }
 
 /* Zeros come in on the right, and all that is left after 64 of them. */
-FUNCTION(shift_left) {
+CEL_FUNCTION(shift_left) {
     CelValue v = args[0];
 
     if (args[1].i < 0)
@@ -146,7 +144,7 @@ FUNCTION(shift_left) {
 }
 /* Also of a negative int: the sign is a bit like the others, and zeros come in on the left
  * (math_ext/bit_shift_right/int_negative). */
-FUNCTION(shift_right) {
+CEL_FUNCTION(shift_right) {
     CelValue v = args[0];
 
     if (args[1].i < 0)

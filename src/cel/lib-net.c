@@ -53,14 +53,14 @@ static CelValue read_cidr(CelRun *run, CelValue v, CelCidr *ret) {
     return cel_null();
 }
 
-static CelValue ip_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(ip_from_string) {
     CelIp ip;
     CelValue read = read_ip(run, args[0], &ip);
 
     return read.kind == CEL_ERROR ? read : make_ip(run, &ip);
 }
 
-static CelValue is_ip(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_ip) {
     CelIp ip;
 
     if (!cel_charge_bytes(run, args[0].len))
@@ -69,7 +69,7 @@ static CelValue is_ip(CelRun *run, const CelValue *args, const void *prepared) {
 }
 
 /* An error for what is no address: network_ext/ip_type/ip_is_canonical_invalid_ipv4 */
-static CelValue ip_is_canonical(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(ip_is_canonical) {
     CelIp ip;
     CelValue read = read_ip(run, args[0], &ip);
 
@@ -77,18 +77,18 @@ static CelValue ip_is_canonical(CelRun *run, const CelValue *args, const void *p
                                   : cel_bool(str_is(cel_str(args[0]), cel_ip_text(&ip).text));
 }
 
-static CelValue ip_to_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(ip_to_string) {
     CelIpText text = cel_ip_text(ip_of(args[0]));
 
     return cel_make_string(run, str_from_c(text.text));
 }
 
-static CelValue ip_family(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(ip_family) {
     return cel_int(ip_of(args[0])->family);
 }
 
 #define IP_TEST(name)                                                                              \
-    static CelValue ip_##name(CelRun *run, const CelValue *args, const void *prepared) {           \
+    CEL_FUNCTION(ip_##name) {                                                                      \
         return cel_bool(cel_ip_##name(ip_of(args[0])));                                            \
     }
 
@@ -98,14 +98,14 @@ IP_TEST(is_link_local_multicast)
 IP_TEST(is_link_local_unicast)
 IP_TEST(is_global_unicast)
 
-static CelValue cidr_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_from_string) {
     CelCidr cidr;
     CelValue read = read_cidr(run, args[0], &cidr);
 
     return read.kind == CEL_ERROR ? read : make_cidr(run, &cidr);
 }
 
-static CelValue is_cidr(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_cidr) {
     CelCidr cidr;
 
     if (!cel_charge_bytes(run, args[0].len))
@@ -113,49 +113,49 @@ static CelValue is_cidr(CelRun *run, const CelValue *args, const void *prepared)
     return cel_bool(cel_cidr_parse(cel_str(args[0]), &cidr, NULL));
 }
 
-static CelValue cidr_contains_ip(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_contains_ip) {
     return cel_bool(cel_cidr_has_ip(cidr_of(args[0]), ip_of(args[1])));
 }
 
-static CelValue cidr_contains_ip_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_contains_ip_string) {
     CelIp ip;
     CelValue read = read_ip(run, args[1], &ip);
 
     return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_ip(cidr_of(args[0]), &ip));
 }
 
-static CelValue cidr_contains_cidr(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_contains_cidr) {
     return cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), cidr_of(args[1])));
 }
 
-static CelValue cidr_contains_cidr_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_contains_cidr_string) {
     CelCidr other;
     CelValue read = read_cidr(run, args[1], &other);
 
     return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), &other));
 }
 
-static CelValue cidr_ip(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_ip) {
     return make_ip(run, &cidr_of(args[0])->ip);
 }
 
-static CelValue cidr_masked(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_masked) {
     CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
 
     return make_cidr(run, &masked);
 }
 
-static CelValue cidr_is_mask(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_is_mask) {
     CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
 
     return cel_bool(cel_cidr_equal(&masked, cidr_of(args[0])));
 }
 
-static CelValue cidr_prefix_length(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_prefix_length) {
     return cel_int(cidr_of(args[0])->n_bits);
 }
 
-static CelValue cidr_to_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(cidr_to_string) {
     CelIpText text = cel_cidr_text(cidr_of(args[0]));
 
     return cel_make_string(run, str_from_c(text.text));

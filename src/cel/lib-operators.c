@@ -11,16 +11,12 @@
 #include "cel/opcode.h"
 #include "cel/operators.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
 #define UNARY(op)                                                                                  \
-    FUNCTION(op) {                                                                                 \
-        (void)prepared;                                                                            \
+    CEL_FUNCTION(op) {                                                                             \
         return cel_op_##op(run, args[0]);                                                          \
     }
 #define BINARY(op)                                                                                 \
-    FUNCTION(op) {                                                                                 \
-        (void)prepared;                                                                            \
+    CEL_FUNCTION(op) {                                                                             \
         return cel_op_##op(run, args[0], args[1]);                                                 \
     }
 
@@ -68,8 +64,7 @@ static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
     return (CelValue){.kind = a.kind, .len = (uint32_t)len, .text = text};
 }
 
-FUNCTION(add_text) {
-    (void)prepared;
+CEL_FUNCTION(add_text) {
     return join_text(run, args[0], args[1]);
 }
 
@@ -85,12 +80,11 @@ static CelValue copy_items(CelRun *run, const CelList *list, CelValue *out) {
 
 /* The charge is cel_list_end()'s; it comes before the copying so that no list is copied
  * which could not be paid. */
-FUNCTION(add_list) {
+CEL_FUNCTION(add_list) {
     const CelList *a = args[0].list, *b = args[1].list;
     size_t n = (size_t)a->n + b->n;
     CelValue *items, copied;
 
-    (void)prepared;
     if (a->n == 0 || b->n == 0)
         return a->n == 0 ? args[1] : args[0];
     if ((uint64_t)run->fuel < n)
@@ -119,31 +113,27 @@ static CelValue answer(CelRun *run, bool yes) {
     return !run->limit ? cel_bool(yes) : cel_limit(run);
 }
 
-FUNCTION(less) {
+CEL_FUNCTION(less) {
     CelOrder found = order(run, args);
 
-    (void)prepared;
     return answer(run, found == CEL_LESS);
 }
 
-FUNCTION(less_or_same) {
+CEL_FUNCTION(less_or_same) {
     CelOrder found = order(run, args);
 
-    (void)prepared;
     return answer(run, found == CEL_LESS || found == CEL_SAME);
 }
 
-FUNCTION(greater) {
+CEL_FUNCTION(greater) {
     CelOrder found = order(run, args);
 
-    (void)prepared;
     return answer(run, found == CEL_GREATER);
 }
 
-FUNCTION(greater_or_same) {
+CEL_FUNCTION(greater_or_same) {
     CelOrder found = order(run, args);
 
-    (void)prepared;
     return answer(run, found == CEL_GREATER || found == CEL_SAME);
 }
 

@@ -11,17 +11,11 @@
 #include "cel/operators.h"
 #include "cel/type.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
-FUNCTION(none) {
-    (void)run;
-    (void)args;
-    (void)prepared;
+CEL_FUNCTION(none) {
     return cel_none();
 }
 
-FUNCTION(of) {
-    (void)prepared;
+CEL_FUNCTION(of) {
     return cel_op_opt_of(run, args[0]);
 }
 
@@ -63,39 +57,31 @@ static bool is_zero(CelValue v, CelRun *run) {
     }
 }
 
-FUNCTION(of_non_zero) {
-    (void)prepared;
+CEL_FUNCTION(of_non_zero) {
     return is_zero(args[0], run) ? cel_none() : cel_make_optional(run, args[0]);
 }
 
-FUNCTION(has_value) {
-    (void)prepared;
+CEL_FUNCTION(has_value) {
     return cel_op_opt_has(run, args[0]);
 }
 
-FUNCTION(value) {
-    (void)prepared;
+CEL_FUNCTION(value) {
     return cel_op_opt_get(run, args[0]);
 }
 
-FUNCTION(or_optional) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(or_optional) {
     return args[0].inner ? args[0] : args[1];
 }
 
-FUNCTION(or_value) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(or_value) {
     return args[0].inner ? *args[0].inner : args[1];
 }
 
-FUNCTION(unwrap) {
+CEL_FUNCTION(unwrap) {
     const CelList *list = args[0].list;
     CelValue *items = cel_list_begin(run, list->n);
     size_t n = 0;
 
-    (void)prepared;
     if (!items)
         return cel_no_memory(run);
     for (uint32_t i = 0; i < list->n; i++) {
@@ -113,8 +99,7 @@ FUNCTION(unwrap) {
 
 /* a[i] of an optional, and a[?i] of anything. */
 
-FUNCTION(index_optional) {
-    (void)prepared;
+CEL_FUNCTION(index_optional) {
     return cel_index_optional(run, args[0], args[1]);
 }
 

@@ -24,7 +24,7 @@ static CelValue out_of_range(CelRun *run) {
     return cel_fail(run, "quantity out of range: at most 68 digits before the point");
 }
 
-static CelValue quantity_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_from_string) {
     Str text = cel_str(args[0]);
     CelAmount amount;
 
@@ -44,7 +44,7 @@ static CelValue quantity_from_string(CelRun *run, const CelValue *args, const vo
 }
 
 /* True for exactly what quantity() takes. */
-static CelValue is_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_quantity) {
     Str text = cel_str(args[0]);
     CelAmount amount;
 
@@ -53,17 +53,17 @@ static CelValue is_quantity(CelRun *run, const CelValue *args, const void *prepa
     return cel_bool(cel_amount_parse(text, &amount) == 0);
 }
 
-static CelValue quantity_sign(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_sign) {
     return cel_int(cel_amount_sign(amount_of(args[0])));
 }
 
-static CelValue quantity_is_integer(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_is_integer) {
     int64_t ignored;
 
     return cel_bool(cel_amount_to_int(amount_of(args[0]), &ignored));
 }
 
-static CelValue quantity_as_integer(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_as_integer) {
     int64_t value;
 
     if (!cel_amount_to_int(amount_of(args[0]), &value))
@@ -71,11 +71,11 @@ static CelValue quantity_as_integer(CelRun *run, const CelValue *args, const voi
     return cel_int(value);
 }
 
-static CelValue quantity_as_float(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_as_float) {
     return cel_double(cel_amount_to_double(amount_of(args[0])));
 }
 
-static CelValue add_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(add_quantity) {
     CelAmount sum;
 
     if (!cel_amount_add(amount_of(args[0]), amount_of(args[1]), &sum))
@@ -83,7 +83,7 @@ static CelValue add_quantity(CelRun *run, const CelValue *args, const void *prep
     return make_quantity(run, &sum);
 }
 
-static CelValue sub_quantity(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(sub_quantity) {
     CelAmount difference;
 
     if (!cel_amount_sub(amount_of(args[0]), amount_of(args[1]), &difference))
@@ -91,29 +91,29 @@ static CelValue sub_quantity(CelRun *run, const CelValue *args, const void *prep
     return make_quantity(run, &difference);
 }
 
-static CelValue add_int(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(add_int) {
     const CelAmount amount = cel_amount_from_int(args[1].i);
     const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
 
     return add_quantity(run, operands, prepared);
 }
 
-static CelValue sub_int(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(sub_int) {
     const CelAmount amount = cel_amount_from_int(args[1].i);
     const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
 
     return sub_quantity(run, operands, prepared);
 }
 
-static CelValue quantity_compare(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_compare) {
     return cel_int(cel_amount_cmp(amount_of(args[0]), amount_of(args[1])));
 }
 
-static CelValue quantity_is_less(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_is_less) {
     return cel_bool(quantity_compare(run, args, prepared).i < 0);
 }
 
-static CelValue quantity_is_greater(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(quantity_is_greater) {
     return cel_bool(quantity_compare(run, args, prepared).i > 0);
 }
 

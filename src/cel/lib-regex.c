@@ -16,8 +16,6 @@
 #include "cel/library.h"
 #include "regex/regex.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
 #define COMPILE_FUEL 100                             /* for a pattern, and … */
 #define COMPILE_FUEL_BYTE 16                         /* … each byte of it */
 #define COMPILE_MEMORY_MAX ((size_t)8 * 1024 * 1024) /* of a pattern made at run time */
@@ -76,7 +74,7 @@ static Pattern pattern_of(CelRun *run, CelValue text, const void *prepared, cons
     return pattern;
 }
 
-FUNCTION(matches) {
+CEL_FUNCTION(matches) {
     _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "");
     int r;
 
@@ -136,7 +134,7 @@ static CelValue part_of(Str text, RegexSpan span) {
         span.from < span.to ? str_of(text.ptr + span.from, span.to - span.from) : STR(""));
 }
 
-FUNCTION(find) {
+CEL_FUNCTION(find) {
     _cleanup_(pattern_done) Pattern pattern = pattern_of(run, args[1], prepared, "Illegal regex: ");
     _cleanup_(search_done) Search search = {0};
     RegexSpan span;
@@ -181,11 +179,11 @@ static CelValue find_all_up_to(
     return collect(&search, limit, false);
 }
 
-FUNCTION(find_all) {
+CEL_FUNCTION(find_all) {
     return find_all_up_to(run, args, prepared, -1);
 }
 
-FUNCTION(find_all_limit) {
+CEL_FUNCTION(find_all_limit) {
     return find_all_up_to(run, args, prepared, args[2].i);
 }
 
@@ -200,7 +198,7 @@ static CelValue too_many_groups(CelRun *run, CelValue pattern) {
         STR_FMT(buf_str(&shown)));
 }
 
-FUNCTION(extract) {
+CEL_FUNCTION(extract) {
     _cleanup_(pattern_done) Pattern pattern =
         pattern_of(run, args[1], prepared, "given regex is invalid: ");
     _cleanup_(search_done) Search search = {0};
@@ -220,7 +218,7 @@ FUNCTION(extract) {
     return cel_make_optional(run, part_of(search.text, spans[n_groups]));
 }
 
-FUNCTION(extract_all) {
+CEL_FUNCTION(extract_all) {
     _cleanup_(pattern_done) Pattern pattern =
         pattern_of(run, args[1], prepared, "given regex is invalid: ");
     _cleanup_(search_done) Search search = {0};
@@ -336,11 +334,11 @@ static CelValue replace_up_to(
     return v;
 }
 
-FUNCTION(replace) {
+CEL_FUNCTION(replace) {
     return replace_up_to(run, args, prepared, -1);
 }
 
-FUNCTION(replace_count) {
+CEL_FUNCTION(replace_count) {
     int64_t count = args[3].i;
 
     return count != 0 ? replace_up_to(run, args, prepared, count) : args[0];

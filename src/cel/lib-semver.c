@@ -42,11 +42,11 @@ static CelValue from_text(CelRun *run, Str text, bool normalise) {
     return make_semver(run, text, normalise, &version);
 }
 
-static CelValue semver_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_from_string) {
     return from_text(run, cel_str(args[0]), /* normalise= */ false);
 }
 
-static CelValue semver_normalised(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_normalised) {
     return from_text(run, cel_str(args[0]), args[1].boolean);
 }
 
@@ -58,11 +58,11 @@ static CelValue is_text(CelRun *run, Str text, bool normalise) {
     return cel_bool(cel_semver_parse(text, normalise, &version, NULL));
 }
 
-static CelValue is_semver(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_semver) {
     return is_text(run, cel_str(args[0]), /* normalise= */ false);
 }
 
-static CelValue is_semver_normalised(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_semver_normalised) {
     return is_text(run, cel_str(args[0]), args[1].boolean);
 }
 
@@ -75,15 +75,15 @@ static CelValue number_of(CelRun *run, CelValue v, size_t i) {
     return cel_int((int64_t)number);
 }
 
-static CelValue semver_major(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_major) {
     return number_of(run, args[0], 0);
 }
 
-static CelValue semver_minor(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_minor) {
     return number_of(run, args[0], 1);
 }
 
-static CelValue semver_patch(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_patch) {
     return number_of(run, args[0], 2);
 }
 
@@ -94,7 +94,7 @@ static size_t semver_size(const void *opaque) {
 }
 
 /* Compares, or fails when the run cannot pay for pre-releases that long. */
-static CelValue semver_compare(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_compare) {
     const CelSemver *a = semver_of(args[0]), *b = semver_of(args[1]);
     size_t in_a = semver_size(a), in_b = semver_size(b);
 
@@ -103,13 +103,13 @@ static CelValue semver_compare(CelRun *run, const CelValue *args, const void *pr
     return cel_int(cel_semver_cmp(a, b));
 }
 
-static CelValue semver_is_less(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_is_less) {
     CelValue order = semver_compare(run, args, prepared);
 
     return order.kind == CEL_INT ? cel_bool(order.i < 0) : order;
 }
 
-static CelValue semver_is_greater(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(semver_is_greater) {
     CelValue order = semver_compare(run, args, prepared);
 
     return order.kind == CEL_INT ? cel_bool(order.i > 0) : order;

@@ -82,32 +82,29 @@ static CelValue contains(CelRun *run, Side *all, const Side *sub) {
     return missing.kind == CEL_BOOL ? cel_bool(!missing.boolean) : missing;
 }
 
-static CelValue sets_contains(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(sets_contains) {
     Side all, sub;
     CelValue error;
 
-    (void)prepared;
     if (!side_begin(&all, run, args[0], &error) || !side_begin(&sub, run, args[1], &error))
         return error;
     return contains(run, &all, &sub);
 }
 
-static CelValue sets_equivalent(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(sets_equivalent) {
     Side a, b;
     CelValue error, r;
 
-    (void)prepared;
     if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
         return error;
     r = contains(run, &a, &b);
     return cel_is_true(r) ? contains(run, &b, &a) : r;
 }
 
-static CelValue sets_intersects(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(sets_intersects) {
     Side a, b;
     CelValue error;
 
-    (void)prepared;
     if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
         return error;
     return any(run, &b, &a, true);

@@ -5,14 +5,11 @@
 #include "cel/library.h"
 #include "cel/type.h"
 
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
-
 /* In code points: every byte that is not in the middle of one (trap 8). */
-FUNCTION(size_of_string) {
+CEL_FUNCTION(size_of_string) {
     Str text = cel_str(args[0]);
     int64_t n = 0;
 
-    (void)prepared;
     if (text.len > CEL_FREE_BYTES && !cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
     for (size_t i = 0; i < text.len; i++)
@@ -20,30 +17,23 @@ FUNCTION(size_of_string) {
     return cel_int(n);
 }
 
-FUNCTION(size_of_bytes) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(size_of_bytes) {
     return cel_int(args[0].len);
 }
 
-FUNCTION(size_of_list) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(size_of_list) {
     return cel_int(args[0].list->n);
 }
 
-FUNCTION(size_of_map) {
-    (void)run;
-    (void)prepared;
+CEL_FUNCTION(size_of_map) {
     return cel_int(args[0].map->n);
 }
 
 /* Parts of strings are compared as bytes: in UTF-8 no character is inside another. */
 
-FUNCTION(contains) {
+CEL_FUNCTION(contains) {
     Str text = cel_str(args[0]), part = cel_str(args[1]);
 
-    (void)prepared;
     if (part.len == 0)
         return cel_bool(true);
     if (part.len > text.len)
@@ -53,25 +43,22 @@ FUNCTION(contains) {
     return cel_bool(memmem(text.ptr, text.len, part.ptr, part.len) != NULL);
 }
 
-FUNCTION(starts_with) {
-    (void)prepared;
+CEL_FUNCTION(starts_with) {
     if (args[1].len > CEL_FREE_BYTES && !cel_charge_bytes(run, args[1].len))
         return cel_exhausted(run);
     return cel_bool(str_has_prefix(cel_str(args[0]), cel_str(args[1])));
 }
 
-FUNCTION(ends_with) {
-    (void)prepared;
+CEL_FUNCTION(ends_with) {
     if (args[1].len > CEL_FREE_BYTES && !cel_charge_bytes(run, args[1].len))
         return cel_exhausted(run);
     return cel_bool(str_has_suffix(cel_str(args[0]), cel_str(args[1])));
 }
 
 /* type([1]) is list, without what it is a list of: the elements may be of any kind. */
-FUNCTION(type_of) {
+CEL_FUNCTION(type_of) {
     const CelType *type = cel_type_of(args[0]);
 
-    (void)prepared;
     if (args[0].kind == CEL_RECORD)
         type = cel_record_of(run->arena, args[0].record->type);
     return type ? cel_type(type) : cel_no_memory(run);

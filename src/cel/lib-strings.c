@@ -13,7 +13,6 @@
 #include "cel/library.h"
 
 #define NOWHERE SIZE_MAX
-#define FUNCTION(name) static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
 
 /* Code points and bytes. */
 
@@ -91,7 +90,7 @@ static char *put(char *at, Str s) {
 
 /* Parts. */
 
-FUNCTION(char_at) {
+CEL_FUNCTION(char_at) {
     Str s = cel_str(args[0]);
     size_t from;
 
@@ -103,7 +102,7 @@ FUNCTION(char_at) {
     return part_of(s, from, from < s.len ? from + point_length(str_skip(s, from)) : from);
 }
 
-FUNCTION(substring_from) {
+CEL_FUNCTION(substring_from) {
     Str s = cel_str(args[0]);
     size_t from;
 
@@ -113,7 +112,7 @@ FUNCTION(substring_from) {
     return from != NOWHERE ? part_of(s, from, s.len) : out_of_range(run, args[1].i);
 }
 
-FUNCTION(substring_range) {
+CEL_FUNCTION(substring_range) {
     Str s = cel_str(args[0]);
     int64_t start = args[1].i, end = args[2].i;
     size_t from, length;
@@ -144,7 +143,7 @@ static bool starts_with_space(Str s) {
     return utf8_decode(s, &c) > 0 && is_space(c);
 }
 
-FUNCTION(trim) {
+CEL_FUNCTION(trim) {
     Str s = cel_str(args[0]);
 
     if (!cel_charge_bytes(run, s.len))
@@ -166,7 +165,7 @@ FUNCTION(trim) {
 /* Searching. An empty text is found wherever the search begins, even at the very end
  * (string_ext/last_index_of/empty_index). */
 
-FUNCTION(index_of_from) {
+CEL_FUNCTION(index_of_from) {
     Str s = cel_str(args[0]), part = cel_str(args[1]), rest;
     size_t from, found;
 
@@ -183,7 +182,7 @@ FUNCTION(index_of_from) {
         found != NOWHERE ? args[2].i + (int64_t)count_points(str_take(rest, found)) : -1);
 }
 
-FUNCTION(index_of) {
+CEL_FUNCTION(index_of) {
     const CelValue from_start[] = {args[0], args[1], cel_int(0)};
 
     return index_of_from(run, from_start, prepared);
@@ -208,7 +207,7 @@ static CelValue find_last(CelRun *run, Str s, Str part, size_t from) {
     return cel_int(-1);
 }
 
-FUNCTION(last_index_of) {
+CEL_FUNCTION(last_index_of) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
 
     if (!cel_charge_bytes(run, s.len))
@@ -216,7 +215,7 @@ FUNCTION(last_index_of) {
     return part.len > 0 ? find_last(run, s, part, s.len) : cel_int((int64_t)count_points(s));
 }
 
-FUNCTION(last_index_of_from) {
+CEL_FUNCTION(last_index_of_from) {
     Str s = cel_str(args[0]), part = cel_str(args[1]);
     size_t from;
 
@@ -244,15 +243,15 @@ static CelValue change_case(CelRun *run, CelValue v, char first, char last) {
     return cel_string(str_of(text, s.len));
 }
 
-FUNCTION(lower_ascii) {
+CEL_FUNCTION(lower_ascii) {
     return change_case(run, args[0], 'A', 'Z');
 }
 
-FUNCTION(upper_ascii) {
+CEL_FUNCTION(upper_ascii) {
     return change_case(run, args[0], 'a', 'z');
 }
 
-FUNCTION(reverse) {
+CEL_FUNCTION(reverse) {
     Str s = cel_str(args[0]);
     CelValue error;
     char *text = text_begin(run, s.len, &error);
@@ -285,7 +284,7 @@ static char escape_of(char c) {
     return 0;
 }
 
-FUNCTION(quote) {
+CEL_FUNCTION(quote) {
     Str s = cel_str(args[0]);
     size_t len = s.len + 2;
     CelValue error;
@@ -367,11 +366,11 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     return cel_string(str_of(text, len));
 }
 
-FUNCTION(replace) {
+CEL_FUNCTION(replace) {
     return replace_up_to(run, args, -1);
 }
 
-FUNCTION(replace_some) {
+CEL_FUNCTION(replace_some) {
     return replace_up_to(run, args, args[3].i);
 }
 
@@ -425,11 +424,11 @@ static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
     return cel_list_end(run, pieces, n);
 }
 
-FUNCTION(split) {
+CEL_FUNCTION(split) {
     return split_up_to(run, args, -1);
 }
 
-FUNCTION(split_some) {
+CEL_FUNCTION(split_some) {
     return split_up_to(run, args, args[2].i);
 }
 
@@ -456,11 +455,11 @@ static CelValue join_with(CelRun *run, CelValue list, Str separator) {
     return cel_string(str_of(text, len));
 }
 
-FUNCTION(join) {
+CEL_FUNCTION(join) {
     return join_with(run, args[0], STR(""));
 }
 
-FUNCTION(join_separated) {
+CEL_FUNCTION(join_separated) {
     return join_with(run, args[0], cel_str(args[1]));
 }
 

@@ -30,11 +30,11 @@ static CelValue duration_overflow(CelRun *run) {
 
 /* --- conversions ------------------------------------------------------------ */
 
-static CelValue same(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(same) {
     return args[0];
 }
 
-static CelValue timestamp_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(timestamp_from_string) {
     Str text = cel_str(args[0]);
     int64_t sec;
     uint32_t nanos;
@@ -49,13 +49,13 @@ static CelValue timestamp_from_string(CelRun *run, const CelValue *args, const v
     return cel_timestamp(sec, nanos);
 }
 
-static CelValue timestamp_from_int(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(timestamp_from_int) {
     if (!cel_timestamp_is_valid(args[0].i))
         return timestamp_overflow(run);
     return cel_timestamp(args[0].i, 0);
 }
 
-static CelValue duration_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(duration_from_string) {
     Str text = cel_str(args[0]);
     int64_t ns;
 
@@ -70,11 +70,11 @@ static CelValue duration_from_string(CelRun *run, const CelValue *args, const vo
 }
 
 /* Seconds of a timestamp (rounded towards the past), nanoseconds of a duration. */
-static CelValue int_from_time(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(int_from_time) {
     return cel_int(args[0].i);
 }
 
-static CelValue string_from_timestamp(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(string_from_timestamp) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
     if (!cel_charge(run, PRINT_FUEL))
@@ -83,7 +83,7 @@ static CelValue string_from_timestamp(CelRun *run, const CelValue *args, const v
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
 
-static CelValue string_from_duration(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(string_from_duration) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
     if (!cel_charge(run, PRINT_FUEL))
@@ -100,15 +100,15 @@ static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue durat
     return timestamp;
 }
 
-static CelValue add_timestamp_duration(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(add_timestamp_duration) {
     return add_to_timestamp(run, args[0], args[1]);
 }
 
-static CelValue add_duration_timestamp(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(add_duration_timestamp) {
     return add_to_timestamp(run, args[1], args[0]);
 }
 
-static CelValue add_durations(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(add_durations) {
     int64_t sum;
 
     if (__builtin_add_overflow(args[0].i, args[1].i, &sum))
@@ -116,7 +116,7 @@ static CelValue add_durations(CelRun *run, const CelValue *args, const void *pre
     return cel_duration(sum);
 }
 
-static CelValue subtract_durations(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(subtract_durations) {
     int64_t difference;
 
     if (__builtin_sub_overflow(args[0].i, args[1].i, &difference))
@@ -124,7 +124,7 @@ static CelValue subtract_durations(CelRun *run, const CelValue *args, const void
     return cel_duration(difference);
 }
 
-static CelValue subtract_duration(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(subtract_duration) {
     CelValue timestamp = args[0];
 
     if (!cel_timestamp_subtract(&timestamp.i, &timestamp.len, args[1].i))
@@ -134,7 +134,7 @@ static CelValue subtract_duration(CelRun *run, const CelValue *args, const void 
 
 /* timestamps/timestamp_range/sub_time_duration_under: the years fit, what is between them
  * does not. */
-static CelValue subtract_timestamps(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(subtract_timestamps) {
     int64_t ns;
 
     if (!cel_timestamp_difference(args[0].i, args[0].len, args[1].i, args[1].len, &ns))
@@ -230,10 +230,10 @@ static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part
     X(getMilliseconds, CEL_MILLISECONDS)
 
 #define X(name, part)                                                                              \
-    static CelValue name##_utc(CelRun *run, const CelValue *args, const void *prepared) {          \
+    CEL_FUNCTION(name##_utc) {                                                                     \
         return part_in_utc(args, part);                                                            \
     }                                                                                              \
-    static CelValue name##_zone(CelRun *run, const CelValue *args, const void *prepared) {         \
+    CEL_FUNCTION(name##_zone) {                                                                    \
         return part_in_zone(run, args, part);                                                      \
     }
 TIMESTAMP_PARTS(X)
@@ -248,7 +248,7 @@ TIMESTAMP_PARTS(X)
     X(getMilliseconds, INT64_C(1000000), 1000)
 
 #define X(name, unit, modulus)                                                                     \
-    static CelValue name##_duration(CelRun *run, const CelValue *args, const void *prepared) {     \
+    CEL_FUNCTION(name##_duration) {                                                                \
         return cel_int(args[0].i / (unit) % (modulus));                                            \
     }
 DURATION_PARTS(X)

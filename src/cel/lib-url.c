@@ -5,10 +5,7 @@
 #include "cel/library.h"
 #include "cel/url.h"
 
-#define FAULT_MAX ((size_t)16 * 1024) /* bytes of a message; a text is cut long before */
-
-#define FAULT_TEXT_MAX 1024 /* bytes of a text that it costs to quote; no more are quoted */
-#define BUILD_FUEL 10       /* for the parts of a URL, however short */
+#define BUILD_FUEL 10 /* for the parts of a URL, however short */
 #define PARAMETER_FUEL 4
 
 static const CelUrl *url_of(CelValue v) {
@@ -18,9 +15,9 @@ static const CelUrl *url_of(CelValue v) {
 /* --- reading ---------------------------------------------------------------- */
 
 static CelValue no_url(CelRun *run, Str text, const CelUrlFault *fault) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(FAULT_MAX);
+    _cleanup_(buf_done) Buf out = BUF_INIT(CEL_URL_FAULT_MAX);
 
-    if (!cel_charge(run, (text.len < FAULT_TEXT_MAX ? text.len : FAULT_TEXT_MAX) / 2))
+    if (!cel_charge(run, (text.len < CEL_URL_QUOTED_MAX ? text.len : CEL_URL_QUOTED_MAX) / 2))
         return cel_exhausted(run);
     cel_url_fault_print(text, fault, &out);
     if (buf_error(&out))
@@ -29,7 +26,7 @@ static CelValue no_url(CelRun *run, Str text, const CelUrlFault *fault) {
         run, "URL parse error during conversion from string: %.*s", STR_FMT(buf_str(&out)));
 }
 
-static CelValue url_from_string(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(url_from_string) {
     Str text = cel_str(args[0]);
     CelUrlFault fault;
     const CelUrl *url;
@@ -42,7 +39,7 @@ static CelValue url_from_string(CelRun *run, const CelValue *args, const void *p
     return cel_opaque(CEL_URL, url);
 }
 
-static CelValue is_url(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(is_url) {
     if (!cel_charge_bytes(run, args[0].len))
         return cel_exhausted(run);
     return cel_bool(cel_url_check(cel_str(args[0]), NULL));
@@ -50,23 +47,23 @@ static CelValue is_url(CelRun *run, const CelValue *args, const void *prepared) 
 
 /* --- parts ------------------------------------------------------------------ */
 
-static CelValue get_scheme(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_scheme) {
     return cel_string(url_of(args[0])->scheme);
 }
 
-static CelValue get_host(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_host) {
     return cel_string(url_of(args[0])->host);
 }
 
-static CelValue get_hostname(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_hostname) {
     return cel_string(url_of(args[0])->hostname);
 }
 
-static CelValue get_port(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_port) {
     return cel_string(url_of(args[0])->port);
 }
 
-static CelValue get_path(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_path) {
     return cel_string(url_of(args[0])->path);
 }
 
@@ -170,7 +167,7 @@ static CelValue make_map(const Query *query) {
     return cel_map_end(query->run, entries, query->names.n);
 }
 
-static CelValue get_query(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(get_query) {
     Query query = {.run = run, .index = MAP_INIT_IN(run->arena)};
     Str rest = url_of(args[0])->query, part;
 

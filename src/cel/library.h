@@ -25,6 +25,10 @@
  * prepare() made of its constant argument, or NULL. Returns a value or an error. */
 typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prepared);
 
+/* The head of one, in the files of the libraries; few use all three. */
+#define CEL_FUNCTION(name)                                                                         \
+    static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
+
 /* Work on a constant argument, done once when the expression is compiled: a pattern, a
  * time zone. What it makes lies in @arena and lives as long as the program; it is read by
  * several threads. NULL: cannot; then @ret_error says why (with validation on that is

@@ -49,7 +49,6 @@ static inline CelValue cel_op_index_map(CelRun *run, CelValue a, CelValue key) {
 /* Optionals: @a is one. */
 
 static inline CelValue cel_op_opt_has(CelRun *run, CelValue a) {
-    (void)run;
     return cel_bool(a.inner != NULL);
 }
 
@@ -128,27 +127,22 @@ static inline CelValue cel_op_mod_uint(CelRun *run, CelValue a, CelValue b) {
 }
 
 static inline CelValue cel_op_add_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_double(a.d + b.d);
 }
 
 static inline CelValue cel_op_sub_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_double(a.d - b.d);
 }
 
 static inline CelValue cel_op_mul_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_double(a.d * b.d);
 }
 
 static inline CelValue cel_op_div_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_double(a.d / b.d); /* IEEE: by 0 is an infinity or NaN */
 }
 
 static inline CelValue cel_op_neg_double(CelRun *run, CelValue a) {
-    (void)run;
     return cel_double(-a.d);
 }
 
@@ -168,12 +162,10 @@ static inline CelValue cel_op_ne(CelRun *run, CelValue a, CelValue b) {
 }
 
 static inline CelValue cel_op_eq_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i == b.i);
 }
 
 static inline CelValue cel_op_ne_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i != b.i);
 }
 
@@ -192,48 +184,39 @@ static inline CelValue cel_op_ne_string(CelRun *run, CelValue a, CelValue b) {
 }
 
 static inline CelValue cel_op_lt_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i < b.i);
 }
 
 static inline CelValue cel_op_le_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i <= b.i);
 }
 
 static inline CelValue cel_op_gt_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i > b.i);
 }
 
 static inline CelValue cel_op_ge_int(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.i >= b.i);
 }
 
 /* With NaN all four are false (trap: none is another one's negation). */
 static inline CelValue cel_op_lt_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.d < b.d);
 }
 
 static inline CelValue cel_op_le_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.d <= b.d);
 }
 
 static inline CelValue cel_op_gt_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.d > b.d);
 }
 
 static inline CelValue cel_op_ge_double(CelRun *run, CelValue a, CelValue b) {
-    (void)run;
     return cel_bool(a.d >= b.d);
 }
 
 static inline CelValue cel_op_not(CelRun *run, CelValue a) {
-    (void)run;
     return cel_bool(!a.boolean);
 }
 

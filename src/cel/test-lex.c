@@ -48,12 +48,11 @@ static const char *const kind_names[CEL_N_TOKENS] = {
 };
 
 /* The tokens of @text with their offsets: "ident:0-1 +:2-3". */
-static void print_tokens(const char *text, Arena *arena, DiagList *diags, Buf *out) {
+static void print_tokens(const char *text, DiagList *diags, Buf *out) {
     CelMistakes mistakes = {.source = str_from_c(text), .diags = diags};
     CelLexer lexer = {.source = str_from_c(text), .mistakes = &mistakes};
     CelToken token;
 
-    (void)arena;
     while ((token = cel_lex_next(&lexer)).kind != CEL_TOKEN_END)
         buf_printf(out,
             "%s%s:%u-%u",
@@ -77,7 +76,7 @@ static void check_tokens(const TokenCase *cases, size_t n) {
         _cleanup_(buf_done) Buf got = BUF_INIT(BUDGET);
         DiagList diags = DIAG_LIST_IN(arena);
 
-        print_tokens(cases[i].text, arena, &diags, &got);
+        print_tokens(cases[i].text, &diags, &got);
         assert_text(cases[i].text, buf_str(&got), cases[i].tokens);
         assert_case(cases[i].text, diags.n_errors == cases[i].n_mistakes);
         if (cases[i].mistake)

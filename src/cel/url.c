@@ -12,8 +12,7 @@
 #include "base/utf8.h"
 #include "cel/ip.h"
 
-#define QUOTE_MAX 1024 /* bytes of a text that a message repeats */
-#define IPV6_MAX 64    /* bytes of an address in text */
+#define IPV6_MAX 64 /* bytes of an address in text */
 
 /* --- which byte may stand where --------------------------------------------- */
 
@@ -493,7 +492,7 @@ static void print_quoted(Str text, Buf *out) {
 }
 
 void cel_url_fault_print(Str text, const CelUrlFault *fault, Buf *out) {
-    size_t n = text.len < QUOTE_MAX ? text.len : QUOTE_MAX;
+    size_t n = text.len < CEL_URL_QUOTED_MAX ? text.len : CEL_URL_QUOTED_MAX;
 
     while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
         n--; /* not inside a code point */
@@ -502,7 +501,7 @@ void cel_url_fault_print(Str text, const CelUrlFault *fault, Buf *out) {
     buf_append(out, n < text.len ? STR("…: ") : STR(": "));
     buf_append(out, str_from_c(fault->before));
     if (fault->part.ptr)
-        print_quoted(str_take(fault->part, QUOTE_MAX), out);
+        print_quoted(str_take(fault->part, CEL_URL_QUOTED_MAX), out);
     if (fault->after)
         buf_append(out, str_from_c(fault->after));
 }

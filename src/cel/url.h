@@ -14,6 +14,9 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
+#define CEL_URL_QUOTED_MAX 1024               /* bytes of a text that a message repeats */
+#define CEL_URL_FAULT_MAX ((size_t)16 * 1024) /* bytes of a message */
+
 /* Why a text is none: @before, then @part in quotes, then @after. */
 typedef struct CelUrlFault {
     const char *before;
