@@ -56,7 +56,7 @@ static bool copy_list(const CelList *from, Arena *arena, CelValue *ret) {
     CelList *list;
     CelValue *items;
 
-    if (!from->items && from->at) /* the host's */
+    if (!from->items && from->n > 0) /* the host's */
         return true;
     list = ARENA_NEW(arena, CelList);
     items = ARENA_RAW(arena, CelValue, from->n);
@@ -86,7 +86,7 @@ static bool copy_map(const CelMap *from, Arena *arena, CelValue *ret) {
     CelMap *map;
     CelEntry *entries;
 
-    if (!from->entries && from->at) /* the host's */
+    if (!from->entries && (from->n > 0 || from->find)) /* the host's */
         return true;
     map = ARENA_NEW(arena, CelMap);
     entries = ARENA_RAW(arena, CelEntry, from->n);
