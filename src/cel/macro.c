@@ -229,22 +229,48 @@ static bool expand_hidden_name(CelBuilder *builder, const Macro *macro, CelCall 
     return true;
 }
 
-/* Puts [a, b] and body as a, @index0, b, @index1, body, BIND, BIND. */
-static void nest_binds(CelBuilder *builder, const CelCall *call, const CelNode *nodes,
-    const uint32_t *roots, uint32_t n, uint32_t list, uint32_t end, uint32_t *firsts) {
-    for (uint32_t i = 0; i < n && !builder->is_stopped; i++) {
-        const CelNode *root = &nodes[roots[i]];
+/* The arguments of cel.block(), copied. */
+typedef struct Block {
+    const CelNode *nodes;
+    uint32_t n_nodes;
+    uint32_t list;    /* the LIST */
+    uint32_t *roots;  /* its elements */
+    uint32_t *firsts; /* where each begins when it is added again */
+    uint32_t n;
+} Block;
 
-        firsts[i] = cel_builder_next(builder);
+/* False: no memory, or stopped. */
+static bool block_init(CelBuilder *builder, const CelCall *call, uint32_t list, Block *ret) {
+    uint32_t child = list - 1, n = builder->nodes.items[call->args + list].n_children;
+
+    *ret = (Block){.n_nodes = cel_builder_next(builder) - call->args, .list = list, .n = n};
+    ret->nodes = cel_builder_copy(builder, call->args, ret->n_nodes);
+    ret->roots = ARENA_RAW(builder->arena, uint32_t, n);
+    ret->firsts = ARENA_RAW(builder->arena, uint32_t, n);
+    if (!ret->nodes || !ret->roots || !ret->firsts)
+        return false;
+    for (uint32_t i = n; i-- > 0; child -= ret->nodes[child].size)
+        ret->roots[i] = child;
+    return true;
+}
+
+/* Puts [a, b] and body as a, @index0, b, @index1, body, BIND, BIND. */
+static void nest_binds(CelBuilder *builder, const CelCall *call, const Block *block) {
+    const CelNode *body = &block->nodes[block->list + 1];
+
+    for (uint32_t i = 0; i < block->n && !builder->is_stopped; i++) {
+        const CelNode *root = &block->nodes[block->roots[i]];
+
+        block->firsts[i] = cel_builder_next(builder);
         cel_builder_append(builder, root + 1 - root->size, root->size);
         (void)add_hidden(builder,
             CEL_NODE_BINDER,
             arena_printf(builder->arena, "@index%" PRIu32, i),
             node_span(root));
     }
-    cel_builder_append(builder, nodes + list + 1, end - list - 1);
-    for (uint32_t i = n; i-- > 0 && !builder->is_stopped;) {
-        CelNode *bind = cel_builder_add(builder, CEL_NODE_BIND, firsts[i], 3, call->span);
+    cel_builder_append(builder, body, block->n_nodes - block->list - 1);
+    for (uint32_t i = block->n; i-- > 0 && !builder->is_stopped;) {
+        CelNode *bind = cel_builder_add(builder, CEL_NODE_BIND, block->firsts[i], 3, call->span);
 
         bind->name = call->name;
         bind->n_binders = 1;
@@ -252,36 +278,32 @@ static void nest_binds(CelBuilder *builder, const CelCall *call, const CelNode *
 }
 
 static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call) {
-    uint32_t args[MACRO_ARGS_MAX] = {0}, *roots, child,
-             end = cel_builder_next(builder) - call->args, n, list;
-    CelNode *nodes;
+    uint32_t args[MACRO_ARGS_MAX] = {0};
+    const CelNode *list;
+    Block block;
 
     (void)macro;
     find_args(builder, call, args);
-    if (builder->nodes.items[args[0]].kind != CEL_NODE_LIST) {
+    list = &builder->nodes.items[args[0]];
+    if (list->kind != CEL_NODE_LIST) {
         refuse(builder,
-            &builder->nodes.items[args[0]],
+            list,
             NULL,
             "the first argument of cel.block() must be a list in square brackets");
         return false;
     }
-    list = args[0] - call->args;
-    n = builder->nodes.items[args[0]].n_children;
-    nodes = cel_builder_copy(builder, call->args, end);
-    roots = ARENA_RAW(builder->arena, uint32_t, 2 * (size_t)n);
-    if (!nodes || !roots) {
+    if (!block_init(builder, call, args[0] - call->args, &block)) {
         cel_builder_fail(builder, error_origin(-ENOMEM));
         return true;
     }
-    child = list - 1;
-    for (uint32_t i = n; i-- > 0;) {
-        if (nodes[child].kind == CEL_NODE_OPTIONAL) /* what is absent has no value to name */
-            refuse(builder, &nodes[child], NULL, "an element of cel.block() cannot be optional");
-        roots[i] = child;
-        child -= nodes[child].size;
+    for (uint32_t i = 0; i < block.n; i++) {
+        const CelNode *element = &block.nodes[block.roots[i]];
+
+        if (element->kind == CEL_NODE_OPTIONAL) /* what is absent has no value to name */
+            refuse(builder, element, NULL, "an element of cel.block() cannot be optional");
     }
     cel_builder_drop(builder, call->first);
-    nest_binds(builder, call, nodes, roots, n, list, end, roots + n);
+    nest_binds(builder, call, &block);
     return true;
 }
 
