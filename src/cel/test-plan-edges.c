@@ -118,6 +118,74 @@ static void test_longer_than_a_block_takes(void **state) {
         &p, table, test_blocks(&p, table), test_random_variables(s, &random, table), &random);
 }
 
+/* A row with @n items, whose names are numbers from @first on. */
+static void name_items(TestSchema *s, TestRow *row, uint32_t first, uint32_t n) {
+    CelValue *items = ARENA_ARRAY(s->arena, CelValue, n);
+    TestRecord *records = ARENA_ARRAY(s->arena, TestRecord, n);
+    CelList *list = ARENA_NEW(s->arena, CelList);
+
+    assert_true(items && records && list);
+    for (uint32_t i = 0; i < n; i++) {
+        records[i].head.type = &s->item;
+        records[i].fields[ITEM_NAME] = cel_string(arena_printf(s->arena, "%u", first + i));
+        items[i] = cel_record(&records[i].head);
+    }
+    *list = (CelList){.n = n, .depth = 1, .items = items};
+    row->record.fields[ROW_ITEMS] = cel_list(list);
+}
+
+/* More distinct strings than a column of a block has codes for: the rest are odd, and right. */
+static void test_many_strings(void **state) {
+    static const char *const source = "row.items.exists(i, i.name == pod.name)";
+    enum { N_ITEMS = 40000 };
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 31};
+    TestTable *table = test_random_table(s, &random, 2, 3);
+    CelValue *variables = test_random_variables(s, &random, table);
+    TestRecord pod = *(const TestRecord *)variables[s->pod_slot].record;
+    TestPlan p;
+
+    variables[s->pod_slot] = cel_record(&pod.head);
+    for (uint32_t i = 0; i < 2; i++)
+        name_items(s, &table->rows[i], i * N_ITEMS, N_ITEMS);
+    test_plan_init(&p, s, &source, 1);
+    for (uint32_t name = 0; name < 3 * N_ITEMS; name += N_ITEMS - 1) {
+        pod.fields[ITEM_NAME] = cel_string(arena_printf(s->arena, "%u", name));
+        test_table_check(&p, table, test_blocks(&p, table), variables, &random);
+    }
+}
+
+/* Each block has codes for its strings, and both together have not. */
+static void test_splice_of_many_strings(void **state) {
+    static const char *const source = "row.items.exists(i, i.name == pod.name)";
+    static const uint32_t rows[] = {1};
+    TestSchema *s = *state;
+    TestRandom random = {.seed = 33};
+    TestTable *old = test_random_table(s, &random, 2, 3),
+              *new = test_random_table(s, &random, 1, 3);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(TEST_BUDGET);
+    const CelKept *spliced;
+    TestPlan p;
+
+    name_items(s, &old->rows[0], 0, 40000);
+    name_items(s, &old->rows[1], 40000, 20000);
+    test_plan_init(&p, s, &source, 1);
+    for (uint32_t n = 20000; n <= 40000; n += 20000) {
+        int r;
+
+        name_items(s, &new->rows[0], 100000, n);
+        r = cel_kept_splice(p.plan,
+            test_blocks(&p, old)[0],
+            test_blocks(&p, new)[0],
+            rows,
+            1,
+            scratch,
+            s->arena,
+            &spliced);
+        assert_int_equal(r, n == 20000 ? 0 : CEL_SPLICE_FULL);
+    }
+}
+
 /* More filters behind each other than one reduction takes. */
 static void test_long_chain(void **state) {
     static const char *const source =
@@ -185,6 +253,8 @@ int main(void) {
         cmocka_unit_test(test_rows_again),
         cmocka_unit_test(test_root_of_another_type),
         cmocka_unit_test(test_longer_than_a_block_takes),
+        cmocka_unit_test(test_many_strings),
+        cmocka_unit_test(test_splice_of_many_strings),
         cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_own_function),
     };
