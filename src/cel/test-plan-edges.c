@@ -2,7 +2,7 @@
  * come twice. */
 #include <errno.h>
 
-#include "cel/test-table.h"
+#include "cel/test-plan.h"
 
 static int setup(void **state) {
     static TestSchema s;

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "cel/test-table.h"
+#include "cel/test-plan.h"
 
 static size_t n_seen;
 static size_t due = SIZE_MAX; /* the number of the allocation that fails; SIZE_MAX: none does */

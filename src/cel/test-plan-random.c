@@ -2,7 +2,7 @@
  * Random expressions over random tables: a session and the scalar machine agree, row by row and
  * bit by bit. What took which way is counted, so that the test cannot come to test only one.
  */
-#include "cel/test-table.h"
+#include "cel/test-plan.h"
 
 #define ROUNDS 300
 #define ROOTS 30

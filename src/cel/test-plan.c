@@ -1,5 +1,5 @@
 /* Plans: what is computed when and how, and that it comes to the same. */
-#include "cel/test-table.h"
+#include "cel/test-plan.h"
 
 static int setup(void **state) {
     static TestSchema s;
