@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/dice.h"
 #include "cel/kernel.h"
 #include "cel/test-fixture.h"
 
@@ -197,14 +198,11 @@ typedef struct Scene {
     Fixture f;
     uint32_t slots[ELEMENTS_OF(variables)];
     TestColumn columns[3], out;
-    uint64_t seed;
+    Dice dice;
 } Scene;
 
 static uint64_t next(Scene *s) {
-    s->seed ^= s->seed << 13;
-    s->seed ^= s->seed >> 7;
-    s->seed ^= s->seed << 17;
-    return s->seed;
+    return dice_roll(&s->dice);
 }
 
 static int64_t random_int(Scene *s) {
@@ -214,7 +212,7 @@ static int64_t random_int(Scene *s) {
     case 1:
         return (int64_t)(next(s) % 21) - 10;
     default:
-        return (int64_t)(next(s) * 0x9e3779b97f4a7c15u) >> next(s) % 64;
+        return (int64_t)next(s) >> next(s) % 64;
     }
 }
 
@@ -597,7 +595,7 @@ static void test_lanes(void **state) {
 static int setup(void **state) {
     static Scene s;
 
-    s.seed = 0x2545f4914f6cdd1d;
+    s.dice = (Dice){1};
     fixture_init(&s.f);
     s.f.env = cel_env_extend(cel_env_new(s.f.arena), s.f.arena);
     for (size_t i = 0; i < ELEMENTS_OF(variables); i++)

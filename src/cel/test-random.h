@@ -12,13 +12,14 @@
 #include <ctype.h>
 
 #include "base/buf.h"
+#include "base/dice.h"
 #include "base/str.h"
 
 #define RANDOM_NAMES 4
 #define RANDOM_SCOPE_MAX 256
 
 typedef struct RandomText {
-    uint64_t seed;
+    Dice dice;
     Buf out;
     struct {
         char type; /* 'i' */
@@ -164,11 +165,6 @@ static const struct {
             "(@B ? dyn(@I) : dyn(@S))"}},
 };
 
-static inline uint32_t random_number(RandomText *text, uint32_t n) {
-    text->seed = text->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(text->seed >> 33) % n;
-}
-
 /* One of the variables of a type, if there is one that nothing hides. */
 static inline bool random_variable(RandomText *text, char type) {
     bool is_hidden[RANDOM_NAMES] = {false};
@@ -176,7 +172,7 @@ static inline bool random_variable(RandomText *text, char type) {
     for (size_t i = text->n_scope; i-- > 0;) {
         uint32_t name = text->scope[i].name;
 
-        if (text->scope[i].type == type && !is_hidden[name] && random_number(text, 3) > 0) {
+        if (text->scope[i].type == type && !is_hidden[name] && dice_pick(&text->dice, 3) > 0) {
             buf_printf(&text->out, "v%u", name);
             return true;
         }
@@ -193,7 +189,7 @@ static inline const char *random_template(RandomText *text, char type, bool is_l
     while (n < RANDOM_TEMPLATES && random_types[t].templates[n])
         n++;
     return random_types[t]
-        .templates[random_number(text, (uint32_t)(is_leaf ? random_types[t].n_leaves : n))];
+        .templates[dice_pick(&text->dice, is_leaf ? random_types[t].n_leaves : n)];
 }
 
 /* Recursive: @depth deep. The value of cel.bind() does not see its variable. */
@@ -214,7 +210,7 @@ static inline void random_fill(RandomText *text, char type, int depth) {
             text->n_scope += n_hidden;
             n_hidden = 0;
         } else {
-            uint32_t name = random_number(text, RANDOM_NAMES);
+            uint32_t name = (uint32_t)dice_pick(&text->dice, RANDOM_NAMES);
 
             text->scope[text->n_scope].type = *at;
             text->scope[text->n_scope++].name = name;
@@ -229,6 +225,6 @@ static inline Str random_expression(RandomText *text, int depth) {
     static const char types[] = "IBLMO";
 
     buf_reset(&text->out);
-    random_fill(text, types[random_number(text, 5)], depth);
+    random_fill(text, types[dice_pick(&text->dice, 5)], depth);
     return buf_str(&text->out);
 }
