@@ -45,7 +45,7 @@ static CelValue out_of_bounds(CelRun *run, CelValue index) {
     return cel_fail(run, "index out of bounds: %.0f", index.d);
 }
 
-CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index) {
+CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index) {
     CelValue place = index_place(run, list, index);
 
     if (place.kind == CEL_ERROR)

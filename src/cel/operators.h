@@ -22,7 +22,7 @@ CelValue cel_modulus_by_zero(CelRun *run);
 
 /* An index that is not an int within bounds: 1u and 1.0 are as good as 1
  * (lists/index/zero_based_uint); all else is an error. */
-CelValue cel_index_list_odd(CelRun *run, const CelList *list, CelValue index);
+CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
 /* a[?i], and a[i] of an optional, of whatever kinds: lists, maps, and optionals of them. The result
  * is an optional. */
@@ -34,7 +34,7 @@ CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
 static inline CelValue cel_op_index_list(CelRun *run, CelValue a, CelValue index) {
     if (index.kind == CEL_INT && (uint64_t)index.i < a.list->n)
         return cel_list_at(a.list, (uint32_t)index.i, run);
-    return cel_index_list_odd(run, a.list, index);
+    return cel_index_list_any(run, a.list, index);
 }
 
 /* @key: of any kind. */
