@@ -1,6 +1,7 @@
 #pragma once
 
-/* Limits: every growth that a text or a value can cause, by name. */
+/* Limits: what a text or a value can make grow, by name. What grows in one step alone is bounded
+ * there: fold.h, format.h, trace.h, explain.h, work.h. */
 
 #define CEL_SOURCE_MAX (10 * 1024) /* bytes of an expression, as in Kubernetes */
 #define CEL_NODES_MAX 10000        /* nodes of a tree */

@@ -85,7 +85,7 @@
  *     format         the text that string.format() fills in
  *     amount, semver, ip, url        what lib-quantity and its like compute with
  *
- * limits.h           every growth that a text or a value can cause, by name
+ * limits.h           what a text or a value can make grow, by name
  */
 
 #include "base/arena.h"
