@@ -7,6 +7,7 @@
  * not at all; and if the other side is known once, so that it runs for all or not at all. A column
  * inside of such a part counts as done only there: who needs it elsewhere has it made again.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -115,6 +116,7 @@ static int open_part(Order *o, Doing *doing, uint32_t column, CelWanted wanted) 
 }
 
 static int close_part(Order *o, const Doing *doing) {
+    assert(o->steps.items); /* open_part() wrote one */
     o->region = o->regions.items[o->region].outer;
     o->depth--;
     o->steps.items[doing->where].target = (uint32_t)o->steps.n;
