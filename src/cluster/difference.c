@@ -75,15 +75,14 @@ static void print_cut(Buf *out, Str text) {
         buf_append(out, STR("…"));
 }
 
-static void print_taints(Buf *out, const Taints *taints) {
-    static const char *const effects[] = {
-        [TAINT_ANY] = "",
-        [TAINT_NO_SCHEDULE] = ":NoSchedule",
-        [TAINT_PREFER_NO_SCHEDULE] = ":PreferNoSchedule",
-        [TAINT_NO_EXECUTE] = ":NoExecute",
-        [TAINT_UNKNOWN] = ":?",
-    };
+static void print_effect(Buf *out, TaintEffect effect) {
+    if (effect == TAINT_ANY)
+        return;
+    buf_append_char(out, ':');
+    buf_append(out, effect == TAINT_UNKNOWN ? STR("?") : taint_effect_word(effect));
+}
 
+static void print_taints(Buf *out, const Taints *taints) {
     buf_append_char(out, '[');
     for (size_t i = 0; i < taints->n; i++) {
         const Taint *taint = &taints->items[i];
@@ -92,7 +91,7 @@ static void print_taints(Buf *out, const Taints *taints) {
         print_cut(out, taint->key);
         buf_append(out, str_is_empty(taint->value) ? STR_NULL : STR("="));
         print_cut(out, taint->value);
-        buf_append(out, str_from_c(effects[taint->effect]));
+        print_effect(out, taint->effect);
     }
     buf_append_char(out, ']');
 }

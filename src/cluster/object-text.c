@@ -67,20 +67,8 @@ static void write_resources(JsonWriter *writer, Str key, const Resources *resour
 
 /* A word that is unknown was not kept. Of a taint it may be left out to the same effect;
  * of a toleration not: it would tolerate all of them. */
-static Str effect_name(TaintEffect effect, Str unknown) {
-    switch (effect) {
-    case TAINT_NO_SCHEDULE:
-        return STR("NoSchedule");
-    case TAINT_PREFER_NO_SCHEDULE:
-        return STR("PreferNoSchedule");
-    case TAINT_NO_EXECUTE:
-        return STR("NoExecute");
-    case TAINT_ANY:
-        return STR_NULL;
-    case TAINT_UNKNOWN:
-    default:
-        return unknown;
-    }
+static Str taint_effect(const Taint *taint) {
+    return taint->effect == TAINT_UNKNOWN ? STR_NULL : taint_effect_word(taint->effect);
 }
 
 static void write_taints(JsonWriter *writer, const Taints *taints) {
@@ -92,7 +80,7 @@ static void write_taints(JsonWriter *writer, const Taints *taints) {
         json_write_object(writer);
         write_field(writer, STR("key"), taints->items[i].key);
         write_field(writer, STR("value"), taints->items[i].value);
-        write_field(writer, STR("effect"), effect_name(taints->items[i].effect, STR_NULL));
+        write_field(writer, STR("effect"), taint_effect(&taints->items[i]));
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -110,7 +98,7 @@ static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations
         write_field(writer, STR("key"), toleration->key);
         write_field(writer, STR("operator"), toleration->exists ? STR("Exists") : STR("Equal"));
         write_field(writer, STR("value"), toleration->value);
-        write_field(writer, STR("effect"), effect_name(toleration->effect, STR("Unknown")));
+        write_field(writer, STR("effect"), taint_effect_word(toleration->effect));
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
