@@ -322,32 +322,6 @@ static uint32_t *number_rows(const NodeTable *table, const Inventory *inventory,
     return numbers;
 }
 
-/* By namespace, name and UID, as an inventory has them; then by node. */
-static int compare_items(const InventoryPod *a, const Pod *pod) {
-    int r = str_cmp(a->pod->namespace, pod->namespace);
-
-    if (r == 0)
-        r = str_cmp(a->pod->name, pod->name);
-    return r != 0 ? r : str_cmp(a->pod->uid, pod->uid);
-}
-
-/* The place of @pod, which is in it. */
-static uint32_t find_item(const Inventory *inventory, const Pod *pod) {
-    size_t low = 0, high = inventory->n_pods;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare_items(&inventory->pods[middle], pod) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low + 1 < inventory->n_pods && inventory->pods[low].pod != pod)
-        low++;
-    return (uint32_t)low;
-}
-
 static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *inventory) {
     const NodeTable *table = write->after;
     uint32_t *rows = number_rows(table, inventory, write->arena);
@@ -363,7 +337,7 @@ static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *
         const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
 
         for (uint32_t i = 0; table_node(table, row) && list && i < list->n; i++) {
-            pods[n_pods++] = find_item(inventory, list->items[i]);
+            pods[n_pods++] = (uint32_t)inventory_get_pod(inventory, list->items[i]);
             if (is_assumed(table, list->items[i]))
                 assumed[n_assumed++] = pods[n_pods - 1];
         }

@@ -1,17 +1,21 @@
 #include "cluster/inventory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 
-static int compare_pods(const void *a, const void *b) {
-    const Pod *left = ((const InventoryPod *)a)->pod, *right = ((const InventoryPod *)b)->pod;
-    int r = str_cmp(left->namespace, right->namespace);
+static int compare_pods(const Pod *a, const Pod *b) {
+    int r = str_cmp(a->namespace, b->namespace);
 
     if (r == 0)
-        r = str_cmp(left->name, right->name);
-    return r != 0 ? r : str_cmp(left->uid, right->uid);
+        r = str_cmp(a->name, b->name);
+    return r != 0 ? r : str_cmp(a->uid, b->uid);
+}
+
+static int compare_items(const void *a, const void *b) {
+    return compare_pods(((const InventoryPod *)a)->pod, ((const InventoryPod *)b)->pod);
 }
 
 static int compare_rows(const void *a, const void *b, void *context) {
@@ -60,7 +64,7 @@ int inventory_init(Inventory *inventory, const NodeTable *table) {
     for (size_t i = 0; i < table->n_nominated; i++)
         inventory->pods[inventory->n_pods++] = (InventoryPod){.pod = table->nominated[i]};
     qsort_r(inventory->rows, inventory->n_rows, sizeof(*inventory->rows), compare_rows, &of);
-    qsort(inventory->pods, inventory->n_pods, sizeof(*inventory->pods), compare_pods);
+    qsort(inventory->pods, inventory->n_pods, sizeof(*inventory->pods), compare_items);
     return 0;
 }
 
@@ -68,4 +72,22 @@ void inventory_done(Inventory *inventory) {
     free(inventory->rows);
     free(inventory->pods);
     *inventory = (Inventory){0};
+}
+
+/* The first that is not before it; of several that are alike, the one it is. */
+size_t inventory_get_pod(const Inventory *inventory, const Pod *pod) {
+    size_t low = 0, high = inventory->n_pods;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_pods(inventory->pods[middle].pod, pod) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < inventory->n_pods && inventory->pods[low].pod != pod)
+        low++;
+    assert(low < inventory->n_pods);
+    return low;
 }

@@ -29,3 +29,6 @@ typedef struct Inventory {
  * -ENOMEM. */
 int inventory_init(Inventory *inventory, const NodeTable *table);
 void inventory_done(Inventory *inventory); /* takes a zeroed one */
+
+/* The place of @pod, one of those that the table has, in pods. */
+size_t inventory_get_pod(const Inventory *inventory, const Pod *pod);
