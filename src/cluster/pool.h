@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Pool, from the inside: the shared parts that records are made of.
+ * Pool: the shared parts that records (cluster/record.h) are made of.
  *
  * A part is an immutable, refcounted piece of memory: a text, or a block of some
  * structure whose strings are texts. A pool has each content once and holds one
@@ -9,7 +9,8 @@
  * address; that is also how blocks are compared, byte by byte with the addresses of
  * their texts. Without a pool (NULL) every part is new and its taker's alone.
  *
- * pool_new(), pool_free(), pool_sweep() and pool_size() are in cluster/record.h.
+ * The takers hold the other references, so that a record may be dropped on any thread;
+ * pool_sweep() later finds the parts that only the pool still holds.
  *
  * Threads: a pool belongs to one; parts may be dropped on any.
  */
@@ -19,7 +20,19 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cluster/record.h"
+
+typedef struct Pool Pool;
+
+Pool *pool_new(void);        /* NULL when out of memory */
+Pool *pool_free(Pool *pool); /* parts live on with their takers. Takes NULL, returns NULL */
+DEFINE_CLEANUP(Pool *, pool_free)
+
+/* Frees the parts that nobody else holds any more. Costs a walk over all parts: for when
+ * many have come since the last time. Returns how many were freed. */
+size_t pool_sweep(Pool *pool);
+size_t pool_size(const Pool *pool); /* parts in it */
+
+/* --- for records ------------------------------------------------------------------ */
 
 /* The text as a part, a reference to which the caller owns; nothing for the empty one.
  * False when out of memory. */

@@ -1,8 +1,9 @@
 #include "cluster/record.h"
 
-#include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "base/ref.h"
 #include "cluster/pool.h"
 
 /* A record and everything of its own are one allocation: arrays first, then bytes. */

@@ -8,33 +8,19 @@
  * the last snapshot that shows it.
  *
  * Much is the same for many objects: the pods of one ReplicaSet differ in name, UID
- * and node only, nodes list the same images, labels and resources. A Pool keeps such
- * parts once. Parts are refcounted too: the pool holds one reference, records the
- * others, so a record may be dropped on any thread and pool_sweep() later finds the
- * parts that only the pool still holds.
+ * and node only, nodes list the same images, labels and resources. Records that are made
+ * with one Pool have such parts once.
  *
- * Threads: reference and read records from any; a pool belongs to one.
+ * Threads: reference and read records from any; make them where the pool is at home.
  */
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "base/ref.h"
-#include "base/str.h"
 #include "model/node.h"
 #include "model/pod.h"
 
-typedef struct Pool Pool;
-
-Pool *pool_new(void);        /* NULL when out of memory */
-Pool *pool_free(Pool *pool); /* records made with it may outlive it. Takes NULL */
-DEFINE_CLEANUP(Pool *, pool_free)
-
-/* Frees the parts that no record uses any more. Costs a walk over all parts: for when
- * many have come since the last time. Returns how many were freed. */
-size_t pool_sweep(Pool *pool);
-size_t pool_size(const Pool *pool); /* parts in it */
+typedef struct Pool Pool; /* cluster/pool.h */
 
 /* A copy of what is kept (of a pod all but its details). @pool NULL: the record shares nothing.
  * NULL when out of memory. */

@@ -9,6 +9,7 @@
 #include "base/set.h"
 #include "cluster/edition.h"
 #include "cluster/ledger.h"
+#include "cluster/pool.h"
 #include "cluster/record.h"
 #include "cluster/rows.h"
 #include "cluster/staging.h"

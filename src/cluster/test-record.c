@@ -1,3 +1,4 @@
+#include "cluster/pool.h"
 #include "cluster/record.h"
 
 #include <stdio.h>

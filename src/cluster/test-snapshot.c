@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/test-assert.h"
+#include "cluster/pool.h"
 #include "cluster/record.h"
 
 typedef struct Scene {

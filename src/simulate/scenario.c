@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "cluster/pool.h"
 #include "cluster/store.h"
 #include "input/objects.h"
 #include "simulate/trace.h"
