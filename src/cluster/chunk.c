@@ -157,19 +157,20 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
 
 /* --- lists of pods ---------------------------------------------------------------- */
 
-static PodList *pod_list_new(Arena *arena, uint32_t n) {
-    size_t size = sizeof(PodList) + n * sizeof(const Pod *);
-    PodList *list = arena ? arena_alloc(arena, size) : malloc(size);
-
-    if (list) {
-        list->ref = REF_ONE;
-        list->n = 0;
-    }
-    return list;
+static size_t list_bytes(uint32_t n) {
+    return sizeof(PodList) + n * sizeof(const Pod *);
 }
 
-static void add_pod(PodList *list, const Pod *pod, Arena *arena) {
-    list->items[list->n++] = arena ? pod : pod_record_ref(pod);
+const PodList *pod_list_new(const Pod *const *pods, uint32_t n) {
+    PodList *list = malloc(list_bytes(n));
+
+    if (!list)
+        return NULL;
+    list->ref = REF_ONE;
+    list->n = n;
+    for (uint32_t i = 0; i < n; i++)
+        list->items[i] = pod_record_ref(pods[i]);
+    return list;
 }
 
 const PodList *pod_list_ref(const PodList *list) {
@@ -186,33 +187,39 @@ const PodList *pod_list_unref(const PodList *list) {
     return NULL;
 }
 
+/* Empty, with room for @n. NULL when out of memory. */
+static PodList *list_new_in(Arena *arena, uint32_t n) {
+    PodList *list = arena_alloc(arena, list_bytes(n));
+
+    if (list) {
+        list->ref = REF_ONE;
+        list->n = 0;
+    }
+    return list;
+}
+
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret) {
     uint32_t n = list ? list->n : 0;
-    PodList *longer = pod_list_new(arena, n + 1);
+    PodList *longer = list_new_in(arena, n + 1);
 
     if (!longer)
         return error_origin(-ENOMEM);
     for (uint32_t i = 0; i < n; i++)
-        add_pod(longer, list->items[i], arena);
-    add_pod(longer, pod, arena);
+        longer->items[longer->n++] = list->items[i];
+    longer->items[longer->n++] = pod;
     *ret = longer;
     return 0;
 }
 
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret) {
     uint32_t n = list ? list->n : 0;
-    PodList *shorter = pod_list_new(arena, n);
+    PodList *shorter = list_new_in(arena, n);
 
     if (!shorter)
         return error_origin(-ENOMEM);
     for (uint32_t i = 0; i < n; i++)
         if (!str_eq(list->items[i]->uid, uid))
-            add_pod(shorter, list->items[i], arena);
-    *ret = shorter;
-    if (shorter->n == 0) {
-        if (!arena)
-            free(shorter);
-        *ret = NULL;
-    }
+            shorter->items[shorter->n++] = list->items[i];
+    *ret = shorter->n > 0 ? shorter : NULL;
     return 0;
 }

@@ -79,11 +79,13 @@ void chunk_set_allocatable(
  * pods. Sums are made anew each time: one that has stopped at its limit cannot be counted down. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
+/* A list of @pods (records, of which it takes references), with one reference. NULL when out of
+ * memory. */
+const PodList *pod_list_new(const Pod *const *pods, uint32_t n);
 const PodList *pod_list_ref(const PodList *list);
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
-/* @list (which may be NULL) and @pod; @list less the pod @uid. Results own references to
- * their pods, @arena NULL, or borrow them. An empty list is NULL, so failure is told by
- * the return value: 0, or -ENOMEM. */
+/* In an arena, uncounted, pods borrowed: @list (which may be NULL) and @pod; @list less the pod
+ * @uid. An empty list is NULL, so failure is told by the return value: 0, or -ENOMEM. */
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);

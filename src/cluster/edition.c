@@ -1,7 +1,6 @@
 #include "cluster/edition.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -255,21 +254,10 @@ static int collect_resources(Edition *edition) {
 
 /* --- chunks ---------------------------------------------------------------------- */
 
+/* An empty list is NULL. */
 static int list_pods(const Site *site, const PodList **ret) {
-    PodList *list;
-
-    *ret = NULL;
-    if (site->n_pods == 0)
-        return 0;
-    list = malloc(sizeof(*list) + site->n_pods * sizeof(list->items[0]));
-    if (!list)
-        return error_origin(-ENOMEM);
-    list->ref = REF_ONE;
-    list->n = site->n_pods;
-    for (uint32_t i = 0; i < site->n_pods; i++)
-        list->items[i] = pod_record_ref(site->pods[i]);
-    *ret = list;
-    return 0;
+    *ret = site->n_pods > 0 ? pod_list_new(site->pods, site->n_pods) : NULL;
+    return *ret || site->n_pods == 0 ? 0 : error_origin(-ENOMEM);
 }
 
 /* What follows from the node (NULL: none) and the pods of a slot. */

@@ -201,10 +201,10 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     return 0;
 }
 
+/* --- as it would be ----------------------------------------------------------------- */
+
 /* No row has as many pods: what its list was changed to has not been counted yet. */
 #define UNCOUNTED UINT32_MAX
-
-/* --- as it would be ----------------------------------------------------------------- */
 
 /* The chunk of @row as one that may be changed: copied the first time. */
 static NodeChunk *chunk_to_change(
