@@ -51,7 +51,7 @@ const Pod *ledger_take(Ledger *ledger, Str uid) {
 }
 
 /* What is removed makes room for another in the same slot: @i stays. */
-const Pod *ledger_take_over(Ledger *ledger, int64_t now_nsec, size_t *i) {
+const Pod *ledger_take_expired(Ledger *ledger, int64_t now_nsec, size_t *i) {
     LedgerEntry *entry;
 
     for (; (entry = set_next(&ledger->entries, i)); (*i)++) {

@@ -41,9 +41,9 @@ int ledger_add(Ledger *ledger, const Pod *pod, int64_t until_nsec) MUST_CHECK;
  * was none. */
 const Pod *ledger_take(Ledger *ledger, Str uid);
 
-/* Removes an entry that is over at @now; as ledger_take(). @i is 0 at first and then left
- * alone; NULL when no more are over. */
-const Pod *ledger_take_over(Ledger *ledger, int64_t now_nsec, size_t *i);
+/* Removes an entry whose time is over at @now; as ledger_take(). @i is 0 at first and then left
+ * alone; NULL when there are no more. */
+const Pod *ledger_take_expired(Ledger *ledger, int64_t now_nsec, size_t *i);
 
 /* When the first entry will be over; INT64_MAX when there is none. */
 int64_t ledger_next(const Ledger *ledger);

@@ -625,7 +625,7 @@ size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
     size_t n = 0, i = 0;
     const Pod *pod;
 
-    while ((pod = ledger_take_over(&store->ledger, now_nsec, &i))) {
+    while ((pod = ledger_take_expired(&store->ledger, now_nsec, &i))) {
         rows_remove_pod(&store->rows, pod);
         pod_record_unref(pod);
         n++;

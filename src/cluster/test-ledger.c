@@ -55,7 +55,7 @@ static void test_times(void **state) {
         size_t n = 0, at = 0;
         const Pod *pod;
 
-        while ((pod = ledger_take_over(&ledger, cases[i].now, &at))) {
+        while ((pod = ledger_take_expired(&ledger, cases[i].now, &at))) {
             pod_record_unref(pod);
             n++;
         }
