@@ -1,0 +1,253 @@
+/*
+ * Relists: what a list says is staged beside what is there, and at its end takes its place.
+ */
+
+#include "cluster/store-part.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "cluster/record.h"
+
+/* --- what a list says so far --------------------------------------------------------- */
+
+static void unstage_nodes(Store *store, bool is_open) {
+    for (size_t i = 0; i < store->staged_nodes.n; i++)
+        node_record_unref(store->staged_nodes.items[i]);
+    staging_reset(&store->staged_nodes, is_open);
+}
+
+static void unstage_pods(Store *store, bool is_open) {
+    for (size_t i = 0; i < store->staged_pods.n; i++)
+        pod_record_unref(store->staged_pods.items[i]);
+    staging_reset(&store->staged_pods, is_open);
+}
+
+void store_unstage(Store *store) {
+    unstage_nodes(store, false);
+    unstage_pods(store, false);
+}
+
+static bool is_node(const void *item, const void *key) {
+    return str_eq(((const Node *)item)->name, *(const Str *)key);
+}
+
+/* As store_pod_record(). */
+static const Node *node_record_for(Store *store, const Node *known, const Node *node) {
+    if (known && node_record_equal(known, node))
+        return node_record_ref(known);
+    return node_record_new(store->pool, node);
+}
+
+void store_list_begin(Store *store, StoreKind kind) {
+    if (kind == STORE_NODES)
+        unstage_nodes(store, true);
+    else
+        unstage_pods(store, true);
+}
+
+int store_list_node(Store *store, const Node *node) {
+    _cleanup_(node_record_unrefp) const Node *record = NULL;
+    int r;
+
+    assert(store->staged_nodes.is_open);
+    if (str_is_empty(node->name))
+        return 0;
+    if (store->staged_nodes.n_added >= store->nodes_max)
+        return STORE_FULL;
+    record = node_record_for(store, store_find_node(store, node->name), node);
+    if (!record)
+        return error_origin(-ENOMEM);
+    r = staging_add(&store->staged_nodes, hash_str(record->name), is_node, &record->name, record);
+    if (r < 0)
+        return error_trace(r);
+    TAKE_PTR(record);
+    return 0;
+}
+
+int store_list_pod(Store *store, const Pod *pod) {
+    _cleanup_(pod_record_unrefp) const Pod *record = NULL;
+    int r;
+
+    assert(store->staged_pods.is_open);
+    if (store->staged_pods.n_added >= store->pods_max)
+        return STORE_FULL;
+    record = store_pod_record(store, pods_find(&store->pods, pod), pod);
+    if (!record)
+        return error_origin(-ENOMEM);
+    r = staging_add(&store->staged_pods, pods_hash(record), pods_match, record, record);
+    if (r < 0)
+        return error_trace(r);
+    TAKE_PTR(record);
+    return 0;
+}
+
+/* --- its end: room for all of it first, then what cannot fail ------------------------ */
+
+static uint64_t hash_listed_node(const void *item) {
+    return hash_str(((const Node *)item)->name);
+}
+
+static uint64_t hash_listed_pod(const void *item) {
+    return pods_hash(item);
+}
+
+static void drop_listed_node(const void *item) {
+    node_record_unref(item);
+}
+
+static void drop_listed_pod(const void *item) {
+    pod_record_unref(item);
+}
+
+/* Item @i of the list; NULL when it is the record that is there already. */
+static const Node *listed_node(const Store *store, size_t i) {
+    const Node *node = store->staged_nodes.items[i];
+
+    return store_find_node(store, node->name) == node ? NULL : node;
+}
+
+static const Pod *listed_pod(const Store *store, size_t i, const Pod **ret_old) {
+    const Pod *pod = store->staged_pods.items[i];
+
+    *ret_old = pods_find(&store->pods, pod);
+    return *ret_old == pod ? NULL : pod;
+}
+
+/* --- nodes --------------------------------------------------------------------------- */
+
+static void withdraw_nodes(Store *store, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const Node *node = listed_node(store, i);
+
+        if (node)
+            rows_withdraw(&store->rows, node->name);
+    }
+}
+
+static int make_room_for_nodes(Store *store) {
+    size_t n_new = 0, i;
+    int r = 0;
+
+    for (i = 0; r == 0 && i < store->staged_nodes.n; i++) {
+        const Node *node = listed_node(store, i);
+
+        if (!node)
+            continue;
+        n_new += !store_find_node(store, node->name);
+        r = rows_promise_node(&store->rows, node->name);
+    }
+    if (r < 0)
+        i--; /* that one was not promised */
+    else
+        r = rows_reserve(&store->rows, n_new);
+    if (r < 0)
+        withdraw_nodes(store, i);
+    return error_trace(r);
+}
+
+static int end_nodes(Store *store) {
+    int r;
+
+    staging_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
+    r = make_room_for_nodes(store);
+    if (r < 0)
+        return error_trace(r);
+    for (size_t row = store->rows.n_rows; row-- > 0;) {
+        Site *site = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
+
+        if (site &&
+            !set_find(&store->staged_nodes.current, hash_str(site->name), is_node, &site->name))
+            rows_remove_node(&store->rows, site);
+    }
+    for (size_t i = 0; i < store->staged_nodes.n; i++) {
+        const Node *node = listed_node(store, i);
+
+        if (node)
+            rows_set_node(&store->rows, node_record_ref(node));
+    }
+    unstage_nodes(store, false);
+    return 0;
+}
+
+/* --- pods ---------------------------------------------------------------------------- */
+
+static void withdraw_pods(Store *store, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const Pod *old, *pod = listed_pod(store, i, &old);
+
+        if (pod)
+            store_withdraw_room(store, old, pod);
+    }
+}
+
+static int make_room_for_pods(Store *store) {
+    size_t n_new = 0, n_nominated = 0, i;
+    int r = 0;
+
+    for (i = 0; r == 0 && i < store->staged_pods.n; i++) {
+        const Pod *old, *pod = listed_pod(store, i, &old);
+
+        if (!pod)
+            continue;
+        n_new += !old;
+        n_nominated += pod_is_nominated(pod);
+        if (store_needs_room(old, pod))
+            r = rows_promise_pod(&store->rows, pod->node_name);
+    }
+    if (r < 0)
+        i--; /* that one was not promised */
+    else
+        r = set_reserve(&store->pods, n_new);
+    if (r == 0)
+        r = set_reserve(&store->nominated, n_nominated);
+    if (r < 0)
+        withdraw_pods(store, i);
+    return error_trace(r);
+}
+
+/* After the loop over a set it may be that one was looked at twice, never that one was not. */
+static void drop_unlisted_pods(Store *store) {
+    const Pod *pod;
+
+    for (size_t i = 0; (pod = set_next(&store->pods, &i)); i++) {
+        if (!pods_find(&store->staged_pods.current, pod)) {
+            store_drop_pod(store, pod);
+            i--;
+        }
+    }
+}
+
+static int end_pods(Store *store) {
+    int r;
+
+    staging_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
+    r = make_room_for_pods(store);
+    if (r < 0)
+        return error_trace(r);
+    drop_unlisted_pods(store);
+    for (size_t i = 0; i < store->staged_pods.n; i++) {
+        const Pod *old, *pod = listed_pod(store, i, &old);
+
+        if (pod && pod->is_terminal)
+            store_end_pod(store, old, pod);
+        else if (pod)
+            store_put_pod(store, old, pod_record_ref(pod));
+    }
+    unstage_pods(store, false);
+    return 0;
+}
+
+/* --- either -------------------------------------------------------------------------- */
+
+int store_list_end(Store *store, StoreKind kind) {
+    int r;
+
+    assert(kind == STORE_NODES ? store->staged_nodes.is_open : store->staged_pods.is_open);
+    r = kind == STORE_NODES ? end_nodes(store) : end_pods(store);
+    if (r == 0)
+        store_sweep(store);
+    return error_trace(r);
+}

@@ -1,0 +1,160 @@
+/*
+ * Pods of a store: where each counts, and what has to happen when it changes.
+ *
+ * A change comes in two steps: room first, which may fail and leaves everything as it was,
+ * then what cannot fail.
+ */
+
+#include "cluster/store-part.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "cluster/record.h"
+
+bool pods_match(const void *item, const void *key) {
+    const Pod *pod = item, *wanted = key;
+
+    return str_eq(pod->name, wanted->name) && str_eq(pod->namespace, wanted->namespace);
+}
+
+/* Both under the process's secret: whoever chooses names cannot make them collide. */
+uint64_t pods_hash(const Pod *pod) {
+    return hash_str(pod->namespace) * UINT64_C(0x9E3779B97F4A7C15) + hash_str(pod->name);
+}
+
+const Pod *pods_find(const Set *pods, const Pod *pod) {
+    return set_find(pods, pods_hash(pod), pods_match, pod);
+}
+
+/* --- what a pod does -------------------------------------------------------------- */
+
+static bool is_same_site(const Pod *a, const Pod *b) {
+    return pod_is_counted(a) && pod_is_counted(b) && str_eq(a->node_name, b->node_name);
+}
+
+/* Of what is kept, so that it can be compared with a record. Of a pod that has ended only
+ * who it was is needed, and only while it is staged. */
+static Pod kept_of(const Pod *pod) {
+    Pod kept = *pod;
+
+    if (pod->is_terminal)
+        return (Pod){
+            .name = pod->name, .namespace = pod->namespace, .uid = pod->uid, .is_terminal = true};
+    if (!str_is_empty(pod->node_name))
+        kept.tolerations = (Tolerations){0};
+    return kept;
+}
+
+const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) {
+    Pod kept = kept_of(pod);
+
+    if (known && pod_record_equal(known, &kept))
+        return pod_record_ref(known);
+    return pod_record_new(store->pool, &kept);
+}
+
+/* Nominated pods are shown while their node is known and they do not count yet. A change of
+ * nodes is a change of rows; one of the ledger is not, when nobody knows the node. */
+void store_touch_nominated(Store *store) {
+    if (store->nominated.n_used > 0)
+        store->has_nominated_changed = true;
+}
+
+void store_settle(Store *store, Str uid) {
+    const Pod *assumed = ledger_take(&store->ledger, uid);
+
+    if (!assumed)
+        return;
+    rows_remove_pod(&store->rows, assumed);
+    pod_record_unref(assumed);
+    store_touch_nominated(store);
+}
+
+/* --- changing a pod ---------------------------------------------------------------- */
+
+bool store_needs_room(const Pod *old, const Pod *record) {
+    return pod_is_counted(record) && !(old && is_same_site(old, record));
+}
+
+void store_withdraw_room(Store *store, const Pod *old, const Pod *record) {
+    if (store_needs_room(old, record))
+        rows_withdraw(&store->rows, record->node_name);
+}
+
+int store_make_room(Store *store, const Pod *old, const Pod *record) {
+    int r = store_needs_room(old, record) ? rows_promise_pod(&store->rows, record->node_name) : 0;
+
+    if (r < 0)
+        return error_trace(r);
+    r = set_reserve(&store->pods, old ? 0 : 1);
+    if (r == 0)
+        r = set_reserve(&store->nominated, pod_is_nominated(record) ? 1 : 0);
+    if (r < 0)
+        store_withdraw_room(store, old, record);
+    return error_trace(r);
+}
+
+static void add_reserved(Set *set, const Pod *pod) {
+    int r = set_add(set, pods_hash(pod), pod);
+
+    assert(r == 0);
+    (void)r;
+}
+
+static void list_nominated(Store *store, const Pod *pod) {
+    add_reserved(&store->nominated, pod);
+    store->has_nominated_changed = true;
+}
+
+static void unlist_nominated(Store *store, const Pod *pod) {
+    if (!pod_is_nominated(pod))
+        return;
+    (void)set_remove(&store->nominated, pods_hash(pod), pod);
+    store->has_nominated_changed = true;
+}
+
+void store_drop_pod(Store *store, const Pod *pod) {
+    store_settle(store, pod->uid);
+    if (pod_is_counted(pod))
+        rows_remove_pod(&store->rows, pod);
+    unlist_nominated(store, pod);
+    (void)set_remove(&store->pods, pods_hash(pod), pod);
+    pod_record_unref(pod);
+}
+
+static void move_pod(Store *store, const Pod *old, const Pod *record) {
+    if (old && is_same_site(old, record)) {
+        rows_replace_pod(&store->rows, old, record);
+        return;
+    }
+    if (old && pod_is_counted(old))
+        rows_remove_pod(&store->rows, old);
+    if (pod_is_counted(record))
+        rows_add_pod(&store->rows, record);
+}
+
+/* The ledger's entry goes in the same step in which the pod itself starts to count. */
+void store_put_pod(Store *store, const Pod *old, const Pod *record) {
+    if (old && !pod_is_same(old, record))
+        store_settle(store, old->uid);
+    if (pod_is_counted(record))
+        store_settle(store, record->uid);
+    move_pod(store, old, record);
+    if (old)
+        unlist_nominated(store, old);
+    if (pod_is_nominated(record))
+        list_nominated(store, record);
+    if (old)
+        set_replace(&store->pods, pods_hash(record), old, record);
+    else
+        add_reserved(&store->pods, record);
+    pod_record_unref(old);
+}
+
+void store_end_pod(Store *store, const Pod *old, const Pod *pod) {
+    if (old)
+        store_drop_pod(store, old);
+    store_settle(store, pod->uid);
+}
