@@ -13,6 +13,13 @@ bool label_is_name(Str name) {
     return true;
 }
 
+bool label_is_namespace(Str name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (!ascii_is_lower(name.ptr[i]) && !ascii_is_digit(name.ptr[i]) && name.ptr[i] != '-')
+            return false;
+    return label_is_name(name);
+}
+
 /* Parts of small letters, digits and '-', with dots between them. */
 static bool is_domain(Str text) {
     if (text.len == 0 || text.len > LABEL_PREFIX_MAX)

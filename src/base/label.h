@@ -1,6 +1,7 @@
 #pragma once
 
-/* Label: what Kubernetes takes as a key: of labels, of annotations, of resources. */
+/* Label: what Kubernetes takes as a key: of labels, of annotations, of resources; and as the name
+ * of a namespace, which DNS calls a label. */
 
 #include <stdbool.h>
 
@@ -12,5 +13,8 @@
 /* Letters, digits, '-', '_' and '.', a letter or digit at both ends. */
 bool label_is_name(Str name);
 
-/* The same, or one behind the name of a domain and a slash: "example.com/gpu". */
+/* A name of small letters, digits and '-' alone: of a namespace. */
+bool label_is_namespace(Str name);
+
+/* The first, or one behind the name of a domain and a slash: "example.com/gpu". */
 bool label_is_key(Str key);

@@ -2,24 +2,13 @@
 
 #include "base/label.h"
 
-#define NAMESPACE_MAX 63u
-
-/* A DNS label: what a namespace may be called. */
-static bool is_namespace(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((text.ptr[i] < 'a' || text.ptr[i] > 'z') && (text.ptr[i] < '0' || text.ptr[i] > '9') &&
-            text.ptr[i] != '-')
-            return false;
-    return text.len <= NAMESPACE_MAX && label_is_name(text);
-}
-
 bool exemption_parse(Str text, Exemption *ret) {
     size_t slash = str_find(text, '/');
     Str label, key, value;
     size_t equals;
 
     *ret = (Exemption){.text = text, .namespace = str_take(text, slash)};
-    if (!is_namespace(ret->namespace))
+    if (!label_is_namespace(ret->namespace))
         return false;
     if (slash == SIZE_MAX)
         return true;

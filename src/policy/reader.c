@@ -151,16 +151,8 @@ bool reader_resource_name(PolicyReader *reader, const YamlNode *name) {
     return check_key(reader, name, "the name of a resource");
 }
 
-/* A label's name without capitals, '_' and '.'. */
-static bool is_namespace(Str name) {
-    for (size_t i = 0; i < name.len; i++)
-        if ((name.ptr[i] >= 'A' && name.ptr[i] <= 'Z') || name.ptr[i] == '_' || name.ptr[i] == '.')
-            return false;
-    return label_is_name(name);
-}
-
 bool reader_namespace(PolicyReader *reader, const YamlNode *name) {
-    if (is_namespace(name->text))
+    if (label_is_namespace(name->text))
         return true;
     reader_error_hint(reader,
         name,
