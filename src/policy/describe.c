@@ -140,15 +140,12 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
 }
 
 static void describe_fields(Buf *out, const Path *path, const Shape *shape) {
-    static const Shape any = {.kind = SHAPE_ANY};
-
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
-        const Shape *its = field->shape ? field->shape : &any;
         Path inner = path_add(path, field->name);
 
-        describe_row(out, &inner, its, field->is_required, field->about);
-        describe_inside(out, &inner, its);
+        describe_row(out, &inner, field->shape, field->is_required, field->about);
+        describe_inside(out, &inner, field->shape);
     }
 }
 

@@ -173,16 +173,13 @@ static void write_one_of(JsonWriter *writer, const Shape *shape) {
 }
 
 static void write_properties(JsonWriter *writer, const Shape *shape) {
-    static const Shape expression = {.kind = SHAPE_EXPRESSION};
-    static const Shape any = {.kind = SHAPE_ANY};
-
     json_write_key(writer, STR("properties"));
     json_write_object(writer);
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
 
         json_write_key(writer, field->name);
-        write_schema(writer, field->shape ? field->shape : &any, field->about);
+        write_schema(writer, field->shape, field->about);
     }
     for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++) {
         json_write_key(writer, shape->kinds[i]->field);
@@ -190,7 +187,7 @@ static void write_properties(JsonWriter *writer, const Shape *shape) {
     }
     if (shape->or_field) {
         json_write_key(writer, str_from_c(shape->or_field));
-        write_schema(writer, &expression, NULL);
+        write_schema(writer, &shape_expression, NULL);
     }
     json_write_end_object(writer);
 }

@@ -22,7 +22,6 @@ typedef struct Reading {
 static const Shape labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
 static const Shape bind_annotations_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .max = BIND_ANNOTATIONS_MAX};
-static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
 
 /* --- mode, match ------------------------------------------------------------- */
 
@@ -79,7 +78,7 @@ static const Field match_fields[] = {
         .about = "only pods with these labels",
         .read = read_pod_selector},
     {.name = STR("expression"),
-        .shape = &expression_shape,
+        .shape = &shape_expression,
         .about = "only pods for which it is true",
         .read = read_match_expression},
 };

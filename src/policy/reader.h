@@ -26,7 +26,7 @@ typedef YamlReader PolicyReader;
 struct Field {
     Str name;
     bool is_required;
-    const Shape *shape; /* what may stand there; NULL: anything */
+    const Shape *shape; /* what may stand there; NULL in files that nobody describes */
     const char *about;  /* one line for people; may be NULL */
     void (*read)(PolicyReader *reader, const YamlNode *value, void *into);
 };

@@ -154,8 +154,6 @@ static void read_normalize(PolicyReader *reader, const YamlNode *value, void *in
 
 static const char *const fallback_words[] = {"reject", "allow", NULL};
 const Shape fallback_shape = {.kind = SHAPE_WORD, .words = fallback_words};
-static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
-static const Shape percent_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
 static const Shape weight_shape = {
     .kind = SHAPE_NUMBER, .min = 0, .max = 1000000, .is_above = true};
 static const Shape normalize_shape = {.kind = SHAPE_WORD, .words = normalize_words};
@@ -171,7 +169,7 @@ const Field rule_filter_fields[RULE_FILTER_FIELDS] = {
         .about = "what kube-scheduler is told of a node that fails; fixed text",
         .read = read_reason},
     {.name = STR("messageExpression"),
-        .shape = &expression_shape,
+        .shape = &shape_expression,
         .about = "a string for explain: which value met which limit",
         .read = read_message},
     {.name = STR("unresolvable"),
@@ -199,11 +197,11 @@ const Field rule_score_fields[RULE_SCORE_FIELDS] = {
         .about = "its share among all scores that apply; 1 unless given",
         .read = read_weight},
     {.name = STR("onError"),
-        .shape = &percent_shape,
+        .shape = &shape_points,
         .about = "the score of a node on which the expression fails; 0 unless given",
         .read = read_score_on_error},
     {.name = STR("onMissing"),
-        .shape = &percent_shape,
+        .shape = &shape_points,
         .about = "the same where a metric that it reads is absent; as onError unless given",
         .read = read_score_on_missing},
     {.name = STR("normalize"),

@@ -323,7 +323,6 @@ static void read_variable_expression(PolicyReader *reader, const YamlNode *value
     ((VariableText *)into)->expression = value;
 }
 
-static const Shape expression_shape = {.kind = SHAPE_EXPRESSION};
 static const Field variable_fields[] = {
     {.name = STR("name"),
         .is_required = true,
@@ -332,7 +331,7 @@ static const Field variable_fields[] = {
         .read = read_variable_name},
     {.name = STR("expression"),
         .is_required = true,
-        .shape = &expression_shape,
+        .shape = &shape_expression,
         .about = "what it stands for",
         .read = read_variable_expression},
 };
@@ -387,10 +386,9 @@ static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-static const Shape any_shape = {.kind = SHAPE_ANY};
 static const Shape variable_shape = {
     .kind = SHAPE_OBJECT, .fields = variable_fields, .n_fields = ELEMENTS_OF(variable_fields)};
-const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &any_shape, .max = SCOPE_PARAMS_MAX};
+const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &shape_any, .max = SCOPE_PARAMS_MAX};
 const Shape scope_metrics_shape = {
     .kind = SHAPE_LIST, .of = &metric_shape, .max = SCOPE_METRICS_MAX};
 const Shape scope_variables_shape = {

@@ -51,6 +51,8 @@ struct Shape {
 };
 
 /* The plain ones. */
-extern const Shape shape_string, shape_name, shape_bool, shape_true, shape_scalar, shape_duration;
+extern const Shape shape_any, shape_string, shape_name, shape_bool, shape_true, shape_scalar;
+extern const Shape shape_duration, shape_expression;
+extern const Shape shape_points;   /* of a score: 0 to 100 */
 extern const Shape shape_scalars;  /* a list of at least one */
 extern const Shape shape_selector; /* matchLabels, matchExpressions */
