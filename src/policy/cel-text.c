@@ -1,14 +1,9 @@
-/*
- * Pieces of CEL as text. What they write reads like what a person would have written, and
- * never ends in an error: labels are looked up with a value for those that are absent, texts
- * are made numbers only where they are some.
- */
+#include "policy/cel-text.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/double.h"
-#include "policy/kind.h"
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers up to it are their own doubles */
 

@@ -9,6 +9,7 @@
  */
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define NODE_LABELS "node.metadata.labels"

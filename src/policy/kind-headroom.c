@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/quantity.h"
 #include "model/resources.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define SHARE_WHOLE INT64_C(100000000000)

@@ -20,15 +20,7 @@ static const Str expression =
         "(i.size() > 0 ? 100.0 / double(i.size()) : 0.0))))");
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
-    bool wanted;
-
-    if (!reader_bool(reader, value, "imageLocality", &wanted))
-        return;
-    if (!wanted)
-        reader_error_hint(reader,
-            value,
-            STR("write imageLocality: true, or leave the rule out"),
-            "imageLocality: false means nothing");
+    kind_read_switch(reader, value, "imageLocality");
     buf_append(&ret->expression, expression);
 }
 

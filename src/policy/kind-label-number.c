@@ -8,6 +8,7 @@
  * gets what otherwise says, 0 unless given.
  */
 
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define BOUND_MAX 1e15 /* as many digits as the pattern takes */
@@ -27,13 +28,7 @@ static void read_key(PolicyReader *reader, const YamlNode *value, void *into) {
 }
 
 static void read_prefer(PolicyReader *reader, const YamlNode *value, void *into) {
-    Str word;
-
-    if (!reader_string(reader, value, "prefer", &word))
-        return;
-    ((Config *)into)->is_low = str_eq(word, STR("low"));
-    if (!str_eq(word, STR("low")) && !str_eq(word, STR("high")))
-        reader_error(reader, value, "prefer must be low or high, not \"%.*s\"", STR_FMT(word));
+    kind_read_prefer(reader, value, &((Config *)into)->is_low);
 }
 
 static void read_min(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -48,10 +43,7 @@ static void read_otherwise(PolicyReader *reader, const YamlNode *value, void *in
     (void)reader_number(reader, value, "otherwise", 0, 100, &((Config *)into)->otherwise);
 }
 
-static const char *const prefer_words[] = {"low", "high", NULL};
-static const Shape prefer_shape = {.kind = SHAPE_WORD, .words = prefer_words};
 static const Shape bound_shape = {.kind = SHAPE_NUMBER, .min = -BOUND_MAX, .max = BOUND_MAX};
-static const Shape points_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
 
 static const Field fields[] = {
     {.name = STR("key"),
@@ -61,7 +53,7 @@ static const Field fields[] = {
         .read = read_key},
     {.name = STR("prefer"),
         .is_required = true,
-        .shape = &prefer_shape,
+        .shape = &kind_prefer_shape,
         .about = "which get more points",
         .read = read_prefer},
     {.name = STR("min"),
@@ -75,7 +67,7 @@ static const Field fields[] = {
         .about = "the greatest number that makes a difference",
         .read = read_max},
     {.name = STR("otherwise"),
-        .shape = &points_shape,
+        .shape = &shape_points,
         .about = "points when the label is absent or no number; 0 unless given",
         .read = read_otherwise},
 };

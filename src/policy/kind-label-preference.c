@@ -11,6 +11,7 @@
  *       values: [spot, reserved, on-demand]      # 100, 66.7, 33.3; everything else 0
  */
 
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 typedef struct Preference {
@@ -82,8 +83,7 @@ static void read_order(PolicyReader *reader, const YamlNode *value, void *into) 
     config->n = items ? n : 0;
 }
 
-static const Shape points_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
-static const Shape values_shape = {.kind = SHAPE_MAP, .of = &points_shape, .min = 1};
+static const Shape values_shape = {.kind = SHAPE_MAP, .of = &shape_points, .min = 1};
 
 static const Field preference_fields[] = {
     {.name = STR("key"),
@@ -97,7 +97,7 @@ static const Field preference_fields[] = {
         .about = "values of the label and the points for each",
         .read = read_values},
     {.name = STR("otherwise"),
-        .shape = &points_shape,
+        .shape = &shape_points,
         .about = "points for any other value, or none; 0 unless given",
         .read = read_otherwise},
 };

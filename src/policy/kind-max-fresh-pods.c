@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "cel/duration.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/pod-choice.h"
 

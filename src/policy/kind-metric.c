@@ -13,6 +13,7 @@
  */
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/scope.h"
 
@@ -69,19 +70,11 @@ static void read_high(PolicyReader *reader, const YamlNode *value, void *into) {
 }
 
 static void read_prefer(PolicyReader *reader, const YamlNode *value, void *into) {
-    Str word;
-
-    if (!reader_string(reader, value, "prefer", &word))
-        return;
-    ((Config *)into)->prefers_low = str_eq(word, STR("low"));
-    if (!str_eq(word, STR("low")) && !str_eq(word, STR("high")))
-        reader_error(reader, value, "prefer must be low or high, not \"%.*s\"", STR_FMT(word));
+    kind_read_prefer(reader, value, &((Config *)into)->prefers_low);
 }
 
 static const Shape bound_shape = {
     .kind = SHAPE_NUMBER, .min = -METRIC_BOUND_MAX, .max = METRIC_BOUND_MAX};
-static const char *const prefer_words[] = {"low", "high", NULL};
-static const Shape prefer_shape = {.kind = SHAPE_WORD, .words = prefer_words};
 
 static const Field limit_fields[] = {
     {.name = STR("metric"),
@@ -111,7 +104,7 @@ static const Field score_fields[] = {
         .read = read_high},
     {.name = STR("prefer"),
         .is_required = true,
-        .shape = &prefer_shape,
+        .shape = &kind_prefer_shape,
         .about = "which get more points",
         .read = read_prefer},
 };

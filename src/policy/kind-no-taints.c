@@ -5,6 +5,7 @@
  *     noTaints: [node.kubernetes.io/unreachable, example.com/draining]
  */
 
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {

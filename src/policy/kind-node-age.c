@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "cel/duration.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define CREATED "node.metadata.creationTimestamp"

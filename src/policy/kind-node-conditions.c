@@ -8,6 +8,7 @@
  */
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 static const Str statuses[] = {STR("True"), STR("False"), STR("Unknown")};

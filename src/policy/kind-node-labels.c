@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 typedef VEC(Requirement) Requirements;

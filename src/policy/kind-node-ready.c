@@ -5,15 +5,7 @@
 #include "policy/kind.h"
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
-    bool wanted;
-
-    if (!reader_bool(reader, value, "nodeReady", &wanted))
-        return;
-    if (!wanted)
-        reader_error_hint(reader,
-            value,
-            STR("write nodeReady: true, or leave the rule out"),
-            "nodeReady: false means nothing");
+    kind_read_switch(reader, value, "nodeReady");
     buf_append(&ret->expression, STR("node.ready && !node.spec.unschedulable"));
     buf_append(
         &ret->message, STR("node.ready ? 'node is cordoned' : 'condition Ready is not True'"));

@@ -10,6 +10,7 @@
  */
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/pod-choice.h"
 

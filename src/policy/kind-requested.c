@@ -14,6 +14,7 @@
  */
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define REQUESTED_RESOURCES_MAX 16u

@@ -7,15 +7,7 @@
 #include "policy/kind.h"
 
 static void write(PolicyReader *reader, const YamlNode *value, RuleText *ret) {
-    bool wanted;
-
-    if (!reader_bool(reader, value, "tolerations", &wanted))
-        return;
-    if (!wanted)
-        reader_error_hint(reader,
-            value,
-            STR("write tolerations: true, or leave the rule out"),
-            "tolerations: false means nothing");
+    kind_read_switch(reader, value, "tolerations");
     buf_append(&ret->expression, STR("node.spec.taints.all(t, pod.tolerates(t.text))"));
     buf_append(&ret->message,
         STR("node.spec.taints.filter(t, !pod.tolerates(t.text)).map(t, 'taint ' + t.key + "

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 #include "policy/pod-choice.h"
 

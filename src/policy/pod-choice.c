@@ -1,6 +1,7 @@
 #include "policy/pod-choice.h"
 
 #include "base/cleanup.h"
+#include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define P_LABELS "p.metadata.labels"

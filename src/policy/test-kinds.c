@@ -4,6 +4,7 @@
  */
 
 #include "cel/program.h"
+#include "policy/cel-text.h"
 #include "policy/test-kind.h"
 #include "schema/schema.h"
 
