@@ -82,6 +82,9 @@ void lint_look_ups(const LintExpression *x);
 /* lint-words.c: words that never come. */
 void lint_words(const LintExpression *x);
 
+/* lint-reason.c: a filter's reason that is long, or looks as if it varied; @reason may be NULL. */
+void lint_reason(const Lint *lint, const YamlNode *reason);
+
 /* lint-range.c: the range of the value; and what is wrong with that of a score. */
 Range lint_range(const LintExpression *x);
 void lint_score(const LintExpression *x, const Score *score);

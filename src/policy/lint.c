@@ -9,15 +9,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/ascii.h"
 #include "base/map.h"
 #include "policy/lint-part.h"
 
 /* For one expression: a text of 10 KiB has some thousand nodes. */
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
-
-/* All reasons of a pod share 1,024 bytes of an event. */
-#define REASON_LONG 120u
 
 /* --- for all ------------------------------------------------------------------------------ */
 
@@ -169,21 +165,14 @@ static void warn_whole(Lint *lint, const Expression *expression, Str hint, Str t
 
 /* --- match ------------------------------------------------------------------------------------ */
 
-/* Whether any value of a label can meet all requirements on @key. */
+/* Whether no other requirement on the same key rules @one out. */
 static bool can_be_met(const Selector *selector, const Requirement *one) {
-    bool wants_one = one->op != SELECTOR_ABSENT && one->op != SELECTOR_NOT_IN;
+    bool wants_one = one->op == SELECTOR_IN || one->op == SELECTOR_EXISTS;
 
-    for (size_t i = 0; i < selector->n; i++) {
-        const Requirement *other = &selector->items[i];
-
-        if (!str_eq(other->key, one->key))
-            continue;
-        if (wants_one && other->op == SELECTOR_ABSENT)
+    for (size_t i = 0; i < selector->n; i++)
+        if (wants_one && selector->items[i].op == SELECTOR_ABSENT &&
+            str_eq(selector->items[i].key, one->key))
             return false;
-        if (one->op == SELECTOR_GT && other->op == SELECTOR_LT &&
-            (one->bound == INT64_MAX || other->bound <= one->bound + 1))
-            return false;
-    }
     return true;
 }
 
@@ -237,70 +226,7 @@ static void check_match(Lint *lint) {
             STR("this is never true: the policy never applies"));
 }
 
-/* --- reasons ---------------------------------------------------------------------------------- */
-
-/* %s, %d …: a letter of printf's that no word goes on behind. */
-static bool is_verb(Str text, size_t i) {
-    return text.ptr[i] == '%' && i + 1 < text.len &&
-           str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&
-           (i + 2 == text.len || !ascii_is_letter(text.ptr[i + 2]));
-}
-
-/* 2026-01-02, by its first '-'. */
-static bool is_date(Str text, size_t i) {
-    if (i < 4 || i + 2 >= text.len || text.ptr[i] != '-')
-        return false;
-    for (size_t k = i - 4; k <= i + 2; k++)
-        if (k != i && !ascii_is_digit(text.ptr[k]))
-            return false;
-    return true;
-}
-
-static bool has_text(Str text, Str part) {
-    for (size_t i = 0; i + part.len <= text.len; i++)
-        if (str_has_prefix(str_skip(text, i), part))
-            return true;
-    return false;
-}
-
-static bool looks_varying(Str reason) {
-    static const Str parts[] = {STR("node.metadata"),
-        STR("pod.metadata"),
-        STR("params."),
-        STR("variables."),
-        STR("metrics."),
-        STR("string("),
-        STR("' +")};
-
-    for (size_t i = 0; i < reason.len; i++)
-        if (is_verb(reason, i) || is_date(reason, i) ||
-            (reason.ptr[i] == '{' && str_find(str_skip(reason, i), '}') != SIZE_MAX))
-            return true;
-    for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
-        if (has_text(reason, parts[i]))
-            return true;
-    return false;
-}
-
-static void check_reason(Lint *lint, const YamlNode *reason) {
-    if (!reason)
-        return;
-    if (looks_varying(reason->text))
-        reader_warning(lint->reader,
-            reason,
-            STR("kube-scheduler groups nodes by it; messageExpression is for values"),
-            "a reason is a fixed text: nothing is filled in");
-    else if (reason->text.len > REASON_LONG)
-        reader_warning(lint->reader,
-            reason,
-            STR("all reasons of a pod share 1,024 bytes of its event; messageExpression is for "
-                "more"),
-            "the reason is long: %zu bytes",
-            reason->text.len);
-}
-
-/* --- rules -------------------------------------------------------------------------------------
- */
+/* --- rules ------------------------------------------------------------------------------- */
 
 static LintCare care_of(const YamlNode *rule) {
     return yaml_find(rule, STR("onError"))     ? LINT_OF_ERRORS
@@ -342,7 +268,7 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
         (void)note_params(lint, &filter->message);
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_OF_MISSING);
     }
-    check_reason(lint, yaml_find(rule, STR("reason")));
+    lint_reason(lint, yaml_find(rule, STR("reason")));
     if (!is_constant_bool(lint, &filter->test))
         return;
     if (filter->test.constant.boolean)
@@ -427,8 +353,7 @@ static void check_rules(Lint *lint) {
         check_score(lint, scores->items[i], &lint->policy->scores[i]);
 }
 
-/* --- params and variables -----------------------------------------------------------------------
- */
+/* --- params and variables ---------------------------------------------------------------- */
 
 /* Before the rules: what is known of the variables they use. */
 static void note_variables(Lint *lint) {
@@ -484,8 +409,7 @@ static void check_params(Lint *lint) {
                 STR_FMT(params->pairs[i].key->text));
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it --------------------------------------------------------------------------- */
 
 void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy) {
     bool used_params[SCOPE_PARAMS_MAX] = {0};
