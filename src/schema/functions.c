@@ -109,4 +109,5 @@ const Str schema_function_abouts[] = {
     STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; not a number where there is "
         "none"),
 };
-const size_t schema_n_functions = sizeof(schema_functions) / sizeof(schema_functions[0]);
+_Static_assert(ELEMENTS_OF(schema_functions) == ELEMENTS_OF(schema_function_abouts), "one each");
+const size_t schema_n_functions = ELEMENTS_OF(schema_functions);

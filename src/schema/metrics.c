@@ -1,7 +1,7 @@
 /*
  * `metrics` is a call that no expression can write: of the node and of a constant, which says whose
- * names they are. It gives a record, whose fields read the columns of cluster/loads.h; leaf.c
- * recognises the call and reads the columns at once.
+ * names they are. It gives a record, whose fields read the columns of cluster/loads.h;
+ * metric-leaf.c recognises the call and reads the columns at once.
  */
 
 #include "schema/metrics.h"

@@ -62,8 +62,7 @@ static void need_everything(SchemaNeeds *needs) {
         need_part(needs, part);
 }
 
-/* --- what a node of the graph reads ------------------------------------------------------------
- */
+/* --- what a node of the graph reads ------------------------------------------------------ */
 
 static bool is_field(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
@@ -126,8 +125,7 @@ static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGr
         need_part(needs, PART_LABELS);
 }
 
-/* --- nodes that get out of sight ----------------------------------------------------------------
- */
+/* --- nodes that get out of sight --------------------------------------------------------- */
 
 /* Records from which one comes to the fields of a node. Recursion: CEL_TYPE_DEPTH_MAX bounds it. */
 static bool holds_node(const CelType *type) {

@@ -28,7 +28,8 @@
  * Functions besides the language's: amount(resource, number) -> string for people
  * ("250m", "1.5Gi"); pod.tolerates(taint) -> bool as kube-scheduler judges one; node.domain(key) ->
  * Domain (the nodes with the same value of that label, and their pods; none if the node has no
- * such label); cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int).
+ * such label); cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int);
+ * pow(x, y) -> double.
  */
 
 #include <stdint.h>

@@ -1,0 +1,290 @@
+/*
+ * Loading a leaf: a value and whether it is set for each row, or for each pod of a loop; what is
+ * asked decides what a row without it gives.
+ */
+
+#include <assert.h>
+
+#include "schema/leaf.h"
+#include "schema/metric-leaf.h"
+#include "schema/pod.h"
+
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+typedef struct Load {
+    const Leaf *leaf;
+    const NodeTable *table;
+    const uint32_t *rows;
+    const CelValue *pods; /* instead of rows */
+    size_t n;
+    CelColumn *ret;
+    CelValue *texts;
+} Load;
+
+/* What nodes and pods have both. */
+typedef struct Object {
+    const Str *name, *uid, *namespace;
+    const Labels *labels, *annotations;
+    int64_t created_at, placed_at;
+} Object;
+
+static bool gives_bool(const Leaf *leaf) {
+    return leaf->ask == LEAF_IS_SET || leaf->source == LEAF_READY || leaf->source == LEAF_CORDONED;
+}
+
+/* Whether a row that has no value is an error. */
+static bool can_fail(const Leaf *leaf) {
+    return leaf->ask == LEAF_STRICT || (leaf->ask == LEAF_VALUE && leaf->source < LEAF_ALLOCATABLE);
+}
+
+static void set_bool(const Load *load, size_t i, bool value) {
+    load->ret->states[i] = value ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+}
+
+/* @value NULL: not set. */
+static void set_text(const Load *load, size_t i, const Str *value) {
+    const Leaf *leaf = load->leaf;
+
+    if (leaf->ask == LEAF_IS_SET) {
+        set_bool(load, i, value != NULL);
+        return;
+    }
+    load->ret->states[i] = value || leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR;
+    if (value)
+        load->texts[i] = schema_text(*value);
+    else
+        load->texts[i] = leaf->ask == LEAF_ELSE ? leaf->otherwise : schema_text(STR_NULL);
+}
+
+static const Node *node_at(const Load *load, size_t i) {
+    static const Node nothing;
+    const Node *node;
+
+    assert(load->rows); /* rows or elements, by the leaf's source */
+    node = table_node(load->table, load->rows[i]);
+
+    return node ? node : &nothing;
+}
+
+/* labels_find() for one node after the other. They have much the same labels, so the key's place
+ * is mostly @near, where it was the last time, or would have been: that place and the one beside
+ * it are looked at before any other. */
+static const Str *find_near(const Labels *labels, Str key, size_t *near) {
+    size_t low = 0, high = labels->n, at = *near < high ? *near : high - 1;
+
+    for (unsigned n = 0; low < high; n++) {
+        int r;
+
+        if (n >= 2 || at < low || at >= high)
+            at = low + (high - low) / 2;
+        r = str_cmp(key, labels->items[at].key);
+        *near = at;
+        if (r == 0)
+            return &labels->items[at].value;
+        if (r < 0)
+            high = at--;
+        else
+            low = ++at;
+    }
+    *near = low;
+    return NULL;
+}
+
+/* False: it is no pod. */
+static bool pod_at(const Load *load, size_t i, Object *ret) {
+    const CelValue *value = &load->pods[i];
+    const Pod *pod;
+
+    if (value->kind != CEL_RECORD || value->record->type != &schema_node_pod.type)
+        return false;
+    pod = OBJECT_OF(value->record, PodValue, head)->pod;
+    *ret = (Object){.name = &pod->name,
+        .uid = &pod->uid,
+        .namespace = &pod->namespace,
+        .labels = &pod->labels,
+        .created_at = pod->created_at,
+        .placed_at = pod_placed_at(pod)};
+    return true;
+}
+
+static bool object_at(const Load *load, size_t i, Object *ret) {
+    const Node *node;
+
+    if (load->pods)
+        return pod_at(load, i, ret);
+    node = node_at(load, i);
+    *ret = (Object){.name = &node->name,
+        .uid = &node->uid,
+        .labels = &node->labels,
+        .annotations = &node->annotations,
+        .created_at = node->created_at};
+    return true;
+}
+
+/* NULL: not set. */
+static const Str *find_text(const Load *load, const Object *object, size_t *near) {
+    switch (load->leaf->source) {
+    case LEAF_NAME:
+        return object->name;
+    case LEAF_UID:
+        return object->uid;
+    case LEAF_NAMESPACE:
+        return object->namespace;
+    case LEAF_LABEL:
+        return find_near(object->labels, load->leaf->key, near);
+    default:
+        assert(object->annotations); /* only a node's are asked for: leaf_read() */
+        return find_near(object->annotations, load->leaf->key, near);
+    }
+}
+
+/* Whether any is odd. */
+static bool load_texts(const Load *load) {
+    size_t near = 0;
+    bool is_odd = false;
+
+    for (size_t i = 0; i < load->n; i++) {
+        Object object;
+
+        if (object_at(load, i, &object)) {
+            set_text(load, i, find_text(load, &object, &near));
+            continue;
+        }
+        load->ret->states[i] = CEL_STATE_ODD;
+        is_odd = true;
+    }
+    return is_odd;
+}
+
+static void set_time(const Load *load, size_t i, int64_t at) {
+    load->ret->ints[i] = 0;
+    if (at == 0)
+        load->ret->states[i] = CEL_STATE_ERROR;
+    else
+        load->ret->states[i] = __builtin_mul_overflow(at, NSEC_PER_SEC, &load->ret->ints[i])
+                                   ? CEL_STATE_ODD
+                                   : CEL_STATE_FINE;
+    if (load->ret->states[i] != CEL_STATE_FINE)
+        load->ret->ints[i] = 0;
+}
+
+static int64_t time_of(const Load *load, const Object *object) {
+    return load->leaf->source == LEAF_PLACED ? object->placed_at : object->created_at;
+}
+
+static void load_times(const Load *load) {
+    for (size_t i = 0; i < load->n; i++) {
+        Object object;
+
+        if (!object_at(load, i, &object))
+            load->ret->states[i] = CEL_STATE_ODD;
+        else if (load->leaf->ask == LEAF_IS_SET)
+            set_bool(load, i, time_of(load, &object) != 0);
+        else
+            set_time(load, i, time_of(load, &object));
+    }
+}
+
+static void load_bools(const Load *load) {
+    bool is_always = load->leaf->ask == LEAF_IS_SET;
+
+    for (size_t i = 0; i < load->n; i++) {
+        const Node *node = node_at(load, i);
+
+        set_bool(load,
+            i,
+            is_always ||
+                (load->leaf->source == LEAF_READY ? node->is_ready : node->is_unschedulable));
+    }
+}
+
+static void load_counts(const Load *load) {
+    for (size_t i = 0; i < load->n; i++) {
+        uint32_t row = load->rows[i];
+
+        load->ret->ints[i] = load->leaf->source == LEAF_N_PODS
+                                 ? table_chunk(load->table, row)->n_pods[table_slot(row)]
+                                 : (int64_t)node_at(load, i)->taints.n;
+        load->ret->states[i] = CEL_STATE_FINE;
+    }
+}
+
+static AmountKind kind_of(LeafSource source) {
+    return source == LEAF_ALLOCATABLE ? AMOUNT_ALLOCATABLE
+           : source == LEAF_REQUESTED ? AMOUNT_REQUESTED
+                                      : AMOUNT_FREE;
+}
+
+static void load_amounts(const Load *load) {
+    const Leaf *leaf = load->leaf;
+    const AmountKey key = amount_key(leaf->key);
+    AmountKind kind = kind_of(leaf->source);
+    size_t column = table_find_resource(load->table, key.resource);
+
+    for (size_t i = 0; i < load->n; i++) {
+        uint32_t row = load->rows[i];
+        bool is_there = leaf->ask == LEAF_VALUE ||
+                        amount_is_there(load->table, row, kind, key.resource, column);
+
+        if (leaf->ask == LEAF_IS_SET) {
+            set_bool(load, i, is_there);
+            continue;
+        }
+        load->ret->states[i] =
+            is_there || leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR;
+        load->ret->doubles[i] =
+            is_there
+                ? amount_number(key, amount_of_row(load->table, row, kind, key.resource, column))
+                : leaf->otherwise.d;
+    }
+}
+
+void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
+    CelColumn *ret, CelValue *ret_texts) {
+    const Load load = {
+        .leaf = leaf, .table = table, .rows = rows, .n = n, .ret = ret, .texts = ret_texts};
+
+    switch (leaf->source) {
+    case LEAF_NAME:
+    case LEAF_UID:
+    case LEAF_NAMESPACE:
+    case LEAF_LABEL:
+    case LEAF_ANNOTATION:
+        (void)load_texts(&load);
+        break;
+    case LEAF_CREATED:
+    case LEAF_PLACED:
+        load_times(&load);
+        break;
+    case LEAF_READY:
+    case LEAF_CORDONED:
+        load_bools(&load);
+        break;
+    case LEAF_N_PODS:
+    case LEAF_N_TAINTS:
+        load_counts(&load);
+        break;
+    case LEAF_ALLOCATABLE:
+    case LEAF_REQUESTED:
+    case LEAF_FREE:
+        load_amounts(&load);
+        break;
+    case LEAF_METRIC:
+    case LEAF_MEASURED:
+    case LEAF_MEASURED_AT:
+        metric_leaf_load(leaf, table, rows, n, ret);
+        break;
+    }
+    if (!gives_bool(leaf) && !can_fail(leaf))
+        ret->states = NULL;
+}
+
+void leaf_load_pods(
+    const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts) {
+    const Load load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
+
+    if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)
+        load_times(&load);
+    else if (!load_texts(&load) && !gives_bool(leaf) && !can_fail(leaf))
+        ret->states = NULL;
+}
