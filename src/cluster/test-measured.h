@@ -62,6 +62,19 @@ static inline void lab_add_node(Lab *lab, const char *name) {
     assert_int_equal(store_apply_node(lab->store, &node), 0);
 }
 
+/* Gauge 2 is an annotation, "load", of at most eight minutes. */
+static inline void lab_use_annotations(Lab *lab) {
+    lab->gauges[2] =
+        (Gauge){.source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 480 * SEC};
+}
+
+static inline void lab_annotate(Lab *lab, const char *name, const char *text) {
+    const Label label = {STR("load"), str_from_c(text)};
+    const Node node = {.name = str_from_c(name), .annotations = {.items = &label, .n = 1}};
+
+    assert_int_equal(store_apply_node(lab->store, &node), 0);
+}
+
 /* Another list of samplings, those of before in it. */
 static inline void lab_renew(Lab *lab) {
     Measurements *before = lab->input.measurements;

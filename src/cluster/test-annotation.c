@@ -1,0 +1,178 @@
+#include "cluster/annotation.h"
+
+#include "cluster/test-measured.h"
+
+/* Paris, as it is in winter. */
+static bool to_utc(const LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec) {
+    (void)zones;
+    *ret_sec = local_sec - 3600;
+    return str_is(zone, "Europe/Paris");
+}
+
+static const LoadZones paris = {.to_utc = to_utc};
+
+static void test_texts_of_annotations(void **state) {
+    static const struct {
+        const char *text, *zone;
+        double number; /* NaN: it says nothing */
+        int64_t at;    /* after NOW */
+    } cases[] = {
+        {"0.25,2026-01-02T03:04:05Z", "", 0.25, 0},
+        {"0,2026-01-02T03:04:05Z", "", 0, 0},
+        {"-1.5e3,2026-01-02T03:04:06Z", "", -1500, SEC},
+        {" 0.25 , 2026-01-02T03:04:05Z ", "", 0.25, 0},
+        {"0.25,2026-01-02T04:04:05+01:00", "", 0.25, 0},
+        {"0.25,2026-01-02T03:04:05.5Z", "", 0.25, SEC / 2},
+        {"", "", NAN, 0},
+        {"0.25", "", NAN, 0},
+        {"0.25,", "", NAN, 0},
+        {",2026-01-02T03:04:05Z", "", NAN, 0},
+        {"x,2026-01-02T03:04:05Z", "", NAN, 0},
+        {"NaN,2026-01-02T03:04:05Z", "", NAN, 0},
+        {"+Inf,2026-01-02T03:04:05Z", "", NAN, 0},
+        {"1e999,2026-01-02T03:04:05Z", "", NAN, 0},
+        {"0.25,2026-01-02T03:04:05", "", NAN, 0},
+        {"0.25,2026-13-02T03:04:05Z", "", NAN, 0},
+        {"0.25,2026-01-02T03:04:05Z,more", "", NAN, 0},
+        {"0.25,1767323045", "", NAN, 0},
+        {"0.25,0001-01-01T00:00:00Z", "", NAN, 0}, /* not in nanoseconds since 1970 */
+        {"0.25,9999-12-31T23:59:59Z", "", NAN, 0},
+        {"0.25,2026-01-02T04:04:05Z", "Europe/Paris", 0.25, 0},
+        {"0.25,2026-01-02T04:04:05", "Europe/Paris", 0.25, 0},
+        {"0.25,2026-01-02T04:04:05+09:00", "Europe/Paris", 0.25, 0},
+        {"0.25,2026-01-02T04:04:05x", "Europe/Paris", NAN, 0},
+        {"0.25,2026-01-02T04:04", "Europe/Paris", NAN, 0},
+        {"0.25,2026-01-02T04:04:05Z", "Nowhere", NAN, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        double number = NAN;
+        int64_t at = 0;
+        bool is_there = annotation_read(
+            str_from_c(cases[i].text), str_from_c(cases[i].zone), &paris, &number, &at);
+
+        assert_case(cases[i].text, is_there == !isnan(cases[i].number));
+        assert_case(cases[i].text, is_number(number, cases[i].number));
+        assert_case(cases[i].text, !is_there || at == NOW + cases[i].at);
+    }
+    assert_false(annotation_read(
+        STR("1,2026-01-02T04:04:05Z"), STR("Europe/Paris"), NULL, &(double){0}, &(int64_t){0}));
+}
+
+/* Their ages are told by the wall clock, and when to look again by the other. */
+static void test_annotations(void **state) {
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    lab_use_annotations(&lab);
+    lab_annotate(&lab, "a", "0.5,2026-01-02T03:04:05Z");
+    lab_annotate(&lab, "old", "0.5,2026-01-02T02:56:04Z");
+    lab_annotate(&lab, "odd", "0.5");
+    lab_add_node(&lab, "none");
+    lab_publish(&lab);
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 0.5);
+    assert_number(lab_number(&lab, 2, LOAD_MEASURED, "a"), 0.5);
+    assert_int_equal(lab_time(&lab, 2, "a"), NOW);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "old"), NAN);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "odd"), NAN);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "none"), NAN);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "nobody"), NAN);
+    assert_int_equal(lab.loads.until_nsec, UPTIME + 480 * SEC + 1);
+    lab.input.now_nsec += 480 * SEC; /* the clock was set */
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 0.5);
+    assert_int_equal(lab.loads.until_nsec, UPTIME + 1);
+    lab.input.now_nsec++;
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), NAN);
+    assert_int_equal(lab_time(&lab, 2, "a"), 0);
+    assert_int_equal(lab.loads.until_nsec, INT64_MAX);
+    lab_close(&lab);
+}
+
+/* Nothing is shared with what was made before a step of the clock, of a chunk that is the same. */
+static void test_annotations_after_a_step(void **state) {
+    static const struct {
+        int64_t step, value;
+    } cases[] = {
+        {3600, -1}, {0, 1}, {-3600, -1}, {0, 1}, {400, 1}, {479, 1}, {31536000, -1}, {0, 1}};
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    lab_use_annotations(&lab);
+    lab_annotate(&lab, "a", "1,2026-01-02T03:04:05Z");
+    lab_publish(&lab);
+    lab_sample(&lab, 0);
+    lab_set(&lab, 0, "a", 5, 0);
+    lab_build(&lab);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        KnownLoads known = {lab_table(&lab), &lab.loads};
+        Loads next;
+
+        lab.input.now_nsec = NOW + cases[i].step * SEC;
+        assert_true(loads_clock_was_set(&lab.loads, lab.input.now_nsec, UPTIME));
+        assert_int_equal(
+            loads_build_counted(&lab.input, lab_table(&lab), &known, lab.arena, &next), 0);
+        loads_release(&lab.loads);
+        lab.loads = next;
+        assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"),
+            cases[i].value < 0 ? NAN : (double)cases[i].value);
+        assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 5); /* which is nobody's clock's */
+        assert_false(loads_clock_was_set(&lab.loads, lab.input.now_nsec + SEC, UPTIME + SEC));
+    }
+    lab_close(&lab);
+}
+
+static void test_annotations_from_the_future(void **state) {
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    lab_use_annotations(&lab);
+    lab_annotate(&lab, "soon", "1,2026-01-02T03:09:05Z"); /* five minutes ahead */
+    lab_annotate(&lab, "late", "2,2026-01-02T03:09:06Z");
+    lab_publish(&lab);
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "soon"), 1);
+    assert_int_equal(lab_time(&lab, 2, "soon"), NOW); /* it counts as now */
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "late"), NAN);
+    assert_int_equal(lab.loads.until_nsec, UPTIME + SEC); /* then it may be */
+    lab_pass(&lab, SEC);
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "late"), 2);
+    lab_close(&lab);
+}
+
+static void test_annotations_with_a_zone(void **state) {
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    lab_use_annotations(&lab);
+    lab.gauges[2].zone = STR("Europe/Paris");
+    lab_annotate(&lab, "a", "1,2026-01-02T04:04:05Z");
+    lab_publish(&lab);
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), NAN); /* nobody knows zones */
+    lab.input.zones = &paris;
+    lab_build(&lab);
+    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 1);
+    assert_int_equal(lab_time(&lab, 2, "a"), NOW);
+    lab_close(&lab);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts_of_annotations),
+        cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_annotations_after_a_step),
+        cmocka_unit_test(test_annotations_from_the_future),
+        cmocka_unit_test(test_annotations_with_a_zone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
