@@ -18,7 +18,7 @@
 /* An entry while it is read: where what was given stands. */
 typedef struct MetricReading {
     Gauge *gauge;
-    const YamlNode *prometheus, *resource, *annotation;
+    const YamlNode *resource, *annotation;
     const YamlNode *pods, *interval, *max_age;
     const YamlNode *placements; /* a mapping or `none` */
     const YamlNode *unit, *placed, *settle;

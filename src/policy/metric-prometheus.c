@@ -167,7 +167,6 @@ const Shape metric_prometheus_shape = {
     .kind = SHAPE_OBJECT, .fields = prometheus_fields, .n_fields = ELEMENTS_OF(prometheus_fields)};
 
 void metric_read_prometheus(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((MetricReading *)into)->prometheus = value;
     reader_fields(
         reader, value, "prometheus", prometheus_fields, ELEMENTS_OF(prometheus_fields), into);
 }

@@ -320,19 +320,18 @@ static void check_together(PolicyReader *reader, const MetricReading *reading) {
         reader_error(reader, reading->of_pods_labels, "resourceMetrics has no labels");
 }
 
-bool metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret) {
+void metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret) {
     size_t n_errors = reader->diags->n_errors;
     MetricReading reading = {.gauge = ret};
 
     *ret = (Gauge){.placements.by_gauge = GAUGE_NONE};
     reader_fields(reader, value, "a metric", metric_fields, ELEMENTS_OF(metric_fields), &reading);
     if (value->kind != YAML_MAPPING)
-        return false;
+        return;
     check_sources(reader, value, ret);
     check_together(reader, &reading);
-    if (reader->diags->n_errors == n_errors) {
-        settle_times(reader, &reading);
-        metric_settle_placements(reader, &reading);
-    }
-    return reader->diags->n_errors == n_errors;
+    if (reader->diags->n_errors > n_errors)
+        return;
+    settle_times(reader, &reading);
+    metric_settle_placements(reader, &reading);
 }

@@ -23,9 +23,9 @@
 #include "policy/reader.h"
 #include "policy/shape.h"
 
-/* Reads one of the list. False after an error, which has been reported; the name is set even so, if
- * it has one. Strings lie in the reader's arena or in the document. */
-bool metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret);
+/* Reads one of the list. Problems are reported; the name is set even so, if it has one. Strings lie
+ * in the reader's arena or in the document. */
+void metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret);
 
 /* What cannot be seen in one alone: `by` of placements names a gauge of pods of the same policy. */
 void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n);

@@ -261,8 +261,7 @@ static size_t read_gauges(PolicyReader *reader, const YamlNode *metrics, Gauge *
     size_t n = 0;
 
     for (size_t i = 0; i < metrics->n; i++) {
-        ret[n] = (Gauge){.placements.by_gauge = GAUGE_NONE};
-        (void)metric_read(reader, metrics->items[i], &ret[n]);
+        metric_read(reader, metrics->items[i], &ret[n]);
         n += has_name(reader, metrics->items[i], ret, n);
     }
     metrics_check(reader, metrics, ret, n);

@@ -11,8 +11,7 @@
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 
-/* --- guesses ------------------------------------------------------------------------------------
- */
+/* --- guesses ----------------------------------------------------------------------------- */
 
 typedef struct GuessCase {
     const char *query;
@@ -228,8 +227,7 @@ static void test_ranges(void **state) {
             promql_longest_range(str_from_c(cases[i].query)) / 1000000000 == cases[i].seconds);
 }
 
-/* --- entries -------------------------------------------------------------------------------------
- */
+/* --- entries ----------------------------------------------------------------------------- */
 
 typedef struct Read {
     Arena *arena;
@@ -248,8 +246,8 @@ static void read_init(Read *read, const char *source) {
         (PolicyReader){.arena = read->arena, .diags = &read->diags, .source = str_from_c(source)};
     assert_case(source,
         yaml_parse(STR("test"), str_from_c(source), read->arena, &read->diags, &stream) == 0);
-    read->is_right = metric_read(&reader, stream.documents[0], &read->gauge);
-    assert_case(source, read->is_right == (read->diags.n_errors == 0));
+    metric_read(&reader, stream.documents[0], &read->gauge);
+    read->is_right = read->diags.n_errors == 0;
 }
 
 static void read_done(Read *read) {
