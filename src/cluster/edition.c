@@ -4,10 +4,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/hash.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "cluster/record.h"
+#include "cluster/vocabulary.h"
 
 /* For lists of pointers and numbers only; the largest cluster needs a few MiB. */
 #define EDITION_BUDGET ((size_t)256 * 1024 * 1024)
@@ -16,13 +14,7 @@ typedef struct Edition {
     const Rows *rows;
     const NodeTable *before; /* NULL: none */
     Arena *arena;            /* gone with the edition */
-
-    VEC(Str) resources; /* words of before, then new ones, borrowed from records */
-    size_t n_left_out;  /* names that nodes offer and that have no column */
-    VEC(Taints) taint_sets;
-    VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
-    bool has_new_words;
-    bool has_new_columns; /* of resources: amounts of every row are written anew */
+    Vocabulary words;
 
     size_t n_chunks, n_copied;
     const NodeChunk **chunks; /* references */
@@ -37,111 +29,6 @@ static void edition_done(Edition *edition) {
     arena_free(edition->arena);
 }
 
-/* --- words ----------------------------------------------------------------------- */
-
-/* The column of a resource that a node offers. One that finds no room is left out for now:
- * choose_columns() decides. */
-static int add_resource(Edition *edition, Str name, size_t guess) {
-    Str *added;
-
-    if (guess < edition->resources.n && str_eq(edition->resources.items[guess], name))
-        return 0;
-    for (size_t i = 0; i < edition->resources.n; i++)
-        if (str_eq(edition->resources.items[i], name))
-            return 0;
-    if (edition->resources.n == TABLE_RESOURCES_MAX) {
-        edition->n_left_out++;
-        return 0;
-    }
-    added = VEC_PUSH(&edition->resources, edition->arena);
-    if (!added)
-        return error_origin(-ENOMEM);
-    *added = name;
-    edition->has_new_words = edition->has_new_columns = true;
-    return 0;
-}
-
-static uint64_t hash_taints(const Taints *taints) {
-    uint64_t hash = taints->n;
-
-    for (size_t i = 0; i < taints->n; i++) {
-        const Taint *taint = &taints->items[i];
-
-        hash = (hash ^ hash_str(taint->key)) * UINT64_C(0x9E3779B97F4A7C15);
-        hash = (hash ^ hash_str(taint->value)) * UINT64_C(0x9E3779B97F4A7C15) + taint->effect;
-    }
-    return hash;
-}
-
-static int add_taint_set(Edition *edition, const Taints *taints) {
-    Taints *added = VEC_PUSH(&edition->taint_sets, edition->arena);
-
-    if (!added)
-        return error_origin(-ENOMEM);
-    *added = *taints;
-    edition->has_new_words = true;
-    return 0;
-}
-
-/* Of all sets; only when one is searched for, which is rare. */
-static int hash_taint_sets(Edition *edition) {
-    while (edition->taint_hashes.n < edition->taint_sets.n) {
-        const Taints *taints = &edition->taint_sets.items[edition->taint_hashes.n];
-        uint64_t *hash = VEC_PUSH(&edition->taint_hashes, edition->arena);
-
-        if (!hash)
-            return error_origin(-ENOMEM);
-        *hash = hash_taints(taints);
-    }
-    return 0;
-}
-
-/* Clusters have a handful of distinct lists; one in which every node has its own pays
- * with a search over hashes whenever a node's taints change. */
-static int number_taints(Edition *edition, const Taints *taints, uint32_t *number) {
-    uint64_t hash;
-    int r;
-
-    if (taints_equal(&edition->taint_sets.items[*number], taints))
-        return 0;
-    r = hash_taint_sets(edition);
-    if (r < 0)
-        return error_trace(r);
-    hash = hash_taints(taints);
-    for (size_t i = 0; i < edition->taint_sets.n; i++) {
-        if (edition->taint_hashes.items[i] == hash &&
-            taints_equal(&edition->taint_sets.items[i], taints)) {
-            *number = (uint32_t)i;
-            return 0;
-        }
-    }
-    *number = (uint32_t)edition->taint_sets.n;
-    return error_trace(add_taint_set(edition, taints));
-}
-
-/* Takes over the words of before; the first edition starts with those that are always
- * there. */
-static int start_words(Edition *edition) {
-    static const Str resources[] = {[TABLE_CPU] = STR("cpu"), [TABLE_MEMORY] = STR("memory")};
-    static const Taints no_taints[1];
-    static const NodeTable first = {
-        .resources = resources,
-        .n_resources = ELEMENTS_OF(resources),
-        .taint_sets = no_taints,
-        .n_taint_sets = 1,
-    };
-    const NodeTable *from = edition->before ? edition->before : &first;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < from->n_resources; i++)
-        r = add_resource(edition, from->resources[i], i);
-    for (size_t i = 0; r == 0 && i < from->n_taint_sets; i++)
-        r = add_taint_set(edition, &from->taint_sets[i]);
-    edition->has_new_words = !edition->before;
-    edition->has_new_columns = false;
-    return error_trace(r);
-}
-
 /* The site of a row, or NULL: nobody's, or not a row any more. */
 static const Site *site_at(const Edition *edition, size_t row) {
     return row < edition->rows->n_rows ? edition->rows->by_row[row] : NULL;
@@ -151,89 +38,7 @@ static uint64_t changed_in(const Edition *edition, size_t chunk) {
     return chunk < edition->rows->n_rooms / CHUNK_ROWS ? edition->rows->changed[chunk] : 0;
 }
 
-/* Only what nodes offer: of anything else nothing is free anywhere, whatever pods ask for, and
- * pods may ask for as many names as they like. */
-static int collect_resources_of(Edition *edition, const Node *node) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < node->allocatable.n; i++)
-        if (node->allocatable.items[i].amount > 0)
-            r = add_resource(edition, node->allocatable.items[i].name, i);
-    return error_trace(r);
-}
-
-/* --- more names than columns ------------------------------------------------------- */
-
-/* By number: the columns there are, then other names as rows have them. */
-typedef struct Offers {
-    Map numbers;
-    Str names[EDITION_NAMES_MAX];
-    bool is_offered[EDITION_NAMES_MAX];
-    uint32_t n;
-} Offers;
-
-static int add_offer(Offers *offers, Str name, bool is_offered) {
-    uint32_t number = map_find(&offers->numbers, name);
-
-    if (number == MAP_NONE) {
-        int r;
-
-        if (offers->n == EDITION_NAMES_MAX)
-            return 0;
-        r = map_add(&offers->numbers, name, offers->n);
-        if (r < 0)
-            return error_trace(r);
-        number = offers->n++;
-        offers->names[number] = name;
-    }
-    offers->is_offered[number] |= is_offered;
-    return 0;
-}
-
-static int list_offers(const Edition *edition, Offers *offers) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < edition->resources.n; i++)
-        r = add_offer(offers, edition->resources.items[i], i == TABLE_CPU || i == TABLE_MEMORY);
-    for (size_t row = 0; row < edition->rows->n_rows; row++) {
-        const Site *site = site_at(edition, row);
-
-        for (size_t i = 0; r == 0 && site && i < site->node->allocatable.n; i++)
-            if (site->node->allocatable.items[i].amount > 0)
-                r = add_offer(offers, site->node->allocatable.items[i].name, true);
-    }
-    return error_trace(r);
-}
-
-/* Looks at every row, so it must be rare: only while there are, or were, too many names.
- * Columns that somebody still offers stay, in their order; what nobody offers any more makes
- * room for others. */
-static int choose_columns(Edition *edition) {
-    Offers *offers = ARENA_NEW(edition->arena, Offers);
-    Str *columns = ARENA_ARRAY(edition->arena, Str, TABLE_RESOURCES_MAX);
-    size_t n = 0, n_before = edition->resources.n;
-    int r;
-
-    if (!offers || !columns)
-        return error_origin(-ENOMEM);
-    offers->numbers = MAP_INIT_IN(edition->arena);
-    r = list_offers(edition, offers);
-    if (r < 0)
-        return error_trace(r);
-    edition->n_left_out = 0;
-    for (uint32_t i = 0; i < offers->n; i++) {
-        bool has_column = offers->is_offered[i] && n < TABLE_RESOURCES_MAX;
-
-        if (has_column)
-            columns[n++] = offers->names[i];
-        edition->n_left_out += offers->is_offered[i] && !has_column;
-        edition->has_new_columns |= has_column != (i < n_before);
-    }
-    edition->resources.items = columns;
-    edition->resources.n = n;
-    edition->has_new_words = true;
-    return 0;
-}
+/* --- words ----------------------------------------------------------------------- */
 
 /* Before any chunk is made: how wide chunks are depends on it. */
 static int collect_resources(Edition *edition) {
@@ -244,11 +49,11 @@ static int collect_resources(Edition *edition) {
             const Site *site = site_at(edition, chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left));
 
             if (site)
-                r = collect_resources_of(edition, site->node);
+                r = vocabulary_add_offers(&edition->words, site->node);
         }
     }
-    if (r == 0 && edition->n_left_out > 0)
-        r = choose_columns(edition);
+    if (r == 0 && edition->words.n_left_out > 0)
+        r = vocabulary_choose_columns(&edition->words, edition->rows);
     return error_trace(r);
 }
 
@@ -267,8 +72,8 @@ static void write_columns(const Edition *edition, NodeChunk *chunk, size_t slot)
 
     chunk->is_ready[slot] = node->is_ready;
     chunk->is_unschedulable[slot] = node->is_unschedulable;
-    chunk_set_allocatable(chunk, slot, &node->allocatable, edition->resources.items);
-    chunk_count_pods(chunk, slot, edition->resources.items);
+    chunk_set_allocatable(chunk, slot, &node->allocatable, edition->words.resources.items);
+    chunk_count_pods(chunk, slot, edition->words.resources.items);
 }
 
 static void clear_slot(const Edition *edition, NodeChunk *chunk, size_t slot) {
@@ -280,7 +85,7 @@ static void clear_slot(const Edition *edition, NodeChunk *chunk, size_t slot) {
 
 static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Site *site) {
     const Node *node = site->node;
-    int r = number_taints(edition, &node->taints, &chunk->taint_set[slot]);
+    int r = vocabulary_number_taints(&edition->words, &node->taints, &chunk->taint_set[slot]);
 
     if (r < 0)
         return error_trace(r);
@@ -301,7 +106,7 @@ static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Site
 
 /* @old with the columns of this edition, which may be fewer. NULL when out of memory. */
 static NodeChunk *remake_chunk(const Edition *edition, const NodeChunk *old) {
-    NodeChunk *own = chunk_new((uint32_t)edition->resources.n);
+    NodeChunk *own = chunk_new((uint32_t)edition->words.resources.n);
 
     for (size_t slot = 0; own && slot < CHUNK_ROWS; slot++) {
         if (old->nodes[slot])
@@ -317,7 +122,7 @@ static NodeChunk *remake_chunk(const Edition *edition, const NodeChunk *old) {
 /* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
 static NodeChunk *own_chunk(Edition *edition, size_t i) {
     const NodeChunk *old = edition->chunks[i];
-    uint32_t n_resources = (uint32_t)edition->resources.n;
+    uint32_t n_resources = (uint32_t)edition->words.resources.n;
     NodeChunk *own = edition->own[i];
 
     if (own)
@@ -325,7 +130,8 @@ static NodeChunk *own_chunk(Edition *edition, size_t i) {
     if (!old)
         own = chunk_new(n_resources);
     else
-        own = edition->has_new_columns ? remake_chunk(edition, old) : chunk_copy(old, n_resources);
+        own = edition->words.has_new_columns ? remake_chunk(edition, old)
+                                             : chunk_copy(old, n_resources);
     if (!own)
         return NULL;
     chunk_unref(old);
@@ -342,7 +148,7 @@ static int make_chunk(Edition *edition, size_t i) {
 
     if (is_old)
         edition->chunks[i] = chunk_ref(edition->before->chunks[i]);
-    if (is_old && !changed && !edition->has_new_columns)
+    if (is_old && !changed && !edition->words.has_new_columns)
         return 0;
     own = own_chunk(edition, i);
     if (!own)
@@ -400,11 +206,11 @@ static int apply_numbers(Edition *edition, const uint32_t *numbers) {
 /* Copies every chunk, so it must be rare: each time more sets have come since than rows
  * can have. */
 static int drop_unused_taints(Edition *edition) {
-    size_t n = edition->taint_sets.n, n_live;
+    size_t n = edition->words.taint_sets.n, n_live;
     uint32_t *numbers;
     Taints *kept;
 
-    if (n <= EDITION_TAINT_SETS_SPARE || !edition->has_new_words)
+    if (n <= EDITION_TAINT_SETS_SPARE || !edition->words.has_new_words)
         return 0;
     numbers = ARENA_ARRAY(edition->arena, uint32_t, n);
     kept = ARENA_ARRAY(edition->arena, Taints, n);
@@ -415,9 +221,9 @@ static int drop_unused_taints(Edition *edition) {
         return 0;
     for (size_t i = 1; i < n; i++)
         if (numbers[i])
-            kept[numbers[i]] = edition->taint_sets.items[i];
-    edition->taint_sets.items = kept;
-    edition->taint_sets.n = n_live;
+            kept[numbers[i]] = edition->words.taint_sets.items[i];
+    edition->words.taint_sets.items = kept;
+    edition->words.taint_sets.n = n_live;
     return error_trace(apply_numbers(edition, numbers));
 }
 
@@ -442,22 +248,11 @@ static int make_names(Edition *edition) {
         names_new(names, rows->n_rows, before ? before->names : NULL, &edition->names));
 }
 
-static const Words *make_words(const Edition *edition, const Snapshot *before) {
-    if (!edition->has_new_words)
-        return words_ref(snapshot_words(before));
-    return words_new(edition->resources.items,
-        edition->resources.n,
-        edition->n_left_out,
-        edition->taint_sets.items,
-        edition->taint_sets.n);
-}
-
 static int edition_start(Edition *edition, const Rows *rows, const Snapshot *before) {
     size_t n_chunks = rows->n_rows / CHUNK_ROWS + 1;
 
     edition->rows = rows;
     edition->before = before ? snapshot_table(before) : NULL;
-    edition->n_left_out = before ? snapshot_words(before)->n_left_out : 0;
     edition->arena = arena_new(EDITION_BUDGET);
     if (!edition->arena)
         return error_origin(-ENOMEM);
@@ -466,13 +261,13 @@ static int edition_start(Edition *edition, const Rows *rows, const Snapshot *bef
     if (!edition->chunks || !edition->own)
         return error_origin(-ENOMEM);
     edition->n_chunks = n_chunks;
-    return error_trace(start_words(edition));
+    return error_trace(vocabulary_init(&edition->words, before, edition->arena));
 }
 
 /* Hands everything over. */
 static int edition_finish(
     Edition *edition, const Snapshot *before, const Waiting *waiting, Snapshot **ret) {
-    const Words *words = make_words(edition, before);
+    const Words *words = vocabulary_words(&edition->words, before);
     NodeTable table = {
         .n_rows = edition->rows->n_rows,
         .names = edition->names,

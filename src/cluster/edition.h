@@ -3,12 +3,8 @@
 /*
  * Edition: the next snapshot, of the last one and the rows that changed since.
  *
- * Chunks without a change, names and words are taken over as they are.
- *
- * A resource has a column from when a node first offers it (more than none of it); cpu and
- * memory always. When all TABLE_RESOURCES_MAX are taken, those that no node offers any more
- * make room; what finds none is left out, and counted (Words.n_left_out), until it does.
- * A change of columns makes every chunk anew.
+ * Chunks without a change, names and words are taken over as they are. A change of columns
+ * (cluster/vocabulary.h) makes every chunk anew.
  */
 
 #include <stddef.h>
@@ -19,10 +15,6 @@
 /* Taint sets that no row has any more are kept, for their numbers, until there are more
  * than this beside twice those in use. */
 #define EDITION_TAINT_SETS_SPARE 64u
-
-/* Names of resources that are told apart when there are more than TABLE_RESOURCES_MAX; those
- * beyond are neither counted nor given a column. */
-#define EDITION_NAMES_MAX 4096u
 
 /* Pods that a table lists beside those of its rows; records. */
 typedef struct Waiting {
