@@ -81,7 +81,8 @@ int sampling_reserve_workloads(Sampling *sampling, size_t n) {
     return 0;
 }
 
-int sampling_set_workload(Sampling *sampling, Str key, double value) {
+/* The place of @key, which is not there yet. */
+static int add_workload(Sampling *sampling, Str key, uint32_t *ret_place) {
     Str kept = arena_copy(sampling->arena, key);
     int r;
 
@@ -90,7 +91,17 @@ int sampling_set_workload(Sampling *sampling, Str key, double value) {
     r = map_add(&sampling->workloads, kept, (uint32_t)sampling->n_workloads);
     if (r < 0)
         return error_trace(r);
-    sampling->workload_values[sampling->n_workloads++] = isfinite(value) ? value : NAN;
+    *ret_place = (uint32_t)sampling->n_workloads++;
+    return 0;
+}
+
+int sampling_set_workload(Sampling *sampling, Str key, double value) {
+    uint32_t place = map_find(&sampling->workloads, key);
+    int r = place == MAP_NONE ? add_workload(sampling, key, &place) : 0;
+
+    if (r < 0)
+        return error_trace(r);
+    sampling->workload_values[place] = isfinite(value) ? value : NAN;
     return 0;
 }
 

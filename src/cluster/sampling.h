@@ -43,7 +43,8 @@ Sampling *sampling_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) M
  * -ENOMEM. */
 int sampling_set(Sampling *sampling, uint32_t row, double value, int64_t lag_nsec) MUST_CHECK;
 
-/* Room for @n workloads, then each once; keys are copied. 0 or -ENOMEM. */
+/* Room for @n more workloads, then their values; one that has a value gets the later one. Keys are
+ * copied. 0 or -ENOMEM. */
 int sampling_reserve_workloads(Sampling *sampling, size_t n) MUST_CHECK;
 int sampling_set_workload(Sampling *sampling, Str key, double value) MUST_CHECK;
 

@@ -79,7 +79,9 @@ static void test_workloads(void **state) {
     assert_int_equal(sampling_reserve_workloads(sampling, 2), 0);
     assert_int_equal(sampling_set_workload(sampling, STR("late"), 1.5), 0);
     assert_int_equal(sampling_set_workload(sampling, STR("odd"), -INFINITY), 0);
+    assert_int_equal(sampling_set_workload(sampling, STR("n/Job/7"), 70), 0); /* once more */
     assert_int_equal(sampling->n_workloads, 902);
+    assert_true(sampling_workload(sampling, STR("n/Job/7")) == 70);
     assert_true(sampling_workload(sampling, STR("n/Job/0")) == 0);
     assert_true(sampling_workload(sampling, STR("n/Job/899")) == 899);
     assert_true(sampling_workload(sampling, STR("late")) == 1.5);

@@ -10,8 +10,9 @@
  *       podCpu: {default/Deployment/web: 1.5}
  *     age: 10s                                  # how long ago that was
  *
- * A metric is meant by the name that policies have for it, in all of them. .nan is no number:
- * absent, as what is not written. Metrics that are annotations are read on the nodes, never here.
+ * A metric is meant by the name that policies have for it, in all of them; of two names of the same
+ * metric the later one counts. .nan is no number: absent, as what is not written. Metrics that are
+ * annotations are read on the nodes, never here.
  */
 
 #include "cluster/sampling.h"

@@ -17,7 +17,8 @@
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\nspec:\n"   \
     "  filters: [{name: f, nodeReady: true}]\n"
 
-/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the other's load, whose hot is 0 again. */
+/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the other's load, whose hot is 0 again,
+ * and its used 1. */
 static const char policies[] =
     HEAD("one") "  metrics:\n"
                 "    - {name: load, prometheus: {query: q}}\n"
@@ -25,7 +26,8 @@ static const char policies[] =
                 "    - {name: written, annotation: {key: k}}\n"
                 "---\n" HEAD("two") "  metrics:\n"
                                     "    - {name: load, prometheus: {query: another}}\n"
-                                    "    - {name: hot, prometheus: {query: q}}\n";
+                                    "    - {name: hot, prometheus: {query: q}}\n"
+                                    "    - {name: used, resourceMetrics: cpu, pods: {}}\n";
 
 typedef struct Desk {
     Arena *arena;
@@ -115,6 +117,24 @@ static void test_workloads_and_age(void **state) {
     desk_close(&desk);
 }
 
+/* Two names of one gauge that say different things: the later one counts. */
+static void test_two_names(void **state) {
+    const Sampling *sampling;
+    Desk desk;
+
+    (void)state;
+    desk_open(&desk,
+        "{metrics: {podCpu: {a: 1}, used: {a: 2}},"
+        " workloads: {podCpu: {x/Job/y: 1, x/Job/z: 3}, used: {x/Job/y: 2}}}");
+    assert_int_equal(desk.diags.n_errors, 0);
+    sampling = desk.measurements->items[1];
+    assert_true(sampling->values[0] == 2);
+    assert_true(sampling_workload(sampling, STR("x/Job/y")) == 2);
+    assert_true(sampling_workload(sampling, STR("x/Job/z")) == 3);
+    assert_int_equal(sampling->n_workloads, 2);
+    desk_close(&desk);
+}
+
 static void test_errors(void **state) {
     static const struct {
         const char *text, *want; /* a part of what is said */
@@ -151,6 +171,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_workloads_and_age),
+        cmocka_unit_test(test_two_names),
         cmocka_unit_test(test_errors),
     };
 
