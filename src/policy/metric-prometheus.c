@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/utf8.h"
 #include "policy/metric-part.h"
 #include "policy/rule-fields.h"
 #include "regex/regex.h"
@@ -37,8 +36,6 @@ static void read_query(PolicyReader *reader, const YamlNode *value, void *into) 
             "query has %zu bytes, and the limit is %u",
             query.len,
             METRIC_QUERY_MAX);
-    else if (utf8_valid_length(query) != query.len)
-        reader_error(reader, value, "query is not UTF-8");
     else
         gauge->query = query;
 }

@@ -2,8 +2,6 @@
 
 #include "policy/rule-fields.h"
 
-#include "base/utf8.h"
-
 #define NAME_MAX_BYTES 63u
 
 /* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
@@ -63,11 +61,11 @@ static void read_rule_name(PolicyReader *reader, const YamlNode *value, void *in
     (void)reader_name(reader, value, &((RuleFields *)into)->name);
 }
 
-static bool is_plain_text(Str text) {
+static bool is_one_line(Str text) {
     for (size_t i = 0; i < text.len; i++)
         if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
             return false;
-    return utf8_valid_length(text) == text.len;
+    return true;
 }
 
 static void read_reason(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -76,7 +74,7 @@ static void read_reason(PolicyReader *reader, const YamlNode *value, void *into)
     if (!reader_string(reader, value, "reason", &fields->reason))
         return;
     if (str_is_empty(fields->reason) || fields->reason.len > REASON_MAX ||
-        !is_plain_text(fields->reason))
+        !is_one_line(fields->reason))
         reader_error_hint(reader,
             value,
             STR("kube-scheduler groups nodes by this text and shows it in events"),
