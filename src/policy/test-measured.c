@@ -149,6 +149,10 @@ static void test_errors(void **state) {
         {"workloads: {podCpu: {a//c: 1}}", "a workload is NAMESPACE/KIND/NAME"},
         {"workloads: {podCpu: {a/b/: 1}}", "a workload is NAMESPACE/KIND/NAME"},
         {"workloads: {podCpu: {a/b/c/d: 1}}", "a workload is NAMESPACE/KIND/NAME"},
+        {"workloads: {podCpu: {a/b/c: x}}", "a measured number must be a number"},
+        {"metrics: [load]", "metrics must be a mapping"},
+        {"workloads: podCpu", "workloads must be a mapping"},
+        {"age: old", "age must be a length of time"},
         {"numbers: {}", "unknown field \"numbers\""},
     };
 

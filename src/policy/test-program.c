@@ -284,6 +284,32 @@ static void check_refused(const Buf *spec, const char *why) {
     free(text);
 }
 
+/* What is set on a pod when it is bound: sorted by key, and of one key the last counts. */
+static void test_annotations(void **state) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    _cleanup_(buf_done) Buf messages = BUF_INIT(65536);
+    Label items[4];
+    Labels all = {.items = items};
+    const Labels *read;
+
+    (void)state;
+    assert_int_equal(
+        compile_spec(
+            STR("  bind: {annotations: {b: 2, c: 3, a: x/1, b.c/d: ''}}\n"), &program, &messages),
+        0);
+    read = &program->policies[0].bind_annotations;
+    assert_int_equal(read->n, 4);
+    assert_text("a", *labels_find(read, STR("a")), "x/1");
+    assert_text("b", *labels_find(read, STR("b")), "2");
+    assert_text("b.c/d", *labels_find(read, STR("b.c/d")), "");
+    assert_text("c", *labels_find(read, STR("c")), "3");
+    for (size_t i = 0; i < read->n; i++)
+        annotations_add(&all, read->items[i]);
+    annotations_add(&all, (Label){STR("b"), STR("other")});
+    assert_int_equal(all.n, 4);
+    assert_text("b", *labels_find(&all, STR("b")), "other");
+}
+
 /* A cost that cannot be counted any more stays that when a variable's is added. */
 static void test_costs(void **state) {
     _cleanup_(buf_done) Buf spec = BUF_INIT(65536);
@@ -367,6 +393,19 @@ static void test_refused(void **state) {
             ": x",
             "}}}}]\n",
             "the rule is too large: write it as several"},
+        {"  bind: {annotations: {", 33, "a", ": x", "}}\n", "at most 32 annotations"},
+        {"  metrics: [{name: m, prometheus: {query: '",
+            1000,
+            "up",
+            "",
+            "'}}]\n",
+            "query has 6888 bytes, and the limit is 4096"},
+        {"  metrics: [{name: m, prometheus: {query: up, nodes: {",
+            8193,
+            "n",
+            ": x",
+            "}}}]\n",
+            "nodes has 8193 entries; it must have 1 to 8192"},
         {"  filters: [{name: f, nodeLabels: {a: [",
             2000,
             "value-",
@@ -397,6 +436,12 @@ static void test_refused(void **state) {
             "'",
             ", nope]\n",
             "undeclared reference to 'nope', in \"…', 'x"},
+        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [",
+            120,
+            "'öööööööööööööööööööööööööööööö",
+            "'",
+            ", nope]\n",
+            "undeclared reference to 'nope', in \"…öööööööö117', '"}, /* cut before a character */
     };
     _cleanup_(buf_done) Buf spec = BUF_INIT((size_t)4 << 20);
 
@@ -422,6 +467,7 @@ int main(void) {
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_gauges),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_annotations),
         cmocka_unit_test(test_costs),
         cmocka_unit_test(test_part_of_node),
         cmocka_unit_test(test_refused),
