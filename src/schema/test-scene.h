@@ -90,7 +90,7 @@ static inline void scene_set_row(Scene *scene, uint32_t row) {
     scene->variables[scene->schema->node_slot] = schema_node(&scene->table, row, scene->arena);
 }
 
-static inline CelValue scene_eval(Scene *scene, const char *source) {
+static inline CelProgram *scene_compile(Scene *scene, const char *source) {
     CelProgram *program = NULL;
     int r = cel_compile(scene->schema->env,
         STR("test"),
@@ -101,6 +101,12 @@ static inline CelValue scene_eval(Scene *scene, const char *source) {
         &program);
 
     assert_case(source, r == 0);
+    return program;
+}
+
+static inline CelValue scene_eval(Scene *scene, const char *source) {
+    const CelProgram *program = scene_compile(scene, source);
+
     scene->run.limit = NULL;
     scene->run.fuel = CEL_FUEL_DEFAULT;
     return cel_run(program->code, &scene->run, scene->variables);

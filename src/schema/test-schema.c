@@ -77,6 +77,17 @@ static int teardown(void **state) {
 
 #define CHECK(scene, cases) assert_scenes((scene), (cases), ELEMENTS_OF(cases))
 
+/* With so much fuel, and an arena of so many bytes. */
+static CelValue run_within(
+    const Scene *scene, const CelProgram *program, int64_t fuel, size_t budget) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+    CelRun run = CEL_RUN(arena);
+
+    assert_non_null(arena);
+    run.fuel = fuel;
+    return cel_run(program->code, &run, scene->variables);
+}
+
 static void test_node(void **state) {
     static const SceneCase cases[] = {
         {"node.metadata.name", "\"a\""},
@@ -163,6 +174,17 @@ static void test_amounts(void **state) {
         {"cluster.free['milliCPU']", "250.0"},
         {"'none' in cluster.free", "false"},
         {"cluster.allocatable.size()", "4"},
+        {"cluster.requested",
+            "{\"cpu\": 4.25, \"memory\": 1.050624e+06, \"nvidia.com/gpu\": 0.0, "
+            "\"hugepages-2Mi\": 0.0}"},
+        {"node.status.allocatable",
+            "{\"cpu\": quantity(\"3500m\"), \"memory\": quantity(\"1Gi\"), "
+            "\"nvidia.com/gpu\": quantity(\"2\"), \"hugepages-2Mi\": quantity(\"0\")}"},
+        {"dyn(1) in node.free", "false"},
+        {"dyn(1) in pod.requests", "false"},
+        {"dyn(1) in cluster.free", "false"},
+        {"dyn(1) in node.status.allocatable", "false"},
+        {"dyn(1) in node.metadata.labels", "false"},
     };
 
     CHECK(*state, cases);
@@ -244,9 +266,58 @@ static void test_node_pod(void **state) {
         {"node.pods[0].requests", "{\"cpu\": 0.25, \"memory\": 1.048576e+06}"},
         {"has(node.pods[0].status.nominatedNodeName)", "false"},
         {"node.pods.filter(p, p.metadata.labels[?'app'] == optional.of('web')).size()", "1"},
+        {"has(dyn(node.pods[0]).status.phase)", "false"}, /* not kept, whoever asks */
+        {"dyn(node.pods[0]).metadata.annotations", "error: no such key: annotations"},
     };
 
     CHECK(*state, cases);
+}
+
+/* A time before 1970 has a fraction that counts on. */
+static void test_now(void **state) {
+    CelValue before = schema_now(-1), after = schema_now(SCENE_NOW);
+
+    (void)state;
+    assert_true(before.kind == CEL_TIMESTAMP && after.kind == CEL_TIMESTAMP);
+    assert_true(before.i == -1 && before.len == 999999999);
+    assert_true(after.i == 1800000000 && after.len == 500000000);
+}
+
+/* Whatever an expression makes of objects ends well when there is too little fuel, or memory: with
+ * an error, until there is enough. */
+static void test_too_little(void **state) {
+    static const char *const sources[] = {
+        "node.free.map(r, node.free[r]).size() + pod.requests.size() == 6",
+        "cluster.free.all(r, cluster.free[r] >= 0.0)",
+        "node.status.allocatable.all(r, node.status.allocatable[r].isGreaterThan(quantity('-1')))",
+        "node.metadata.labels.all(k, node.metadata.labels[k] != 'x')",
+        "node.spec.taints.exists(t, !pod.tolerates(t)) || pod.tolerates(node.spec.taints[0].text)",
+        "node.pods.map(p, p.metadata.ownerReferences.size()).sum() == 1",
+        "node.status.images.all(i, i.names.exists(n, n == 'app:1'))",
+        "node.domain('zone').pods.size() == 3 && node.domain('zone').nodes[1].ready == false",
+        "cluster.domains('zone').map(d, d.nodes.map(n, n.pods.size()).sum()) == [3, 0]",
+        "cluster.nodesByLabel('zone')['z1'] == 2",
+        "amount('cpu', 0.5) == '500m'",
+    };
+    Scene *scene = *state;
+
+    for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
+        CelProgram *program = scene_compile(scene, sources[i]);
+        size_t fuel = 0, budget = 0;
+        CelValue v;
+
+        do {
+            v = run_within(scene, program, (int64_t)fuel++, SCENE_BUDGET);
+            assert_case(sources[i], v.kind == CEL_ERROR || v.boolean);
+        } while (v.kind == CEL_ERROR && fuel < 10000);
+        assert_case(sources[i], v.kind == CEL_BOOL && fuel > 1);
+        do {
+            v = run_within(scene, program, CEL_FUEL_DEFAULT, budget);
+            assert_case(sources[i], v.kind == CEL_ERROR || v.boolean);
+            budget += 16;
+        } while (v.kind == CEL_ERROR && budget < 100000);
+        assert_case(sources[i], v.kind == CEL_BOOL);
+    }
 }
 
 /* A node of which nothing is known, and one that says nothing. */
@@ -380,6 +451,8 @@ int main(void) {
         cmocka_unit_test(test_amounts_of_others),
         cmocka_unit_test(test_pod),
         cmocka_unit_test(test_node_pod),
+        cmocka_unit_test(test_now),
+        cmocka_unit_test(test_too_little),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_domains),
         cmocka_unit_test(test_functions),
