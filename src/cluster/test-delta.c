@@ -90,6 +90,15 @@ static void remove_something(Store *store, unsigned i) {
     }
 }
 
+static void remove_nodes(Store *store, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "n-%u", i);
+        assert_int_equal(store_remove_node(store, str_from_c(name)), 0);
+    }
+}
+
 static void change(Store *store, unsigned n) {
     while (n-- > 0) {
         unsigned what = roll(10);
@@ -206,6 +215,7 @@ static void test_histories(void **state) {
 
         seed = run;
         change(store, 600);
+        remove_nodes(store, 0, 20); /* rows that nobody has, from the beginning */
         for (unsigned i = 0; i < N_SNAPSHOTS; i++) {
             Snapshot *after = NULL, *made = NULL;
 
@@ -239,6 +249,94 @@ static void test_nothing(void **state) {
     snapshot_unref(snapshot);
 }
 
+/* What became of reading all of @line. */
+static JsonError try_line(const char *line, Arena *arena, Delta *delta) {
+    JsonReader reader;
+    Str key;
+
+    json_reader_init(&reader, str_from_c(line));
+    json_object(&reader);
+    while (json_key(&reader, &key))
+        if (!delta_read(delta, &reader, arena, key))
+            json_skip(&reader, NULL);
+    json_end(&reader);
+    return json_error(&reader);
+}
+
+#define NODE "\"node\":{\"metadata\":{\"name\":\"a\"}}"
+#define POD "\"pod\":{\"metadata\":{\"name\":\"p\"}}"
+
+/* Texts may be a stranger's. */
+static void test_texts(void **state) {
+    static const struct {
+        const char *line;
+        JsonError error;
+    } cases[] = {
+        {"{\"forgotten\":[\"u\"],\"removedNodes\":[\"n\"],\"removedPods\":[[\"ns\",\"p\"]]}",
+            JSON_OK},
+        {"{\"more\":{},\"nodes\":[{\"more\":[1]," NODE "}]}", JSON_OK},
+        {"{\"pods\":[{\"more\":null," POD ",\"assumed\":true}],\"order\":{\"more\":{}}}", JSON_OK},
+        {"{\"nodes\":[{\"row\":999999," NODE "}]}", JSON_OK},
+        {"{\"forgotten\":[1]}", JSON_E_TYPE},
+        {"{\"removedPods\":[[\"ns\"]]}", JSON_E_TYPE},
+        {"{\"removedPods\":[[\"ns\",\"p\",\"more\"]]}", JSON_E_TYPE},
+        {"{\"nodes\":[{\"row\":0}]}", JSON_E_TYPE},
+        {"{\"nodes\":[{\"row\":-1," NODE "}]}", JSON_E_RANGE},
+        {"{\"nodes\":[{\"row\":1000000," NODE "}]}", JSON_E_RANGE},
+        {"{\"order\":{\"rows\":[null,-1]}}", JSON_E_RANGE},
+        {"{\"order\":[]}", JSON_E_TYPE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEXT_MAX);
+        Delta delta = {0};
+
+        assert_case(cases[i].line, try_line(cases[i].line, arena, &delta) == cases[i].error);
+    }
+}
+
+/* Too little memory is an error, until there is enough; then it is more than the store takes. */
+static void test_too_little(void **state) {
+    static const char line[] =
+        "{\"forgotten\":[\"u\"],\"removedPods\":[[\"ns\",\"p\"]],\"nodes\":[{\"row\":3," NODE
+        "},{\"node\":{\"metadata\":{\"name\":\"b\"}}}],\"pods\":[{" POD
+        "}],\"order\":{\"rows\":[1,0]}}";
+    _cleanup_(store_freep) Store *store = store_new();
+    size_t n_failed = 0, spare = 10;
+    int r = -1;
+
+    (void)state;
+    store_limit(store, 5, 5, 5);
+    for (size_t budget = 0; r != 0 && budget < TEXT_MAX; budget += 64) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        Delta delta = {0};
+        JsonError error = try_line(line, arena, &delta);
+
+        assert_true(error == JSON_OK || error == JSON_E_MEMORY);
+        r = error == JSON_OK ? delta_put_in_order(&delta, arena) : -1;
+        if (r == 0)
+            r = delta_apply(&delta, store, NULL, arena, &spare);
+        n_failed += r != 0;
+    }
+    assert_true(r == 0 && n_failed > 2);
+    assert_non_null(store_find_node(store, STR("a")));
+    assert_null(store_find_node(store, STR("\001held-0"))); /* rows are held for nobody any more */
+    {
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEXT_MAX);
+        Delta delta = {0};
+
+        store_limit(store, 1, 1, 1);
+        assert_int_equal(
+            try_line("{\"nodes\":[{\"node\":{\"metadata\":{\"name\":\"c\"}}}]}", arena, &delta),
+            JSON_OK);
+        assert_int_equal(delta_apply(&delta, store, NULL, arena, &spare), DELTA_E_FULL);
+    }
+}
+
+#undef NODE
+#undef POD
+
 static void test_malformed(void **state) {
     static const char *const lines[] = {
         "{\"order\":{\"rows\":[0,0]}}",
@@ -268,6 +366,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_histories),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_too_little),
         cmocka_unit_test(test_malformed),
     };
 
