@@ -56,7 +56,7 @@ static void print_summary(const Difference *difference, const char *dump, Buf *o
         difference->n_nodes_only_here,
         difference->n_nodes_only_there,
         difference->n_nodes_differ,
-        difference->n_loads_differ,
+        difference->n_sums_differ,
         difference->n_pods_only_here,
         difference->n_pods_only_there,
         difference->n_pods_moved,

@@ -281,7 +281,7 @@ static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
 }
 
 /* The sums as the tables have them, where they do, not as they would have to be. */
-static void check_load(Report *report, const NodeTable *here, uint32_t here_row,
+static void check_sums(Report *report, const NodeTable *here, uint32_t here_row,
     const NodeTable *there, uint32_t there_row) {
     size_t before = report->counts->n_lines;
 
@@ -309,7 +309,7 @@ static void check_load(Report *report, const NodeTable *here, uint32_t here_row,
                 AMOUNT(name, requested(here, here_row, name)),
                 AMOUNT(name, table_amount(there, there_row, i, AMOUNT_REQUESTED)));
     }
-    report->counts->n_loads_differ += report->counts->n_lines > before;
+    report->counts->n_sums_differ += report->counts->n_lines > before;
 }
 
 /* @pod is NULL for nodes. */
@@ -358,7 +358,7 @@ static void compare_nodes(Report *report, Side *here, Side *there) {
             say_only(report, "there", NULL);
         } else {
             check_node(report, a, b);
-            check_load(report,
+            check_sums(report,
                 here->table,
                 here->inventory.rows[here->at],
                 there->table,

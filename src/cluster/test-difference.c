@@ -198,7 +198,7 @@ static void test_counts(void **state) {
     assert_int_equal(difference.n_nodes_only_here, 1);  /* c */
     assert_int_equal(difference.n_nodes_only_there, 2); /* d e */
     assert_int_equal(difference.n_nodes_differ, 1);     /* a */
-    assert_int_equal(difference.n_loads_differ, 1);     /* a; b has three on both sides */
+    assert_int_equal(difference.n_sums_differ, 1);      /* a; b has three on both sides */
     assert_int_equal(difference.n_pods_only_here, 2);   /* q r */
     assert_int_equal(difference.n_pods_only_there, 1);  /* t */
     assert_int_equal(difference.n_pods_moved, 1);       /* p */
