@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .ledger_max = 3,
         .publish_every = 4,
         .n_events = 20000};
-    Dice dice = {.data = data, .n_left = size};
+    ModelDice dice = {.data = data, .n_left = size};
     const char *problem;
 
     if (size == 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "cluster/difference.h"
 #include "cluster/dump.h"
@@ -14,11 +15,10 @@
 #define N_SNAPSHOTS 40u
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
-static uint64_t seed;
+static Dice dice;
 
 static unsigned roll(unsigned n) {
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(seed >> 33) % n;
+    return (unsigned)dice_pick(&dice, n);
 }
 
 static void apply_node(Store *store, unsigned i) {
@@ -213,7 +213,7 @@ static void test_histories(void **state) {
         Snapshot *before = NULL, *shown = NULL;
         size_t spare = 100000;
 
-        seed = run;
+        dice = (Dice){run};
         change(store, 600);
         remove_nodes(store, 0, 20); /* rows that nobody has, from the beginning */
         for (unsigned i = 0; i < N_SNAPSHOTS; i++) {

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/dice.h"
 #include "cluster/test-measured.h"
 #include "model/time.h"
 
@@ -14,7 +15,7 @@
 #define STEPS 1500u
 
 typedef struct Random {
-    uint64_t seed;
+    Dice dice;
     Lab lab;
     Snapshot *before; /* of lab.loads; NULL: there are none */
     size_t n_shared, n_present, n_placed, n_future;
@@ -26,8 +27,7 @@ typedef struct Random {
 } Random;
 
 static unsigned roll(Random *random, unsigned n) {
-    random->seed = random->seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (unsigned)(random->seed >> 33) % n;
+    return (unsigned)dice_pick(&random->dice, n);
 }
 
 static Str name_of(char *out, unsigned i) {
@@ -37,7 +37,7 @@ static Str name_of(char *out, unsigned i) {
 /* --- what happens ------------------------------------------------------------------------ */
 
 static void open_random(Random *random, uint64_t seed) {
-    *random = (Random){.seed = seed};
+    *random = (Random){.dice = {seed}};
     lab_open(&random->lab);
     random->lab.gauges[0].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 20 * SEC};

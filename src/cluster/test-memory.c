@@ -55,7 +55,7 @@ static void test_failing(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(options); i++) {
-        Dice dice = {.seed = 10 + i};
+        ModelDice dice = {.dice = {10 + i}};
         ModelTally tally;
         const char *problem = model_run(&options[i], &dice, &tally);
 

@@ -208,7 +208,7 @@ typedef struct Kept {
 
 typedef struct Model {
     const ModelOptions *options;
-    Dice *dice;
+    ModelDice *dice;
     Store *store;
     ModelTally tally;
     unsigned noise;
@@ -231,12 +231,11 @@ typedef struct Model {
 #define WRONG(model, ...)                                                                          \
     ((void)snprintf((model)->problem, sizeof((model)->problem), __VA_ARGS__), (model)->problem)
 
-static unsigned roll(Dice *dice, unsigned n) {
-    if (!dice->data) {
-        dice->seed = dice->seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        return (unsigned)(dice->seed >> 33) % n;
-    }
+static unsigned roll(ModelDice *dice, unsigned n) {
     unsigned value = 0;
+
+    if (!dice->data)
+        return (unsigned)dice_pick(&dice->dice, n);
     for (unsigned reach = 1; reach < n && dice->n_left > 0; reach *= 256, dice->n_left--)
         value = value * 256 + *dice->data++;
     return value % n;
@@ -992,7 +991,7 @@ static void model_free(Model *model) {
     free(model);
 }
 
-static Model *model_new(const ModelOptions *options, Dice *dice) {
+static Model *model_new(const ModelOptions *options, ModelDice *dice) {
     Model *model = calloc(1, sizeof(*model));
 
     if (!model)
@@ -1010,7 +1009,7 @@ static Model *model_new(const ModelOptions *options, Dice *dice) {
     return model;
 }
 
-const char *model_run(const ModelOptions *options, Dice *dice, ModelTally *tally) {
+const char *model_run(const ModelOptions *options, ModelDice *dice, ModelTally *tally) {
     static _Thread_local char problem[512];
     Model *model = model_new(options, dice);
     const char *found = NULL;

@@ -12,15 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dice.h"
+
 #define MODEL_NODES_MAX 256u
 #define MODEL_PODS_MAX 1024u
 
-/* Where decisions come from: bytes of a fuzzer, or a seed. */
-typedef struct Dice {
-    const uint8_t *data; /* NULL: from the seed, without end */
+/* Where choices come from: bytes of a fuzzer, or dice. */
+typedef struct ModelDice {
+    const uint8_t *data; /* NULL: the dice, without end */
     size_t n_left;
-    uint64_t seed;
-} Dice;
+    Dice dice;
+} ModelDice;
 
 typedef struct ModelOptions {
     unsigned n_nodes, n_pods;                 /* in the universe */
@@ -38,4 +40,4 @@ typedef struct ModelTally {
 } ModelTally;
 
 /* NULL, or what is wrong (static). @tally may be NULL. */
-const char *model_run(const ModelOptions *options, Dice *dice, ModelTally *tally);
+const char *model_run(const ModelOptions *options, ModelDice *dice, ModelTally *tally);

@@ -27,7 +27,7 @@ static void test_streams(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        Dice dice = {.seed = cases[i].seed + more};
+        ModelDice dice = {.dice = {cases[i].seed + more}};
         ModelTally tally;
         const char *problem = model_run(&cases[i].options, &dice, &tally);
 
