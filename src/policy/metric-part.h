@@ -7,7 +7,7 @@
  *     metric.c              an entry: its source, pods, times
  *     metric-prometheus.c   its section `prometheus`
  *     metric-placements.c   its section `placements`, and what that says of other metrics
- *     metric-word.c         values that several fields have
+ *     metric-value.c        values that several fields have
  */
 
 #include "policy/metric.h"
@@ -26,11 +26,6 @@ typedef struct MetricReading {
     const char *of_nodes_name;      /* its name */
     const YamlNode *of_pods_labels; /* namespaceLabel or podLabel */
 } MetricReading;
-
-/* The number of a word among @words, which end with NULL. False, with an error reported, when it is
- * none of them. */
-bool metric_read_word(PolicyReader *reader, const YamlNode *value, const char *what,
-    const char *const *words, unsigned *ret);
 
 /* cpu or memory. */
 void metric_read_resource(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret);

@@ -29,7 +29,7 @@ static void read_unit(PolicyReader *reader, const YamlNode *value, void *into) {
     unsigned number;
 
     reading->unit = value;
-    if (metric_read_word(reader, value, "unit", unit_words, &number))
+    if (reader_word(reader, value, "unit", unit_words, &number))
         reading->gauge->placements.unit = (GaugeUnit)number;
 }
 

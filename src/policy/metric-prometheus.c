@@ -91,7 +91,7 @@ static void read_node_is(PolicyReader *reader, const YamlNode *value, void *into
     unsigned number;
 
     note_of_nodes(into, value, "nodeIs");
-    if (metric_read_word(reader, value, "nodeIs", identity_words, &number))
+    if (reader_word(reader, value, "nodeIs", identity_words, &number))
         ((MetricReading *)into)->gauge->identity = (GaugeIdentity)(GAUGE_BY_NAME + number);
 }
 

@@ -13,7 +13,7 @@ static void read_aggregate_word(
     PolicyReader *reader, const YamlNode *value, const char *what, GaugeAggregate *ret) {
     unsigned number;
 
-    if (metric_read_word(reader, value, what, aggregate_words, &number))
+    if (reader_word(reader, value, what, aggregate_words, &number))
         *ret = (GaugeAggregate)number;
 }
 

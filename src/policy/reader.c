@@ -9,6 +9,7 @@
 /* --- fields ---------------------------------------------------------------- */
 
 #define KNOWN_MAX 64u /* names a mapping may have: a rule's fields and all kinds */
+#define WORDS_MAX 8u  /* of a field that takes one of some */
 
 typedef struct Known {
     Str names[KNOWN_MAX];
@@ -97,6 +98,33 @@ bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char 
         reader_wrong_kind(reader, value, what, "a string", STR_NULL);
         return false;
     }
+}
+
+bool reader_word(PolicyReader *reader, const YamlNode *value, const char *what,
+    const char *const *words, unsigned *ret) {
+    Str known[WORDS_MAX], word, meant;
+    char hint[256] = "one of";
+    size_t n = 0, used = strlen(hint);
+
+    if (!reader_string(reader, value, what, &word))
+        return false;
+    for (; words[n]; n++) {
+        assert(n < WORDS_MAX);
+        known[n] = str_from_c(words[n]);
+        if (str_eq(word, known[n])) {
+            *ret = (unsigned)n;
+            return true;
+        }
+    }
+    meant = str_nearest(word, known, n);
+    if (!str_is_empty(meant))
+        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    else
+        for (size_t i = 0; i < n && used < sizeof(hint); i++)
+            used +=
+                (size_t)snprintf(hint + used, sizeof(hint) - used, "%s %s", i ? "," : "", words[i]);
+    reader_error_hint(reader, value, str_from_c(hint), "unknown %s \"%.*s\"", what, STR_FMT(word));
+    return false;
 }
 
 bool reader_string_list(
@@ -200,25 +228,16 @@ static void read_expression_key(PolicyReader *reader, const YamlNode *value, voi
         (void)reader_label_key(reader, value);
 }
 
-static void read_expression_operator(PolicyReader *reader, const YamlNode *value, void *into) {
-    static const Str words[] = {STR("In"), STR("NotIn"), STR("Exists"), STR("DoesNotExist")};
-    ExpressionReading *reading = into;
-    Str word, meant;
-    char hint[64] = "one of In, NotIn, Exists, DoesNotExist";
+/* SelectorOp begins with these four. */
+static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
 
-    if (!reader_string(reader, value, "operator", &word))
-        return;
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++) {
-        if (str_eq(words[i], word)) {
-            reading->requirement.op = (SelectorOp)i; /* SelectorOp begins with these four */
-            reading->has_operator = true;
-            return;
-        }
-    }
-    meant = str_nearest(word, words, ELEMENTS_OF(words));
-    if (!str_is_empty(meant))
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(reader, value, str_from_c(hint), "unknown operator \"%.*s\"", STR_FMT(word));
+static void read_expression_operator(PolicyReader *reader, const YamlNode *value, void *into) {
+    ExpressionReading *reading = into;
+    unsigned number;
+
+    reading->has_operator = reader_word(reader, value, "operator", operator_words, &number);
+    if (reading->has_operator)
+        reading->requirement.op = (SelectorOp)number;
 }
 
 static void read_expression_values(PolicyReader *reader, const YamlNode *value, void *into) {
@@ -241,7 +260,6 @@ static void check_values(
         reader_error(reader, values, "Exists and DoesNotExist take no \"values\"");
 }
 
-static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
 static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words};
 
 static const Field expression_fields[] = {

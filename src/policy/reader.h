@@ -50,6 +50,10 @@ void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const 
 bool reader_duration(
     PolicyReader *reader, const YamlNode *value, const char *what, int64_t *ret_ns);
 
+/* The number of a word among @words, which end with NULL. */
+bool reader_word(PolicyReader *reader, const YamlNode *value, const char *what,
+    const char *const *words, unsigned *ret);
+
 /* A list of at least one string. Numbers and booleans are taken as they are
  * written: label values like 1 and true need no quotes. */
 bool reader_string_list(

@@ -1,34 +1,6 @@
-/* Values that several fields of a metric have: words, labels of Prometheus, lengths of time. */
-
-#include <stdio.h>
+/* Values that several fields of a metric have: resources, labels of Prometheus, lengths of time. */
 
 #include "policy/metric-part.h"
-
-bool metric_read_word(PolicyReader *reader, const YamlNode *value, const char *what,
-    const char *const *words, unsigned *ret) {
-    Str known[8], word, meant;
-    char hint[256] = "one of";
-    size_t n = 0, used = strlen(hint);
-
-    if (!reader_string(reader, value, what, &word))
-        return false;
-    for (; words[n] && n < ELEMENTS_OF(known); n++) {
-        known[n] = str_from_c(words[n]);
-        if (str_eq(word, known[n])) {
-            *ret = (unsigned)n;
-            return true;
-        }
-    }
-    meant = str_nearest(word, known, n);
-    if (!str_is_empty(meant))
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    else
-        for (size_t i = 0; i < n && used < sizeof(hint); i++)
-            used +=
-                (size_t)snprintf(hint + used, sizeof(hint) - used, "%s %s", i ? "," : "", words[i]);
-    reader_error_hint(reader, value, str_from_c(hint), "unknown %s \"%.*s\"", what, STR_FMT(word));
-    return false;
-}
 
 static const char *const resource_words[] = {"cpu", "memory", NULL};
 
@@ -37,7 +9,7 @@ const Shape metric_resource_shape = {.kind = SHAPE_WORD, .words = resource_words
 void metric_read_resource(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
     unsigned number;
 
-    if (metric_read_word(reader, value, what, resource_words, &number))
+    if (reader_word(reader, value, what, resource_words, &number))
         *ret = str_from_c(resource_words[number]);
 }
 
