@@ -166,8 +166,8 @@ bool attempt_solve(Attempt *attempt, uint32_t atom, bool want);
 bool attempt_solve_order(Attempt *attempt, uint32_t atom, bool want);
 bool attempt_solve_taints(Attempt *attempt, uint32_t atom, bool want);
 
-/* Whether @atom is @want now. */
-bool attempt_holds(Attempt *attempt, uint32_t atom, bool want);
+/* Whether node @node is @want now. */
+bool attempt_holds(Attempt *attempt, uint32_t node, bool want);
 
 /* Makes the change if @atom is then @want; else nothing has changed. What was changed before is
  * changed further only in the same direction: what is told in the end must be true of both. */

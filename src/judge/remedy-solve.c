@@ -32,8 +32,8 @@ unsigned fact_cost(FactKind kind) {
     return costs[kind];
 }
 
-bool attempt_holds(Attempt *attempt, uint32_t atom, bool want) {
-    CelValue v = attempt_value(attempt, atom);
+bool attempt_holds(Attempt *attempt, uint32_t node, bool want) {
+    CelValue v = attempt_value(attempt, node);
 
     return v.kind == CEL_BOOL && v.boolean == want;
 }

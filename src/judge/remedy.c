@@ -16,12 +16,6 @@
 #define ROUNDS_MAX 12u /* of mending */
 #define DEPTH_MAX 256u /* of && || ! ?: inside each other */
 
-static bool is_what(Attempt *attempt, uint32_t node, bool want) {
-    CelValue v = attempt_value(attempt, node);
-
-    return v.kind == CEL_BOOL && v.boolean == want;
-}
-
 /* One of both: false: the first. */
 static bool choose(Attempt *attempt) {
     unsigned number = attempt->n_choices++;
@@ -35,9 +29,9 @@ static bool reads_node(const Attempt *attempt, uint32_t number) {
 
 /* Of an && that must be true (an || that must be false) both sides must be: which one first? */
 static uint32_t pick_needed(Attempt *attempt, const CelGraphNode *node, bool want) {
-    bool left = is_what(attempt, node->args[0], want);
+    bool left = attempt_holds(attempt, node->args[0], want);
 
-    if (left || is_what(attempt, node->args[1], want))
+    if (left || attempt_holds(attempt, node->args[1], want))
         return node->args[left];
     return node->args[choose(attempt)];
 }
@@ -83,7 +77,7 @@ static bool mend(Attempt *attempt) {
         uint32_t atom;
         bool want;
 
-        if (is_what(attempt, attempt->inquiry->root, true))
+        if (attempt_holds(attempt, attempt->inquiry->root, true))
             return attempt->n_changes > 0;
         if (!find_atom(attempt, &atom, &want) || !attempt_solve(attempt, atom, want))
             return false;
@@ -122,7 +116,7 @@ static unsigned cost_of(const Attempt *attempt) {
     return cost;
 }
 
-/* All ways; the best that was found, or none: UINT_MAX. */
+/* All ways; the best that was found, or none: UINT32_MAX. */
 static unsigned find_best(Attempt *attempt, Attempt *best) {
     unsigned least = UINT32_MAX;
     unsigned n_ways = 1;
