@@ -180,18 +180,25 @@ static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row
     return text;
 }
 
+/* What went wrong in an expression that failed. */
+static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row) {
+    return tell_error(x, expression, judge_error(x->judge, expression, row, x->arena));
+}
+
 /* Which value met which limit, as the rule tells it. */
 static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
-    const Expression *told = state == CEL_STATE_ERROR ? &filter->test : &filter->message;
+    uint32_t row = x->question.rows[i];
     CelValue value;
 
     if (state == JUDGE_STATE_MISSING)
-        return tell_missing(x, &filter->test, x->question.rows[i]);
-    if (!expression_is_given(told))
+        return tell_missing(x, &filter->test, row);
+    if (state == CEL_STATE_ERROR)
+        return tell_failure(x, &filter->test, row);
+    if (!expression_is_given(&filter->message))
         return STR_NULL;
-    value = judge_value(x->judge, told, x->question.rows[i], x->arena);
+    value = judge_value(x->judge, &filter->message, row, x->arena);
     if (value.kind == CEL_ERROR)
-        return tell_error(x, told, value.error);
+        return tell_error(x, &filter->message, value.error);
     return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
 }
 
@@ -388,15 +395,6 @@ static int find_scores(Explainer *x) {
     return error_trace(r);
 }
 
-static Str tell_score_error(Explainer *x, const Score *score, uint32_t row, bool is_missing) {
-    CelValue value;
-
-    if (is_missing)
-        return tell_missing(x, &score->value, row);
-    value = judge_value(x->judge, &score->value, row, x->arena);
-    return value.kind == CEL_ERROR ? tell_error(x, &score->value, value.error) : STR_NULL;
-}
-
 static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
     const Explanation *result = x->result;
     RuleErrors errors = {.score = result->scores[number], .is_missing = is_missing};
@@ -408,7 +406,8 @@ static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
         if (!part || !(is_missing ? part->is_missing : part->is_error))
             continue;
         if (errors.n == 0)
-            errors.text = tell_score_error(x, errors.score, node->row, is_missing);
+            errors.text = is_missing ? tell_missing(x, &errors.score->value, node->row)
+                                     : tell_failure(x, &errors.score->value, node->row);
         count_error(&errors, node->node, errors.text);
     }
     add_errors(x, &errors);

@@ -153,6 +153,61 @@ static void test_missing(void **state) {
     fixture_done(&f);
 }
 
+/* --- limits ------------------------------------------------------------------------------- */
+
+/* A node with so many labels, and a rule that looks at all pairs of them. */
+static void init_pairs(Fixture *f, unsigned n_labels, const char *wanted) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
+
+    buf_printf(&text,
+        "policy:\n"
+        "  filters:\n"
+        "    - name: pairs\n"
+        "      expression: '!node.metadata.labels.exists(a, node.metadata.labels.exists(b, "
+        "a + b == %s))'\n"
+        "pod: {name: p}\n"
+        "nodes: {n: {labels: {",
+        wanted);
+    for (unsigned i = 0; i < n_labels; i++)
+        buf_printf(&text, "l%u: x, ", i);
+    buf_append(&text, STR("}}}\n"));
+    buf_append_char(&text, '\0');
+    assert_int_equal(buf_error(&text), 0);
+    fixture_init(f, text.data);
+}
+
+/* Where a rule runs out of fuel the explanation says so, and what it says is there when it is read.
+ * One that reads the node alone has less of it: the scalar machine gets through the first. */
+static void test_out_of_fuel(void **state) {
+    static const struct {
+        unsigned n_labels;
+        const char *wanted;
+    } cases[] = {{250, "\"\""}, {500, "\"\""}, {500, "pod.metadata.name"}};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const NodeExplanation *node;
+        FailureDetails details;
+        Fixture f;
+
+        init_pairs(&f, cases[i].n_labels, cases[i].wanted);
+        node = &f.told.nodes[0];
+        assert_int_equal(node->n_failed, 1);
+        assert_true(node->failed[0].is_error);
+        assert_true(str_has_prefix(node->failed[0].detail, STR("out of fuel: ")));
+        assert_true(str_has_prefix(f.told.errors[0].text, STR("out of fuel: ")));
+        assert_int_equal(explain_failure(&f.told, node, &node->failed[0], f.arena, &details), 0);
+        assert_int_equal(details.n_remedies, 0);
+        for (size_t k = 0; k < details.n_values; k++) {
+            _cleanup_(buf_done) Buf text = BUF_INIT(8192);
+
+            probe_leaf_print(&details.values[k], &text);
+            assert_true(text.len > 0);
+        }
+        fixture_done(&f);
+    }
+}
+
 /* --- values and remedies ------------------------------------------------------------------ */
 
 typedef struct Case {
@@ -314,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_which_policies_apply),
         cmocka_unit_test(test_ranks_and_parts),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_out_of_fuel),
         cmocka_unit_test(test_values_and_remedies),
     };
 

@@ -30,6 +30,11 @@ struct Judge {
     size_t n_late;
 };
 
+/* A run of the scalar machine, with the fuel of one evaluation. It lies in @arena, since an error
+ * for want of fuel lies in the run (cel/run.h) and lives as long as what it says is needed. NULL
+ * when out of memory. */
+CelRun *judge_run_new(const Judge *judge, Arena *arena);
+
 /* Which rows are judged, and for whom. */
 typedef struct Order {
     const uint32_t *asked; /* the rows that somebody wants to know of */

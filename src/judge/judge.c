@@ -6,8 +6,8 @@
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 
-/* One evaluation by the scalar machine: some milliseconds at the very most. Facts have the same:
- * a rule must not depend on when it is computed. */
+/* One evaluation by the scalar machine: some milliseconds at the very most. Facts have a fifth of
+ * it (FACTS_FUEL). */
 #define JUDGE_FUEL CEL_FUEL_DEFAULT
 
 /* --- opening ------------------------------------------------------------------------- */
@@ -206,15 +206,43 @@ JudgeNotes judge_notes(const Judge *judge) {
 
 /* --- for explanations ------------------------------------------------------------------ */
 
+CelRun *judge_run_new(const Judge *judge, Arena *arena) {
+    CelRun *run = ARENA_NEW(arena, CelRun);
+
+    if (!run)
+        return NULL;
+    *run = CEL_RUN(arena);
+    run->fuel = JUDGE_FUEL;
+    run->zones = judge->question.zones;
+    return run;
+}
+
+static CelValue no_memory(void) {
+    static const CelError error = {.text = STR("out of memory"), .is_limit = true};
+
+    return (CelValue){.kind = CEL_ERROR, .error = &error};
+}
+
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
-    CelRun run = CEL_RUN(arena);
+    CelRun *run = judge_run_new(judge, arena);
     uint32_t slot = judge->question.program->schema->node_slot;
     CelValue value;
 
-    run.zones = judge->question.zones;
-    run.fuel = JUDGE_FUEL;
+    if (!run)
+        return no_memory();
     judge->variables[slot] = schema_node(judge->question.table, row, arena);
-    value = cel_run(expression->code, &run, judge->variables);
+    value = cel_run(expression->code, run, judge->variables);
     judge->variables[slot] = cel_absent();
     return value;
+}
+
+const CelError *judge_error(
+    Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
+    CelValue value = judge_value(judge, expression, row, arena);
+    CelRun *run;
+
+    if (value.kind == CEL_ERROR)
+        return value.error;
+    run = judge_run_new(judge, arena);
+    return run ? cel_exhausted(run).error : no_memory().error;
 }

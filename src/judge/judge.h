@@ -116,8 +116,14 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;
 
-/* Any expression of the program for one row by the scalar machine, in @arena; may be an error. */
+/* Any expression of the program for one row by the scalar machine, in @arena; may be an error, also
+ * for want of memory. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
+
+/* Why @expression failed on row @row: its state there is CEL_STATE_ERROR. Rules that are worked out
+ * beforehand have less fuel than judge_value(): where that gets through, fuel is what they lacked.
+ * In @arena; never NULL. */
+const CelError *judge_error(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
 /* The metrics that @expression reads and that are absent for row @row: "load, workload.metrics.x".
  * How many. */

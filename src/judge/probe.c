@@ -14,7 +14,6 @@
 #include "policy/scope.h"
 #include "schema/amounts.h"
 
-#define PROBE_FUEL 1000000
 #define LEAF_VALUE_MAX 80u /* bytes of a value */
 #define TREE_VALUE_MAX 40u /* the same in a tree, where texts take their room */
 
@@ -45,14 +44,14 @@ int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **
     return error_fold(r);
 }
 
-static int run(const Probe *probe, uint32_t row, CelRun *cel, Arena *arena, CelExplained *ret) {
+static int run(const Probe *probe, uint32_t row, Arena *arena, CelExplained *ret) {
     Judge *judge = probe->judge;
+    CelRun *cel = judge_run_new(judge, arena);
     uint32_t slot = judge->question.program->schema->node_slot;
     int r;
 
-    *cel = CEL_RUN(arena);
-    cel->zones = judge->question.zones;
-    cel->fuel = PROBE_FUEL;
+    if (!cel)
+        return error_origin(-ENOMEM);
     judge->variables[slot] = schema_node(judge->question.table, row, arena);
     r = cel_explained_run(ret, &probe->explainer, judge->variables, cel, arena);
     judge->variables[slot] = cel_absent();
@@ -61,8 +60,7 @@ static int run(const Probe *probe, uint32_t row, CelRun *cel, Arena *arena, CelE
 
 int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) {
     CelExplained explained = {0};
-    CelRun cel;
-    int r = run(probe, row, &cel, arena, &explained);
+    int r = run(probe, row, arena, &explained);
 
     *ret_n = r == 0 ? cel_explained_leaves(&explained, ret, PROBE_VALUES_MAX) : 0;
     return error_trace(r);
@@ -70,8 +68,7 @@ int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t 
 
 static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
     CelExplained explained = {0};
-    CelRun cel;
-    int r = run(probe, row, &cel, arena, &explained);
+    int r = run(probe, row, arena, &explained);
 
     if (r == 0)
         cel_explained_print(&explained, TREE_VALUE_MAX, colour, out);

@@ -336,11 +336,13 @@ int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret) {
     return error_trace(r);
 }
 
-static CelValue run_code(Attempt *attempt, const CelCode *code) {
-    CelRun run = CEL_RUN(attempt->arena);
+CelValue attempt_run(Attempt *attempt, const CelCode *code) {
+    CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
 
-    run.zones = attempt->remedies->judge->question.zones;
-    return cel_run(code, &run, attempt->values);
+    if (run)
+        return cel_run(code, run, attempt->values);
+    attempt->error = error_origin(-ENOMEM);
+    return cel_absent();
 }
 
 static CelValue run_node(Attempt *attempt, uint32_t node, uint32_t local) {
@@ -360,7 +362,7 @@ static CelValue run_node(Attempt *attempt, uint32_t node, uint32_t local) {
         if (inquiry->n_codes < CODES_MAX)
             inquiry->codes[inquiry->n_codes++] = (KnownCode){node, code};
     }
-    return run_code(attempt, code);
+    return attempt_run(attempt, code);
 }
 
 CelValue attempt_value(Attempt *attempt, uint32_t node) {
@@ -404,13 +406,16 @@ CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact) {
 }
 
 static CelValue as_read(Attempt *attempt, ReadHow how, CelValue value) {
-    CelRun run = CEL_RUN(attempt->arena);
+    CelRun *run;
 
     if (how == READ_TEST)
         return cel_bool(value.kind != CEL_ABSENT);
     if (how != READ_OPTIONAL)
         return value;
-    return value.kind == CEL_ABSENT ? cel_none() : cel_make_optional(&run, value);
+    if (value.kind == CEL_ABSENT)
+        return cel_none();
+    run = judge_run_new(attempt->remedies->judge, attempt->arena);
+    return run ? cel_make_optional(run, value) : cel_none();
 }
 
 /* Whether a resource is offered does not depend on how much of it there is. */

@@ -150,7 +150,10 @@ void attempt_restore(Attempt *attempt, uint32_t fact, const Bound *bound);
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);
 
-/* The value of node @node under the changes. An error too when there is no memory. */
+/* Runs @code under the changes. Absent when there is no memory: attempt->error has it. */
+CelValue attempt_run(Attempt *attempt, const CelCode *code);
+
+/* The same for node @node. */
 CelValue attempt_value(Attempt *attempt, uint32_t node);
 
 /* The same for the body of a loop, whose variable is the graph's node @local, with that variable

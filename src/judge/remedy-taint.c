@@ -77,18 +77,18 @@ static bool solve_removal(Attempt *attempt, uint32_t atom, bool want, uint32_t l
     const CelGraphNode *loop = attempt_node(attempt, atom);
     const Read *read = inquiry_read(attempt->inquiry, loop->args[0]);
     CelValue v = read ? attempt->values[read->slot] : cel_absent();
-    CelRun run = CEL_RUN(attempt->arena);
+    CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
     CelList *list = ARENA_NEW(attempt->arena, CelList);
     CelValue *items;
 
-    if (!list || v.kind != CEL_LIST || attempt->inquiry->facts[read->fact].is_fixed)
+    if (!run || !list || v.kind != CEL_LIST || attempt->inquiry->facts[read->fact].is_fixed)
         return false;
     items = ARENA_ARRAY(attempt->arena, CelValue, v.list->n + 1);
     if (!items)
         return false;
     *list = (CelList){.depth = v.list->depth, .items = items};
     for (uint32_t i = 0; i < v.list->n; i++) {
-        CelValue element = cel_list_at(v.list, i, &run);
+        CelValue element = cel_list_at(v.list, i, run);
         CelValue body = attempt_body(attempt, loop->args[1], local, element);
 
         if (body.kind == CEL_BOOL && body.boolean == want)

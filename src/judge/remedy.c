@@ -94,12 +94,8 @@ static void attempt_begin(Attempt *attempt) {
     memcpy(attempt->values, judge->variables, program->n_slots * sizeof(CelValue));
     attempt->values[program->schema->node_slot] =
         schema_node(judge->question.table, attempt->row, attempt->arena);
-    for (size_t i = 0; i < attempt->inquiry->n_reads; i++) {
-        CelRun run = CEL_RUN(attempt->arena);
-
-        run.zones = judge->question.zones;
-        attempt->before[i] = cel_run(attempt->inquiry->reads[i].code, &run, attempt->values);
-    }
+    for (size_t i = 0; i < attempt->inquiry->n_reads; i++)
+        attempt->before[i] = attempt_run(attempt, attempt->inquiry->reads[i].code);
     for (size_t i = 0; i < attempt->inquiry->n_reads; i++)
         attempt->values[attempt->inquiry->reads[i].slot] = attempt->before[i];
     attempt->n_changes = 0;

@@ -164,13 +164,11 @@ static Str find_text(
     size_t i = find_node(judge, failure, args, arena);
     const Expression *expression =
         failure->filter ? &failure->filter->test : &failure->score->value;
-    CelValue value;
 
     if (i == SIZE_MAX)
         return STR_NULL;
     *ret_node = node_name(args, i, arena);
-    value = judge_value(judge, expression, args->rows[i], arena);
-    return value.kind == CEL_ERROR ? value.error->text : STR_NULL;
+    return judge_error(judge, expression, args->rows[i], arena)->text;
 }
 
 static void tell_rule(const Failure *failure, Judge *judge, const FilterArgs *args, Arena *arena) {
