@@ -173,22 +173,22 @@ static int explain(const Settings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(view_unrefp) View *view = NULL;
-    Moment moment = {.now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec()};
+    int64_t now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec();
     Explanation explanation;
     Pod pod;
     int r;
 
     if (!arena || !zones)
         return terminal_out_of_memory(WHO);
-    r = load_view(settings, zones, moment.now_nsec, arena, &view);
+    r = load_view(settings, zones, now_nsec, arena, &view);
     if (r == 0)
         r = load_pod(settings, arena, &pod);
     if (r != 0)
         return r;
-    r = extender_explain(view, &moment, &pod, arena, &explanation);
+    r = extender_explain(view, now_nsec, &pod, arena, &explanation);
     if (r < 0)
         return internal_error(r);
-    return print(settings, &explanation, &pod, moment.now_nsec);
+    return print(settings, &explanation, &pod, now_nsec);
 }
 
 static void print_when(const Settings *settings, const BundleCase *found) {

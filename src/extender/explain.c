@@ -7,6 +7,7 @@
 
 #include "extender/explain.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,12 +30,14 @@ struct Explainer {
     Remedies *remedies;
 };
 
-static int start(const View *view, const Moment *moment, const Pod *pod, const uint32_t *rows,
-    size_t n, Arena *arena, Explainer *ret) {
+static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows, size_t n,
+    Arena *arena, Explainer *ret) {
+    const Moment moment = {.now_nsec = now_nsec};
     Sight *sight = ARENA_NEW(arena, Sight);
     NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
     int r;
 
+    assert(!view->facts.is_late);
     if (!sight || !nodes)
         return error_origin(-ENOMEM);
     *sight = (Sight){.table = view->table, .facts = &view->facts};
@@ -42,10 +45,10 @@ static int start(const View *view, const Moment *moment, const Pod *pod, const u
         nodes[i].row = rows[i];
         nodes[i].node = view->table->names->names[rows[i]];
     }
-    r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, sight);
+    r = view_adjust(view, &moment, pod, /* gone= */ NULL, 0, arena, sight);
     if (r < 0)
         return error_trace(r);
-    ret->question = view_question(view, moment, sight, pod, rows, n, arena);
+    ret->question = view_question(view, &moment, sight, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
     return error_trace(judge_open(&ret->question, &ret->judge));
@@ -423,7 +426,7 @@ static void find_score_errors(Explainer *x) {
 /* --- the contract ------------------------------------------------------------------------- */
 
 int extender_explain(
-    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret) {
+    const View *view, int64_t now_nsec, const Pod *pod, Arena *arena, Explanation *ret) {
     uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);
     size_t n = 0;
 
@@ -433,11 +436,11 @@ int extender_explain(
     for (uint32_t row = 0; row < view->table->n_rows; row++)
         if (table_node(view->table, row))
             rows[n++] = row;
-    return error_trace(extender_explain_rows(view, moment, pod, rows, n, arena, ret));
+    return error_trace(extender_explain_rows(view, now_nsec, pod, rows, n, arena, ret));
 }
 
-int extender_explain_rows(const View *view, const Moment *moment, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena, Explanation *ret) {
+int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
+    size_t n, Arena *arena, Explanation *ret) {
     Explainer *x = ARENA_NEW(arena, Explainer);
     int r;
 
@@ -445,7 +448,7 @@ int extender_explain_rows(const View *view, const Moment *moment, const Pod *pod
     if (!x)
         return error_origin(-ENOMEM);
     *x = (Explainer){.view = view, .question = {.pod = pod}, .arena = arena, .result = ret};
-    r = start(view, moment, pod, rows, n, arena, x);
+    r = start(view, now_nsec, pod, rows, n, arena, x);
     if (r == 0)
         r = find_policies(x);
     if (r == 0)

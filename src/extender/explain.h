@@ -105,15 +105,16 @@ typedef struct Explanation {
     Explainer *explainer;
 } Explanation;
 
-/* Lies in @arena. The view, the pod and the arena must be there as long as it is asked. 0, or
- * -ENOMEM. */
+/* As of @now_nsec, since 1970, and with all the time there is: nothing is left unjudged, so the
+ * view's facts must not be late. Lies in @arena. The view, the pod and the arena must be there as
+ * long as it is asked. 0, or -ENOMEM. */
 int extender_explain(
-    const View *view, const Moment *moment, const Pod *pod, Arena *arena, Explanation *ret);
+    const View *view, int64_t now_nsec, const Pod *pod, Arena *arena, Explanation *ret);
 
 /* The same as if the cluster had only the nodes in @rows, which lie as long as the arena: ranks,
  * and scores that are normalised, are among these. The nodes are in the order of @rows. */
-int extender_explain_rows(const View *view, const Moment *moment, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena, Explanation *ret);
+int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
+    size_t n, Arena *arena, Explanation *ret);
 
 /* Why a rule fails a node, in full. In the arena given. */
 typedef struct FailureDetails {

@@ -24,10 +24,7 @@ static void fixture_init(Fixture *f, const char *text) {
                          /* before= */ NULL,
                          &f->view),
         0);
-    assert_int_equal(
-        extender_explain(
-            f->view, &(Moment){.now_nsec = f->scene.now}, &f->scene.pod, f->arena, &f->told),
-        0);
+    assert_int_equal(extender_explain(f->view, f->scene.now, &f->scene.pod, f->arena, &f->told), 0);
 }
 
 static void fixture_done(Fixture *f) {

@@ -752,7 +752,7 @@ static bool check_explain(const Round *round) {
         return false;
     assert_int_equal(
         extender_explain(
-            round->view, /* moment= */ NULL, &round->scene.pod, round->arena, &explanation),
+            round->view, /* now_nsec= */ 0, &round->scene.pod, round->arena, &explanation),
         0);
     if (explanation.n_nodes != all.n)
         return false;

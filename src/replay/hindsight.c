@@ -30,12 +30,11 @@ static int read_pod(Str text, Arena *arena, Pod *ret) {
 
 static int explain(
     const Hindsight *past, const View *view, const Pod *pod, Arena *arena, Explanation *ret) {
-    const Moment moment = {.now_nsec = past->now_nsec};
     uint32_t *rows;
     size_t n = 0;
 
     if (!past->nodes)
-        return error_trace(extender_explain(view, &moment, pod, arena, ret));
+        return error_trace(extender_explain(view, past->now_nsec, pod, arena, ret));
     rows = ARENA_RAW(arena, uint32_t, past->n_nodes);
     if (!rows)
         return error_origin(-ENOMEM);
@@ -45,7 +44,7 @@ static int explain(
         if (row < view->table->n_rows && table_node(view->table, row))
             rows[n++] = row;
     }
-    return error_trace(extender_explain_rows(view, &moment, pod, rows, n, arena, ret));
+    return error_trace(extender_explain_rows(view, past->now_nsec, pod, rows, n, arena, ret));
 }
 
 int hindsight_explain(const Hindsight *past, Program *program, const SceneSetting *setting,

@@ -53,7 +53,8 @@ enum {
 /* Why there is none, for people. Static. */
 const char *hindsight_error(int error);
 
-/* By @program; NULL: by the scene's own, which was in force then. @setting may be NULL.
+/* By @program; NULL: by the scene's own, which was in force then. @setting may be NULL, and has no
+ * clock.
  *
  * 0: @ret_view is a reference, which must outlive everything else: the explanation and @ret_pod lie
  * in @arena and point into it. Or one of the above, or -ENOMEM; then @ret_view is NULL. */
