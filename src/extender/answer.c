@@ -1,5 +1,10 @@
+/* What answers have in common: the names of the verbs, how one begins, what one says that fails. */
+
+#include <errno.h>
+
 #include "base/buf.h"
-#include "extender/verbs.h"
+#include "base/error.h"
+#include "extender/verbs-part.h"
 #include "json/write.h"
 
 #define ERROR_TEXT_MAX ((size_t)8 * 1024)
@@ -74,4 +79,31 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
         answer->body = ROPE_INIT_IN(arena);
         answer->decision.error = STR(NO_MEMORY);
     }
+}
+
+void answer_no_memory(Answer *answer, Arena *arena, unsigned status) {
+    answer_error(
+        answer, arena, status, STR("berth: the request needs more memory than it may have"));
+}
+
+/* --- filter and prioritize ------------------------------------------------------------------ */
+
+int answer_begin(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+    Arena *arena, Answer *ret, FilterArgs **ret_args) {
+    FilterArgs *args = ARENA_NEW(arena, FilterArgs);
+    char error[WIRE_ERROR_MAX];
+    int r;
+
+    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
+    if (!args)
+        return error_origin(-ENOMEM);
+    r = filter_args_decode(view, moment, body, parts, arena, args, error);
+    if (r == WIRE_E_MALFORMED)
+        answer_error(ret, arena, 400, str_from_c(error));
+    if (r != 0)
+        return r < 0 ? error_trace(r) : r;
+    decision_init(&ret->decision, &args->pod, args->n);
+    ret->decision.pod_text = args->pod_text;
+    *ret_args = args;
+    return 0;
 }

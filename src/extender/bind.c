@@ -4,7 +4,7 @@
  */
 
 #include "base/error.h"
-#include "extender/verbs.h"
+#include "extender/verbs-part.h"
 
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
     char error[WIRE_ERROR_MAX];
@@ -14,7 +14,7 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
     if (r == WIRE_E_MALFORMED)
         answer_error(ret, arena, 400, str_from_c(error));
     else if (r < 0)
-        answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
+        answer_no_memory(ret, arena, 200);
     return r == 0;
 }
 
@@ -41,7 +41,7 @@ bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, S
     *ret_annotations = (Labels){0};
     if (exemptions_cover(view->exemptions, pod))
         return true;
-    *ret_reason = STR("node is not known to berth");
+    *ret_reason = STR(UNKNOWN_NODE_REASON);
     if (row == view->table->n_rows)
         return false;
     *ret_reason = STR("out of time or memory");

@@ -6,14 +6,13 @@
  */
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "extender/verbs.h"
+#include "extender/verbs-part.h"
 
-#define LATE_REASON "\"berth ran out of time to judge the node\""
-#define UNKNOWN_NODE_REASON "\"node is not known to berth\""
+#define LATE_LITERAL "\"berth ran out of time to judge the node\""
+#define UNKNOWN_NODE_LITERAL "\"" UNKNOWN_NODE_REASON "\""
 
 /* What was said of each node, and which ones were rejected. */
 typedef struct Verdicts {
@@ -174,8 +173,8 @@ static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope 
 
 static Str reason_of(const View *view, uint16_t said) {
     if (said == VERDICT_UNKNOWN_NODE)
-        return STR(UNKNOWN_NODE_REASON);
-    return said == VERDICT_LATE ? STR(LATE_REASON) : view->reasons[said];
+        return STR(UNKNOWN_NODE_LITERAL);
+    return said == VERDICT_LATE ? STR(LATE_LITERAL) : view->reasons[said];
 }
 
 /* One of the two maps: the nodes of which a filter below @limit spoke. */
@@ -230,8 +229,8 @@ static void reserve_reply(
     names *= 3; /* passed, failed, and failed and unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
         names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);
-    names += decision->notes.n_late * sizeof(LATE_REASON);
-    (void)rope_reserve(out, names + decision->n_unknown * sizeof(UNKNOWN_NODE_REASON));
+    names += decision->notes.n_late * sizeof(LATE_LITERAL);
+    (void)rope_reserve(out, names + decision->n_unknown * sizeof(UNKNOWN_NODE_LITERAL));
 }
 
 static void encode(const View *view, const FilterArgs *args, const Verdicts *verdicts,
@@ -269,30 +268,22 @@ static Str find_missing(const View *view, const FilterArgs *args, const Judge *j
 /* --- the verb ---------------------------------------------------------------- */
 
 void extender_filter(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
-    char error[WIRE_ERROR_MAX];
-    FilterArgs *args = ARENA_NEW(arena, FilterArgs);
+    const NodeParts *parts = &view->program->filter_parts;
+    FilterArgs *args = NULL;
     Verdicts verdicts = {0};
     Question question;
     Judge *judge = NULL;
     Str missing;
-    int r;
+    int r = answer_begin(view, moment, body, parts, arena, ret, &args);
 
-    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = args ? filter_args_decode(
-                   view, moment, body, &view->program->filter_parts, arena, args, error)
-             : -ENOMEM;
-    if (r == WIRE_E_MALFORMED) {
-        answer_error(ret, arena, 400, str_from_c(error));
+    if (r == WIRE_E_MALFORMED)
         return;
-    }
     if (r == 0) {
-        decision_init(&ret->decision, &args->pod, args->n);
-        ret->decision.pod_text = args->pod_text;
         question = filter_args_question(view, moment, args, arena);
         r = judge_open(&question, &judge);
     }
     if (r < 0) {
-        answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
+        answer_no_memory(ret, arena, 200);
         return;
     }
     missing = find_missing(view, args, judge);
@@ -300,12 +291,11 @@ void extender_filter(const View *view, const Moment *moment, Str body, Arena *ar
         answer_error(ret, arena, 200, missing);
         return;
     }
-
     r = decide(judge, view, args, arena, &verdicts, &ret->decision);
     if (r == 0)
         encode(view, args, &verdicts, &ret->decision, &ret->body);
     if (r < 0 || rope_error(&ret->body)) {
-        answer_error(ret, arena, 200, STR("berth: the request needs more memory than it may have"));
+        answer_no_memory(ret, arena, 200);
         return;
     }
     ret->decision.args = args;

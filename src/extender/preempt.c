@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "extender/verbs.h"
+#include "extender/verbs-part.h"
 #include "json/write.h"
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
@@ -148,5 +148,5 @@ void extender_preempt(const View *view, const Moment *moment, Str body, Arena *a
             encode(&args, keep, ret);
     }
     if (r < 0 || rope_error(&ret->body))
-        answer_error(ret, arena, 500, STR("berth: the request needs more memory than it may have"));
+        answer_no_memory(ret, arena, 500);
 }

@@ -2,7 +2,7 @@
  * prioritize: how good is each of the remaining nodes?
  *
  * Rules are combined at full precision, 0 to 100, and mapped to the wire's whole
- * numbers 0 to 10 last. A node that scores 0 is left out: kube-scheduler reads it
+ * numbers (score.h) last. A node that scores 0 is left out: kube-scheduler reads it
  * as 0 all the same, and decoding a full list costs it more than berth takes.
  */
 
@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "extender/score.h"
-#include "extender/verbs.h"
+#include "extender/verbs-part.h"
 
 #define HOST "{\"Host\":"
 #define SCORE ",\"Score\":"
@@ -100,30 +100,21 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
 
 void extender_prioritize(
     const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
-    char error[WIRE_ERROR_MAX];
-    FilterArgs *args = ARENA_NEW(arena, FilterArgs);
+    const NodeParts *parts = &view->program->score_parts;
+    FilterArgs *args = NULL;
     const uint8_t *scores = NULL;
-    int r;
+    int r = answer_begin(view, moment, body, parts, arena, ret, &args);
 
-    *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    r = args ? filter_args_decode(
-                   view, moment, body, &view->program->score_parts, arena, args, error)
-             : -ENOMEM;
-    if (r == WIRE_E_MALFORMED) {
-        answer_error(ret, arena, 400, str_from_c(error));
+    if (r == WIRE_E_MALFORMED)
         return;
-    }
-    if (r == 0) {
-        decision_init(&ret->decision, &args->pod, args->n);
-        ret->decision.pod_text = args->pod_text;
+    if (r == 0)
         r = score(view, moment, args, arena, &ret->decision, &scores);
-        if (r == 0 && scores)
-            ret->decision.n_out = encode(args, scores, &ret->body);
-        else if (r == 0)
-            rope_copy(&ret->body, STR("[]")); /* no rule applies */
-    }
+    if (r == 0 && scores)
+        ret->decision.n_out = encode(args, scores, &ret->body);
+    else if (r == 0)
+        rope_copy(&ret->body, STR("[]")); /* no rule applies */
     if (r < 0 || rope_error(&ret->body)) {
-        answer_error(ret, arena, 500, STR("berth: the request needs more memory than it may have"));
+        answer_no_memory(ret, arena, 500);
         return;
     }
     ret->decision.args = args;

@@ -3,10 +3,10 @@
 /*
  * The four verbs: bytes in, bytes out.
  *
- * Pure functions of (view, body): no socket, no file, no clock. An answer is 200
- * with the protocol's own reply, also when the answer is an error that
- * kube-scheduler can read; 400 where the request is not the protocol at all; 500
- * for a shortage of ours that the verb's reply has no field for.
+ * Pure functions of (view, moment, body): no socket, no file, no clock but the caller's. An answer
+ * is 200 with the protocol's own reply, also when the answer is an error that kube-scheduler can
+ * read; 400 where the request is not the protocol at all; 500 for a shortage of ours that the
+ * verb's reply has no field for.
  */
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ const char *verb_name(Verb verb);
 /* What was decided, for metrics, the log and who remembers it. Strings are of the request. */
 typedef struct Decision {
     Str pod_namespace, pod_name, pod_uid;
-    Str pod_text;             /* the pod as it was sent; empty when it was not, or not whole */
+    Str pod_text;             /* filter and prioritize: the pod as it was sent; else empty */
     Str node;                 /* bind only: where to */
     size_t n_in;              /* nodes asked about */
     size_t n_out;             /* passed, scored over 0, or kept as candidates */
@@ -78,9 +78,6 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
  * counts as no. */
 bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason);
-
-/* Who is asked about, and about how many nodes. */
-void decision_init(Decision *decision, const Pod *pod, size_t n_in);
 
 /* Of how many nodes a filter said just @said. */
 size_t decision_count(const Decision *decision, uint16_t said);
