@@ -62,8 +62,16 @@ static inline size_t order_place(const Order *order, size_t i) {
  * that are late several times, for filters and for scores, count once. */
 void order_note_late(Judge *judge, const Order *order, size_t begin);
 
-/* Adds to @counts (by number of @n_rules rules; made when it is first needed) the rows of a batch
- * whose state is @state, if somebody asked for them. 0 or -ENOMEM. */
+/* By chunk of the table: a bit for each row that somebody asked for, the unknown node aside. NULL
+ * when out of memory. */
+uint64_t *order_mark_asked(const Judge *judge, const Order *order);
+
+/* Adds @n to what @counts has of @rule. It is made, for @n_rules rules, when it is first needed;
+ * mostly it never is. 0 or -ENOMEM. */
+int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n);
+
+/* Adds, in the same way, the rows of a batch whose state is @state, if somebody asked for them. 0
+ * or -ENOMEM. */
 typedef struct Count {
     uint8_t state;
     size_t n_rules;

@@ -14,8 +14,7 @@
  * is more than one in so many. */
 #define SPARSE 5u
 
-/* By chunk of the table: a bit for each row that is asked for. NULL: out of memory. */
-static uint64_t *mark_asked(const Judge *judge, const Order *order) {
+uint64_t *order_mark_asked(const Judge *judge, const Order *order) {
     size_t n_rows = judge->question.table->n_rows;
     uint64_t *marks = ARENA_ARRAY(judge->question.arena, uint64_t, n_rows / CHUNK_ROWS + 1);
 
@@ -30,7 +29,7 @@ static uint64_t *mark_asked(const Judge *judge, const Order *order) {
 /* Those that are asked for, each once. */
 static int order_few(const Judge *judge, Order *order) {
     size_t n_rows = judge->question.table->n_rows;
-    uint64_t *marks = mark_asked(judge, order);
+    uint64_t *marks = order_mark_asked(judge, order);
     uint32_t *rows = ARENA_RAW(judge->question.arena, uint32_t, order->n_asked);
     uint32_t *places = ARENA_RAW(judge->question.arena, uint32_t, n_rows + 1);
 
@@ -58,7 +57,6 @@ int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) 
     return 0;
 }
 
-/* The batch that begins at @begin. */
 size_t order_begin(Judge *judge, const Order *order, size_t begin) {
     size_t left = order->n - begin;
     size_t n = left < CEL_BATCH_ROWS ? left : CEL_BATCH_ROWS;
@@ -112,19 +110,28 @@ VECTOR static uint32_t count_asked(
     return found;
 }
 
+int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n) {
+    if (n == 0)
+        return 0;
+    if (!*counts)
+        *counts = ARENA_ARRAY(judge->question.arena, uint32_t, n_rules);
+    if (!*counts)
+        return error_origin(-ENOMEM);
+    (*counts)[rule] += n;
+    return 0;
+}
+
 int order_count(
     const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count) {
+    uint32_t found;
     int r;
 
     if (!states || !memchr(states, count.state, n))
         return 0;
-    if (!*count.counts)
-        *count.counts = ARENA_ARRAY(judge->question.arena, uint32_t, count.n_rules);
     r = find_asked(judge, order);
-    if (r < 0 || !*count.counts)
-        return error_origin(-ENOMEM);
-    (*count.counts)[count.rule] +=
-        order->is_asked ? count_asked(states, order->is_asked + begin, n, count.state)
-                        : count_states(states, n, count.state);
-    return 0;
+    if (r < 0)
+        return error_trace(r);
+    found = order->is_asked ? count_asked(states, order->is_asked + begin, n, count.state)
+                            : count_states(states, n, count.state);
+    return error_trace(count_add(judge, count.counts, count.n_rules, count.rule, found));
 }

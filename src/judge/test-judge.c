@@ -10,7 +10,7 @@
 
 #define NODES 1500u
 
-/* A scene with nodes n0 to n1499; every third has the label pool=a, node i the label n=i. */
+/* A scene with nodes n0, n1, …; every third has the label pool=a, node i the label n=i. */
 typedef struct Court {
     TestScene scene;
     Facts facts;
@@ -75,6 +75,12 @@ static uint32_t row_of(const Court *court, unsigned number) {
 
     (void)snprintf(name, sizeof(name), "n%u", number);
     return table_find(court->table, str_from_c(name));
+}
+
+/* Nodes n0 to n(@n - 1), in that order. */
+static void court_rows(const Court *court, uint32_t *ret, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        ret[i] = row_of(court, i);
 }
 
 /* --- order ---------------------------------------------------------------------------- */
@@ -159,8 +165,7 @@ static void test_time_is_up(void **state) {
             "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != \"\"'}]}",
             cases[c].on_timeout);
         court_init(&court, policies, NODES);
-        for (unsigned i = 0; i < NODES; i++)
-            rows[i] = row_of(&court, i);
+        court_rows(&court, rows, NODES);
         question = court_question(&court, rows, NODES);
         question.is_over = runs_out;
         question.context = &left;
@@ -239,8 +244,7 @@ static void test_time_is_up_for_match(void **state) {
             "\"\"'}]}",
             cases[c].on_timeout);
         court_init(&court, policies, 9);
-        for (unsigned i = 0; i < 9; i++)
-            rows[i] = row_of(&court, i);
+        court_rows(&court, rows, 9);
         question = court_question(&court, rows, 9);
         question.is_over = is_up;
         assert_int_equal(judge_open(&question, &judge), 0);
@@ -318,8 +322,7 @@ static void test_errors(void **state) {
 
     (void)state;
     court_init(&court, policies, 9);
-    for (unsigned i = 0; i < 9; i++)
-        rows[i] = row_of(&court, i);
+    court_rows(&court, rows, 9);
     judge = court_open(&court, rows, 9);
     assert_int_equal(judge_filters(judge, verdicts), 0);
     assert_int_equal(judge_scores(judge, scores), 0);
@@ -465,8 +468,7 @@ static void test_little_scratch(void **state) {
     buf_append(&text, STR("pod: {name: the-pod-that-is-to-be-placed}\n"));
     buf_append_char(&text, '\0');
     court_set(&court, text.data);
-    for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
-        rows[i] = row_of(&court, i);
+    court_rows(&court, rows, ELEMENTS_OF(rows));
     question = court_question(&court, rows, ELEMENTS_OF(rows));
     question.scratch = scratch;
     assert_int_equal(judge_open(&question, &judge), 0);
@@ -544,8 +546,7 @@ static void test_narrow_late(void **state) {
         Judge *judge;
 
         court_init(&court, policies, NODES);
-        for (unsigned i = 0; i < NODES; i++)
-            rows[i] = row_of(&court, i);
+        court_rows(&court, rows, NODES);
         question = court_question(&court, rows, NODES);
         question.is_over = runs_out;
         question.context = &left;

@@ -163,28 +163,6 @@ static bool have_failed(const Facts *facts) {
     return false;
 }
 
-/* By chunk of the table: a bit for each row that somebody asked for. NULL: out of memory. */
-static uint64_t *find_asked(const Judge *judge, const Order *order) {
-    uint32_t n_rows = judge->question.table->n_rows;
-    uint64_t *asked = ARENA_ARRAY(judge->question.arena, uint64_t, judge->question.facts->n_chunks);
-
-    for (size_t i = 0; asked && i < order->n_asked; i++)
-        if (order->asked[i] != n_rows)
-            asked[order->asked[i] / CHUNK_ROWS] |= UINT64_C(1) << table_slot(order->asked[i]);
-    return asked;
-}
-
-/* @n more rows of a rule; mostly there are none. */
-static int add_count(const Judge *judge, uint32_t **counts, size_t rule, uint32_t n) {
-    if (n > 0 && !*counts)
-        *counts = ARENA_ARRAY(judge->question.arena, uint32_t, judge->question.program->n_filters);
-    if (n > 0 && !*counts)
-        return error_origin(-ENOMEM);
-    if (n > 0)
-        (*counts)[rule] += n;
-    return 0;
-}
-
 typedef struct FailedCounts {
     uint32_t errors, missing;
 } FailedCounts;
@@ -206,10 +184,12 @@ VECTOR static FailedCounts count_bits(const Facts *facts, const uint64_t *asked,
 
 static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
     FailedCounts counts = count_bits(judge->question.facts, asked, filter);
-    int r = add_count(judge, &judge->filter_errors, filter, counts.errors);
+    size_t n_rules = judge->question.program->n_filters;
+    int r = count_add(judge, &judge->filter_errors, n_rules, filter, counts.errors);
 
-    return r < 0 ? error_trace(r)
-                 : error_trace(add_count(judge, &judge->filter_missing, filter, counts.missing));
+    if (r == 0)
+        r = count_add(judge, &judge->filter_missing, n_rules, filter, counts.missing);
+    return error_trace(r);
 }
 
 /* Rules that are known beforehand may have failed, too; mostly none has. */
@@ -220,7 +200,7 @@ static int note_known_errors(Judge *judge, const Docket *docket) {
 
     if (!have_failed(judge->question.facts))
         return 0;
-    asked = find_asked(judge, &docket->order);
+    asked = order_mark_asked(judge, &docket->order);
     if (!asked)
         return error_origin(-ENOMEM);
     for (size_t i = 0; r == 0 && i < program->n_filters; i++)
@@ -270,18 +250,19 @@ static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
             rejects && question->rows[i] != question->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
 }
 
-int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
+static int judge_all(Judge *judge, bool observed, uint16_t *ret) {
     if (judge->session)
-        return error_trace(judge_rows(judge, /* observed= */ false, ret_verdicts));
-    judge_late(judge, /* observed= */ false, ret_verdicts);
+        return error_trace(judge_rows(judge, observed, ret));
+    judge_late(judge, observed, ret);
     return 0;
 }
 
+int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
+    return error_trace(judge_all(judge, /* observed= */ false, ret_verdicts));
+}
+
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
-    if (judge->session)
-        return error_trace(judge_rows(judge, /* observed= */ true, ret_verdicts));
-    judge_late(judge, /* observed= */ true, ret_verdicts);
-    return 0;
+    return error_trace(judge_all(judge, /* observed= */ true, ret_verdicts));
 }
 
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {
