@@ -99,10 +99,11 @@ static int list_files(BundleRead *read, Files *files) {
     int r;
 
     while ((r = tar_next(&rest, &file)) == 0) {
-        TarFile *added = files->n < FILES_MAX ? VEC_PUSH(files, read->arena) : NULL;
+        TarFile *added;
 
         if (files->n == FILES_MAX)
             return bundle_wrong(read, "it has more than %u files: it is no bundle", FILES_MAX);
+        added = VEC_PUSH(files, read->arena);
         if (!added)
             return error_origin(-ENOMEM);
         *added = file;
