@@ -45,6 +45,7 @@ const ObjectMask *bundle_mask(const BundleWrite *write);
 
 /* A text as it may be shown. Failures stick. */
 Str bundle_name(BundleWrite *write, Str name);
+Str bundle_workload(BundleWrite *write, Str key);
 Str bundle_text(BundleWrite *write, Str text);
 
 /* A member that is a text, unless it is empty. */

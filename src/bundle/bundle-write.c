@@ -33,6 +33,10 @@ Str bundle_name(BundleWrite *write, Str name) {
     return write->anonymous ? checked(write, name, anonymous_name(write->anonymous, name)) : name;
 }
 
+Str bundle_workload(BundleWrite *write, Str key) {
+    return write->anonymous ? checked(write, key, anonymous_workload(write->anonymous, key)) : key;
+}
+
 Str bundle_text(BundleWrite *write, Str text) {
     return write->anonymous ? checked(write, text, anonymous_text(write->anonymous, text)) : text;
 }

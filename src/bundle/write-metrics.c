@@ -108,10 +108,7 @@ static void write_workloads(MetricsWrite *metrics, JsonWriter *writer, const Sam
     json_write_key(writer, STR("workloads"));
     json_write_object(writer);
     for (size_t i = 0; i < n; i++) {
-        Anonymous *anonymous = metrics->write->anonymous;
-
-        json_write_key(
-            writer, anonymous ? anonymous_workload(anonymous, sorted[i].key) : sorted[i].key);
+        json_write_key(writer, bundle_workload(metrics->write, sorted[i].key));
         json_write_double(writer, sampling->workload_values[sorted[i].value]);
     }
     json_write_end_object(writer);
