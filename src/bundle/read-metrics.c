@@ -9,7 +9,6 @@
 #include "cluster/store.h"
 
 #define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
-#define SCENE_BUDGET ((size_t)64 * 1024 * 1024)
 #define FILE_NAME "metrics.jsonl"
 
 typedef struct GaugeList {
@@ -240,21 +239,6 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
     return 0;
 }
 
-static int copy_gauges(Scene *scene, const GaugeList *gauges) {
-    Gauge *copies;
-
-    scene->arena = arena_new(SCENE_BUDGET);
-    copies = scene->arena ? ARENA_ARRAY(scene->arena, Gauge, gauges->n) : NULL;
-    for (size_t i = 0; copies && i < gauges->n; i++)
-        if (!gauge_copy(&gauges->items[i], scene->arena, &copies[i]))
-            copies = NULL;
-    if (!copies)
-        return error_origin(-ENOMEM);
-    scene->gauges = copies;
-    scene->n_gauges = gauges->n;
-    return 0;
-}
-
 static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLine *line) {
     scene->measurements = measurements_new(/* owner= */ 0, line->samplings.n);
     if (!scene->measurements)
@@ -290,7 +274,7 @@ static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
         return bundle_wrong(metrics->read,
             FILE_NAME ", line %zu: a scene twice, or not a sampling for each gauge",
             metrics->number);
-    r = copy_gauges(scene, gauges);
+    r = scene_copy_gauges(scene, gauges->items, gauges->n);
     return r == 0 ? set_measurements(metrics, scene, line) : error_trace(r);
 }
 

@@ -6,11 +6,11 @@
 #include "base/error.h"
 
 /* Gauges are of policies, which have ceilings of their own. */
-#define GAUGES_BUDGET ((size_t)16 * 1024 * 1024)
+#define GAUGES_BUDGET ((size_t)64 * 1024 * 1024)
 
 /* --- making one -------------------------------------------------------------------------- */
 
-static int copy_gauges(Scene *scene, const Gauge *gauges, size_t n) {
+int scene_copy_gauges(Scene *scene, const Gauge *gauges, size_t n) {
     Gauge *copies;
 
     if (n == 0)
@@ -62,7 +62,7 @@ Scene *scene_new(const View *view, bool keeps_program) {
         scene->program = program_ref(view->program);
         scene->gauges = view->program->gauges;
         scene->n_gauges = view->program->n_gauges;
-    } else if (copy_gauges(scene, view->program->gauges, view->program->n_gauges) < 0) {
+    } else if (scene_copy_gauges(scene, view->program->gauges, view->program->n_gauges) < 0) {
         return NULL;
     }
     return TAKE_PTR(scene);
@@ -71,7 +71,7 @@ Scene *scene_new(const View *view, bool keeps_program) {
 Scene *scene_without_program(const Scene *scene) {
     _cleanup_(scene_unrefp) Scene *bare = new_like(scene);
 
-    if (!bare || copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
+    if (!bare || scene_copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
         return NULL;
     return TAKE_PTR(bare);
 }

@@ -47,6 +47,9 @@ Scene *scene_ref(Scene *scene);
 Scene *scene_unref(Scene *scene); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scene *, scene_unref)
 
+/* Gives a scene that has no gauges yet copies of @gauges, in an arena of its own. 0, or -ENOMEM. */
+int scene_copy_gauges(Scene *scene, const Gauge *gauges, size_t n) MUST_CHECK;
+
 /* Another one, of the same but without the program: who has the old one keeps it. NULL when out of
  * memory. */
 Scene *scene_without_program(const Scene *scene);
