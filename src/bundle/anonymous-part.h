@@ -16,14 +16,8 @@ struct Anonymous {
     VEC(Str) shown; /* ... what they are shown as */
 };
 
-/* Whether @text stays as it is, whatever it is the name of. */
-bool anonymous_keeps(const Anonymous *anonymous, Str text);
-
 /* One of @list, which ends with NULL. */
 bool anonymous_is_listed(Str text, const char *const *list);
-
-/* The hash, without looking whether it should stay. */
-Str anonymous_hash(Anonymous *anonymous, Str text);
 
 Str anonymous_kind(Anonymous *anonymous, Str kind);
 

@@ -115,7 +115,8 @@ static bool is_measurement(Str text) {
            time_parse(str_skip(text, comma + 1), &at);
 }
 
-bool anonymous_keeps(const Anonymous *a, Str text) {
+/* Whether @text stays as it is, whatever it is the name of. */
+static bool keeps(const Anonymous *a, Str text) {
     static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
 
     return text.len == 0 || map_find(&a->kept, text) != MAP_NONE ||
@@ -124,7 +125,8 @@ bool anonymous_keeps(const Anonymous *a, Str text) {
 
 /* --- names ------------------------------------------------------------------------------- */
 
-Str anonymous_hash(Anonymous *a, Str text) {
+/* The hash, without looking whether it should stay. */
+static Str hash(Anonymous *a, Str text) {
     uint32_t place = map_find(&a->known, text);
     Str copy, *shown;
 
@@ -139,7 +141,7 @@ Str anonymous_hash(Anonymous *a, Str text) {
 }
 
 Str anonymous_name(Anonymous *a, Str name) {
-    return anonymous_keeps(a, name) ? name : anonymous_hash(a, name);
+    return keeps(a, name) ? name : hash(a, name);
 }
 
 Str anonymous_text(Anonymous *a, Str text) {
@@ -148,8 +150,8 @@ Str anonymous_text(Anonymous *a, Str text) {
     if (is_measurement(text))
         return text;
     while (next_word(&rest, &word))
-        if (!anonymous_keeps(a, word))
-            return anonymous_hash(a, text);
+        if (!keeps(a, word))
+            return hash(a, text);
     return text;
 }
 
@@ -196,11 +198,11 @@ Str anonymous_key(Anonymous *a, Str key) {
     size_t slash = str_find(key, '/');
     Str prefix = str_take(key, slash), name = slash == SIZE_MAX ? key : str_skip(key, slash + 1);
 
-    if (anonymous_keeps(a, key) || anonymous_is_listed(key, known) ||
+    if (keeps(a, key) || anonymous_is_listed(key, known) ||
         (slash == SIZE_MAX && str_has_prefix(key, STR("hugepages-"))))
         return key;
     if (slash == SIZE_MAX)
-        return anonymous_hash(a, key);
+        return hash(a, key);
     if (is_well_known(prefix) && (!names_are_own(prefix) || anonymous_is_listed(name, roles)))
         return key;
     return join(a,
@@ -223,7 +225,7 @@ static Str show_segment(Anonymous *a, Str segment) {
 static void show_repository(Anonymous *a, Str text, Buf *out) {
     Str part;
 
-    if (anonymous_keeps(a, text)) {
+    if (keeps(a, text)) {
         buf_append(out, text);
         return;
     }
@@ -240,7 +242,7 @@ Str anonymous_image(Anonymous *a, Str image) {
     _cleanup_(buf_done) Buf out = BUF_INIT(IMAGE_MAX);
     Str rest = image;
 
-    if (anonymous_keeps(a, image))
+    if (keeps(a, image))
         return image;
     while (rest.len > 0) {
         size_t n = 0;
@@ -252,7 +254,7 @@ Str anonymous_image(Anonymous *a, Str image) {
             buf_append_char(&out, rest.ptr[n]);
         rest = str_skip(rest, n + 1);
     }
-    return buf_error(&out) ? anonymous_hash(a, image) : arena_copy(a->arena, buf_str(&out));
+    return buf_error(&out) ? hash(a, image) : arena_copy(a->arena, buf_str(&out));
 }
 
 /* --- owners and workloads ---------------------------------------------------------------- */

@@ -80,12 +80,6 @@ void pack_end(Pack *pack) {
         buf_append(pack->out, buf_str(&pack->content));
 }
 
-void pack_file(Pack *pack, Str name, Str content) {
-    pack_begin(pack, name);
-    pack_write(pack, content);
-    pack_end(pack);
-}
-
 int pack_finish(Pack *pack) {
     static const char zeros[2 * TAR_BLOCK];
 

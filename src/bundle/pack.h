@@ -25,8 +25,5 @@ void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);
 
-/* All three at once. */
-void pack_file(Pack *pack, Str name, Str content);
-
 /* Ends the archive. 0; -ENOMEM; or the error of the buffer. */
 int pack_finish(Pack *pack) MUST_CHECK;

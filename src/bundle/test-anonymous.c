@@ -14,7 +14,7 @@ static const PolicySource policies[] = {
 };
 static const uint64_t salt[2] = {11, 22};
 
-/* "x" and nothing but letters, digits and dashes. */
+/* "x-" and sixteen hexadecimal digits. */
 static bool is_hashed(Str text) {
     if (text.len != 18 || !str_has_prefix(text, STR("x-")))
         return false;
@@ -26,9 +26,9 @@ static bool is_hashed(Str text) {
 
 static void test_names(void **state) {
     static const char *const stay[] = {
-        "", "gold", "pool", "acme.io/tier", "true", "0", "12.5", "4Gi", "500m", "-3"};
+        "", "gold", "pool", "acme.io/tier", "true", "0", "12.5", "2026", "4Gi", "500m", "-3"};
     static const char *const go[] = {
-        "node-7", "payments", "acme.io", "10.0.0.1", "::1", "v1.2.3", "2026", "golden", "a b"};
+        "node-7", "payments", "acme.io", "10.0.0.1", "::1", "v1.2.3", "golden", "a b"};
     _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
 
     for (size_t i = 0; i < ELEMENTS_OF(stay); i++)
@@ -36,10 +36,7 @@ static void test_names(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(go); i++) {
         Str shown = anonymous_name(a, str_from_c(go[i]));
 
-        if (strcmp(go[i], "2026") == 0) /* a number */
-            assert_text(go[i], shown, go[i]);
-        else
-            assert_case(go[i], is_hashed(shown));
+        assert_case(go[i], is_hashed(shown));
         assert_true(str_eq(shown, anonymous_name(a, str_from_c(go[i]))));
     }
 }

@@ -14,7 +14,8 @@ static void pack_two(Buf *out) {
 
     for (size_t i = 0; i < sizeof(large); i++)
         large[i] = (char)(i * i);
-    pack_file(pack, STR("b/empty"), STR(""));
+    pack_begin(pack, STR("b/empty"));
+    pack_end(pack);
     pack_begin(pack, STR("b/large"));
     pack_write(pack, str_of(large, 100));
     pack_write(pack, str_of(large + 100, sizeof(large) - 100));

@@ -134,7 +134,7 @@ static bool print_amount(const CelLeaf *leaf, Buf *out) {
 }
 
 /* Also what is asked for without a question mark: an entry of a map, a metric. */
-bool probe_leaf_is_absent(const CelLeaf *leaf) {
+static bool is_absent(const CelLeaf *leaf) {
     return leaf->value.kind == CEL_ABSENT ||
            (leaf->value.kind == CEL_ERROR && leaf->value.error->is_absence);
 }
@@ -142,7 +142,7 @@ bool probe_leaf_is_absent(const CelLeaf *leaf) {
 void probe_leaf_print(const CelLeaf *leaf, Buf *out) {
     buf_append(out, leaf->text);
     buf_append(out, STR(" = "));
-    if (probe_leaf_is_absent(leaf))
+    if (is_absent(leaf))
         buf_append(out, STR("absent"));
     else if (leaf->value.kind == CEL_ERROR)
         buf_append(out, leaf->value.error->text);

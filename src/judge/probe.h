@@ -30,9 +30,6 @@ int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t 
  * their own. 0 or -ENOMEM. */
 int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) MUST_CHECK;
 
-/* It is not there. */
-bool probe_leaf_is_absent(const CelLeaf *leaf);
-
 /* A leaf for people: `node.free.cpu = 500m`. Amounts of resources in their units, what is not
  * there as "absent". */
 void probe_leaf_print(const CelLeaf *leaf, Buf *out);

@@ -5,19 +5,6 @@
 #include "base/buf.h"
 #include "json/write.h"
 
-const char *recorded_kind_name(RecordedKind kind) {
-    static const char *const names[] = {
-        [RECORDED_PASSED] = "passed",
-        [RECORDED_REJECTED] = "rejected",
-        [RECORDED_UNKNOWN] = "unknown",
-        [RECORDED_NARROWED] = "narrowed",
-        [RECORDED_LATE] = "late",
-        [RECORDED_SCORED] = "scored",
-    };
-
-    return names[kind];
-}
-
 void recording_done(Recording *recording) {
     for (size_t i = 0; i < recording->n_scenes; i++)
         scene_unref(recording->scenes[i]);

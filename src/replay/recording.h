@@ -31,9 +31,6 @@ typedef enum RecordedKind {
     _RECORDED_MAX,
 } RecordedKind;
 
-/* "passed", "rejected", … */
-const char *recorded_kind_name(RecordedKind kind);
-
 #define RECORDED_NO_RULE UINT16_MAX
 #define RECORDED_NO_SCORE UINT8_MAX
 
