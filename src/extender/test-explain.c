@@ -1,5 +1,7 @@
 #include "extender/explain.h"
 
+#include <errno.h>
+
 #include "base/test-assert.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
@@ -205,6 +207,81 @@ static void test_out_of_fuel(void **state) {
     }
 }
 
+/* With any budget an explanation is whole, or there is none. */
+static void test_budgets(void **state) {
+    const NodeExplanation *node;
+    FailureDetails details;
+    Fixture f;
+    int r = -ENOMEM;
+
+    (void)state;
+    fixture_init(&f,
+        "policies:\n"
+        "  one:\n"
+        "    narrow: {to: 1}\n"
+        "    filters: [{name: f, nodeLabels: {pool: a}}, {name: t, tolerations: true}]\n"
+        "    scores: [{name: s, expression: \"double(node.metadata.labels['n'])\"}]\n"
+        "  two: {match: {expression: \"pod.metadata.labels['x'] == 'y'\"}, filters: [{name: g, "
+        "nodeReady: true}]}\n"
+        "nodes:\n"
+        "  n: {labels: {pool: b}, taints: [{key: gpu, effect: NoSchedule}]}\n"
+        "  o: {labels: {pool: a, n: '3'}}\n"
+        "  p: {labels: {pool: a}}\n"
+        "pod: {name: p}\n");
+    for (size_t budget = 64; r == -ENOMEM; budget += 64) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        Explanation told;
+
+        assert_true(budget < (size_t)1 << 20);
+        r = arena ? extender_explain(f.view, f.scene.now, &f.scene.pod, arena, &told) : -ENOMEM;
+        if (r == -ENOMEM)
+            continue;
+        assert_int_equal(r, 0);
+        assert_int_equal(told.n_passed, 2);
+        assert_int_equal(told.n_errors, f.told.n_errors);
+        assert_int_equal(told.nodes[0].n_failed, 2);
+    }
+    node = &f.told.nodes[0];
+    details.n_remedies = 0;
+    for (size_t budget = 64; details.n_remedies == 0; budget += 64) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+
+        assert_true(arena && budget < (size_t)1 << 20);
+        r = explain_failure(&f.told, node, &node->failed[1], arena, &details);
+        assert_true(r == 0 || r == -ENOMEM);
+        assert_true(r == 0 || details.n_remedies == 0);
+    }
+    assert_true(str_has_prefix(details.remedies[0].relation, STR("in")));
+    fixture_done(&f);
+}
+
+/* An error names the part that it is of, unless that is as long as a line. */
+static void test_part_of_error(void **state) {
+    static const struct {
+        const char *key, *detail;
+    } cases[] = {
+        {"a", "no such key: a, in node.metadata.labels['a'] ("},
+        {"a-key-of-some-fifty-letters-so-that-no-line-has-room",
+            "no such key: a-key-of-some-fifty-letters-so-that-no-line-has-room ("},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(8192);
+        Fixture f;
+
+        buf_printf(&text,
+            "policy: {filters: [{name: f, expression: \"node.metadata.labels['%s'] == 'x'\"}]}\n"
+            "nodes: {n: {}}\npod: {name: p}\n",
+            cases[i].key);
+        buf_append_char(&text, '\0');
+        fixture_init(&f, text.data);
+        if (!str_has_prefix(f.told.nodes[0].failed[0].detail, str_from_c(cases[i].detail)))
+            assert_text(cases[i].key, f.told.nodes[0].failed[0].detail, cases[i].detail);
+        fixture_done(&f);
+    }
+}
+
 /* --- values and remedies ------------------------------------------------------------------ */
 
 typedef struct Case {
@@ -367,6 +444,8 @@ int main(void) {
         cmocka_unit_test(test_ranks_and_parts),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_out_of_fuel),
+        cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_part_of_error),
         cmocka_unit_test(test_values_and_remedies),
     };
 

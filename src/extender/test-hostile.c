@@ -311,6 +311,20 @@ static void test_long_names(void **state) {
     }
 }
 
+/* Places in a request have 32 bits. Nobody reads a byte of one that is longer. */
+static void test_too_large(void **state) {
+    Fixture *fixture = *state;
+    Str body = {.ptr = "", .len = WIRE_BODY_MAX + 1};
+
+    for (Verb verb = VERB_FILTER; verb <= VERB_PRIORITIZE; verb++) {
+        Answer answer;
+
+        ask_in(fixture, verb, body, fixture->arena, &answer);
+        assert_int_equal(answer.status, 400);
+        assert_text("error", answer.decision.error, "the request is larger than 4 GiB");
+    }
+}
+
 static void test_many_names(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)4 << 20);
     FilterReply reply;
@@ -411,6 +425,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_one_byte, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_budgets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_budgets_odd_name, setup, teardown),

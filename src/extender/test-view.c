@@ -137,6 +137,36 @@ static void test_may_bind(void **state) {
     scene_done(&scene);
 }
 
+/* Whoever has no memory to find out whether it may, may not. */
+static void test_may_bind_budgets(void **state) {
+    _cleanup_(store_freep) Store *store = store_new();
+    _cleanup_(view_unrefp) View *view = NULL;
+    Pod pod = {.name = STR("p"), .uid = STR("u"), .node_name = STR("n1")};
+    TestScene scene;
+    bool may = false;
+
+    (void)state;
+    scene_init_text(
+        &scene, "policy: {filters: [{name: cap, maxPods: 1}], bind: {annotations: {a: b}}}\n");
+    add_nodes(store);
+    assert_true(store_apply_pod(store, &pod) >= 0);
+    view = next_view(store, scene.program, NULL);
+    for (size_t budget = 64; !may; budget += 64) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        Labels annotations;
+        Str reason = STR_NULL;
+
+        assert_true(arena && budget < (size_t)1 << 20);
+        may = extender_may_bind(
+            view, /* moment= */ NULL, &pod, STR("n1"), arena, &annotations, &reason);
+        if (may)
+            assert_int_equal(annotations.n, 1);
+        else
+            assert_text("reason", reason, "out of time or memory");
+    }
+    scene_done(&scene);
+}
+
 /* A cluster that is still being listed is none: a node looks emptier without its pods. */
 static void test_awaits_cluster(void **state) {
     static const char *const bodies[] = {
@@ -197,6 +227,42 @@ static void test_annotations_without_cluster(void **state) {
         assert_int_equal(answer.status, 200);
         assert_int_equal(answer.decision.n_out, cases[i].n_out);
     }
+    scene_done(&scene);
+}
+
+static const CelZone *find_nothing(const CelZones *zones, Str name) {
+    (void)zones;
+    (void)name;
+    return NULL;
+}
+
+/* A time in a zone that nobody knows is no time: the metric is absent. */
+static void test_unknown_zone(void **state) {
+    static const CelZones nowhere = {.find = find_nothing};
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+    _cleanup_(view_unrefp) View *view = NULL;
+    Moment moment = {.now_nsec = INT64_C(1767323040) * 1000000000};
+    Answer answer;
+    TestScene scene;
+
+    (void)state;
+    scene_init_text(&scene,
+        "policy:\n"
+        "  metrics: [{name: load, annotation: {key: load, timeZone: Mars/Olympus}, maxAge: 60s}]\n"
+        "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n");
+    assert_int_equal(
+        view_new(
+            &(ViewParts){.program = scene.program, .zones = &nowhere}, /* before= */ NULL, &view),
+        0);
+    extender_filter(view,
+        &moment,
+        STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
+            "{\"load\":\"0.5,2026-01-02T03:04:00\"}}}]}}"),
+        arena,
+        &answer);
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(answer.decision.n_out, 0);
+    assert_int_equal(answer.decision.notes.filter_missing[0], 1);
     scene_done(&scene);
 }
 
@@ -330,8 +396,10 @@ int main(void) {
         cmocka_unit_test(test_facts_are_shared),
         cmocka_unit_test(test_adjust_is_local),
         cmocka_unit_test(test_may_bind),
+        cmocka_unit_test(test_may_bind_budgets),
         cmocka_unit_test(test_awaits_cluster),
         cmocka_unit_test(test_annotations_without_cluster),
+        cmocka_unit_test(test_unknown_zone),
         cmocka_unit_test(test_many_changes),
     };
 
