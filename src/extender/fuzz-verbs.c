@@ -118,25 +118,6 @@ static void check_candidates(const Answer *answer, Str text, Arena *arena) {
         require(reply.items[i].uids.n > 0 && reply.items[i].node.len > 0);
 }
 
-static void ask(Verb verb, Str body, Arena *arena, Answer *ret) {
-    BindArgs args;
-
-    switch (verb) {
-    case VERB_FILTER:
-        extender_filter(fixed_view(), /* moment= */ NULL, body, arena, ret);
-        return;
-    case VERB_PRIORITIZE:
-        extender_prioritize(fixed_view(), /* moment= */ NULL, body, arena, ret);
-        return;
-    case VERB_PREEMPT:
-        extender_preempt(fixed_view(), /* moment= */ NULL, body, arena, ret);
-        return;
-    default:
-        if (extender_bind_request(body, arena, &args, ret))
-            extender_bind_reply(&args, args.node, arena, ret);
-    }
-}
-
 static void check(Verb verb, Str body, size_t budget) {
     _cleanup_(arena_freep) Arena *arena = arena_new(budget);
     _cleanup_(arena_freep) Arena *reading = arena_new(2 * AMPLE);
@@ -145,7 +126,7 @@ static void check(Verb verb, Str body, size_t budget) {
 
     if (!arena || !reading)
         return;
-    ask(verb, body, arena, &answer);
+    reply_ask(fixed_view(), verb, body, /* bind_error= */ body, arena, &answer);
     text = reply_text(&answer.body, reading);
     if (answer.status != 200 || verb == VERB_BIND) {
         require(answer.status == 200 || answer.status == 400 || answer.status == 500);

@@ -62,22 +62,7 @@ static int teardown(void **state) {
 }
 
 static void ask_in(const Fixture *fixture, Verb verb, Str body, Arena *arena, Answer *ret) {
-    BindArgs args;
-
-    switch (verb) {
-    case VERB_FILTER:
-        extender_filter(fixture->view, /* moment= */ NULL, body, arena, ret);
-        return;
-    case VERB_PRIORITIZE:
-        extender_prioritize(fixture->view, /* moment= */ NULL, body, arena, ret);
-        return;
-    case VERB_PREEMPT:
-        extender_preempt(fixture->view, /* moment= */ NULL, body, arena, ret);
-        return;
-    default:
-        if (extender_bind_request(body, arena, &args, ret))
-            extender_bind_reply(&args, STR_NULL, arena, ret);
-    }
+    reply_ask(fixture->view, verb, body, /* bind_error= */ STR_NULL, arena, ret);
 }
 
 /* Whether @text is a reply of the verb, and no half one. */

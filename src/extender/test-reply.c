@@ -5,6 +5,25 @@
 #include "model/node.h"
 #include "json/read.h"
 
+void reply_ask(const View *view, Verb verb, Str body, Str bind_error, Arena *arena, Answer *ret) {
+    BindArgs args;
+
+    switch (verb) {
+    case VERB_FILTER:
+        extender_filter(view, /* moment= */ NULL, body, arena, ret);
+        return;
+    case VERB_PRIORITIZE:
+        extender_prioritize(view, /* moment= */ NULL, body, arena, ret);
+        return;
+    case VERB_PREEMPT:
+        extender_preempt(view, /* moment= */ NULL, body, arena, ret);
+        return;
+    default:
+        if (extender_bind_request(body, arena, &args, ret))
+            extender_bind_reply(&args, bind_error, arena, ret);
+    }
+}
+
 Str reply_text(const Rope *rope, Arena *arena) {
     char *text = arena_alloc(arena, rope->len);
     size_t len = 0;

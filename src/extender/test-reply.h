@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Replies read back, as strictly as kube-scheduler's crashes have taught: every
+ * Verbs asked, and replies read back, as strictly as kube-scheduler's crashes have taught: every
  * list is a list, nothing is null, a score is a whole number. For tests and fuzzers.
  */
 
@@ -10,6 +10,10 @@
 #include "base/rope.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "extender/verbs.h"
+
+/* Asks @verb, at any time. A bind comes to @bind_error; empty: it went well. */
+void reply_ask(const View *view, Verb verb, Str body, Str bind_error, Arena *arena, Answer *ret);
 
 typedef struct ReplyNode {
     Str name;   /* decoded */

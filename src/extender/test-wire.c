@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "base/test-assert.h"
+#include "extender/test-reply.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
 
@@ -65,47 +66,25 @@ static void case_done(Case *test) {
     scene_done(&test->scene);
 }
 
-static void bind(Case *test, Str body) {
-    const YamlNode *error = yaml_find(test->document, STR("error"));
-    BindArgs args;
-
-    if (extender_bind_request(body, test->arena, &args, &test->answer))
-        extender_bind_reply(&args, error ? error->text : STR_NULL, test->arena, &test->answer);
-}
-
 static void ask(Case *test) {
     Str body = yaml_find(test->document, STR("body"))->text;
+    const YamlNode *error = yaml_find(test->document, STR("error"));
 
-    switch (verb_of(yaml_find(test->document, STR("verb")))) {
-    case VERB_FILTER:
-        extender_filter(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
-        return;
-    case VERB_PRIORITIZE:
-        extender_prioritize(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
-        return;
-    case VERB_PREEMPT:
-        extender_preempt(test->view, /* moment= */ NULL, body, test->arena, &test->answer);
-        return;
-    default:
-        bind(test, body);
-    }
-}
-
-static Str rope_text(const Rope *rope, Buf *out) {
-    for (size_t i = 0; i < rope->slices.n; i++)
-        buf_append(out, rope->slices.items[i]);
-    return buf_str(out);
+    reply_ask(test->view,
+        verb_of(yaml_find(test->document, STR("verb"))),
+        body,
+        error ? error->text : STR_NULL,
+        test->arena,
+        &test->answer);
 }
 
 static void check_reply(const Case *test) {
-    _cleanup_(buf_done) Buf reply = BUF_INIT((size_t)1 << 20);
     const YamlNode *status = yaml_find(test->document, STR("status"));
     const YamlNode *wanted = yaml_find(test->document, STR("reply"));
     Str want = arena_copy(test->scene.arena, wanted->text);
 
     assert_int_equal(rope_error(&test->answer.body), 0);
-    assert_text(test->name, rope_text(&test->answer.body, &reply), want.ptr);
-    assert_case(test->name, test->answer.body.len == reply.len);
+    assert_text(test->name, reply_text(&test->answer.body, test->arena), want.ptr);
     assert_case(test->name, test->answer.status == (status ? (unsigned)status->integer : 200));
 }
 
