@@ -1,9 +1,13 @@
+/* Views: what is shared with the one before, what a pod sees of one, and what is said without a
+ * cluster. */
+
 #include "extender/view.h"
 
 #include <stdio.h>
 
 #include "base/test-assert.h"
 #include "cluster/store.h"
+#include "extender/test-reply.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
 
@@ -188,6 +192,48 @@ static void test_awaits_cluster(void **state) {
         assert_int_equal(answer.status, 200);
         assert_true(str_has_prefix(answer.decision.error, STR("berth: the cluster has not been")));
         assert_null(answer.decision.said);
+    }
+    scene_done(&scene);
+}
+
+/* Who knows none of the nodes, or not yet what runs on them, leaves none out. */
+static void test_narrow_needs_nodes(void **state) {
+    static const char body[] = "{\"Pod\":{},\"NodeNames\":[\"n2\",\"n0\",\"n1\"]}";
+    static const struct {
+        bool has_cluster, awaits_cluster;
+        const char *want;
+    } cases[] = {
+        {true, false, "[\"n2\"]"},
+        {true, true, "[\"n2\",\"n0\",\"n1\"]"},
+        {false, true, "[\"n2\",\"n0\",\"n1\"]"},
+        {false, false, "[\"n2\",\"n0\",\"n1\"]"},
+    };
+    TestScene scene;
+
+    (void)state;
+    scene_init_text(&scene,
+        "policy: {narrow: {to: 1}, scores: [{name: s, spread: {cpu: 1}}]}\n"
+        "nodes: {n0: {}, n1: {}, n2: {allocatable: {cpu: 2}}}\n");
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+        _cleanup_(view_unrefp) View *view = NULL;
+        char want[256];
+        Answer answer;
+
+        assert_int_equal(
+            view_new(&(ViewParts){.snapshot = cases[i].has_cluster ? scene.snapshot : NULL,
+                         .program = scene.program},
+                /* before= */ NULL,
+                &view),
+            0);
+        view->awaits_cluster = cases[i].awaits_cluster;
+        extender_filter(view, /* moment= */ NULL, STR(body), arena, &answer);
+        (void)snprintf(want,
+            sizeof(want),
+            "{\"NodeNames\":%s,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},"
+            "\"Error\":\"\"}",
+            cases[i].want);
+        assert_text("narrow", reply_text(&answer.body, arena), want);
     }
     scene_done(&scene);
 }
@@ -398,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_may_bind),
         cmocka_unit_test(test_may_bind_budgets),
         cmocka_unit_test(test_awaits_cluster),
+        cmocka_unit_test(test_narrow_needs_nodes),
         cmocka_unit_test(test_annotations_without_cluster),
         cmocka_unit_test(test_unknown_zone),
         cmocka_unit_test(test_many_changes),
