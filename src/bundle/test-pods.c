@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "cluster/object-text.h"
 #include "cluster/record.h"
@@ -10,11 +11,10 @@
 #define ROOM ((size_t)1 << 24)
 #define N_PODS 2000u
 
-static uint64_t seed = 7;
+static Dice dice = {.state = 7};
 
 static unsigned roll(unsigned n) {
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(seed >> 33) % n;
+    return (unsigned)dice_pick(&dice, n);
 }
 
 static const char *pick(const char *const *list, unsigned n) {

@@ -6,6 +6,7 @@
  * things. Each name must be found at its row, and where it stands in the request.
  */
 
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
@@ -32,10 +33,9 @@ static TestScene scene;
 
 /* From a fixed seed, so that a failure repeats. */
 static unsigned below(unsigned n) {
-    static uint64_t seed = 1;
+    static Dice dice = {.state = 1};
 
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(seed >> 33) % n;
+    return (unsigned)dice_pick(&dice, n);
 }
 
 /* Of many lengths, up to beyond what is compared without memcmp(). */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "extender/test-reply.h"
@@ -316,13 +317,12 @@ static void test_unknown_zone(void **state) {
 
 enum { STEPS = 300, TRAVELLERS = 200 };
 
-static unsigned roll(uint64_t *dice, unsigned sides) {
-    *dice = *dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(*dice >> 33) % sides;
+static unsigned roll(Dice *dice, unsigned sides) {
+    return (unsigned)dice_pick(dice, sides);
 }
 
 /* A node comes or goes, or changes its zone. */
-static void change_node(Store *store, uint64_t *dice) {
+static void change_node(Store *store, Dice *dice) {
     Label zone = {.key = STR("zone")};
     Node node = {.is_ready = roll(dice, 4) > 0, .labels = {.items = &zone, .n = roll(dice, 5) > 0}};
     char name[16], value[16];
@@ -339,7 +339,7 @@ static void change_node(Store *store, uint64_t *dice) {
 
 /* A pod comes, goes or gets other labels. Its strings are its own: who keeps one of them when the
  * pod is gone has kept nothing. */
-static void change_pod(Store *store, uint64_t *dice) {
+static void change_pod(Store *store, Dice *dice) {
     Label app = {.key = STR("app")};
     char name[16], uid[48], node[16], value[48];
     unsigned number = roll(dice, TRAVELLERS), kind = roll(dice, 6);
@@ -412,7 +412,7 @@ static void test_many_changes(void **state) {
     _cleanup_(view_unrefp) View *view = NULL;
     Label app = {.key = STR("app"), .value = STR("an-app-of-number-2")};
     Pod pod = {.name = STR("u3"), .uid = STR("me"), .labels = {.items = &app, .n = 1}};
-    uint64_t dice = 1;
+    Dice dice = {.state = 1};
     TestScene scene;
 
     (void)state;

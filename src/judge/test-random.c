@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "judge/judge.h"
@@ -22,13 +23,8 @@
 #define ROUNDS 60u
 #define CHANGES 6u
 
-typedef struct Dice {
-    uint64_t state;
-} Dice;
-
 static unsigned roll(Dice *dice, unsigned sides) {
-    dice->state = dice->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(dice->state >> 33) % sides;
+    return (unsigned)dice_pick(dice, sides);
 }
 
 static const char *pick(Dice *dice, const char *const *words) {

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "extender/verbs.h"
@@ -20,7 +21,7 @@
 #define WORLD_NOW_SEC INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
 typedef struct World {
-    uint64_t dice;
+    Dice dice;
     unsigned n_nodes;
     unsigned n_pods; /* so far */
     bool is_calm;    /* no pods were placed a moment ago, and time goes by slowly */
@@ -32,8 +33,7 @@ typedef struct World {
 } World;
 
 static inline unsigned world_roll(World *world, unsigned sides) {
-    world->dice = world->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(world->dice >> 33) % sides;
+    return (unsigned)dice_pick(&world->dice, sides);
 }
 
 static inline int64_t world_now(const World *world) {
@@ -236,7 +236,7 @@ static inline void world_open(World *world, uint64_t seed, unsigned n_nodes) {
     WorldPolicy policy;
 
     *world = (World){
-        .dice = seed * 1000003 + 1,
+        .dice = {.state = seed},
         .n_nodes = n_nodes,
         .is_calm = seed % 2,
         .store = store_new(),

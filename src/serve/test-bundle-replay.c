@@ -204,7 +204,7 @@ static void test_damaged(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
     _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
     _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
-    World dice = {.dice = 3}, world;
+    World dice = {.dice = {.state = 3}}, world;
     size_t n_refused = 0;
     Recording recording;
 
