@@ -10,16 +10,9 @@
 #include "checkup/judges.h"
 #include "checkup/verdict.h"
 
-#define CHECK(code, group, is_offline, name, title, meaning)                                       \
-    static int run_##name(const Facts *facts, Arena *arena, Finding *ret) {                        \
-        return verdict_of(judge_##name, facts, arena, ret);                                        \
-    }
-#include "checkup/list.h"
-#undef CHECK
-
 const Check checks[] = {
 #define CHECK(code, group, is_offline, name, title, meaning)                                       \
-    {#code, CHECK_##group, title, meaning, is_offline, run_##name},
+    {#code, CHECK_##group, title, meaning, is_offline, judge_##name},
 #include "checkup/list.h"
 #undef CHECK
 };
@@ -76,7 +69,7 @@ static bool is_known(Str name) {
 
 static int run_one(const Check *check, const Facts *facts, Arena *arena, Finding *ret) {
     if (!facts->is_offline || check->is_offline)
-        return error_trace(check->run(facts, arena, ret));
+        return error_trace(verdict_of(check->judge, facts, arena, ret));
     *ret = (Finding){
         .state = CHECK_SKIPPED,
         .cause = STR("a configuration is not enough: berth check --live"),

@@ -5,10 +5,10 @@
  *
  *     berth
  *     -----
- *     √ every berth answers                                              B201
- *     ‼ the certificate is good for 60 days                              B208
+ *     √ every berth answers us                                           B201
+ *     ‼ berth's certificate lasts for 30 days                            B206
  *         https://10.0.0.7:8443: it ends in 12 days
- *         fix: berth certs --renew DIR; docs/operations.md#certificates
+ *         fix: berth certs --renew DIR   # or have whoever made it make a new one
  *
  * A check is a pure function of the Facts. Codes are told in docs/troubleshooting.md, one heading
  * each; one that is retired is never used again.
@@ -48,14 +48,18 @@ typedef struct Finding {
     Str fix;   /* a command or a line of configuration; empty when passed */
 } Finding;
 
+typedef struct Verdict Verdict; /* verdict.h */
+
+/* Looks at the facts, and says what there is to say. */
+typedef void (*CheckJudge)(const Facts *facts, Verdict *verdict);
+
 typedef struct Check {
     const char *code; /* "B102" */
     CheckGroup group;
     const char *title;   /* a statement that is true when it passes */
     const char *meaning; /* what it is to you when it does not */
     bool is_offline;     /* a configuration file alone is enough */
-    /* 0, or -ENOMEM. */
-    int (*run)(const Facts *facts, Arena *arena, Finding *ret);
+    CheckJudge judge;
 } Check;
 
 /* All of them, in the order in which they are shown. */

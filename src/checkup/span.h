@@ -1,6 +1,6 @@
 #pragma once
 
-/* Span: a length of time in the words of a person: "12 days", "3.5 h", "40 s", "100 ms". */
+/* Span: a length of time in the words of a person: "12 days", "3 hours", "40 s", "100 ms". */
 
 #define SPAN_DAY_SEC 86400.0
 #define SPAN_TEXT_MAX 32u

@@ -8,22 +8,21 @@
 #define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
 #define RELEASE_EMPTY_NODES 33 /* from 1.33 on whole nodes in answers look empty to plugins */
 
-static bool any_filters(const Facts *facts) {
+/* What some berth, at least, has to say or to do. */
+typedef struct Offers {
+    bool filters, scores, binds;
+} Offers;
+
+static Offers offers_of(const Facts *facts) {
+    Offers offers = {.filters = false};
     const BerthFact *berth;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
-        if (berth->has_filters)
-            return true;
-    return false;
-}
-
-static bool any_scores(const Facts *facts) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
-        if (berth->has_scores)
-            return true;
-    return false;
+    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+        offers.filters |= berth->has_filters;
+        offers.scores |= berth->has_scores;
+        offers.binds |= berth->answers_bind;
+    }
+    return offers;
 }
 
 /* --- verbs ---------------------------------------------------------------------------------- */
@@ -33,7 +32,7 @@ static void judge_no_filter_verb(const Facts *facts, const Own *own, Verdict *ve
         verdict_fail(verdict,
             "%s: bindVerb without filterVerb: berth binds only what a filter has passed",
             own->where);
-    else if (!berth_expect(facts, verdict) || !any_filters(facts))
+    else if (!berth_expect(facts, verdict) || !offers_of(facts).filters)
         return;
     else
         verdict_fail(verdict, "%s: no filterVerb, and there are filters", own->where);
@@ -45,14 +44,13 @@ void judge_filter_verb(const Facts *facts, Verdict *verdict) {
 
     if (!own_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; own_next(facts, &at, &own);)
         if (str_is_empty(own.entry->filter_verb))
             judge_no_filter_verb(facts, &own, verdict);
-    }
 }
 
 void judge_prioritize_verb(const Facts *facts, Verdict *verdict) {
-    bool has_scores = any_scores(facts);
+    bool has_scores = offers_of(facts).scores;
     Own own;
 
     if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
@@ -118,15 +116,6 @@ void judge_bind_verb(const Facts *facts, Verdict *verdict) {
             judge_bind_at(&own, berth, verdict);
 }
 
-static bool any_binds(const Facts *facts) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
-        if (berth->answers_bind)
-            return true;
-    return false;
-}
-
 void judge_sole_binder(const Facts *facts, Verdict *verdict) {
     Own own;
 
@@ -134,7 +123,7 @@ void judge_sole_binder(const Facts *facts, Verdict *verdict) {
         return;
     for (size_t at = 0; own_next(facts, &at, &own);) {
         const SchedulerConfig *config = &own.fact->config;
-        bool is_ours = !str_is_empty(own.entry->bind_verb) || any_binds(facts);
+        bool is_ours = !str_is_empty(own.entry->bind_verb) || offers_of(facts).binds;
 
         for (size_t i = 0; i < config->n_extenders && is_ours; i++) {
             if (i == own.fact->own || str_is_empty(config->extenders[i].bind_verb))

@@ -23,11 +23,11 @@
 #define VERDICT_LINES_MAX 12u
 #define VERDICT_TEXT_MAX ((size_t)64 * 1024)
 
-typedef struct Verdict {
+struct Verdict {
     CheckState state;
     Buf cause, fix;
     size_t n_causes, n_fixes; /* including those over the ceiling */
-} Verdict;
+};
 
 /* A line that changes nothing: worth knowing also when all is well. */
 void verdict_note(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -43,7 +43,5 @@ void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((form
 /* A command or a line of configuration that mends it; the same line is said once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-typedef void (*Judge)(const Facts *facts, Verdict *verdict);
-
 /* Lets @judge speak. 0, with texts in @arena; or -ENOMEM. */
-int verdict_of(Judge judge, const Facts *facts, Arena *arena, Finding *ret);
+int verdict_of(CheckJudge judge, const Facts *facts, Arena *arena, Finding *ret);
