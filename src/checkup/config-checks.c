@@ -1,10 +1,8 @@
 /* kube-scheduler's configuration as a whole: found, read, about berth, of this release. */
 
-#include <stdio.h>
-
-#include "base/cleanup.h"
 #include "checkup/judges.h"
 #include "checkup/known.h"
+#include "wiring/release.h"
 
 static void fix_find(const Facts *facts, Verdict *verdict) {
     verdict_fix(verdict,
@@ -91,31 +89,8 @@ void judge_config_lists_berth(const Facts *facts, Verdict *verdict) {
 
 /* --- its version ---------------------------------------------------------------------------- */
 
-typedef struct Edition {
-    WiringFormat format;
-    Str api_version;
-    int first, last; /* 1.x that read it; 0: no last one yet */
-} Edition;
-
-static const Edition editions[] = {
-    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1"), 25, 0},
-    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta3"), 23, 28},
-    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta2"), 22, 27},
-    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta1"), 19, 22},
-    {WIRING_POLICY, STR("v1"), 16, 22},
-    {WIRING_POLICY, STR("kubescheduler.config.k8s.io/v1"), 17, 22},
-};
-
-static const Edition *edition_of(const SchedulerConfig *config) {
-    for (size_t i = 0; i < ELEMENTS_OF(editions); i++)
-        if (editions[i].format == config->format &&
-            str_eq(editions[i].api_version, config->api_version))
-            return &editions[i];
-    return NULL;
-}
-
 /* The newest that this release reads. */
-static void fix_edition(int minor, Verdict *verdict) {
+static void fix_release(int minor, Verdict *verdict) {
     if (minor >= 19)
         verdict_fix(verdict,
             "apiVersion: kubescheduler.config.k8s.io/%s",
@@ -126,24 +101,22 @@ static void fix_edition(int minor, Verdict *verdict) {
         verdict_fix(verdict, "berth config --format policy");
 }
 
-static void judge_edition(
+static void judge_release(
     const Facts *facts, const SchedulerConfigFact *fact, int minor, Verdict *verdict) {
-    const Edition *edition = edition_of(&fact->config);
-    char until[16] = "and later";
+    const WiringRelease *release =
+        wiring_release_find(fact->config.format, fact->config.api_version);
+    char text[WIRING_RELEASE_TEXT_MAX];
 
-    if (!edition || (minor >= edition->first && (edition->last == 0 || minor <= edition->last)))
+    if (!release || wiring_release_has(release, minor))
         return;
-    if (edition->last > 0)
-        (void)snprintf(until, sizeof(until), "to 1.%d", edition->last);
     verdict_fail(verdict,
-        "%.*s: %s%.*s is for Kubernetes 1.%d %s; the cluster is %.*s",
+        "%.*s: %s%.*s is for Kubernetes %s; the cluster is %.*s",
         STR_FMT(fact->origin),
         fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
-        STR_FMT(edition->api_version),
-        edition->first,
-        until,
+        STR_FMT(release->api_version),
+        wiring_release_print(release, text),
         STR_FMT(facts->cluster_version));
-    fix_edition(minor, verdict);
+    fix_release(minor, verdict);
 }
 
 void judge_config_version(const Facts *facts, Verdict *verdict) {
@@ -157,7 +130,7 @@ void judge_config_version(const Facts *facts, Verdict *verdict) {
     for (size_t i = 0; i < facts->n_configs; i++) {
         if (!config_is_readable(&facts->configs[i]))
             continue;
-        judge_edition(facts, &facts->configs[i], minor, verdict);
+        judge_release(facts, &facts->configs[i], minor, verdict);
         n++;
     }
     if (n == 0)

@@ -34,6 +34,8 @@ CASE(B103, none_readable, SKIPPED, "B102", "", ONE_CONFIG; s->configs[0].is_inva
 
 CASE(B104, beta_too_old, FAILED, "v1beta3 is for Kubernetes 1.23 to 1.28; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
     s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1beta3"))
+CASE(B104, alpha_too_old, FAILED, "v1alpha2 is for Kubernetes 1.18; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
+    s->configs[0].config.api_version = STR("kubescheduler.config.k8s.io/v1alpha2"))
 CASE(B104, policy_too_old, FAILED, "kind Policy, v1 is for Kubernetes 1.16 to 1.22", "apiVersion",
     s->configs[0].config.format = WIRING_POLICY; s->configs[0].config.api_version = STR("v1"))
 CASE(B104, too_new, FAILED, "v1 is for Kubernetes 1.25 and later; the cluster is v1.24.0", "v1beta3", s->facts.cluster_version = STR("v1.24.0"))

@@ -75,13 +75,16 @@ static unsigned digit_value(char c) {
     return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
+static Str skip_sign(Str text) {
+    return str_skip(text, str_has_prefix(text, STR("-")) || str_has_prefix(text, STR("+")));
+}
+
 static bool parse_int(Str text, int64_t *ret) {
     bool is_negative = str_has_prefix(text, STR("-"));
     int64_t value = 0;
     unsigned base;
 
-    if (is_negative || str_has_prefix(text, STR("+")))
-        text = str_skip(text, 1);
+    text = skip_sign(text);
     base = take_base(&text);
     for (size_t i = 0; i < text.len; i++) {
         unsigned digit = digit_value(text.ptr[i]);
@@ -101,10 +104,6 @@ static size_t count_digits(Str text) {
     while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
         n++;
     return n;
-}
-
-static Str skip_sign(Str text) {
-    return str_skip(text, str_has_prefix(text, STR("-")) || str_has_prefix(text, STR("+")));
 }
 
 /* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */

@@ -4,12 +4,14 @@
  * What only kube-scheduler's own plugins care about is let pass unread.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "wiring/go-scalar.h"
 #include "wiring/read-part.h"
+#include "wiring/release.h"
 #include "yaml/source.h"
 #include "json/read.h"
 
@@ -155,18 +157,17 @@ static const WiringField policy_fields[] = {
 };
 
 typedef struct Version {
-    Str name;
-    const char *releases; /* of kube-scheduler that read it; NULL: all since 1.25 */
+    Str name; /* one that release.c knows */
     bool is_legacy;
     size_t n_fields;
 } Version;
 
 static const Version versions[] = {
-    {STR(GROUP "v1"), NULL, false, N_FIELDS_V1},
-    {STR(GROUP "v1beta3"), "1.23 to 1.28", false, N_FIELDS_BETA},
-    {STR(GROUP "v1beta2"), "1.22 to 1.27", false, N_FIELDS_BETA},
-    {STR(GROUP "v1beta1"), "1.19 to 1.22", false, N_FIELDS_BETA},
-    {STR(GROUP "v1alpha2"), "1.18", true, N_FIELDS_ALPHA},
+    {STR(GROUP "v1"), false, N_FIELDS_V1},
+    {STR(GROUP "v1beta3"), false, N_FIELDS_BETA},
+    {STR(GROUP "v1beta2"), false, N_FIELDS_BETA},
+    {STR(GROUP "v1beta1"), false, N_FIELDS_BETA},
+    {STR(GROUP "v1alpha2"), true, N_FIELDS_ALPHA},
 };
 
 static const Version *find_version(WiringReading *reading, const YamlNode *at) {
@@ -193,18 +194,21 @@ static const Version *find_version(WiringReading *reading, const YamlNode *at) {
 
 static void read_config(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
     const Version *version = find_version(reading, api_version);
+    const WiringRelease *release = wiring_release_find(WIRING_V1, api_version->text);
     SchedulerConfig *config = reading->config;
+    char text[WIRING_RELEASE_TEXT_MAX];
 
     if (!version)
         return;
-    if (version->releases)
+    assert(release);
+    reading->is_legacy = version->is_legacy;
+    reading->is_beta = release->last > 0;
+    if (reading->is_beta)
         reader_warning(&reading->reader,
             api_version,
             STR("1.25 and later read " GROUP "v1"),
             "only kube-scheduler %s reads this apiVersion",
-            version->releases);
-    reading->is_legacy = version->is_legacy;
-    reading->is_beta = version->releases != NULL;
+            wiring_release_print(release, text));
     config->has_leader_election = true;
     (void)wiring_read_fields(reading,
         root,
@@ -218,7 +222,7 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
 }
 
 static void read_policy(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
-    if (!str_is(api_version->text, "v1") && !str_is(api_version->text, GROUP "v1"))
+    if (!wiring_release_find(WIRING_POLICY, api_version->text))
         reader_error(&reading->reader,
             api_version,
             "apiVersion of a Policy must be v1, not \"%.*s\"",

@@ -29,7 +29,7 @@ static inline bool entry_is_same(const ExtenderEntry *a, const ExtenderEntry *b)
     return is_same;
 }
 
-/* The name of the file, places and the kind of schedulers that a Policy cannot tell aside. */
+/* File, places, apiVersion and what is not in a file (max_score) aside. */
 static inline bool config_is_same(const SchedulerConfig *a, const SchedulerConfig *b) {
     bool is_same =
         a->format == b->format && a->n_extenders == b->n_extenders &&
