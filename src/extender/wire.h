@@ -5,7 +5,7 @@
  *
  * The protocol is of Go structs without tags: top-level keys are Go field names,
  * taken in any letter case; null and absent are alike; unknown keys are ignored;
- * a key that decides something must not come twice. docs/protocol.md has it whole.
+ * a key of the arguments that is read must not come twice. docs/protocol.md has it whole.
  *
  * Which node mode a request uses is decided per request, by which of NodeNames
  * and Nodes is not null.
@@ -81,12 +81,14 @@ typedef struct PreemptArgs {
     CandidateList candidates;
 } PreemptArgs;
 
+/* Returns as filter_args_decode() does. */
 int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error);
 
 typedef struct BindArgs {
     Str pod_name, pod_namespace, pod_uid, node; /* none is empty */
 } BindArgs;
 
+/* Returns as filter_args_decode() does. */
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 
 /* --- the hot path, inline ---------------------------------------------------- */

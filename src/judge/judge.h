@@ -111,7 +111,9 @@ JudgeNotes judge_notes(const Judge *judge);
 #define JUDGE_STATE_MISSING 4
 
 /* One rule over the rows: states as of cel/column.h, and the one above; what a score rule gives
- * before onError, with its state, and after it and normalize. */
+ * before onError, with its state, and after it and normalize. The node nobody knows passes, and has
+ * an error for a score. The question's facts must not be late. 0; -ENOMEM; or
+ * -ENOTRECOVERABLE when time is up. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;

@@ -13,7 +13,8 @@
  * and do not count for the others.
  *
  *   MIN_MAX   the least is 0, the most 100; all 100 when they are equal
- *   RANK      100 × the share of the others that have less: equals have the same
+ *   RANK      100 × the share of the others that have less: equals have the same; 100 for one
+ *             that is alone
  *
  * 0 or -ENOMEM. */
 int normalize(Normalize how, double on_error, const uint8_t *states, size_t n, Arena *arena,

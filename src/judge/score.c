@@ -1,5 +1,6 @@
 /* Scores: each rule made 0..100, their weighted mean. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -102,8 +103,7 @@ static int keep_raw(
     return 0;
 }
 
-/* onMissing, which is from 0 to 100, takes the place of what is missing: in the tally's own room.
- */
+/* onMissing, which is 0 to 100, takes the place of what is missing: in the tally's own room. */
 static void settle_missing(Tally *tally, double on_missing, size_t n, Given *given) {
     if (given->states != tally->states)
         return;
@@ -270,6 +270,7 @@ int judge_score_values(
     size_t n = 0;
     int r = order_find(judge, judge->question.rows, judge->question.n, &order);
 
+    assert(judge->session);
     raw.values = ARENA_ARRAY(judge->question.arena, double, order.n);
     raw.states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
     if (r < 0 || !raw.values || !raw.states)

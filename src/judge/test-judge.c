@@ -1,5 +1,5 @@
-/* What a judge promises besides verdicts and scores (test-cases.c): order, time, errors, narrowing.
- */
+/* What a judge promises besides verdicts and scores (test-cases.c): order, time, errors and
+ * narrowing. */
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * order of precedence, as long as there is a row that it could still fail.
  */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -271,6 +272,7 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
     int r = order_find(judge, judge->question.rows, judge->question.n, &order);
     uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
 
+    assert(judge->session);
     if (r < 0 || !states)
         return error_origin(-ENOMEM);
     for (size_t begin = 0; begin < order.n; begin += n) {

@@ -63,8 +63,7 @@ bool scene_is_of(const Scene *scene, const View *view);
  * one: then that is what is given back when the oldest goes. */
 size_t scene_bytes(const Scene *scene, const Scene *other);
 
-/* The circumstances that are not part of a scene. Pointers may be NULL, and must outlive the view.
- */
+/* Circumstances that are no part of a scene. Pointers may be NULL, and must outlive the view. */
 typedef struct SceneSetting {
     const CelZones *zones;
     const Exemptions *exemptions;

@@ -44,8 +44,7 @@ static inline int64_t world_uptime(const World *world) {
     return 1000 * WORLD_SEC + world->elapsed_nsec;
 }
 
-/* --- policies ----------------------------------------------------------------------------------
- */
+/* --- policies --------------------------------------------------------------------------------- */
 
 /* What a policy is made of: chosen by the dice, or said by the test. */
 typedef struct WorldPolicy {

@@ -1,3 +1,9 @@
+/*
+ * One decision as it was against the answer to the same request now, node by node. A rule is the
+ * same one if policy, name and reason are; where nodes differ, the rule is told that most of them
+ * have to do with.
+ */
+
 #include <assert.h>
 #include <errno.h>
 

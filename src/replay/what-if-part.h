@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * Parts of what-if: for its own files.
- */
+/* What the files of what-if share. what-if.h is the contract: nobody else includes this. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +15,7 @@
 
 #define TALLY_NONE UINT32_MAX
 
-/* --- what-if-tally.c: rules, nodes and pods over all decisions ---------------------------------
- */
+/* --- what-if-tally.c: rules, nodes and pods over all decisions -------------------------------- */
 
 typedef struct RuleTally {
     Str key; /* POLICY/RULE */

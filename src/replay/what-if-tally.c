@@ -1,3 +1,9 @@
+/*
+ * What is known before the first decision is made again (rules and nodes by name, which pods there
+ * are and where each went), and what comes of all of them: rules and nodes, those that changed most
+ * first.
+ */
+
 #include <errno.h>
 #include <stdlib.h>
 

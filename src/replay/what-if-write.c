@@ -1,3 +1,5 @@
+/* The report as JSON. Keys and their order stay. */
+
 #include <inttypes.h>
 
 #include "base/calendar.h"

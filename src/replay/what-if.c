@@ -47,8 +47,7 @@ const char *what_if_change_name(WhatIfChange change) {
     return names[change];
 }
 
-/* --- one decision once more --------------------------------------------------------------------
- */
+/* --- one decision once more ------------------------------------------------------------------- */
 
 static int find_view(Run *run, const Scene *scene) {
     size_t n_unmeasured = 0;
@@ -119,8 +118,7 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
         compare_prioritize(&run->tallies, decision, &again.decision, chosen, run->request, ret));
 }
 
-/* --- counting -----------------------------------------------------------------------------------
- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 static void count_once(bool *is_counted, size_t *n) {
     *n += !*is_counted;

@@ -96,8 +96,7 @@ typedef struct WhatIfOptions {
 } WhatIfOptions;
 
 /* The newest decisions come first, should there not be time for all. @options may be NULL. Strings
- * are of the recording and of
- * @program, the rest lies in @arena. 0, or -ENOMEM. */
+ * are of the recording and of @program, the rest lies in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
     Arena *arena, WhatIfReport *ret) MUST_CHECK;
 
