@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "board/pod-part.h"
+#include "extender/score.h"
 
 #define BEST_SHOWN 10u
 #define PARTS_MAX 64u
@@ -174,7 +175,7 @@ static void draw_outweighed(
         html_printf(html,
             "kube-scheduler's own scores outweighed ours by at least %" PRId64
             " points (at weight %d).",
-            explain_points((unsigned)(first->wire - chosen->wire), WEIGHT),
+            score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
             WEIGHT);
     else
         html_text(html, STR("Over the wire the chosen one has more."));
@@ -221,7 +222,7 @@ static void draw_share(const PodPage *page) {
 
     if (!page->view || page->explanation.n_scores == 0)
         return;
-    explain_share(&page->explanation, WEIGHT, &text);
+    score_share_print(page->explanation.wire_max, WEIGHT, &text);
     html_open(page->html, "p");
     html_attr(page->html, "class", STR("quiet"));
     html_text(page->html, STR("Our share of the total: "));

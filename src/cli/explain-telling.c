@@ -5,6 +5,7 @@
 
 #include "base/visible.h"
 #include "cli/explain-print.h"
+#include "extender/score.h"
 
 void telling_count(Telling *t, uint64_t n) {
     buf_append_grouped(t->out, n);
@@ -56,7 +57,7 @@ const FailureDetails *telling_details(
 }
 
 int64_t telling_points(const Telling *t, unsigned wire) {
-    return explain_points(wire, t->weight);
+    return score_points(wire, t->weight);
 }
 
 const NodeExplanation *telling_find(const Telling *t, Str name) {
@@ -68,7 +69,7 @@ const NodeExplanation *telling_find(const Telling *t, Str name) {
 
 void telling_share(Telling *t) {
     buf_append(t->out, str_from_c(t->paint.dim));
-    explain_share(t->explanation, t->weight, t->out);
+    score_share_print(t->explanation->wire_max, t->weight, t->out);
     buf_printf(t->out, "%s\n", t->paint.off);
 }
 

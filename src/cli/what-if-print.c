@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/visible.h"
-#include "extender/explain.h"
+#include "extender/score.h"
 #include "model/time.h"
 
 #define ROWS_SHOWN 10u
@@ -298,7 +298,7 @@ static void print_nodes(WhatIfTelling *t) {
 /* --- what is not said -------------------------------------------------------------------- */
 
 static void print_bounds(WhatIfTelling *t) {
-    int64_t points = (int64_t)program_wire_max(t->program) * EXPLAIN_POINTS_PER_SCORE * t->weight;
+    int64_t points = score_points(program_wire_max(t->program), t->weight);
 
     if (t->report->n_unmeasured > 0) {
         buf_append_char(t->out, '\n');
@@ -324,7 +324,7 @@ static void print_bounds(WhatIfTelling *t) {
         "the\ndecisions after it.%s\n",
         t->weight,
         t->paint.off);
-    static_assert(EXPLAIN_IN_TREE_MAX == 1200, "the text above says so");
+    static_assert(SCORE_IN_TREE_MAX == 1200, "the text above says so");
 }
 
 void what_if_print(WhatIfTelling *t) {

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -503,20 +502,4 @@ int explain_expression(const Explanation *explanation, const NodeExplanation *no
     int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
 
     return r < 0 ? error_trace(r) : error_trace(probe_print(probe, node->row, colour, arena, out));
-}
-
-/* --- what scores count for ------------------------------------------------------------------ */
-
-int64_t explain_points(unsigned wire, int64_t weight) {
-    return (int64_t)wire * EXPLAIN_POINTS_PER_SCORE * weight;
-}
-
-void explain_share(const Explanation *explanation, int64_t weight, Buf *out) {
-    buf_printf(out,
-        "at weight %" PRId64 " kube-scheduler adds WIRE × %" PRId64 " (0 to %" PRId64
-        ") to its own scores, 0 to %u by default",
-        weight,
-        explain_points(1, weight),
-        explain_points(explanation->wire_max, weight),
-        EXPLAIN_IN_TREE_MAX);
 }

@@ -137,16 +137,3 @@ int explain_values(const Explanation *explanation, const NodeExplanation *node,
  * way. 0, or -ENOMEM. */
 int explain_expression(const Explanation *explanation, const NodeExplanation *node,
     const Expression *expression, bool colour, Arena *arena, Buf *out);
-
-/* What kube-scheduler (1.17 and later) adds to a node's total for one point on the wire, at weight
- * 1: its own scores go to 100, an extender's are meant to go to 10. */
-#define EXPLAIN_POINTS_PER_SCORE 10
-
-/* The most that the score plugins of kube-scheduler's default profile add, all together. */
-#define EXPLAIN_IN_TREE_MAX 1200
-
-/* That, for @wire and kube-scheduler's weight for this extender. */
-int64_t explain_points(unsigned wire, int64_t weight);
-
-/* What our scores count for beside kube-scheduler's own: "at weight 1 kube-scheduler adds …". */
-void explain_share(const Explanation *explanation, int64_t weight, Buf *out);
