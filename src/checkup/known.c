@@ -116,6 +116,17 @@ bool watchers_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
+void pairs_judge(const Facts *facts, PairJudge judge, Verdict *verdict) {
+    const BerthFact *berth;
+    Own own;
+
+    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+        return;
+    for (size_t at = 0; own_next(facts, &at, &own);)
+        for (size_t i = 0; (berth = berth_next(facts, &i));)
+            judge(&own, berth, verdict);
+}
+
 double berth_last_asked_sec(const BerthFact *berth) {
     double last = INFINITY;
 

@@ -44,6 +44,10 @@ bool watcher_expect(const Facts *facts, Verdict *verdict);
 /* Whether there are two of them to compare. */
 bool watchers_expect(const Facts *facts, Verdict *verdict);
 
+/* Lets @judge compare each entry with each berth; without either, the check is skipped. */
+typedef void (*PairJudge)(const Own *own, const BerthFact *berth, Verdict *verdict);
+void pairs_judge(const Facts *facts, PairJudge judge, Verdict *verdict);
+
 /* 36 of "v1.36.4"; -1: it is no such version. */
 int release_minor(Str version);
 

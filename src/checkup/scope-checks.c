@@ -49,14 +49,7 @@ static void compare_managed(const Own *own, const BerthFact *berth, Verdict *ver
 }
 
 void judge_managed_resources(const Facts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-    Own own;
-
-    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
-        for (size_t i = 0; (berth = berth_next(facts, &i));)
-            compare_managed(&own, berth, verdict);
+    pairs_judge(facts, compare_managed, verdict);
 }
 
 void judge_ignored_resources(const Facts *facts, Verdict *verdict) {

@@ -106,14 +106,7 @@ static void judge_bind_at(const Own *own, const BerthFact *berth, Verdict *verdi
 }
 
 void judge_bind_verb(const Facts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-    Own own;
-
-    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
-        for (size_t i = 0; (berth = berth_next(facts, &i));)
-            judge_bind_at(&own, berth, verdict);
+    pairs_judge(facts, judge_bind_at, verdict);
 }
 
 void judge_sole_binder(const Facts *facts, Verdict *verdict) {
