@@ -1,87 +1,7 @@
-/* What a judge promises besides verdicts and scores (test-cases.c): order, time, errors and
- * narrowing. */
+/* What a judge promises besides verdicts and scores (test-cases.c): order, errors and narrowing.
+ * Time is in test-late.c. */
 
-#include <math.h>
-#include <stdio.h>
-
-#include "base/test-assert.h"
-#include "judge/judge.h"
-#include "policy/test-scene.h"
-
-#define NODES 1500u
-
-/* A scene with nodes n0, n1, …; every third has the label pool=a, node i the label n=i. */
-typedef struct Court {
-    TestScene scene;
-    Facts facts;
-    const NodeTable *table;
-} Court;
-
-static void court_set(Court *court, const char *text) {
-    scene_init_text(&court->scene, text);
-    court->table = &court->scene.table;
-    assert_int_equal(facts_build(court->scene.program,
-                         court->table,
-                         &(FactsOptions){0},
-                         court->scene.arena,
-                         &court->facts),
-        0);
-}
-
-static void court_init(Court *court, const char *policies, unsigned n_nodes) {
-    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
-
-    buf_printf(&text, "policies: {%s}\nnodes:\n", policies);
-    for (unsigned i = 0; i < n_nodes; i++)
-        buf_printf(&text,
-            "  n%u: {labels: {n: '%u'%s}, allocatable: {cpu: %u}}\n",
-            i,
-            i,
-            i % 3 == 0 ? ", pool: a" : "",
-            i % 16 + 1);
-    buf_append(&text, STR("pod: {namespace: here, labels: {app: web}, requests: {cpu: 1}}\n"));
-    buf_append_char(&text, '\0');
-    assert_int_equal(buf_error(&text), 0);
-    court_set(court, text.data);
-}
-
-static void court_done(Court *court) {
-    scene_done(&court->scene);
-}
-
-static Question court_question(const Court *court, const uint32_t *rows, size_t n) {
-    return (Question){
-        .program = court->scene.program,
-        .table = court->table,
-        .facts = &court->facts,
-        .pod = &court->scene.pod,
-        .rows = rows,
-        .n = n,
-        .now_nsec = court->scene.now,
-        .arena = court->scene.arena,
-    };
-}
-
-static Judge *court_open(const Court *court, const uint32_t *rows, size_t n) {
-    Question question = court_question(court, rows, n);
-    Judge *judge = NULL;
-
-    assert_int_equal(judge_open(&question, &judge), 0);
-    return judge;
-}
-
-static uint32_t row_of(const Court *court, unsigned number) {
-    char name[16];
-
-    (void)snprintf(name, sizeof(name), "n%u", number);
-    return table_find(court->table, str_from_c(name));
-}
-
-/* Nodes n0 to n(@n - 1), in that order. */
-static void court_rows(const Court *court, uint32_t *ret, unsigned n) {
-    for (unsigned i = 0; i < n; i++)
-        ret[i] = row_of(court, i);
-}
+#include "judge/test-court.h"
 
 /* --- order ---------------------------------------------------------------------------- */
 
@@ -125,182 +45,6 @@ static void test_any_order(void **state) {
     court_done(&court);
 }
 
-/* --- time ------------------------------------------------------------------------------ */
-
-static bool runs_out(void *context) {
-    unsigned *left = context;
-
-    return (*left)-- == 0;
-}
-
-static size_t count_verdicts(const uint16_t *verdicts, size_t n, uint16_t verdict) {
-    size_t found = 0;
-
-    for (size_t i = 0; i < n; i++)
-        found += verdicts[i] == verdict;
-    return found;
-}
-
-/* What counts for nodes that were not judged in time, by policy; what is known without judging
- * holds all the same. The slow rule runs in the scalar machine, which asks for the time. */
-static void test_time_is_up(void **state) {
-    static const struct {
-        const char *on_timeout;
-        uint16_t want;
-    } cases[] = {{"reject", VERDICT_LATE}, {"allow", VERDICT_PASS}};
-    uint32_t rows[NODES];
-    uint16_t verdicts[NODES];
-
-    (void)state;
-    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
-        char policies[512];
-        Question question;
-        unsigned left = 0;
-        Court court;
-        Judge *judge;
-
-        (void)snprintf(policies,
-            sizeof(policies),
-            "p: {onTimeout: %s, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
-            "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != \"\"'}]}",
-            cases[c].on_timeout);
-        court_init(&court, policies, NODES);
-        court_rows(&court, rows, NODES);
-        question = court_question(&court, rows, NODES);
-        question.is_over = runs_out;
-        question.context = &left;
-        assert_int_equal(judge_open(&question, &judge), 0);
-        assert_int_equal(judge_filters(judge, verdicts), 0);
-        assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
-        assert_int_equal(count_verdicts(verdicts, NODES, cases[c].want), 500);
-        assert_int_equal(judge_notes(judge).n_late, NODES);
-        court_done(&court);
-    }
-}
-
-static bool is_up(void *context) {
-    (void)context;
-    return true;
-}
-
-/* Nodes that were asked about are counted, each once: no others, though all of the table are judged
- * when many are asked about, and not again because they were not scored either. */
-static void test_late_rows(void **state) {
-    static const char policies[] =
-        "p: {onTimeout: allow, narrow: {to: 1},"
-        "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
-        "pod.metadata.namespace) != \"\"'}],"
-        "    scores: [{name: slow-too, expression: 'node.metadata.name.replace(\"n\", "
-        "pod.metadata.namespace).size()'}]}";
-    static const size_t asked[] = {0, 1, 50, 600, NODES};
-    uint32_t rows[NODES];
-    uint16_t verdicts[NODES];
-
-    (void)state;
-    for (size_t c = 0; c < ELEMENTS_OF(asked); c++) {
-        size_t n = asked[c], unknown = 0;
-        Question question;
-        Court court;
-        Judge *judge;
-
-        court_init(&court, policies, NODES);
-        for (unsigned i = 0; i < n; i++) {
-            rows[i] = i % 10 == 9 ? (uint32_t)court.table->n_rows : row_of(&court, i * 7 % NODES);
-            unknown += i % 10 == 9;
-        }
-        question = court_question(&court, rows, n);
-        question.is_over = is_up;
-        assert_int_equal(judge_open(&question, &judge), 0);
-        assert_int_equal(judge_filters(judge, verdicts), 0);
-        assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
-        assert_int_equal(judge_notes(judge).n_late, n - unknown);
-        assert_int_equal(count_verdicts(verdicts, n, VERDICT_NARROWED), 0);
-        court_done(&court);
-    }
-}
-
-/* A policy of which it is not even known whether it is for the pod. What is known of it
- * beforehand (here: six nodes fail) holds only if it means to reject. */
-static void test_time_is_up_for_match(void **state) {
-    static const struct {
-        const char *on_timeout;
-        size_t passing, late, failing;
-    } cases[] = {{"reject", 0, 3, 6}, {"allow", 9, 0, 0}};
-    uint32_t rows[9];
-    uint16_t verdicts[9];
-
-    (void)state;
-    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
-        char policies[512];
-        Question question;
-        Court court;
-        Judge *judge;
-
-        (void)snprintf(policies,
-            sizeof(policies),
-            "p: {onTimeout: %s, match: {expression: 'pod.metadata.name.replace(\"a\", \"b\") "
-            "!= \"x\"'}, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
-            "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != "
-            "\"\"'}]}",
-            cases[c].on_timeout);
-        court_init(&court, policies, 9);
-        court_rows(&court, rows, 9);
-        question = court_question(&court, rows, 9);
-        question.is_over = is_up;
-        assert_int_equal(judge_open(&question, &judge), 0);
-        assert_int_equal(judge_filters(judge, verdicts), 0);
-        assert_int_equal(count_verdicts(verdicts, 9, VERDICT_PASS), cases[c].passing);
-        assert_int_equal(count_verdicts(verdicts, 9, VERDICT_LATE), cases[c].late);
-        assert_int_equal(count_verdicts(verdicts, 9, 0), cases[c].failing);
-        assert_int_equal(judge_notes(judge).n_late, 9);
-        court_done(&court);
-    }
-}
-
-/* Facts that were not ready in time are none: nothing is judged, and onTimeout decides. */
-static void test_late_facts(void **state) {
-    static const char policies[] =
-        "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"
-        "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", \"m\") == "
-        "\"m\"'}],"
-        "    scores: [{name: s, expression: '50'}], narrow: {to: 1}}";
-    static const struct {
-        const char *on_timeout;
-        uint16_t want;
-    } cases[] = {{"reject", VERDICT_LATE}, {"allow", VERDICT_PASS}};
-
-    (void)state;
-    for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
-        unsigned left = 0;
-        FactsOptions options = {.clock = {.is_over = runs_out, .context = &left}};
-        uint32_t rows[] = {1, 4, 70};
-        uint16_t verdicts[3];
-        double scores[3];
-        char text[512];
-        Court court;
-        Judge *judge;
-
-        (void)snprintf(text, sizeof(text), policies, cases[c].on_timeout);
-        court_init(&court, text, 70);
-        assert_int_equal(
-            facts_build(
-                court.scene.program, court.table, &options, court.scene.arena, &court.facts),
-            0);
-        assert_true(court.facts.is_late);
-        judge = court_open(&court, rows, 3);
-        assert_int_equal(judge_filters(judge, verdicts), 0);
-        assert_int_equal(verdicts[0], cases[c].want);
-        assert_int_equal(verdicts[1], cases[c].want);
-        assert_int_equal(verdicts[2], VERDICT_PASS); /* the node nobody knows */
-        assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
-        assert_int_equal(verdicts[1], cases[c].want);
-        assert_int_equal(judge_scores(judge, scores), 0);
-        assert_true(scores[0] == 0);
-        assert_int_equal(judge_notes(judge).n_late, 3);
-        court_done(&court);
-    }
-}
-
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static void test_errors(void **state) {
@@ -336,29 +80,30 @@ static void test_errors(void **state) {
     court_done(&court);
 }
 
+static const char missing_text[] =
+    "policy:\n"
+    "  metrics: [{name: load, prometheus: {query: load}}, {name: other, prometheus: {query: "
+    "x}}]\n"
+    "  filters:\n"
+    "    - {name: a, expression: \"metrics.load < int(node.metadata.labels['n'])\","
+    "       onMissing: allow}\n"
+    "    - {name: b, expression: \"metrics.load < pod.requests.cpu + "
+    "       double(node.metadata.labels['n'])\", onMissing: allow, onError: allow}\n"
+    "    - {name: c, expression: node.ready}\n"
+    "  scores: [{name: s, expression: \"metrics.load * metrics.other\", onMissing: 7}]\n"
+    "nodes:\n"
+    "  good: {labels: {n: '1'}}\n"
+    "  wrong: {labels: {n: x}}\n"
+    "  silent: {labels: {n: '1'}}\n"
+    "  both: {}\n"
+    "  spare: {}\n" /* not asked about: so one is few */
+    "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
+    "pod: {requests: {cpu: 1}}\n";
+static const char *const missing_nodes[] = {"good", "wrong", "silent", "both"};
+
 /* What fails for want of a metric is counted apart, whether it is known of the node or needs the
- * pod; and by the rows that are asked for, however many. */
+ * pod. */
 static void test_missing(void **state) {
-    static const char text[] =
-        "policy:\n"
-        "  metrics: [{name: load, prometheus: {query: load}}, {name: other, prometheus: {query: "
-        "x}}]\n"
-        "  filters:\n"
-        "    - {name: a, expression: \"metrics.load < int(node.metadata.labels['n'])\","
-        "       onMissing: allow}\n"
-        "    - {name: b, expression: \"metrics.load < pod.requests.cpu + "
-        "       double(node.metadata.labels['n'])\", onMissing: allow, onError: allow}\n"
-        "    - {name: c, expression: node.ready}\n"
-        "  scores: [{name: s, expression: \"metrics.load * metrics.other\", onMissing: 7}]\n"
-        "nodes:\n"
-        "  good: {labels: {n: '1'}}\n"
-        "  wrong: {labels: {n: x}}\n"
-        "  silent: {labels: {n: '1'}}\n"
-        "  both: {}\n"
-        "  spare: {}\n" /* not asked about: so one is few */
-        "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
-        "pod: {requests: {cpu: 1}}\n";
-    static const char *const names[] = {"good", "wrong", "silent", "both"};
     static const uint16_t want[] = {VERDICT_PASS, 0, VERDICT_PASS, VERDICT_PASS};
     _cleanup_(buf_done) Buf absent = BUF_INIT(256);
     uint32_t rows[5];
@@ -369,9 +114,9 @@ static void test_missing(void **state) {
     JudgeNotes notes;
 
     (void)state;
-    court_set(&court, text);
+    court_set(&court, missing_text);
     for (unsigned i = 0; i < 4; i++)
-        rows[i] = table_find(court.table, str_from_c(names[i]));
+        rows[i] = table_find(court.table, str_from_c(missing_nodes[i]));
     rows[4] = (uint32_t)court.table->n_rows; /* the node nobody knows */
     judge = court_open(&court, rows, 5);
     assert_int_equal(judge_filters(judge, verdicts), 0);
@@ -391,17 +136,32 @@ static void test_missing(void **state) {
     assert_int_equal(
         judge_absent(judge, &court.scene.program->scores[0]->value, rows[2], &absent), 2);
     assert_text("absent", buf_str(&absent), "load, other");
+    court_done(&court);
+}
 
-    judge = court_open(&court, &rows[2], 1); /* one of them, as few as make no order */
-    assert_int_equal(judge_filters(judge, verdicts), 0);
+/* The same of one node, which is few enough to be judged alone. */
+static void test_missing_of_one(void **state) {
+    uint32_t rows[ELEMENTS_OF(missing_nodes)];
+    uint16_t verdict;
+    double score;
+    Court court;
+    Judge *judge;
+    JudgeNotes notes;
+
+    (void)state;
+    court_set(&court, missing_text);
+    for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
+        rows[i] = table_find(court.table, str_from_c(missing_nodes[i]));
+    judge = court_open(&court, &rows[2], 1); /* silent */
+    assert_int_equal(judge_filters(judge, &verdict), 0);
     notes = judge_notes(judge);
     assert_null(notes.filter_errors);
     assert_int_equal(notes.filter_missing[0], 1);
     assert_int_equal(notes.filter_missing[1], 1);
 
-    judge = court_open(&court, &rows[0], 1);
-    assert_int_equal(judge_filters(judge, verdicts), 0);
-    assert_int_equal(judge_scores(judge, scores), 0);
+    judge = court_open(&court, &rows[0], 1); /* good */
+    assert_int_equal(judge_filters(judge, &verdict), 0);
+    assert_int_equal(judge_scores(judge, &score), 0);
     notes = judge_notes(judge);
     assert_true(!notes.filter_errors && !notes.filter_missing);
     assert_true(!notes.score_errors && !notes.score_missing);
@@ -528,52 +288,15 @@ static void test_narrow(void **state) {
     court_done(&court);
 }
 
-/* Time that runs out while rows are scored: all that pass stay, for nobody knows the best. */
-static void test_narrow_late(void **state) {
-    static const char policies[] =
-        "p: {narrow: {to: 2}, filters: [{name: pool, nodeLabels: {pool: a}}],"
-        "    scores: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
-        "pod.metadata.namespace).size()'}]}";
-    uint32_t rows[NODES];
-    uint16_t verdicts[NODES];
-
-    (void)state;
-    for (unsigned turns = 0; turns < 3; turns++) {
-        const double *scores = NULL;
-        unsigned left = turns;
-        Question question;
-        Court court;
-        Judge *judge;
-
-        court_init(&court, policies, NODES);
-        court_rows(&court, rows, NODES);
-        question = court_question(&court, rows, NODES);
-        question.is_over = runs_out;
-        question.context = &left;
-        assert_int_equal(judge_open(&question, &judge), 0);
-        assert_int_equal(judge_filters(judge, verdicts), 0);
-        assert_int_equal(judge_narrow(judge, 2, verdicts, &scores), 0);
-        assert_true(judge_notes(judge).n_late > 0);
-        assert_null(scores);
-        assert_int_equal(count_verdicts(verdicts, NODES, VERDICT_PASS), 500);
-        assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
-        court_done(&court);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_time_is_up),
-        cmocka_unit_test(test_late_facts),
-        cmocka_unit_test(test_late_rows),
-        cmocka_unit_test(test_time_is_up_for_match),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_missing_of_one),
         cmocka_unit_test(test_match),
         cmocka_unit_test(test_little_scratch),
         cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_narrow_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
