@@ -3,7 +3,10 @@
 /*
  * What the files of the client share. client.h is the contract: nobody else includes this.
  *
- *     client.c           calls, attempts, turns
+ *     client.c           clients and calls: made, cancelled, freed
+ *     client-loop.c      turns: what begins, what has ended, whose time is over
+ *     client-attempt.c   one attempt of a call: what libcurl is told, and asks
+ *     client-answer.c    what comes back
  *     client-explain.c   what libcurl and GnuTLS say, for people
  */
 
@@ -70,15 +73,44 @@ struct Client {
     bool owns_loop;
 };
 
+struct ClientLoop {
+    CURLM *multi;
+    Call *first, *last; /* of all its clients */
+    bool is_busy;       /* in client_loop_wait() */
+    uint64_t n_turns;   /* of client_loop_wait() */
+    uint64_t n_events;  /* handlers called */
+};
+
+/* --- client.c --- */
+
 /* Says why the call ends; the first reason counts. */
-#define call_stop(call, why, ...)                                                                  \
-    do {                                                                                           \
-        if ((call)->is_stopped)                                                                    \
-            break;                                                                                 \
-        (call)->is_stopped = true;                                                                 \
-        (call)->outcome = (why);                                                                   \
-        message_set((call)->error, sizeof((call)->error), __VA_ARGS__);                            \
-    } while (0)
+__attribute__((format(printf, 3, 4))) void call_stop(
+    Call *call, CallOutcome why, const char *format, ...);
+
+void call_free(Call *call);
+
+/* The identity that the credentials of now make, in @client. 0, or a negative errno with a message
+ * in @error (ACCESS_ERROR_MAX). */
+int client_identify(Client *client, char *error);
+
+/* --- client-attempt.c --- */
+
+/* False: it cannot be made, and call_stop() says why. */
+bool attempt_start(Call *call);
+
+/* The transfer, and what belongs to it, is gone; also when there is none. */
+void attempt_end(Call *call);
+
+/* --- client-answer.c --- */
+
+/* Nothing has come yet. */
+void answer_reset(Call *call);
+
+/* libcurl's CURLOPT_HEADERFUNCTION and CURLOPT_WRITEFUNCTION; @context is the call. */
+size_t answer_header(char *bytes, size_t size, size_t n, void *context);
+size_t answer_data(char *bytes, size_t size, size_t n, void *context);
+
+/* --- client-explain.c --- */
 
 /* An attempt has ended with @code and without an answer: says why (call_stop()). */
 void client_explain(Call *call, CURLcode code);

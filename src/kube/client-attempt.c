@@ -1,0 +1,201 @@
+/*
+ * One attempt of a call: a transfer of libcurl, with everything that is to be set for it, and what
+ * libcurl asks before it connects and before it sends.
+ */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "kube/client-part.h"
+
+#define RECEIVE_SIZE (64L * 1024)
+
+/* Unacknowledged data is given up after the time in which keepalive finds a dead peer. */
+#define USER_TIMEOUT_MSEC                                                                          \
+    (1000u * (CLIENT_KEEPALIVE_IDLE_SEC + CLIENT_KEEPALIVE_INTERVAL_SEC * CLIENT_KEEPALIVE_COUNT))
+
+/* --- what libcurl asks --- */
+
+/* Before the request goes out. libcurl sends it again when a connection that was kept
+ * ends without an answer; what may have happened the first time must not happen twice. */
+static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
+    Call *call = context;
+
+    if (call->handler.may_send && !call->handler.may_send(call->handler.context)) {
+        call_stop(call, CALL_REFUSED, "it was too late to send it");
+        return CURL_PREREQFUNC_ABORT;
+    }
+    if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
+        return CURL_PREREQFUNC_OK;
+    call_stop(call,
+        CALL_BROKEN,
+        "%s: the connection ended before an answer came",
+        access_server(call->client->access));
+    return CURL_PREREQFUNC_ABORT;
+}
+
+/* "169.254.169.254". */
+static void address_print(const struct sockaddr *address, char *ret, size_t size) {
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+    const void *bytes =
+        address->sa_family == AF_INET6 ? (const void *)&v6->sin6_addr : &v4->sin_addr;
+
+    if (!inet_ntop(address->sa_family, bytes, ret, (socklen_t)size))
+        (void)snprintf(ret, size, "an address of family %u", (unsigned)address->sa_family);
+}
+
+/* A name may have several addresses: that one is refused says nothing of the next. */
+static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    Call *call = context;
+    const char *why = identity_refusal(call->identity, &address->addr, address->addrlen);
+    char text[INET6_ADDRSTRLEN + 32];
+
+    if (why) {
+        address_print(&address->addr, text, sizeof(text));
+        (void)snprintf(
+            call->refusal, sizeof(call->refusal), "refused to connect to %s %s", text, why);
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static int on_socket_options(void *context, curl_socket_t fd, curlsocktype purpose) {
+    static const struct {
+        int level, option;
+        unsigned value;
+    } options[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, CLIENT_KEEPALIVE_IDLE_SEC},
+        {IPPROTO_TCP, TCP_KEEPINTVL, CLIENT_KEEPALIVE_INTERVAL_SEC},
+        {IPPROTO_TCP, TCP_KEEPCNT, CLIENT_KEEPALIVE_COUNT},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MSEC},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(options); i++)
+        if (setsockopt(fd,
+                options[i].level,
+                options[i].option,
+                &options[i].value,
+                sizeof(options[i].value)) < 0)
+            return CURL_SOCKOPT_ERROR;
+    return CURL_SOCKOPT_OK;
+}
+
+/* --- its options --- */
+
+static bool set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value) == CURLE_OK;
+}
+
+static bool set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value) == CURLE_OK;
+}
+
+static bool set_callbacks(Call *call) {
+    CURL *easy = call->easy;
+
+    return curl_easy_setopt(easy, CURLOPT_PRIVATE, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_error) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, answer_header) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, answer_data) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_WRITEDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PREREQDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_options) == CURLE_OK;
+}
+
+static bool set_protocol(Call *call) {
+    CURL *easy = call->easy;
+
+    return set_text(easy, CURLOPT_PROTOCOLS_STR, call->client->origin.is_tls ? "https" : "http") &&
+           set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
+           set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
+           set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) && /* knows no identities */
+           set_long(easy, CURLOPT_FOLLOWLOCATION, 0) &&
+           set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
+           set_long(easy, CURLOPT_PATH_AS_IS, 1) && set_long(easy, CURLOPT_NOSIGNAL, 1) &&
+           set_long(easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE) &&
+           /* Or taking a call back would wait for a name server that does not answer. */
+           set_long(easy, CURLOPT_QUICK_EXIT, 1) &&
+           /* Our own timer covers the first connection; this one that libcurl makes when
+            * a kept one was dead. */
+           set_long(easy, CURLOPT_CONNECTTIMEOUT, CLIENT_CONNECT_SEC);
+}
+
+static bool set_request(Call *call) {
+    _cleanup_(buf_done) Buf url = BUF_INIT((size_t)256 * 1024);
+    CURL *easy = call->easy;
+    bool has_body = call->content_line != NULL;
+    Str base = str_from_c(identity_base(call->identity));
+
+    if (call->limits.is_from_root)
+        base.len -= call->client->origin.path.len; /* which it ends in */
+    buf_printf(&url, "%.*s%s", STR_FMT(base), call->path);
+    buf_append_char(&url, '\0');
+    if (buf_error(&url) || !set_text(easy, CURLOPT_URL, url.data))
+        return false;
+    call->headers.data = call->content_line;
+    call->headers.next = identity_headers(call->identity);
+    if (curl_easy_setopt(
+            easy, CURLOPT_HTTPHEADER, has_body ? &call->headers : call->headers.next) != CURLE_OK)
+        return false;
+    if (has_body &&
+        (curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len) !=
+                CURLE_OK ||
+            !set_text(easy, CURLOPT_POSTFIELDS, call->body.data ? call->body.data : "")))
+        return false;
+    return strcmp(call->method, has_body ? "POST" : "GET") == 0 ||
+           set_text(easy, CURLOPT_CUSTOMREQUEST, call->method);
+}
+
+/* --- its life --- */
+
+static void attempt_reset(Call *call) {
+    call->started_at = clock_monotonic_nsec();
+    if (call->attempt++ == 0)
+        call->begun_at = call->started_at;
+    call->n_sent = 0;
+    call->is_stopped = false;
+    call->error[0] = call->curl_error[0] = call->refusal[0] = '\0';
+    answer_reset(call);
+}
+
+bool attempt_start(Call *call) {
+    Client *client = call->client;
+    char error[ACCESS_ERROR_MAX];
+
+    if (client_identify(client, error) < 0) {
+        call_stop(call, CALL_UNAUTHORIZED, "%s", error);
+        return false;
+    }
+    attempt_reset(call);
+    call->identity = identity_ref(client->identity);
+    call->easy = curl_easy_init();
+    if (call->easy && set_callbacks(call) && set_protocol(call) && set_request(call) &&
+        identity_apply(call->identity, call->easy) &&
+        curl_multi_add_handle(client->loop->multi, call->easy) == CURLM_OK)
+        return true;
+    call_stop(call,
+        CALL_BROKEN,
+        "%s: the request could not be made: out of memory, or libcurl refuses an option",
+        access_server(client->access));
+    return false;
+}
+
+void attempt_end(Call *call) {
+    if (call->easy) {
+        (void)curl_multi_remove_handle(call->client->loop->multi, call->easy);
+        curl_easy_cleanup(call->easy);
+        call->easy = NULL;
+    }
+    call->identity = identity_unref(call->identity); /* after the handle that uses its pool */
+}
