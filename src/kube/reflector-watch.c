@@ -1,0 +1,215 @@
+/*
+ * The documents of a watch: events are applied, or wait for the end of the list they are in;
+ * bookmarks move the version; an error, and what cannot be told apart, ends the call.
+ */
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "kube/reflector-part.h"
+
+/* A document of which we cannot say what it is about: something may be missing. If the
+ * stream has not brought anything yet, nothing is: it may be no watch at all. */
+static bool end_malformed(Reflector *reflector) {
+    bool is_first = !reflector->has_heard;
+
+    reflector->figures.n_malformed++;
+    if (is_first && ++reflector->n_refusals < REFLECTOR_REFUSALS_MAX)
+        (void)reflector_end_call(reflector, NEXT_RESUME, "the answer is not what a watch sends");
+    else
+        (void)reflector_end_call(
+            reflector, NEXT_LIST, "the watch sent something that cannot be read");
+    reflector->ending.is_stall = true;
+    return false;
+}
+
+/* A watch that goes on shows that whatever was wrong before is over. A list does not: one
+ * that breaks in the middle, or that no watch can follow, is to be asked for less often. */
+static void count_progress(Reflector *reflector) {
+    reflector->has_heard = true;
+    if (reflector->state != STATE_WATCHING)
+        return;
+    reflector->n_refusals = 0;
+    backoff_reset(&reflector->backoff);
+    if (reflector->document_at - reflector->started_at >= REFLECTOR_CATCH_UP_SEC * NSEC_PER_SEC)
+        reflector->figures.synced_at_nsec = reflector->document_at;
+}
+
+static bool on_error(Reflector *reflector, Str object) {
+    ApiStatus status;
+    Next next = NEXT_RESUME;
+
+    reflector->figures.n_errors++;
+    (void)api_status_read(object, reflector->arena, &status);
+    if (api_status_is_expired(&status) || ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX)
+        next = NEXT_LIST;
+    (void)reflector_end_call(reflector,
+        next,
+        "the watch ended with an error: %d %.*s",
+        (int)status.code,
+        STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX)));
+    reflector->ending.retry_after_sec = status.retry_after_sec;
+    reflector->ending.is_expired = api_status_is_expired(&status);
+    return false;
+}
+
+static void count_event(Reflector *reflector, EventType type) {
+    if (type == EVENT_ADDED)
+        reflector->figures.n_added++;
+    else if (type == EVENT_MODIFIED)
+        reflector->figures.n_modified++;
+    else
+        reflector->figures.n_deleted++;
+}
+
+static bool apply_event(Reflector *reflector, const Event *event) {
+    const ReflectorSink *sink = &reflector->options.sink;
+    ObjectMeta meta;
+    int r;
+
+    if (!object_meta_read(event->object, reflector->arena, false, &meta)) {
+        if (!reflector->has_malformed)
+            return end_malformed(reflector);
+        reflector->figures.n_unfit++; /* the list had such things too: listing is no cure */
+        return true;
+    }
+    r = sink->apply(sink->context, event->type, &meta, event->object);
+    if (r < 0)
+        return reflector_end_call(
+            reflector, NEXT_LIST, "an event could not be kept: %s", strerror(-r));
+    if (r == SINK_MALFORMED && !reflector->has_malformed)
+        return end_malformed(reflector);
+    if (r > 0)
+        reflector->figures.n_unfit++;
+    if (!reflector_set_version(reflector, meta.version))
+        return end_malformed(reflector);
+    count_progress(reflector);
+    return true;
+}
+
+/* An event inside a streamed list. The API server sends what there was when it began, then
+ * what has happened since. A sink cannot take an object out of a list, so from the first
+ * deletion on events wait for its end. */
+static bool stage_event(Reflector *reflector, const Event *event, Str document) {
+    int r;
+
+    if (event->type != EVENT_DELETED && reflector->deferred.len == 0) {
+        r = list_add(reflector, event->object);
+        if (r < 0)
+            return reflector_end_call(
+                reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
+        count_progress(reflector);
+        return true;
+    }
+    buf_append(&reflector->deferred, document);
+    buf_append_char(&reflector->deferred, '\n');
+    if (buf_error(&reflector->deferred))
+        return reflector_end_call(reflector, NEXT_LIST, "too much happened during a streamed list");
+    return true;
+}
+
+static bool apply_deferred(Reflector *reflector) {
+    Str rest = buf_str(&reflector->deferred);
+    Str document;
+
+    while (str_split(&rest, '\n', &document)) {
+        Event event;
+
+        if (str_is_empty(document))
+            continue;
+        arena_reset(reflector->arena);
+        if (!event_read(document, &event) || !apply_event(reflector, &event))
+            return false;
+    }
+    buf_done(&reflector->deferred);
+    return true;
+}
+
+static bool end_stream(Reflector *reflector, Str version) {
+    int r = list_end(reflector);
+
+    if (r < 0)
+        return reflector_end_call(
+            reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
+    if (!apply_deferred(reflector))
+        return false;
+    if (!reflector_set_version(reflector, version))
+        return end_malformed(reflector);
+    count_progress(reflector);
+    reflector->state = STATE_WATCHING;
+    reflector_notice(reflector, REFLECTOR_SYNCED, NULL, 0);
+    return true;
+}
+
+/* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
+ * older API server has passed over what we asked for, and this is a watch like any other. */
+static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
+    /* The version is kept elsewhere: applying what was deferred resets the arena. */
+    char version[REFLECTOR_VERSION_MAX];
+
+    if (!meta->ends_initial_events) {
+        (void)reflector_end_call(reflector, NEXT_LIST, "the API server does not stream lists");
+        reflector->ending.is_no_list = true;
+        return false;
+    }
+    if (meta->version.len > sizeof(version))
+        return end_malformed(reflector);
+    memcpy(version, meta->version.ptr, meta->version.len);
+    return end_stream(reflector, str_of(version, meta->version.len));
+}
+
+static bool on_bookmark(Reflector *reflector, Str object) {
+    ObjectMeta meta;
+
+    reflector->figures.n_bookmarks++;
+    if (!object_meta_read(object, reflector->arena, true, &meta))
+        return end_malformed(reflector);
+    if (reflector->state == STATE_STREAMING)
+        return on_list_bookmark(reflector, &meta);
+    if (!reflector_set_version(reflector, meta.version))
+        return end_malformed(reflector);
+    count_progress(reflector);
+    return true;
+}
+
+static bool on_document(Reflector *reflector, Str document) {
+    Event event;
+
+    arena_reset(reflector->arena);
+    reflector->document_at = reflector->options.clock();
+    if (!event_read(document, &event))
+        return end_malformed(reflector);
+    switch (event.type) {
+    case EVENT_ADDED:
+    case EVENT_MODIFIED:
+    case EVENT_DELETED:
+        count_event(reflector, event.type);
+        return reflector->state == STATE_STREAMING ? stage_event(reflector, &event, document)
+                                                   : apply_event(reflector, &event);
+    case EVENT_BOOKMARK:
+        return on_bookmark(reflector, event.object);
+    case EVENT_ERROR:
+        return on_error(reflector, event.object);
+    case EVENT_UNKNOWN:
+        break;
+    }
+    reflector->figures.n_unknown++;
+    return true;
+}
+
+bool watch_take(Reflector *reflector, Str bytes) {
+    Str document;
+    int r;
+
+    while ((r = frame_next(&reflector->frame, &bytes, &document)) == FRAME_DOCUMENT)
+        if (!on_document(reflector, document))
+            return false;
+    if (r == FRAME_TOO_LARGE)
+        return reflector_end_call(reflector,
+            NEXT_LIST,
+            "the watch sent an event of more than %zu bytes",
+            REFLECTOR_DOCUMENT_MAX);
+    if (r < 0)
+        return reflector_end_call(reflector, NEXT_RESUME, "out of memory");
+    return true;
+}
