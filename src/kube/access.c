@@ -1,7 +1,6 @@
 #include "kube/access.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,36 +8,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/origin.h"
-#include "kube/exec.h"
 #include "kube/kubeconfig.h"
 #include "kube/message.h"
+#include "kube/plugin.h"
 #include "kube/secret.h"
 
 #define KUBECONFIG_FILES_MAX 64u
 #define SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 #define FILES_EVERY_NSEC NSEC_PER_SEC
-
-/* A plugin is not run again before this, whatever it gave and whatever the API server
- * thought of it: a hundred calls that are refused at once are no reason for a hundred
- * runs. Doubles with every failure in a row: whoever runs it does nothing else meanwhile. */
-#define PLUGIN_PAUSE_NSEC (5 * NSEC_PER_SEC)
-#define PLUGIN_PAUSE_MAX_NSEC (60 * NSEC_PER_SEC)
-
-/* How long before its end a plugin's credential is replaced: a tenth of its life, at most. */
-#define MARGIN_PART 10
-#define MARGIN_SEC_MAX 60
-
-typedef struct Plugin {
-    ExecCredential credential;
-    bool has_credential;
-    bool has_run;
-    bool was_refresh;       /* the last run was made while the credential was still good */
-    unsigned n_failures;    /* in a row, of runs of that sort */
-    int64_t ran_at_nsec;    /* when it ended */
-    int64_t refresh_at_sec; /* wall */
-    int failure;            /* of the last run: 0 or a negative errno */
-    char error[ACCESS_ERROR_MAX];
-} Plugin;
 
 struct Access {
     Kubeconfig config; /* of a service account, too, and of other servers */
@@ -93,7 +70,7 @@ static Access *access_make(Kubeconfig *config, char *origin) {
     *config = (Kubeconfig){0};
     access->origin = origin;
     access->version = 1;
-    access->plugin.credential.expires_sec = EXEC_NEVER;
+    access->plugin = PLUGIN_INIT;
     return access;
 }
 
@@ -115,7 +92,7 @@ Access *access_free(Access *access) {
     if (!access)
         return NULL;
     kubeconfig_done(&access->config);
-    exec_credential_done(&access->plugin.credential);
+    plugin_done(&access->plugin);
     secret_done(&access->password);
     headers_free(access->headers, access->n_headers);
     free(access->origin);
@@ -384,60 +361,8 @@ bool access_is_insecure(const Access *access) {
 
 /* --- who we are --- */
 
-static bool text_eq(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static int64_t refresh_time(int64_t expires_sec, int64_t wall_sec) {
-    int64_t life = expires_sec > wall_sec ? expires_sec - wall_sec : 0;
-    int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
-
-    return expires_sec == EXEC_NEVER ? EXEC_NEVER : expires_sec - margin;
-}
-
-/* Takes @credential. */
-static void plugin_take(
-    Plugin *plugin, ExecCredential *credential, int64_t wall_sec, bool *ret_changed) {
-    if (!text_eq(plugin->credential.token, credential->token) ||
-        !text_eq(plugin->credential.cert_pem, credential->cert_pem) ||
-        !text_eq(plugin->credential.key_pem, credential->key_pem))
-        *ret_changed = true;
-    exec_credential_done(&plugin->credential);
-    plugin->credential = *credential;
-    *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
-    plugin->has_credential = true;
-    plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
-}
-
-/* What we have is still worth sending. */
-static bool plugin_is_good(const Access *access, int64_t wall_sec) {
-    return access->plugin.has_credential && !access->is_rejected &&
-           wall_sec < access->plugin.credential.expires_sec;
-}
-
-/* How long after the last run. That a refresh has failed, for which there was little time, is
- * no reason to wait when the credential is needed. */
-static int64_t plugin_pause(const Plugin *plugin, bool is_refresh) {
-    unsigned n = plugin->was_refresh == is_refresh ? plugin->n_failures : 0;
-    int64_t pause = PLUGIN_PAUSE_NSEC;
-
-    while (n-- > 1 && pause < PLUGIN_PAUSE_MAX_NSEC)
-        pause *= 2;
-    return pause < PLUGIN_PAUSE_MAX_NSEC ? pause : PLUGIN_PAUSE_MAX_NSEC;
-}
-
-static void plugin_note_run(Plugin *plugin, bool is_refresh, int64_t now_nsec) {
-    if (!plugin->has_run || plugin->was_refresh != is_refresh || plugin->failure == 0)
-        plugin->n_failures = 0;
-    if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
-        plugin->n_failures++;
-    plugin->has_run = true;
-    plugin->was_refresh = is_refresh;
-    plugin->ran_at_nsec = now_nsec;
-}
-
-static void plugin_run(Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed) {
-    _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
+static int ask_plugin(
+    Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
     const ExecCluster cluster = {
         .server = access->config.server,
         .tls_server_name = access->config.tls_server_name,
@@ -445,33 +370,21 @@ static void plugin_run(Access *access, int64_t now_nsec, int64_t wall_sec, bool 
         .proxy_url = access->config.proxy_url,
         .is_insecure = access->config.is_insecure,
     };
-    Plugin *plugin = &access->plugin;
-    bool is_refresh = plugin_is_good(access, wall_sec);
-    int timeout_msec = (is_refresh ? ACCESS_PLUGIN_REFRESH_SEC : ACCESS_PLUGIN_SEC) * 1000;
-    int64_t start = clock_monotonic_nsec();
+    const PluginRun run = {
+        .spec = access->config.exec,
+        .cluster = &cluster,
+        .now_nsec = now_nsec,
+        .wall_sec = wall_sec,
+        .is_rejected = access->is_rejected,
+    };
+    char what[ACCESS_ERROR_MAX];
+    int r = plugin_refresh(&access->plugin, &run, ret_changed, what);
 
-    plugin->failure =
-        exec_run(access->config.exec, &cluster, timeout_msec, &credential, plugin->error);
-    plugin_note_run(plugin, is_refresh, now_nsec + (clock_monotonic_nsec() - start));
-    if (plugin->failure < 0)
-        return;
-    plugin_take(plugin, &credential, wall_sec, ret_changed);
-    access->is_rejected = false;
-}
-
-static int plugin_refresh(
-    Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
-    Plugin *plugin = &access->plugin;
-    bool is_due =
-        !plugin->has_credential || access->is_rejected || wall_sec >= plugin->refresh_at_sec;
-    int64_t pause = plugin_pause(plugin, plugin_is_good(access, wall_sec));
-    bool may_run = !plugin->has_run || now_nsec - plugin->ran_at_nsec >= pause;
-
-    if (is_due && may_run)
-        plugin_run(access, now_nsec, wall_sec, ret_changed);
-    if (plugin->failure == 0 || plugin_is_good(access, wall_sec))
-        return 0;
-    return message_fail(plugin->failure, error, "%s: %s", access->origin, plugin->error);
+    if (r < 0)
+        return message_fail(r, error, "%s: %s", access->origin, what);
+    if (r == PLUGIN_GAVE)
+        access->is_rejected = false;
+    return 0;
 }
 
 static void credentials_fill(const Access *access, Credentials *ret) {
@@ -510,7 +423,7 @@ int access_authorize(
         access->looked_at_nsec = now_nsec;
     }
     if (r == 0 && access->config.exec)
-        r = plugin_refresh(access, now_nsec, wall_sec, &changed, error);
+        r = ask_plugin(access, now_nsec, wall_sec, &changed, error);
     else if (r == 0)
         access->is_rejected = false;
     if (changed)
