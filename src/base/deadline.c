@@ -2,6 +2,15 @@
 
 #include "base/clock.h"
 
+void deadline_cond_init(pthread_cond_t *cond) {
+    pthread_condattr_t attributes;
+
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+}
+
 /* Not clock_monotonic_nsec(): where a test has a clock of its own, threads still wait by the
  * system's. */
 struct timespec deadline_in(int64_t nsec) {

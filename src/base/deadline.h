@@ -1,9 +1,13 @@
 #pragma once
 
-/* Deadline: until when a thread waits for another, by the clock that conditions wait by. */
+/* Deadline: until when a thread waits for another, by CLOCK_MONOTONIC: nobody can set it. */
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
-/* @nsec from now, CLOCK_MONOTONIC; for pthread_cond_timedwait() on a condition of that clock. */
+/* A condition that is waited for by that clock. */
+void deadline_cond_init(pthread_cond_t *cond);
+
+/* @nsec from now, for pthread_cond_timedwait() on such a condition. */
 struct timespec deadline_in(int64_t nsec);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "board/board.h"
 #include "serve/decisions.h"
@@ -31,21 +32,12 @@ int64_t rig_now_sec(void) {
 /* --- beginning ---------------------------------------------------------------------------------
  */
 
-static void init_lock(Rig *rig) {
-    pthread_condattr_t attributes;
-
-    (void)pthread_mutex_init(&rig->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&rig->stopped, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-}
-
 int rig_open(Rig *rig, const RigOptions *options) {
     int r;
 
     rig->options = *options;
-    init_lock(rig);
+    (void)pthread_mutex_init(&rig->lock, NULL);
+    deadline_cond_init(&rig->stopped);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return error_origin(-ENOMEM);
     daemon_block_signals();

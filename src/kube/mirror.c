@@ -6,7 +6,6 @@
 #include "kube/mirror.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "kube/mirror-part.h"
 #include "model/node.h"
 
@@ -313,31 +313,6 @@ static Mirror *free_parts(Mirror *mirror) {
     return NULL;
 }
 
-static void init_lock(Mirror *mirror) {
-    pthread_condattr_t attributes;
-
-    pthread_mutex_init(&mirror->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&mirror->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-/* Signals are for the thread that waits for them. */
-static int start_thread(Mirror *mirror) {
-    sigset_t all, before;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&mirror->thread, NULL, run, mirror);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0)
-        return error_origin(-r);
-    (void)pthread_setname_np(mirror->thread, "mirror");
-    return 0;
-}
-
 int mirror_new(
     Access *access, const MirrorOptions *options, const MirrorCallbacks *callbacks, Mirror **ret) {
     Mirror *mirror = calloc(1, sizeof(*mirror));
@@ -351,11 +326,12 @@ int mirror_new(
     mirror->options = *options;
     mirror->callbacks = *callbacks;
     mirror->began_at = clock_monotonic_nsec();
-    init_lock(mirror);
+    pthread_mutex_init(&mirror->mutex, NULL);
+    deadline_cond_init(&mirror->ended);
     r = make_parts(mirror) ? 0 : error_origin(-ENOMEM);
     if (r == 0) {
         mirror_update_status(mirror);
-        r = error_trace(start_thread(mirror));
+        r = error_trace(thread_start(&mirror->thread, "mirror", run, mirror));
     }
     if (r < 0) {
         free_parts(mirror);

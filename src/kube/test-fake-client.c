@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/deadline.h"
+
 #define PATIENCE_SEC 10
 
 struct Access {
@@ -75,15 +78,11 @@ bool access_is_insecure(const Access *access) {
 
 Client *client_new(Access *access) {
     Client *client = calloc(1, sizeof(*client));
-    pthread_condattr_t attributes;
 
     if (!client)
         return NULL;
     pthread_mutex_init(&client->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&client->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    deadline_cond_init(&client->changed);
     client->end = &client->first;
     newest = client;
     return client;
@@ -242,21 +241,8 @@ static Step *take_step(Client *client, Call **ret_call) {
     return step;
 }
 
-static struct timespec deadline_in(int msec) {
-    struct timespec at;
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += msec / 1000;
-    at.tv_nsec += (long)(msec % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 int client_wait(Client *client, int timeout_msec) {
-    struct timespec until = deadline_in(timeout_msec);
+    struct timespec until = deadline_in(timeout_msec * NSEC_PER_MSEC);
     Step *step;
     Call *call;
 
@@ -410,7 +396,7 @@ static size_t find(const Client *client, const char *method, const char *part, s
 }
 
 size_t fake_wait_for(Client *client, const char *method, const char *part, size_t from) {
-    struct timespec until = deadline_in(PATIENCE_SEC * 1000);
+    struct timespec until = deadline_in(PATIENCE_SEC * NSEC_PER_SEC);
     size_t n;
 
     pthread_mutex_lock(&client->mutex);

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -20,6 +19,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "load/desk.h"
 
 struct Poller {
@@ -81,16 +81,6 @@ static void *run(void *context) {
 
 /* --- life --- */
 
-static void init_lock(Poller *poller) {
-    pthread_condattr_t attributes;
-
-    pthread_mutex_init(&poller->board.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&poller->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 /* The thread has ended, or never was. */
 static Poller *free_parts(Poller *poller) {
     desk_done(&poller->desk);
@@ -101,21 +91,6 @@ static Poller *free_parts(Poller *poller) {
     pthread_mutex_destroy(&poller->board.lock);
     free(poller);
     return NULL;
-}
-
-/* Signals are for the thread that waits for them. */
-static int start_thread(Poller *poller) {
-    sigset_t all, before;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&poller->thread, NULL, run, poller);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r != 0)
-        return error_origin(-r);
-    (void)pthread_setname_np(poller->thread, "poller");
-    return 0;
 }
 
 static int make_servers(const Sources *sources, Servers **ret, char *error) {
@@ -140,7 +115,7 @@ static int make_parts(
     r = make_servers(options->sources, &poller->pending, error);
     if (r < 0)
         return error_trace(r);
-    r = start_thread(poller);
+    r = thread_start(&poller->thread, "poller", run, poller);
     if (r < 0)
         (void)snprintf(error, POLLER_ERROR_MAX, "no thread could be started: out of resources");
     return error_trace(r);
@@ -156,7 +131,8 @@ int poller_new(
         access_free(options->access);
         return error_origin(-ENOMEM);
     }
-    init_lock(poller);
+    pthread_mutex_init(&poller->board.lock, NULL);
+    deadline_cond_init(&poller->ended);
     r = make_parts(poller, options, callbacks, error);
     if (r < 0) {
         free_parts(poller);

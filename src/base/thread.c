@@ -1,0 +1,20 @@
+#include "base/thread.h"
+
+#include <signal.h>
+
+#include "base/error.h"
+
+/* It is born with the mask of whoever makes it. */
+int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) {
+    sigset_t all, before;
+    int r;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(ret, NULL, run, context);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r != 0)
+        return error_origin(-r);
+    (void)pthread_setname_np(*ret, name);
+    return 0;
+}
