@@ -1,5 +1,6 @@
 #include "kube/fetch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,12 +8,15 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/error.h"
-#include "kube/client.h"
+#include "kube/inquiry.h"
 #include "kube/mirror.h"
 #include "kube/url.h"
 
-#define POD_MAX ((size_t)16 * 1024 * 1024)
+static_assert(FETCH_ERROR_MAX >= INQUIRY_ERROR_MAX, "an inquiry's message fits");
+
+#define LOOK_MSEC 100 /* between two looks at how it goes */
 
 /* --- the cluster ------------------------------------------------------------------------ */
 
@@ -63,12 +67,8 @@ static void wait_for_first(First *first, Mirror *mirror, char *error) {
 
     (void)pthread_mutex_lock(&first->lock);
     while (!first->snapshot && !is_over) {
-        struct timespec until;
+        struct timespec until = deadline_in(LOOK_MSEC * NSEC_PER_MSEC);
 
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 100 * NSEC_PER_MSEC;
-        until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
-        until.tv_nsec %= NSEC_PER_SEC;
         (void)pthread_cond_timedwait(&first->changed, &first->lock, &until);
         mirror_status(mirror, &status);
         is_over = find_trouble(&status) || clock_monotonic_nsec() > deadline;
@@ -79,10 +79,11 @@ static void wait_for_first(First *first, Mirror *mirror, char *error) {
 }
 
 int fetch_cluster(Access *access, Snapshot **ret, char *error) {
-    First first = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    First first = {.lock = PTHREAD_MUTEX_INITIALIZER};
     _cleanup_(mirror_freep) Mirror *mirror = NULL;
     int r;
 
+    deadline_cond_init(&first.changed);
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     r = mirror_new(access,
         &(MirrorOptions){0},
@@ -98,54 +99,9 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
 
 /* --- one pod ------------------------------------------------------------------------------ */
 
-typedef struct Get {
-    Buf body;
-    bool is_done;
-    CallOutcome outcome;
-    unsigned status;
-    char *error;
-} Get;
-
-static bool take_data(void *context, Str bytes) {
-    Get *get = context;
-
-    buf_append(&get->body, bytes);
-    return buf_error(&get->body) == 0;
-}
-
-static void take_end(void *context, const CallResult *result) {
-    Get *get = context;
-
-    get->is_done = true;
-    get->outcome = result->outcome;
-    get->status = result->status;
-    if (result->outcome != CALL_DONE)
-        (void)snprintf(get->error, FETCH_ERROR_MAX, "%s", result->error);
-}
-
-static int run(Access *access, const char *path, Get *get) {
-    _cleanup_(client_freep) Client *client = client_new(access);
-    const CallOptions options = {
-        .method = "GET", .path = path, .total_sec = FETCH_SEC, .bytes_max = POD_MAX};
-    const CallHandler handler = {.context = get, .data = take_data, .done = take_end};
-
-    if (!client || !client_call(client, &options, &handler))
-        return error_origin(-ENOMEM);
-    while (!get->is_done) {
-        int r = client_wait(client, 1000);
-
-        if (r < 0)
-            return error_trace(r);
-    }
-    return get->outcome == CALL_DONE ? 0 : error_origin(-EHOSTUNREACH);
-}
-
-static int decode(Str body, Arena *arena, Pod *ret, char *error) {
-    Str text = arena_copy(arena, body);
+static int decode(Str text, Arena *arena, Pod *ret, char *error) {
     JsonReader reader;
 
-    if (!text.ptr)
-        return error_origin(-ENOMEM);
     json_reader_init(&reader, text);
     pod_decode(&reader, arena, ret);
     json_end(&reader);
@@ -157,24 +113,24 @@ static int decode(Str body, Arena *arena, Pod *ret, char *error) {
 
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
     _cleanup_(buf_done) Buf path = BUF_INIT(4096);
-    Get get = {.body = BUF_INIT(POD_MAX), .error = error};
+    InquiryReply reply;
     int r;
 
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     url_pod(&path, namespace, name);
-    r = url_text(&path) ? run(access, url_text(&path), &get) : error_origin(-ENOMEM);
-    if (r == 0 && get.status != 200) {
-        (void)snprintf(error,
-            FETCH_ERROR_MAX,
-            get.status == 404 ? "there is no pod %.*s/%.*s"
-                              : "pod %.*s/%.*s: the API server says %u",
-            STR_FMT(namespace),
-            STR_FMT(name),
-            get.status);
-        r = error_origin(get.status == 404 ? -ENOENT : -EACCES);
-    }
-    if (r == 0)
-        r = decode(buf_str(&get.body), arena, ret, error);
-    buf_done(&get.body);
-    return error_trace(r);
+    if (!url_text(&path))
+        return error_origin(-ENOMEM);
+    r = inquiry_run(
+        access, &(Inquiry){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
+    if (r != 0)
+        return r < 0 ? error_trace(r) : error_origin(-EHOSTUNREACH);
+    if (reply.status == 200)
+        return error_trace(decode(reply.body, arena, ret, error));
+    (void)snprintf(error,
+        FETCH_ERROR_MAX,
+        reply.status == 404 ? "there is no pod %.*s/%.*s" : "pod %.*s/%.*s: the API server says %u",
+        STR_FMT(namespace),
+        STR_FMT(name),
+        reply.status);
+    return error_origin(reply.status == 404 ? -ENOENT : -EACCES);
 }
