@@ -69,7 +69,7 @@ static void print_metric(
     const JoinReport *report = &status->report;
     _cleanup_(buf_done) Buf placements = BUF_INIT(LIVE_TEXT_MAX);
     bool is_prometheus = gauge->source == GAUGE_PROMETHEUS;
-    Str from = str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME) : gauge->from;
+    Str from = source_meant(gauge->from);
 
     metric_describe_placements(gauge, &placements);
     buf_printf(out,

@@ -107,7 +107,7 @@ static void read_link_local(PolicyReader *reader, const YamlNode *value, void *i
 
 static void read_headers(PolicyReader *reader, const YamlNode *value, void *into) {
     Source *source = ((Reading *)into)->source;
-    SourceHeader *headers;
+    Header *headers;
 
     if (!reader_mapping(reader, value, "headers"))
         return;
@@ -115,9 +115,9 @@ static void read_headers(PolicyReader *reader, const YamlNode *value, void *into
         reader_error(reader, value, "at most %u headers", SOURCE_HEADERS_MAX);
         return;
     }
-    headers = ARENA_ARRAY(reader->arena, SourceHeader, value->n);
+    headers = ARENA_ARRAY(reader->arena, Header, value->n);
     for (size_t i = 0; headers && i < value->n; i++) {
-        SourceHeader *header = &headers[source->n_headers];
+        Header *header = &headers[source->n_headers];
 
         header->name = value->pairs[i].key->text;
         if (reader_label_value(reader, value->pairs[i].value, "a header's value", &header->value))

@@ -80,7 +80,7 @@ static void explain_no_source(const Desk *desk, const Gauge *gauge, char *error)
         return;
     }
     phrase_add(&phrase, "there is no source named ");
-    phrase_quote(&phrase, str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME) : gauge->from);
+    phrase_quote(&phrase, source_meant(gauge->from));
     if (!desk->servers || desk->servers->n == 0) {
         phrase_add(&phrase, ", nor any other: give berth --prometheus or --sources");
         return;

@@ -32,8 +32,7 @@
 #define DESK_VECTOR_BUDGET ((size_t)192 * 1024 * 1024)
 #define DESK_SCRATCH_BUDGET ((size_t)128 * 1024 * 1024)
 
-typedef struct Desk Desk;
-struct Desk {
+typedef struct Desk {
     Board *board;
     PollerCallbacks callbacks; /* publish and notice may be NULL */
     bool asks_once;
@@ -52,7 +51,7 @@ struct Desk {
 
     bool is_news; /* not published yet */
     int64_t news_nsec, publish_from_nsec;
-};
+} Desk;
 
 /* @board and @loop are borrowed, @callbacks copied. Servers are set by whoever made it. 0 or
  * -ENOMEM; desk_done() in every case. */

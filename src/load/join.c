@@ -8,11 +8,10 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
-
-#define NSEC_PER_MSEC INT64_C(1000000)
 
 /* A Date has whole seconds, and an answer takes its time. */
 #define DATE_SLACK_MSEC 2000

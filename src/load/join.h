@@ -72,7 +72,7 @@ JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
 /* What was learned from the last answer to the same question: an order of series, and how labels
- * are joined. It costs time when it is wrong, never a value. Zeroed at first. */
+ * are joined. It costs time when it is wrong, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */

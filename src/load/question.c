@@ -23,10 +23,6 @@ Question *question_free(Question *question) {
     return NULL;
 }
 
-static Str source_name(const Gauge *gauge) {
-    return str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME) : gauge->from;
-}
-
 bool question_fits(const Question *question, const Gauge *gauge) {
     const Gauge *own = &question->model->gauge;
 
@@ -34,7 +30,8 @@ bool question_fits(const Question *question, const Gauge *gauge) {
         return false;
     if (gauge->source == GAUGE_RESOURCES)
         return own->is_of_pods == gauge->is_of_pods;
-    return str_eq(own->query, gauge->query) && str_eq(source_name(own), source_name(gauge));
+    return str_eq(own->query, gauge->query) &&
+           str_eq(source_meant(own->from), source_meant(gauge->from));
 }
 
 unsigned question_timeout_sec(const Question *question) {

@@ -61,8 +61,7 @@ Servers *servers_free(Servers *servers) {
 }
 
 Server *servers_find(Servers *servers, Str name) {
-    if (str_is_empty(name))
-        name = STR(SOURCE_DEFAULT_NAME);
+    name = source_meant(name);
     for (size_t i = 0; i < servers->n; i++)
         if (str_is(name, servers->items[i].name))
             return &servers->items[i];

@@ -29,8 +29,8 @@ typedef struct Server {
     Client *client; /* NULL: not made yet */
 
     bool wants_get; /* it does not take POST */
-    bool
-        is_failing; /* a request was not answered, or with a 5xx, and none was since it was asked */
+    /* A request got no answer, or a 5xx, and no other has been answered since it was sent. */
+    bool is_failing;
     int64_t answered_nsec; /* monotonic: the last that was; 0: none */
     unsigned n_requests;   /* under way */
 } Server;

@@ -1,16 +1,14 @@
 #include "load/source.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/origin.h"
-#include "kube/message.h"
 #include "load/address.h"
 
 const Source *sources_find(const Sources *sources, Str name) {
-    Str wanted = str_is_empty(name) ? STR(SOURCE_DEFAULT_NAME) : name;
+    Str wanted = source_meant(name);
 
     for (size_t i = 0; i < sources->n; i++)
         if (str_eq(sources->items[i].name, wanted))
@@ -40,10 +38,6 @@ const char *source_address_refusal(const void *address, size_t len, bool may_be_
         break;
     }
     return "(neither IPv4 nor IPv6)";
-}
-
-bool source_address_is_refused(const void *address, size_t len) {
-    return source_address_refusal(address, len, /* may_be_link_local= */ false) != NULL;
 }
 
 static const char *refuse_usual(const void *address, size_t len) {
@@ -187,7 +181,7 @@ static bool is_doubled(const Source *source, size_t number) {
 }
 
 static void check_header(Faults *faults, const Source *source, size_t number) {
-    const SourceHeader *header = &source->headers[number];
+    const Header *header = &source->headers[number];
     const char *complaint = header_complaint(header->name, header->value);
     SourceFault *fault;
 
@@ -222,7 +216,6 @@ size_t source_faults(const Source *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
 /* --- access --- */
 
 int source_access(const Source *source, Access **ret, char *error) {
-    Header headers[SOURCE_HEADERS_MAX];
     char name[128];
     AccessServer server = {
         .name = name,
@@ -237,14 +230,10 @@ int source_access(const Source *source, Access **ret, char *error) {
         .is_insecure = source->is_insecure,
         .is_direct = true,
         .refusal = source->may_be_link_local ? refuse_few : refuse_usual,
-        .headers = headers,
+        .headers = source->headers,
         .n_headers = source->n_headers,
     };
 
     (void)snprintf(name, sizeof(name), "source %.*s", STR_FMT(str_take(source->name, 64)));
-    if (source->n_headers > SOURCE_HEADERS_MAX)
-        return message_fail(-EINVAL, error, "%s: there are more than 16 headers", name);
-    for (size_t i = 0; i < source->n_headers; i++)
-        headers[i] = (Header){source->headers[i].name, source->headers[i].value};
     return error_trace(access_for_server(&server, ret, error));
 }

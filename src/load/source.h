@@ -15,16 +15,11 @@
 #include "kube/access.h"
 
 #define SOURCES_MAX 16u
-#define SOURCE_HEADERS_MAX 16u
-
-typedef struct SourceHeader {
-    Str name, value; /* X-Scope-OrgID: of Mimir and Cortex */
-} SourceHeader;
+#define SOURCE_HEADERS_MAX ACCESS_HEADERS_MAX
 
 typedef struct Source {
-    Str name; /* "default" is meant where a policy names none */
-    const char
-        *url; /* http:// or https://, with a path in front of /api/v1/query if there is one */
+    Str name;               /* "default" is meant where a policy names none */
+    const char *url;        /* http:// or https://; with what is in front of /api/v1/query */
     const char *token_file; /* Authorization: Bearer, read again when it changes; or NULL */
     const char *user, *password_file; /* basic; or NULL */
     const char *ca_file;              /* NULL: the system's */
@@ -32,7 +27,7 @@ typedef struct Source {
     const char *server_name; /* for the certificate, if it is not the URL's host; or NULL */
     bool is_insecure;        /* the certificate is not verified: said loudly */
     bool may_be_link_local;  /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
-    const SourceHeader *headers;
+    const Header *headers;   /* X-Scope-OrgID, for Mimir and Cortex */
     size_t n_headers;
 } Source;
 
@@ -43,16 +38,18 @@ typedef struct Sources {
 
 #define SOURCE_DEFAULT_NAME "default"
 
-/* The source of that name; empty is the default one. NULL: there is none. */
+/* What a policy means by @name: itself, or the default one where it is empty. */
+static inline Str source_meant(Str name) {
+    return str_is_empty(name) ? STR(SOURCE_DEFAULT_NAME) : name;
+}
+
+/* The source that is meant by @name. NULL: there is none. */
 const Source *sources_find(const Sources *sources, Str name);
 
-/* Whether connecting to @address (a struct sockaddr of @len bytes) is refused unless
- * may_be_link_local: link-local addresses of both families, also IPv4 ones inside IPv6, and the
- * addresses that clouds serve credentials from. No server answers at those that are refused in
- * any case: multicast, unspecified, other families. */
-bool source_address_is_refused(const void *address, size_t len);
-
-/* The same with a reason, as kube/access.h wants it (AddressRefusal); NULL: not refused. */
+/* Why no connection is made to @address (a struct sockaddr of @len bytes), as kube/access.h wants
+ * it (AddressRefusal); NULL: one is. Unless @may_be_link_local these are link-local addresses of
+ * both families, also IPv4 ones inside IPv6, and those that clouds serve credentials from; and in
+ * any case those at which no server answers: multicast, unspecified, other families. */
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local);
 
 #define SOURCE_URL_MAX 2048u

@@ -53,9 +53,7 @@ static void tell(Desk *desk, Reading *reading, Str name) {
         .was = reading->told,
         .is = status->state,
         .gauge = name,
-        .source = !is_query                   ? STR("metrics.k8s.io")
-                  : str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME)
-                                              : gauge->from,
+        .source = is_query ? source_meant(gauge->from) : STR("metrics.k8s.io"),
         .query = is_query ? gauge->query : gauge->resource,
         .error = status->error,
         .report = &status->report,

@@ -100,7 +100,8 @@ static void test_addresses(void **state) {
 
         assert_case(cases[i].text, address_kind(&address, len) == cases[i].kind);
         assert_case(cases[i].text,
-            source_address_is_refused(&address, len) == (cases[i].kind != ADDRESS_PLAIN));
+            (source_address_refusal(&address, len, false) != NULL) ==
+                (cases[i].kind != ADDRESS_PLAIN));
     }
 }
 
@@ -363,10 +364,10 @@ static void test_rebinding(void **state) {
     "aaaaaaaa"
 #define LONG_PATH MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A MANY_A
 
-static const SourceHeader tenant[] = {{STR("X-Scope-OrgID"), STR("a")}};
-static const SourceHeader doubled[] = {
+static const Header tenant[] = {{STR("X-Scope-OrgID"), STR("a")}};
+static const Header doubled[] = {
     {STR("X-Scope-OrgID"), STR("a")}, {STR("x-scope-orgid"), STR("b")}};
-static const SourceHeader forbidden[] = {
+static const Header forbidden[] = {
     {STR("authorization"), STR("Bearer x")}, {STR("Host"), STR("evil")}};
 
 static void test_faults(void **state) {

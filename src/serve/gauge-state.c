@@ -15,7 +15,7 @@ const char *gauge_kind_name(GaugeSource kind) {
 Str gauge_source_name(const Gauge *gauge) {
     switch (gauge->source) {
     case GAUGE_PROMETHEUS:
-        return str_is_empty(gauge->from) ? STR(SOURCE_DEFAULT_NAME) : gauge->from;
+        return source_meant(gauge->from);
     case GAUGE_RESOURCES:
         return GAUGE_RESOURCES_NAME;
     case GAUGE_ANNOTATION:
