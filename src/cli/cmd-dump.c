@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "cluster/difference.h"
-#include "input/dumpfile.h"
+#include "input/dump-file.h"
 #include "input/objects.h"
 
 #define WHO "berth dump"

@@ -118,7 +118,8 @@ static int visit_item(Walk *walk, Str kind, Str item) {
     return error_trace(r);
 }
 
-static int walk_items(Walk *walk, Str list_kind, Str items) {
+/* @kind: of each; empty: they say it themselves. */
+static int walk_items(Walk *walk, Str kind, Str items) {
     JsonReader reader;
 
     json_reader_init(&reader, items);
@@ -130,7 +131,7 @@ static int walk_items(Walk *walk, Str list_kind, Str items) {
         json_skip(&reader, &item);
         if (json_error(&reader) != JSON_OK)
             break;
-        r = visit_item(walk, item_kind(list_kind), item);
+        r = visit_item(walk, kind, item);
         if (r < 0)
             return error_trace(r);
     }
@@ -145,14 +146,26 @@ static int walk_document(Walk *walk, Str text) {
     r = read_head(walk, text, &head);
     if (r < 0)
         return error_trace(r);
-    if (!str_is_empty(head.items)) {
-        Str kind = str_is(head.kind, "NodeList")  ? STR("NodeList")
-                   : str_is(head.kind, "PodList") ? STR("PodList")
-                                                  : STR_NULL;
+    if (!str_is_empty(head.items))
+        return error_trace(walk_items(walk, item_kind(head.kind), head.items));
+    return error_trace(visit_item(walk, /* kind= */ STR_NULL, text));
+}
 
-        return error_trace(walk_items(walk, kind, head.items));
-    }
-    return error_trace(visit_item(walk, STR_NULL, text));
+static void explain_yaml(Walk *walk, const Diag *diag) {
+    if (diag->place.line > 0)
+        (void)snprintf(walk->error,
+            OBJECTS_ERROR_MAX,
+            "%s:%zu:%zu: %.*s",
+            walk->path,
+            diag->place.line,
+            diag->place.column,
+            STR_FMT(diag->text));
+    else /* the file as a whole: too large for YAML */
+        (void)snprintf(walk->error,
+            OBJECTS_ERROR_MAX,
+            "%s: %.*s as YAML; write it with kubectl's -o json",
+            walk->path,
+            STR_FMT(diag->text));
 }
 
 /* YAML documents go through the same decoders as JSON text. */
@@ -166,24 +179,8 @@ static int walk_yaml(Walk *walk, Str source) {
         return error_origin(-ENOMEM);
     walk->is_yaml = true;
     r = yaml_parse(str_from_c(walk->path), source, arena, &diags, &stream);
-    if (r == -EINVAL && diags.diags.n > 0) {
-        const Diag *diag = &diags.diags.items[0];
-
-        if (diag->place.line > 0)
-            (void)snprintf(walk->error,
-                OBJECTS_ERROR_MAX,
-                "%s:%zu:%zu: %.*s",
-                walk->path,
-                diag->place.line,
-                diag->place.column,
-                STR_FMT(diag->text));
-        else /* the file as a whole: too large for YAML */
-            (void)snprintf(walk->error,
-                OBJECTS_ERROR_MAX,
-                "%s: %.*s as YAML; write it with kubectl's -o json",
-                walk->path,
-                STR_FMT(diag->text));
-    }
+    if (r == -EINVAL && diags.diags.n > 0)
+        explain_yaml(walk, &diags.diags.items[0]);
     if (r < 0)
         return error_trace(r);
     for (size_t i = 0; i < stream.n_documents; i++) {

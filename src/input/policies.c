@@ -31,7 +31,12 @@ static int add_file(Loading *loading, const char *path) {
 
     if (loading->n_files++ >= POLICIES_FILES_MAX) {
         if (loading->n_files == POLICIES_FILES_MAX + 1) /* said once, for all of them */
-            add_error(loading, STR("there are more than 256 policy files"));
+            diag_addf(loading->diags,
+                DIAG_ERROR,
+                (Place){0},
+                STR_NULL,
+                "there are more than %u policy files",
+                POLICIES_FILES_MAX);
         return 0;
     }
     if (file_read(path, &text, error) < 0) {
@@ -98,9 +103,11 @@ int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, 
     r = program_compile(loading.sources.items, loading.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
         return loading.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
+    if (r != 0)
+        return error_fold(r);
     *ret_sources = loading.sources.items;
     *ret_n = loading.sources.n;
-    return error_fold(r);
+    return 0;
 }
 
 int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret) {

@@ -18,10 +18,10 @@
 #define KIND "MetricSources"
 
 /* One source while it is read. */
-typedef struct Reading {
+typedef struct Draft {
     Source *source;
     Str folder; /* of the file, with the slash; empty: the current one */
-} Reading;
+} Draft;
 
 /* The whole file. */
 typedef struct Document {
@@ -52,61 +52,60 @@ static const char *read_text(PolicyReader *reader, const YamlNode *value, const 
 }
 
 static const char *read_path(
-    PolicyReader *reader, const YamlNode *value, const char *what, const Reading *reading) {
+    PolicyReader *reader, const YamlNode *value, const char *what, const Draft *draft) {
     const char *path = read_text(reader, value, what);
 
-    if (!path || path[0] == '/' || str_is_empty(reading->folder))
+    if (!path || path[0] == '/' || str_is_empty(draft->folder))
         return path;
-    return arena_printf(reader->arena, "%.*s%s", STR_FMT(reading->folder), path).ptr;
+    return arena_printf(reader->arena, "%.*s%s", STR_FMT(draft->folder), path).ptr;
 }
 
 static void read_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_name(reader, value, &((Reading *)into)->source->name);
+    (void)reader_name(reader, value, &((Draft *)into)->source->name);
 }
 
 static void read_url(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->url = read_text(reader, value, "url");
+    ((Draft *)into)->source->url = read_text(reader, value, "url");
 }
 
 static void read_token_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->token_file = read_path(reader, value, "bearerTokenFile", into);
+    ((Draft *)into)->source->token_file = read_path(reader, value, "bearerTokenFile", into);
 }
 
 static void read_user(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->user = read_text(reader, value, "user");
+    ((Draft *)into)->source->user = read_text(reader, value, "user");
 }
 
 static void read_password_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->password_file = read_path(reader, value, "passwordFile", into);
+    ((Draft *)into)->source->password_file = read_path(reader, value, "passwordFile", into);
 }
 
 static void read_ca_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->ca_file = read_path(reader, value, "caFile", into);
+    ((Draft *)into)->source->ca_file = read_path(reader, value, "caFile", into);
 }
 
 static void read_cert_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->cert_file = read_path(reader, value, "certFile", into);
+    ((Draft *)into)->source->cert_file = read_path(reader, value, "certFile", into);
 }
 
 static void read_key_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->key_file = read_path(reader, value, "keyFile", into);
+    ((Draft *)into)->source->key_file = read_path(reader, value, "keyFile", into);
 }
 
 static void read_server_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Reading *)into)->source->server_name = read_text(reader, value, "serverName");
+    ((Draft *)into)->source->server_name = read_text(reader, value, "serverName");
 }
 
 static void read_insecure(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_bool(reader, value, "insecureSkipVerify", &((Reading *)into)->source->is_insecure);
+    (void)reader_bool(reader, value, "insecureSkipVerify", &((Draft *)into)->source->is_insecure);
 }
 
 static void read_link_local(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_bool(
-        reader, value, "allowLinkLocal", &((Reading *)into)->source->may_be_link_local);
+    (void)reader_bool(reader, value, "allowLinkLocal", &((Draft *)into)->source->may_be_link_local);
 }
 
 static void read_headers(PolicyReader *reader, const YamlNode *value, void *into) {
-    Source *source = ((Reading *)into)->source;
+    Source *source = ((Draft *)into)->source;
     Header *headers;
 
     if (!reader_mapping(reader, value, "headers"))
@@ -315,16 +314,12 @@ static void read_sources(PolicyReader *reader, const YamlNode *value, void *into
     if (!document->sources || !document->nodes)
         return;
     for (size_t i = 0; i < value->n; i++) {
-        Reading reading = {.source = &document->sources[i], .folder = document->folder};
+        Draft draft = {.source = &document->sources[i], .folder = document->folder};
 
         document->nodes[i] = value->items[i];
-        reader_fields(reader,
-            value->items[i],
-            "a source",
-            source_fields,
-            ELEMENTS_OF(source_fields),
-            &reading);
-        report_faults(reader, value->items[i], reading.source);
+        reader_fields(
+            reader, value->items[i], "a source", source_fields, ELEMENTS_OF(source_fields), &draft);
+        report_faults(reader, value->items[i], draft.source);
         check_name(reader, document, i);
         hide_all_secrets(reader->diags, value->items[i]);
     }

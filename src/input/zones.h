@@ -4,9 +4,9 @@
  * Zones: the system's time zones by name, for expressions (cel/zone.h).
  *
  * A zone is read from /usr/share/zoneinfo (package tzdata; /etc/zoneinfo where that is
- * not there) when somebody first asks for it, and kept. So is, for a while, that there is
- * none: a package installed later is seen after a restart. The environment's TZDIR and TZ do
- * not count: what a policy means must not depend on them.
+ * not there) when somebody first asks for it, and kept. So is that there is none, of
+ * ZONES_ABSENT_MAX names: a package installed later is seen after a restart. The environment's
+ * TZDIR and TZ do not count: what a policy means must not depend on them.
  *
  * Any number of threads ask at once; one that asks for what is known takes no lock.
  */

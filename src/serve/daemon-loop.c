@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "input/dumpfile.h"
+#include "input/dump-file.h"
 #include "serve/daemon-internal.h"
 #include "serve/gauge-state.h"
 #include "serve/signals.h"

@@ -1,4 +1,4 @@
-#include "input/dumpfile.h"
+#include "input/dump-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * A dump in a file: the cluster as berth sees it, where `--cluster` can read it again.
+ * DumpFile: the cluster as berth sees it, in a file that `--cluster` can read again.
  *
  * Written beside its place and moved there whole, readable by its owner only: it names
  * every pod of the cluster.
