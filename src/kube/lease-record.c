@@ -73,16 +73,17 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
 
 bool lease_record_read(LeaseRecord *record, Str text, int default_sec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
+    _cleanup_(buf_done) Buf metadata = BUF_INIT(LEASE_METADATA_MAX);
     Parts parts;
 
     if (!arena || !read_parts(text, arena, &parts))
         return false;
-    lease_record_clear(record);
-    buf_append(&record->metadata, parts.metadata);
-    if (buf_error(&record->metadata)) {
-        lease_record_clear(record);
+    buf_append(&metadata, parts.metadata);
+    if (buf_error(&metadata))
         return false;
-    }
+    buf_done(&record->metadata);
+    record->metadata = metadata;
+    metadata = BUF_INIT(LEASE_METADATA_MAX);
     record->exists = true;
     (void)snprintf(record->holder, sizeof(record->holder), "%.*s", STR_FMT(parts.holder));
     (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(parts.meta.version));

@@ -35,7 +35,7 @@ void lease_record_done(LeaseRecord *record);
 /* There is none. */
 void lease_record_clear(LeaseRecord *record);
 
-/* False, and nothing is changed: @text is no Lease, or too large. */
+/* False, and nothing is changed: @text is no Lease, or too large, or out of memory. */
 bool lease_record_read(LeaseRecord *record, Str text, int default_sec);
 
 /* What is written. */

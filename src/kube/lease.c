@@ -1,3 +1,13 @@
+/*
+ * One errand at a time: look, take (or renew), create, give up. Every write carries the
+ * resourceVersion that was read before, so of two that write one fails and looks again.
+ *
+ * What is ours is counted from the moment a write was *sent*, what is another's from the moment
+ * its record was *received*. A write is committed between the two, so we stop before anybody else
+ * may begin, however long messages take. A write whose end nobody knows counts for nothing: we look
+ * and write again.
+ */
+
 #include "kube/lease.h"
 
 #include <stdio.h>
@@ -9,16 +19,6 @@
 #include "kube/message.h"
 #include "kube/status.h"
 #include "kube/url.h"
-
-/*
- * One errand at a time: look, take (or renew), create, give up. Every write carries the
- * resourceVersion that was read before, so of two that write one fails and looks again.
- *
- * What is ours is counted from the moment a write was *sent*, what is another's from the moment
- * its record was *received*. A write is committed between the two, so we stop before anybody else
- * may begin, however long messages take. A write whose end nobody knows counts for nothing: we look
- * and write again.
- */
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)
@@ -70,7 +70,7 @@ struct Lease {
     LeaseStatus told;
 };
 
-/* --- life ------------------------------------------------------------------------------ */
+/* --- life ----------------------------------------------------------------------------------- */
 
 Lease *lease_new(const LeaseOptions *options) {
     Lease *lease = calloc(1, sizeof(*lease));
@@ -99,7 +99,7 @@ Lease *lease_free(Lease *lease) {
     return NULL;
 }
 
-/* --- what is so --------------------------------------------------------------------------- */
+/* --- what is so ----------------------------------------------------------------------------- */
 
 static bool is_wanted(const Lease *lease, int64_t now) {
     return now < lease->wanted_until && !lease->is_ending;
@@ -151,7 +151,7 @@ static Errand next_errand(const Lease *lease, int64_t now) {
     return is_free(lease, now) ? ERRAND_HOLD : ERRAND_LOOK;
 }
 
-/* --- what others are told -------------------------------------------------------------------- */
+/* --- what others are told ------------------------------------------------------------------- */
 
 static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
     ret->is_held = lease_is_held(lease, now);
@@ -176,8 +176,7 @@ void lease_status(const Lease *lease, LeaseStatus *ret) {
     *ret = lease->told;
 }
 
-/* --- how an errand ends ------------------------------------------------------------------------
- */
+/* --- how an errand ends --------------------------------------------------------------------- */
 
 static void lose(Lease *lease) {
     if (lease->held_until != 0)
@@ -309,8 +308,7 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
         on_held(lease, now);
 }
 
-/* --- calls ---------------------------------------------------------------------------------------
- */
+/* --- calls ---------------------------------------------------------------------------------- */
 
 static bool on_data(void *context, Str bytes) {
     Lease *lease = context;
@@ -398,9 +396,7 @@ static void start(Lease *lease, Errand errand, int64_t now) {
     }
 }
 
-/* --- time
- * ------------------------------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------------------------- */
 
 /* When something happens without an answer: it is lost, or wanted no more, or an errand is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {

@@ -1,9 +1,9 @@
 #include "kube/touch.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/calendar.h"
 #include "base/clock.h"
 #include "kube/url.h"
 #include "model/node.h"
@@ -59,27 +59,18 @@ TouchFigures touch_figures(const Touch *touch) {
     return touch->figures;
 }
 
-/* RFC 3339, to the second. */
-static void write_time(int64_t wall_nsec, char text[32]) {
-    time_t seconds = (time_t)(wall_nsec / NSEC_PER_SEC);
-    struct tm parts = {0};
-
-    (void)gmtime_r(&seconds, &parts);
-    (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
-}
-
 static void write_body(const TouchOptions *options, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
-    char now[32];
+    _cleanup_(buf_done) Buf now = BUF_INIT(64);
 
-    write_time(options->wall_clock(), now);
+    calendar_print(options->wall_clock() / NSEC_PER_SEC, 0, &now); /* to the second */
     json_write_object(&writer);
     json_write_key(&writer, STR("metadata"));
     json_write_object(&writer);
     json_write_key(&writer, STR("annotations"));
     json_write_object(&writer);
     json_write_key(&writer, str_from_c(options->annotation));
-    json_write_string(&writer, str_from_c(now));
+    json_write_string(&writer, buf_str(&now));
     json_write_end_object(&writer);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
