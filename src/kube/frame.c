@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "json/read.h"
 
 void frame_done(Frame *frame) {
     buf_done(&frame->half);
@@ -67,41 +66,4 @@ int frame_next(Frame *frame, Str *bytes, Str *ret) {
         if (!str_is_empty(*ret))
             return FRAME_DOCUMENT;
     }
-}
-
-static EventType type_of(Str word) {
-    static const Str words[] = {
-        [EVENT_ADDED] = STR("ADDED"),
-        [EVENT_MODIFIED] = STR("MODIFIED"),
-        [EVENT_DELETED] = STR("DELETED"),
-        [EVENT_BOOKMARK] = STR("BOOKMARK"),
-        [EVENT_ERROR] = STR("ERROR"),
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq(word, words[i]))
-            return (EventType)i;
-    return EVENT_UNKNOWN;
-}
-
-bool event_read(Str document, Event *ret) {
-    JsonReader reader;
-    Str key, type = STR_NULL;
-    bool escaped;
-
-    *ret = (Event){0};
-    json_reader_init(&reader, document);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("type")))
-            json_string_raw(&reader, &type, &escaped);
-        else if (json_key_is(&reader, key, STR("object")))
-            json_skip_fast(&reader, &ret->object);
-        else
-            json_skip_fast(&reader, NULL);
-    }
-    json_end(&reader);
-    ret->type = type_of(type);
-    return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
-           str_has_prefix(ret->object, STR("{"));
 }

@@ -37,22 +37,3 @@ enum {
 
 /* Takes a line off the front of @bytes. Empty lines are passed over. Negative: -ENOMEM. */
 int frame_next(Frame *frame, Str *bytes, Str *ret) MUST_CHECK;
-
-/* --- what a watch sends --------------------------------------------------------- */
-
-typedef enum EventType {
-    EVENT_ADDED,
-    EVENT_MODIFIED,
-    EVENT_DELETED,
-    EVENT_BOOKMARK,
-    EVENT_ERROR,
-    EVENT_UNKNOWN, /* of a later version: to be passed over */
-} EventType;
-
-typedef struct Event {
-    EventType type;
-    Str object; /* a slice of the document that begins with a brace; not validated */
-} Event;
-
-/* False when @document is no {"type": …, "object": {…}}. */
-bool event_read(Str document, Event *ret) MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "kube/backoff.h"
+#include "kube/frame.h"
 #include "kube/reflector.h"
 
 typedef enum State {

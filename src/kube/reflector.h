@@ -28,7 +28,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/client.h"
-#include "kube/frame.h"
 #include "kube/status.h"
 
 #define REFLECTOR_ERROR_MAX 512u

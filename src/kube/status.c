@@ -7,6 +7,47 @@
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
+/* --- events --- */
+
+static EventType type_of(Str word) {
+    static const Str words[] = {
+        [EVENT_ADDED] = STR("ADDED"),
+        [EVENT_MODIFIED] = STR("MODIFIED"),
+        [EVENT_DELETED] = STR("DELETED"),
+        [EVENT_BOOKMARK] = STR("BOOKMARK"),
+        [EVENT_ERROR] = STR("ERROR"),
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(word, words[i]))
+            return (EventType)i;
+    return EVENT_UNKNOWN;
+}
+
+bool event_read(Str document, Event *ret) {
+    JsonReader reader;
+    Str key, type = STR_NULL;
+    bool escaped;
+
+    *ret = (Event){0};
+    json_reader_init(&reader, document);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("type")))
+            json_string_raw(&reader, &type, &escaped);
+        else if (json_key_is(&reader, key, STR("object")))
+            json_skip_fast(&reader, &ret->object);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    json_end(&reader);
+    ret->type = type_of(type);
+    return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
+           str_has_prefix(ret->object, STR("{"));
+}
+
+/* --- statuses --- */
+
 static void read_causes(JsonReader *reader, Arena *arena, ApiStatus *status) {
     json_array(reader);
     while (json_element(reader)) {
@@ -74,6 +115,8 @@ bool api_status_is_expired(const ApiStatus *status) {
            str_eq(status->reason, STR("Gone"));
 }
 
+/* --- objects --- */
+
 static void read_annotations(JsonReader *reader, Arena *arena, ObjectMeta *meta) {
     Str key, value = STR_NULL;
 
@@ -122,6 +165,8 @@ bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMet
     }
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }
+
+/* --- lists --- */
 
 static void read_list_meta(JsonReader *reader, Arena *arena, ListPage *page) {
     Str key;

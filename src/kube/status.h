@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * What the API server says about things, rather than the things themselves: a Status,
- * the metadata of an object, the head of a list.
+ * What the API server says about things, rather than the things themselves: an event of a
+ * watch, a Status, the metadata of an object, the head of a list.
  *
  * Only what is named here is read and validated; the rest is skipped by its brackets.
  * Strings are slices of the input where they can be, else in the arena.
@@ -15,6 +15,24 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+
+/* One document of a watch. */
+typedef enum EventType {
+    EVENT_ADDED,
+    EVENT_MODIFIED,
+    EVENT_DELETED,
+    EVENT_BOOKMARK,
+    EVENT_ERROR,
+    EVENT_UNKNOWN, /* of a later version: to be passed over */
+} EventType;
+
+typedef struct Event {
+    EventType type;
+    Str object; /* a slice of the document that begins with a brace; not validated */
+} Event;
+
+/* False when @document is no {"type": …, "object": {…}}. */
+bool event_read(Str document, Event *ret) MUST_CHECK;
 
 /* metav1.Status: the body of a refusal, and the object of an ERROR event. */
 typedef struct ApiStatus {

@@ -117,61 +117,12 @@ static void test_usable_after_too_large(void **state) {
     frame_done(&frame);
 }
 
-static void test_events(void **state) {
-    static const struct {
-        const char *text;
-        bool ok;
-        EventType type;
-        const char *object;
-    } cases[] = {
-        {"{\"type\":\"ADDED\",\"object\":{\"a\":[1,{}]}}", true, EVENT_ADDED, "{\"a\":[1,{}]}"},
-        {"{\"type\":\"MODIFIED\",\"object\":{}}", true, EVENT_MODIFIED, "{}"},
-        {"{\"type\":\"DELETED\",\"object\":{}}", true, EVENT_DELETED, "{}"},
-        {"{\"type\":\"BOOKMARK\",\"object\":{}}", true, EVENT_BOOKMARK, "{}"},
-        {"{\"type\":\"ERROR\",\"object\":{}}", true, EVENT_ERROR, "{}"},
-        {"{\"type\":\"LATER\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
-        {"{\"type\":\"added\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
-        {" { \"object\" : { \"x\" : \"}\" } , \"type\" : \"ADDED\" , \"more\" : [1] } ",
-            true,
-            EVENT_ADDED,
-            "{ \"x\" : \"}\" }"},
-        {"", false, 0, NULL},
-        {"null", false, 0, NULL},
-        {"[]", false, 0, NULL},
-        {"{}", false, 0, NULL},
-        {"{\"type\":\"ADDED\"}", false, 0, NULL},
-        {"{\"object\":{}}", false, 0, NULL},
-        {"{\"type\":\"\",\"object\":{}}", false, 0, NULL},
-        {"{\"type\":1,\"object\":{}}", false, 0, NULL},
-        {"{\"type\":null,\"object\":{}}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":null}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":[]}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":\"{}\"}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":{}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":{}}}", false, 0, NULL},
-        {"{\"type\":\"ADDED\",\"object\":{}}{}", false, 0, NULL},
-        {"<html>", false, 0, NULL},
-        {"\x1f\x8b\x08", false, 0, NULL},
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        Event event;
-
-        assert_case(cases[i].text, event_read(str_from_c(cases[i].text), &event) == cases[i].ok);
-        if (!cases[i].ok)
-            continue;
-        assert_case(cases[i].text, event.type == cases[i].type);
-        assert_text(cases[i].text, event.object, cases[i].object);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_split_gives_the_same_documents),
         cmocka_unit_test(test_whole_lines_are_not_copied),
         cmocka_unit_test(test_large_buffers_are_given_back),
         cmocka_unit_test(test_usable_after_too_large),
-        cmocka_unit_test(test_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

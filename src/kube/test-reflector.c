@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/test-assert.h"
 #include "kube/backoff.h"
+#include "kube/frame.h"
 #include "test-fake-client.h"
 
 /* --- a sink that keeps names and versions ------------------------------------------------ */

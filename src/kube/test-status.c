@@ -1,9 +1,56 @@
 #include "kube/status.h"
 
 #include "base/test-assert.h"
-#include "kube/url.h"
 
 static Arena *arena;
+
+static void test_events(void **state) {
+    static const struct {
+        const char *text;
+        bool ok;
+        EventType type;
+        const char *object;
+    } cases[] = {
+        {"{\"type\":\"ADDED\",\"object\":{\"a\":[1,{}]}}", true, EVENT_ADDED, "{\"a\":[1,{}]}"},
+        {"{\"type\":\"MODIFIED\",\"object\":{}}", true, EVENT_MODIFIED, "{}"},
+        {"{\"type\":\"DELETED\",\"object\":{}}", true, EVENT_DELETED, "{}"},
+        {"{\"type\":\"BOOKMARK\",\"object\":{}}", true, EVENT_BOOKMARK, "{}"},
+        {"{\"type\":\"ERROR\",\"object\":{}}", true, EVENT_ERROR, "{}"},
+        {"{\"type\":\"LATER\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
+        {"{\"type\":\"added\",\"object\":{}}", true, EVENT_UNKNOWN, "{}"},
+        {" { \"object\" : { \"x\" : \"}\" } , \"type\" : \"ADDED\" , \"more\" : [1] } ",
+            true,
+            EVENT_ADDED,
+            "{ \"x\" : \"}\" }"},
+        {"", false, 0, NULL},
+        {"null", false, 0, NULL},
+        {"[]", false, 0, NULL},
+        {"{}", false, 0, NULL},
+        {"{\"type\":\"ADDED\"}", false, 0, NULL},
+        {"{\"object\":{}}", false, 0, NULL},
+        {"{\"type\":\"\",\"object\":{}}", false, 0, NULL},
+        {"{\"type\":1,\"object\":{}}", false, 0, NULL},
+        {"{\"type\":null,\"object\":{}}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":null}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":[]}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":\"{}\"}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}}}", false, 0, NULL},
+        {"{\"type\":\"ADDED\",\"object\":{}}{}", false, 0, NULL},
+        {"<html>", false, 0, NULL},
+        {"\x1f\x8b\x08", false, 0, NULL},
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Event event;
+
+        assert_case(cases[i].text, event_read(str_from_c(cases[i].text), &event) == cases[i].ok);
+        if (!cases[i].ok)
+            continue;
+        assert_case(cases[i].text, event.type == cases[i].type);
+        assert_text(cases[i].text, event.object, cases[i].object);
+    }
+}
 
 static void test_statuses(void **state) {
     static const struct {
@@ -234,34 +281,6 @@ static void test_pages(void **state) {
     }
 }
 
-static void test_escaping(void **state) {
-    static const struct {
-        Str text;
-        const char *want;
-    } cases[] = {
-        {STR("node-1.a_b~Z09"), "node-1.a_b~Z09"},
-        {STR("a/../b?c=d&e#f"), "a%2F..%2Fb%3Fc%3Dd%26e%23f"},
-        {STR("eyJ2Ij==+/"), "eyJ2Ij%3D%3D%2B%2F"},
-        {STR("\0\r\n \xff"), "%00%0D%0A%20%FF"},
-        {STR(""), ""},
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(64);
-
-        url_escape(&out, cases[i].text);
-        assert_non_null(url_text(&out));
-        assert_string_equal(url_text(&out), cases[i].want);
-    }
-}
-
-static void test_escaping_ends_at_the_ceiling(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(4);
-
-    url_escape(&out, STR("///"));
-    assert_null(url_text(&out));
-}
-
 static int set_up(void **state) {
     arena = arena_new((size_t)64 * 1024);
     return arena ? 0 : -1;
@@ -274,11 +293,10 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_events),
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_metas),
         cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_escaping),
-        cmocka_unit_test(test_escaping_ends_at_the_ceiling),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -12,7 +12,6 @@ static_assert(LEASE_RENEW_SEC + BINDING_POST_SEC <= LEASE_DURATION_SEC,
 
 struct Warrant {
     WarrantOptions options;
-    char *namespace, *name, *identity;
     Lease *lease;
     uint64_t term;     /* of the lease, for which pods have been, or are being, listed */
     int64_t listed_by; /* that list was begun at this time, or later */
@@ -24,16 +23,11 @@ Warrant *warrant_new(const WarrantOptions *options) {
     if (!warrant)
         return NULL;
     warrant->options = *options;
-    warrant->namespace = strdup(options->namespace);
-    warrant->name = strdup(options->name);
-    warrant->identity = strdup(options->identity);
-    if (!warrant->namespace || !warrant->name || !warrant->identity)
-        return warrant_free(warrant);
     warrant->lease = lease_new(&(LeaseOptions){
         .client = options->client,
-        .namespace = warrant->namespace,
-        .name = warrant->name,
-        .identity = warrant->identity,
+        .namespace = options->namespace,
+        .name = options->name,
+        .identity = options->identity,
         .clock = options->clock,
         .wall_clock = options->wall_clock,
         .context = options->context,
@@ -46,9 +40,6 @@ Warrant *warrant_free(Warrant *warrant) {
     if (!warrant)
         return NULL;
     lease_free(warrant->lease);
-    free(warrant->namespace);
-    free(warrant->name);
-    free(warrant->identity);
     free(warrant);
     return NULL;
 }
@@ -63,6 +54,7 @@ bool warrant_is_good(const Warrant *warrant, int64_t now_nsec) {
 }
 
 void warrant_explain(const Warrant *warrant, char *text, size_t size) {
+    const WarrantOptions *options = &warrant->options;
     LeaseStatus status;
 
     lease_status(warrant->lease, &status);
@@ -70,29 +62,29 @@ void warrant_explain(const Warrant *warrant, char *text, size_t size) {
         message_set(text,
             size,
             "this berth has taken the lease %s/%s, and is still finding out what was bound before",
-            warrant->namespace,
-            warrant->name);
+            options->namespace,
+            options->name);
     else if (status.error[0] != '\0')
         message_set(text,
             size,
             "the lease %s/%s, which says who binds, cannot be had: %s",
-            warrant->namespace,
-            warrant->name,
+            options->namespace,
+            options->name,
             status.error);
-    else if (status.holder[0] != '\0' && strcmp(status.holder, warrant->identity) != 0)
+    else if (status.holder[0] != '\0' && strcmp(status.holder, options->identity) != 0)
         message_set(text,
             size,
             "%s holds the lease %s/%s and binds; this is %s",
             status.holder,
-            warrant->namespace,
-            warrant->name,
-            warrant->identity);
+            options->namespace,
+            options->name,
+            options->identity);
     else
         message_set(text,
             size,
             "the lease %s/%s, which says who binds, has not been had in time",
-            warrant->namespace,
-            warrant->name);
+            options->namespace,
+            options->name);
 }
 
 int64_t warrant_tick(Warrant *warrant, int64_t now_nsec) {

@@ -35,8 +35,8 @@ typedef struct Warrant Warrant;
 
 typedef struct WarrantOptions {
     Client *client;
-    const char *namespace, *name, *identity; /* of the lease, and ours; copied */
-    Reflector *pods;                         /* outlives it */
+    const char *namespace, *name, *identity; /* of the lease, and ours; they outlive it */
+    Reflector *pods;                         /* the same */
     int64_t (*clock)(void);                  /* monotonic, in ns */
     int64_t (*wall_clock)(void);             /* since 1970, in ns */
     void *context;
