@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/buf.h"
 #include "base/test-folder.h"
 #include "kube/client.h"
+#include "kube/test-pairs.h"
 #include "kube/test-server.h"
 
 /* --- a server --- */
@@ -391,34 +391,6 @@ static void test_headers(void **state) {
 
 /* --- TLS --- */
 
-static TestPair ca, other_ca, loopback, named, expired, client_pair, other_client;
-
-static int make_pairs(void **state) {
-    (void)state;
-    (void)signal(SIGPIPE, SIG_IGN);
-    ca = test_pair_new(&(TestWish){.common_name = "ca", .is_ca = true});
-    other_ca = test_pair_new(&(TestWish){.common_name = "other ca", .is_ca = true});
-    loopback =
-        test_pair_new(&(TestWish){.common_name = "prom", .is_for_loopback = true, .issuer = &ca});
-    named = test_pair_new(&(TestWish){.common_name = "x", .dns = "prom.example", .issuer = &ca});
-    expired = test_pair_new(&(TestWish){
-        .common_name = "old", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
-    client_pair =
-        test_pair_new(&(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &ca});
-    other_client = test_pair_new(
-        &(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &other_ca});
-    return 0;
-}
-
-static int drop_pairs(void **state) {
-    TestPair *pairs[] = {&ca, &other_ca, &loopback, &named, &expired, &client_pair, &other_client};
-
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(pairs); i++)
-        test_pair_done(pairs[i]);
-    return 0;
-}
-
 static void test_certificates(void **state) {
     static const struct {
         const char *name;
@@ -436,14 +408,15 @@ static void test_certificates(void **state) {
             "its certificate is not signed by the CA of source default"},
         {"the system's CAs", &loopback, NULL, NULL, false, "its certificate is not signed by"},
         {"expired", &expired, &ca, NULL, false, "its certificate has expired"},
+        {"early", &early, &ca, NULL, false, "its certificate is not valid yet"},
         {"another name", &named, &ca, NULL, false, "does not match target host name"},
-        {"by its name", &named, &ca, "prom.example", false, NULL},
+        {"by its name", &named, &ca, "named.example", false, NULL},
         {"by a wrong name",
             &loopback,
             &ca,
-            "prom.example",
+            "named.example",
             false,
-            "target host name 'prom.example'"},
+            "target host name 'named.example'"},
         {"not looked at", &expired, NULL, NULL, true, NULL},
     };
 

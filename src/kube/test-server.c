@@ -50,7 +50,8 @@ TestPair test_pair_new(const TestWish *wish) {
     CHECK(gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial)));
     serial[0] &= 0x7f;
     CHECK(gnutls_x509_crt_set_serial(pair.certificate, serial, sizeof(serial)));
-    CHECK(gnutls_x509_crt_set_activation_time(pair.certificate, now - 2000));
+    CHECK(gnutls_x509_crt_set_activation_time(
+        pair.certificate, now + (wish->is_early ? 1000 : -2000)));
     CHECK(gnutls_x509_crt_set_expiration_time(
         pair.certificate, now + (wish->has_expired ? -1000 : 100000)));
     CHECK(gnutls_x509_crt_set_key(pair.certificate, pair.key));

@@ -23,8 +23,9 @@ typedef struct TestWish {
     const char *common_name;
     const char *dns;      /* NULL: none */
     bool is_for_loopback; /* 127.0.0.1 among its names */
-    bool is_ca, is_for_clients, has_expired;
-    const TestPair *issuer; /* NULL: signs itself */
+    bool is_ca, is_for_clients;
+    bool has_expired, is_early; /* no longer valid, not yet */
+    const TestPair *issuer;     /* NULL: signs itself */
 } TestWish;
 
 TestPair test_pair_new(const TestWish *wish);

@@ -1,0 +1,223 @@
+/* Handlers that start, end and cancel calls, a client that is woken, and two clients of one loop.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "kube/client.h"
+#include "kube/test-client-scene.h"
+
+/* --- handlers that start, end and cancel --- */
+
+static void test_data_ends(void **state) {
+    _cleanup_(seen_done) Seen seen = {.ends_in_data = true}, after = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    get(setup.client, &seen, "/stream");
+    assert_int_equal(seen.result.outcome, CALL_ENDED);
+    assert_int_equal(seen.result.status, 200);
+    assert_text("what came", buf_str(&seen.body), "first");
+    get(setup.client, &after, "/echo");
+    assert_int_equal(after.result.outcome, CALL_DONE);
+    setup_done(&setup);
+}
+
+/* With callbacks that are NULL everything is read and dropped. */
+static void test_no_callbacks(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    assert_non_null(client_call(setup.client,
+        &(CallOptions){.method = "GET", .path = "/large"},
+        &(CallHandler){.context = &seen, .done = on_done}));
+    finish(setup.client, &seen);
+    assert_int_equal(seen.result.outcome, CALL_DONE);
+    setup_done(&setup);
+}
+
+static void test_cancels(void **state) {
+    static const struct {
+        const char *name;
+        Seen seen;
+        bool is_done; /* done() is called, before the cancellation */
+    } cases[] = {
+        {"in head", {.cancels_in_head = true}, false},
+        {"in data", {.cancels_in_data = true}, false},
+        {"in data that ends", {.cancels_in_data = true, .ends_in_data = true}, false},
+        {"in done", {.cancels_in_done = true}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(seen_done) Seen seen = cases[i].seen, other = {0}, started = {0};
+        Setup setup;
+
+        setup_init(&setup, NULL, NULL, "");
+        open_client(&setup);
+        seen.client = setup.client; /* starts one call, too */
+        seen.started = &started;
+        seen.other = &other;
+        start(setup.client, &other, "/stream");
+        start(setup.client, &seen, "/large");
+        finish(setup.client, &started);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(client_wait(setup.client, 10), 0);
+        assert_case(cases[i].name, started.result.outcome == CALL_DONE);
+        assert_case(cases[i].name, seen.n_done == cases[i].is_done);
+        assert_case(cases[i].name, other.n_done == 0);
+        setup_done(&setup);
+    }
+}
+
+static void test_cancel_outside(void **state) {
+    Seen before = {0}, during = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    start(setup.client, &before, "/echo");
+    call_cancel(before.call); /* was never begun */
+    start(setup.client, &during, "/stream");
+    while (during.n_data == 0)
+        assert_int_equal(client_wait(setup.client, 100), 0);
+    call_cancel(during.call);
+    call_cancel(NULL);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(client_wait(setup.client, 10), 0);
+    assert_int_equal(before.n_heads + before.n_done + during.n_done, 0);
+    assert_int_equal(during.n_data, 1);
+    seen_done(&before);
+    seen_done(&during);
+    setup_done(&setup);
+}
+
+/* A name is looked up on a thread of its own; taking the call back does not wait for it. */
+static void test_host_name(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    char text[512];
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    (void)snprintf(text,
+        sizeof(text),
+        "current-context: c\n"
+        "contexts: [{name: c, context: {cluster: k}}]\n"
+        "clusters: [{name: k, cluster: {server: 'http://localhost:%u'}}]\n",
+        test_server_port(setup.server));
+    (void)folder_replace(&setup.folder, "config", text);
+    open_client(&setup);
+    for (int i = 0; i < 10; i++) {
+        Seen cancelled = {0};
+
+        start(setup.client, &cancelled, "/never");
+        assert_int_equal(client_wait(setup.client, 0), 0);
+        call_cancel(cancelled.call);
+        seen_done(&cancelled);
+    }
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_DONE);
+    setup_done(&setup);
+}
+
+/* --- waking --- */
+
+typedef struct Waker {
+    Client *client;
+    atomic_bool is_awake;
+} Waker;
+
+static void *wake(void *context) {
+    Waker *waker = context;
+
+    while (!atomic_load(&waker->is_awake)) {
+        client_wake(waker->client);
+        (void)usleep(1000);
+    }
+    return NULL;
+}
+
+/* Without a wake-up this would wait for an hour. */
+static void test_wake(void **state) {
+    Waker waker = {0};
+    pthread_t thread;
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, NULL, NULL, "");
+    open_client(&setup);
+    waker.client = setup.client;
+    assert_int_equal(pthread_create(&thread, NULL, wake, &waker), 0);
+    assert_int_equal(client_wait(setup.client, 3600 * 1000), 0);
+    assert_int_equal(client_wait(setup.client, 3600 * 1000), 0);
+    atomic_store(&waker.is_awake, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    setup_done(&setup);
+}
+
+/* --- several servers --- */
+
+/* Two clients of one loop: one wait is for both, and freeing one leaves the other alone. */
+static void test_loop(void **state) {
+    _cleanup_(seen_done) Seen here = {0}, there = {0}, stuck = {0}, last = {0};
+    _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
+    Client *first, *second;
+    Setup setups[2];
+
+    (void)state;
+    assert_non_null(loop);
+    for (size_t i = 0; i < 2; i++) {
+        setup_init(&setups[i], NULL, NULL, "");
+        open_client(&setups[i]);
+    }
+    first = client_new_in(loop, setups[0].access);
+    second = client_new_in(loop, setups[1].access);
+    assert_true(first && second);
+
+    start(first, &here, "/echo");
+    start(second, &there, "/echo");
+    while (here.n_done + there.n_done < 2)
+        assert_int_equal(client_loop_wait(loop, 10000), 0);
+    assert_int_equal(here.result.status, 200);
+    assert_int_equal(there.result.status, 200);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(atomic_load(&setups[i].world.n_requests), 1);
+
+    start(first, &stuck, "/never");
+    assert_int_equal(client_loop_wait(loop, 10), 0);
+    client_free(first);
+    get(second, &last, "/echo");
+    assert_int_equal(stuck.n_done, 0);
+    client_free(second);
+    for (size_t i = 0; i < 2; i++)
+        setup_done(&setups[i]);
+}
+
+static int ignore_pipes(void **state) {
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_ends),
+        cmocka_unit_test(test_no_callbacks),
+        cmocka_unit_test(test_cancels),
+        cmocka_unit_test(test_cancel_outside),
+        cmocka_unit_test(test_host_name),
+        cmocka_unit_test(test_wake),
+        cmocka_unit_test(test_loop),
+    };
+
+    return cmocka_run_group_tests(tests, ignore_pipes, NULL);
+}

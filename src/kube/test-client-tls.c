@@ -1,0 +1,443 @@
+/* Certificates of servers and clients, who we are, and proxies. */
+
+#include <netdb.h>
+#include <stdatomic.h>
+
+#include "base/base64.h"
+#include "kube/client.h"
+#include "kube/test-client-scene.h"
+#include "kube/test-pairs.h"
+
+/* --- TLS --- */
+
+static unsigned n_trusted_folders;
+
+/* In the place of GnuTLS's own: whether libcurl, too, trusts the system's folder of CAs. */
+int gnutls_certificate_set_x509_trust_dir(
+    gnutls_certificate_credentials_t credentials, const char *path, gnutls_x509_crt_fmt_t format) {
+    n_trusted_folders++;
+    return 0;
+}
+
+static void write_certificate(Setup *setup, const char *name, const TestPair *pair) {
+    char *pem = test_pair_certificate(pair);
+
+    (void)folder_replace(&setup->folder, name, pem);
+    free(pem);
+}
+
+static void write_key(Setup *setup, const char *name, const TestPair *pair) {
+    char *pem = test_pair_key(pair);
+
+    (void)folder_replace(&setup->folder, name, pem);
+    free(pem);
+}
+
+#define BY_FILE "certificate-authority: ca.pem"
+
+static void test_server_certificates(void **state) {
+    static const struct {
+        const char *name;
+        const TestPair *server, *ca;
+        const char *cluster;
+        CallOutcome outcome;
+        const char *says;
+    } cases[] = {
+        {"good", &loopback, &ca, BY_FILE, CALL_DONE, NULL},
+        {"another CA",
+            &loopback,
+            &other_ca,
+            BY_FILE,
+            CALL_REFUSED,
+            "its certificate is not signed by the CA of context c of /tmp/"},
+        {"the system's CAs", &loopback, &ca, "", CALL_REFUSED, "its certificate is not signed by"},
+        {"another name", &named, &ca, BY_FILE, CALL_REFUSED, "does not match target host name"},
+        {"expired", &expired, &ca, BY_FILE, CALL_REFUSED, "its certificate has expired"},
+        {"early", &early, &ca, BY_FILE, CALL_REFUSED, "its certificate is not valid yet"},
+        {"not looked at", &named, &ca, "insecure-skip-tls-verify: true", CALL_DONE, NULL},
+        {"a name of its own",
+            &named,
+            &ca,
+            BY_FILE ", tls-server-name: named.example",
+            CALL_DONE,
+            NULL},
+        {"a wrong name of its own",
+            &loopback,
+            &ca,
+            BY_FILE ", tls-server-name: named.example",
+            CALL_REFUSED,
+            "does not match target host name 'named.example'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(seen_done) Seen seen = {0};
+        char host[64];
+        Setup setup;
+
+        setup_init(&setup, cases[i].server, NULL, "");
+        write_certificate(&setup, "ca.pem", cases[i].ca);
+        write_config(
+            &setup, "https", test_server_port(setup.server), cases[i].cluster, "token: opensesame");
+        open_client(&setup);
+        n_trusted_folders = 0;
+        get(setup.client, &seen, "/echo");
+        if (seen.result.outcome != cases[i].outcome)
+            fail_msg("%s: %s", cases[i].name, seen.error);
+        if (cases[i].says && !strstr(seen.error, cases[i].says))
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, seen.error);
+        assert_null(strstr(seen.error, "opensesame"));
+        assert_case(cases[i].name, (n_trusted_folders > 0) == !strstr(cases[i].cluster, BY_FILE));
+        if (cases[i].outcome == CALL_DONE) {
+            (void)snprintf(
+                host, sizeof(host), "Host: 127.0.0.1:%u\n", test_server_port(setup.server));
+            buf_append_char(&seen.body, '\0');
+            assert_non_null(strstr(seen.body.data, host));
+            assert_non_null(strstr(seen.body.data, "Authorization: Bearer opensesame\n"));
+        }
+        setup_done(&setup);
+    }
+}
+
+/* It looks like PEM, and is none. */
+static void test_unusable_ca(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "");
+    (void)folder_replace(
+        &setup.folder, "ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    open_client(&setup);
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_REFUSED);
+    assert_non_null(strstr(seen.error, ": the CA of context c of /tmp/"));
+    assert_non_null(strstr(seen.error, " cannot be used"));
+    setup_done(&setup);
+}
+
+static void test_old_tls(void **state) {
+    static const struct {
+        const char *priorities;
+        CallOutcome outcome;
+    } cases[] = {
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.1", CALL_REFUSED},
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.2", CALL_DONE},
+        {"NORMAL:-VERS-ALL:+VERS-TLS1.3", CALL_DONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(seen_done) Seen seen = {0};
+        Setup setup;
+
+        setup_init(&setup, &loopback, NULL, "");
+        test_server_free(setup.server);
+        setup.server = test_server_new(&(TestServerOptions){.handler = answer,
+            .context = &setup.world,
+            .pair = &loopback,
+            .priorities = cases[i].priorities});
+        write_certificate(&setup, "ca.pem", &ca);
+        write_config(&setup, "https", test_server_port(setup.server), BY_FILE, "");
+        open_client(&setup);
+        get(setup.client, &seen, "/echo");
+        assert_case(cases[i].priorities, seen.result.outcome == cases[i].outcome);
+        setup_done(&setup);
+    }
+}
+
+static void test_client_certificates(void **state) {
+    static const struct {
+        const char *name;
+        const TestPair *certificate, *key;
+        CallOutcome outcome;
+        const char *says;
+    } cases[] = {
+        {"good", &client_pair, &client_pair, CALL_DONE, NULL},
+        {"of another CA",
+            &other_client,
+            &other_client,
+            CALL_REFUSED,
+            "it may not accept the client certificate of context c of /tmp/"},
+        {"another key",
+            &client_pair,
+            &other_client,
+            CALL_REFUSED,
+            "the client certificate and key of context c of /tmp/"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(seen_done) Seen seen = {0};
+        Setup setup;
+
+        setup_init(&setup, &loopback, &ca, "client-certificate: c.pem, client-key: k.pem");
+        write_certificate(&setup, "ca.pem", &ca);
+        write_certificate(&setup, "c.pem", cases[i].certificate);
+        write_key(&setup, "k.pem", cases[i].key);
+        open_client(&setup);
+        get(setup.client, &seen, "/echo");
+        if (seen.result.outcome != cases[i].outcome)
+            fail_msg("%s: %s", cases[i].name, seen.error);
+        if (cases[i].says && !strstr(seen.error, cases[i].says))
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, seen.error);
+        setup_done(&setup);
+    }
+}
+
+/* What an identity sends does not go over a connection of an older one. */
+static void test_new_identity_new_connection(void **state) {
+    static const char *const want[] = {"1", "1", "2", "2", "3", "3", "4", "4"};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "tokenFile: token");
+    write_config(&setup, /* to libcurl every connection is like the other */
+        "https",
+        test_server_port(setup.server),
+        "insecure-skip-tls-verify: true",
+        "tokenFile: token");
+    (void)folder_replace(&setup.folder, "token", "one");
+    open_client(&setup);
+    for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
+        _cleanup_(seen_done) Seen seen = {0};
+
+        if (i > 0 && i % 2 == 0) {
+            char token[16];
+
+            (void)snprintf(token, sizeof(token), "token-%zu", i);
+            (void)folder_replace(&setup.folder, "token", token);
+            access_reject(setup.access); /* looked at at once, not within a second */
+        }
+        get(setup.client, &seen, "/number");
+        assert_text("connection", buf_str(&seen.body), want[i]);
+    }
+    setup_done(&setup);
+}
+
+/* --- 401 --- */
+
+static void test_unauthorized(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "token: wrong");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer right");
+    open_client(&setup);
+    get(setup.client, &seen, "/auth");
+    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(seen.result.status, 401);
+    assert_int_equal(seen.n_heads + seen.n_data, 0);
+    assert_int_equal(atomic_load(&setup.world.n_requests), 1); /* nothing new to try */
+    assert_non_null(strstr(seen.error, "does not accept the credentials of context c of"));
+    assert_null(strstr(seen.error, "wrong"));
+    setup_done(&setup);
+}
+
+static void test_basic(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "username: jane, password: pa:ss");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Basic amFuZTpwYTpzcw==");
+    open_client(&setup);
+    get(setup.client, &seen, "/auth");
+    assert_int_equal(seen.result.outcome, CALL_DONE);
+    setup_done(&setup);
+}
+
+static void test_401_without_end(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "token: wrong");
+    write_certificate(&setup, "ca.pem", &ca);
+    open_client(&setup);
+    get(setup.client, &seen, "/401-without-end");
+    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
+    setup_done(&setup);
+}
+
+/* A token that was replaced: the old one is refused, the new one is found without a word
+ * to anybody. Also for several calls at once. */
+static void test_fresh_token(void **state) {
+    Seen seen[3] = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "tokenFile: token");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)folder_replace(&setup.folder, "token", "old\n");
+    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
+    open_client(&setup);
+    setup.world.rotated = &setup.folder;
+    for (size_t i = 0; i < ELEMENTS_OF(seen); i++)
+        start(setup.client, &seen[i], "/auth");
+    for (size_t i = 0; i < ELEMENTS_OF(seen); i++) {
+        finish(setup.client, &seen[i]);
+        assert_int_equal(seen[i].result.outcome, CALL_DONE);
+        assert_int_equal(seen[i].n_heads, 1);
+        assert_text("of the second answer only", buf_str(&seen[i].body), "welcome");
+        seen_done(&seen[i]);
+    }
+    assert_int_equal(atomic_load(&setup.world.n_requests), 2 * ELEMENTS_OF(seen));
+    setup_done(&setup);
+}
+
+/* No credentials to be had: reported through done(), from client_wait(). */
+static void test_no_credentials(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup,
+        &loopback,
+        NULL,
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)folder_write_script(&setup.folder, "plugin", "echo no luck >&2; exit 3");
+    open_client(&setup);
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(seen.result.status, 0);
+    assert_non_null(strstr(seen.error, "exit code 3: no luck"));
+    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    setup_done(&setup);
+}
+
+typedef struct Stubborn {
+    Client *client;
+    unsigned n_done;
+} Stubborn;
+
+/* Starts the next call at once. */
+static void try_again(void *context, const CallResult *result) {
+    Stubborn *stubborn = context;
+
+    stubborn->n_done++;
+    assert_int_equal(result->outcome, CALL_UNAUTHORIZED);
+    assert_non_null(client_call(stubborn->client,
+        &(CallOptions){.method = "GET", .path = "/"},
+        &(CallHandler){.context = stubborn, .done = try_again}));
+}
+
+/* Calls that fail before they begin, again and again: client_wait() returns all the same. */
+static void test_no_spinning(void **state) {
+    Stubborn stubborn = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup,
+        &loopback,
+        NULL,
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)folder_write_script(&setup.folder, "plugin", "exit 1");
+    open_client(&setup);
+    stubborn.client = setup.client;
+    assert_non_null(client_call(setup.client,
+        &(CallOptions){.method = "GET", .path = "/"},
+        &(CallHandler){.context = &stubborn, .done = try_again}));
+    for (unsigned i = 1; i <= 5; i++) {
+        assert_int_equal(client_wait(setup.client, 1000), 0);
+        assert_int_equal(stubborn.n_done, i);
+    }
+    setup_done(&setup);
+}
+
+/* --- proxies --- */
+
+/* What a proxy is asked for, and nothing else: it refuses. */
+static bool refuse_tunnel(void *context, TestPeer *peer, const TestRequest *request) {
+    Buf *asked = context;
+
+    buf_append(asked, request->head);
+    test_answer(peer, "403 Forbidden", "", STR("no"));
+    return false;
+}
+
+static void test_proxy(void **state) {
+    _cleanup_(buf_done) Buf asked = BUF_INIT(4096);
+    _cleanup_(seen_done) Seen seen = {0};
+    TestServer *proxy =
+        test_server_new(&(TestServerOptions){.handler = refuse_tunnel, .context = &asked});
+    char cluster[256];
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)snprintf(cluster,
+        sizeof(cluster),
+        BY_FILE ", proxy-url: 'http://me:hidden@127.0.0.1:%u'",
+        test_server_port(proxy));
+    write_config(&setup, "https", test_server_port(setup.server), cluster, "token: opensesame");
+    open_client(&setup);
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_REFUSED);
+    assert_int_equal(seen.result.status, 0);
+    assert_int_equal(seen.n_heads, 0);
+    assert_null(strstr(seen.error, "hidden"));
+    test_server_free(proxy);
+    buf_append_char(&asked, '\0');
+    assert_ptr_equal(strstr(asked.data, "CONNECT 127.0.0.1:"), asked.data);
+    assert_non_null(strstr(asked.data, "Proxy-Authorization: Basic "));
+    assert_null(strstr(asked.data, "opensesame")); /* only the API server sees it */
+    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    setup_done(&setup);
+}
+
+/* In the place of libc's: no name is known. */
+int getaddrinfo(
+    const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
+    (void)name;
+    (void)service;
+    (void)hints;
+    (void)ret;
+    return EAI_NONAME;
+}
+
+static void test_unknown_proxy(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "");
+    write_certificate(&setup, "ca.pem", &ca);
+    write_config(&setup,
+        "https",
+        test_server_port(setup.server),
+        BY_FILE ", proxy-url: 'http://me:hidden@proxy.test:3128'",
+        "");
+    open_client(&setup);
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_REFUSED);
+    assert_non_null(strstr(seen.error, ": the proxy on the way to it is not known"));
+    assert_null(strstr(seen.error, "hidden"));
+    setup_done(&setup);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_certificates),
+        cmocka_unit_test(test_unusable_ca),
+        cmocka_unit_test(test_old_tls),
+        cmocka_unit_test(test_client_certificates),
+        cmocka_unit_test(test_new_identity_new_connection),
+        cmocka_unit_test(test_unauthorized),
+        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_401_without_end),
+        cmocka_unit_test(test_fresh_token),
+        cmocka_unit_test(test_no_credentials),
+        cmocka_unit_test(test_no_spinning),
+        cmocka_unit_test(test_proxy),
+        cmocka_unit_test(test_unknown_proxy),
+    };
+
+    return cmocka_run_group_tests(tests, make_pairs, drop_pairs);
+}
