@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/test-assert.h"
-#include "base/test-folder.h"
 #include "kube/test-server.h"
 
 /* --- a server that does as the path says --- */
@@ -53,7 +52,6 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
 }
 
 typedef struct Setup {
-    Folder folder;
     TestServer *server;
     Access *access;
     Arena *arena;
@@ -61,23 +59,11 @@ typedef struct Setup {
 
 static int setup(void **state) {
     Setup *setup = calloc(1, sizeof(*setup));
-    char text[512], error[ACCESS_ERROR_MAX];
 
     assert_non_null(setup);
-    folder_init(&setup->folder);
     setup->arena = arena_new(4 * INQUIRY_BYTES_MAX);
     setup->server = test_server_new(&(TestServerOptions){.handler = answer});
-    (void)snprintf(text,
-        sizeof(text),
-        "current-context: c\n"
-        "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
-        "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n"
-        "users: [{name: u, user: {}}]\n",
-        test_server_port(setup->server));
-    (void)folder_replace(&setup->folder, "config", text);
-    assert_int_equal(
-        access_from_kubeconfig(folder_path(&setup->folder, "config"), NULL, &setup->access, error),
-        0);
+    setup->access = test_server_access(setup->server);
     *state = setup;
     return 0;
 }
@@ -87,7 +73,6 @@ static int teardown(void **state) {
 
     access_free(setup->access);
     test_server_free(setup->server);
-    folder_done(&setup->folder);
     arena_free(setup->arena);
     free(setup);
     return 0;

@@ -342,6 +342,16 @@ uint16_t test_server_port(const TestServer *server) {
     return server->port;
 }
 
+Access *test_server_access(const TestServer *server) {
+    char url[64], error[ACCESS_ERROR_MAX];
+    Access *access = NULL;
+
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", test_server_port(server));
+    if (access_for_server(&(AccessServer){.name = "test", .url = url}, &access, error) < 0)
+        fail_msg("%s", error);
+    return access;
+}
+
 unsigned test_server_connections(TestServer *server) {
     unsigned n;
 

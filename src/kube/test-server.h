@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "kube/access.h"
 
 /* --- certificates --- */
 
@@ -63,6 +64,7 @@ typedef struct TestServerOptions {
 TestServer *test_server_new(const TestServerOptions *options);
 void test_server_free(TestServer *server);
 uint16_t test_server_port(const TestServer *server);
+Access *test_server_access(const TestServer *server); /* over plain HTTP, without credentials */
 void test_server_deafen(TestServer *server);          /* no new connections */
 unsigned test_server_connections(TestServer *server); /* so far */
 

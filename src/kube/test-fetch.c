@@ -1,0 +1,168 @@
+/* One look at an API server over a real connection: the whole cluster, and one pod. */
+
+#include "kube/fetch.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/test-assert.h"
+#include "kube/test-server.h"
+
+#define NODES                                                                                      \
+    "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":["                  \
+    "{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"1\"}}]}"
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"u\","                        \
+    "\"resourceVersion\":\"2\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[]}}"
+#define PODS "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"8\"},\"items\":[" POD "]}"
+
+#define JSON "Content-Type: application/json\r\n"
+
+typedef struct Path {
+    const char *start; /* of the path */
+    const char *status, *body;
+} Path;
+
+static const Path whole[] = {
+    {"/api/v1/nodes?limit=", "200 OK", NODES},
+    {"/api/v1/pods?limit=", "200 OK", PODS},
+    {"/api/v1/namespaces/shop/pods/web", "200 OK", POD},
+    {"/api/v1/namespaces/shop/pods/odd", "200 OK", "[]"},
+    {"/api/v1/namespaces/shop/pods/secret", "403 Forbidden", "{}"},
+    {"", "404 Not Found", "{}"},
+};
+
+/* Pods are nobody's business. */
+static const Path forbidden[] = {
+    {"/api/v1/nodes?limit=", "200 OK", NODES},
+    {"/api/v1/pods?limit=",
+        "403 Forbidden",
+        "{\"kind\":\"Status\",\"code\":403,\"message\":\"pods is forbidden\"}"},
+    {"", "404 Not Found", "{}"},
+};
+
+static bool has(Str text, Str part) {
+    return memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+}
+
+/* It knows no streamed lists, and its watches are silent. */
+static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
+    const Path *path = context;
+
+    if (has(request->path, STR("sendInitialEvents"))) {
+        test_answer(peer, "422 Unprocessable Entity", JSON, STR("{}"));
+        return true;
+    }
+    if (has(request->path, STR("watch=1"))) {
+        test_linger(peer);
+        return false;
+    }
+    while (!str_has_prefix(request->path, str_from_c(path->start)))
+        path++;
+    test_answer(peer, path->status, JSON, str_from_c(path->body));
+    return true;
+}
+
+static TestServer *serve(const Path *paths) {
+    return test_server_new(
+        &(TestServerOptions){.handler = answer, .context = (void *)(uintptr_t)paths});
+}
+
+static void test_cluster(void **state) {
+    TestServer *server = serve(whole);
+    char error[FETCH_ERROR_MAX] = "";
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    uint32_t row;
+
+    (void)state;
+    assert_int_equal(fetch_cluster(test_server_access(server), &snapshot, error), 0);
+    table = snapshot_table(snapshot);
+    row = table_find(table, STR("n1"));
+    assert_int_equal(table->names->n_nodes, 1);
+    assert_int_equal(table_chunk(table, row)->n_pods[table_slot(row)], 1);
+    snapshot_unref(snapshot);
+    test_server_free(server);
+}
+
+/* A person waits: some failures in a row are enough, and the reason is that of the server. */
+static void test_cluster_that_cannot_be_listed(void **state) {
+    TestServer *server = serve(forbidden);
+    char error[FETCH_ERROR_MAX] = "", want[256];
+    Snapshot *snapshot = NULL;
+
+    (void)state;
+    (void)snprintf(want,
+        sizeof(want),
+        "http://127.0.0.1:%u: pods cannot be listed: HTTP 403: pods is forbidden (needs the rights "
+        "list and watch on pods)",
+        test_server_port(server));
+    assert_int_equal(fetch_cluster(test_server_access(server), &snapshot, error), -ETIMEDOUT);
+    assert_string_equal(error, want);
+    assert_null(snapshot);
+    test_server_free(server);
+}
+
+static void test_pods(void **state) {
+    static const struct {
+        const char *name;
+        int r;
+        const char *error;
+    } cases[] = {
+        {"web", 0, NULL},
+        {"odd", -EBADMSG, "the API server's answer is no pod"},
+        {"secret", -EACCES, "pod shop/secret: the API server says 403"},
+        {"nobody", -ENOENT, "there is no pod shop/nobody"},
+    };
+    TestServer *server = serve(whole);
+    Access *access = test_server_access(server);
+    Arena *arena = arena_new((size_t)1 << 20);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char error[FETCH_ERROR_MAX] = "";
+        Pod pod = {0};
+
+        assert_int_equal(
+            fetch_pod(access, STR("shop"), str_from_c(cases[i].name), arena, &pod, error),
+            cases[i].r);
+        if (cases[i].error)
+            assert_text(cases[i].name, str_from_c(error), cases[i].error);
+        else
+            assert_text(cases[i].name, pod.node_name, "n1");
+    }
+    arena_free(arena);
+    access_free(access);
+    test_server_free(server);
+}
+
+static void test_no_server(void **state) {
+    TestServer *server = serve(whole);
+    Access *access = test_server_access(server);
+    Arena *arena = arena_new((size_t)1 << 20);
+    char error[FETCH_ERROR_MAX] = "", want[128];
+    Snapshot *snapshot = NULL;
+    Pod pod;
+
+    (void)state;
+    (void)snprintf(
+        want, sizeof(want), "http://127.0.0.1:%u: connection refused", test_server_port(server));
+    test_server_free(server);
+    assert_int_equal(fetch_pod(access, STR("shop"), STR("web"), arena, &pod, error), -EHOSTUNREACH);
+    assert_string_equal(error, want);
+    assert_int_equal(fetch_cluster(access, &snapshot, error), -ETIMEDOUT);
+    assert_non_null(strstr(error, "nodes cannot be listed: "));
+    assert_non_null(strstr(error, want));
+    arena_free(arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_cluster_that_cannot_be_listed),
+        cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_no_server),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
