@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/buf.h"
 #include "base/test-folder.h"
 
 #define SEC NSEC_PER_SEC
@@ -88,10 +89,50 @@ static void test_default_places(void **state) {
     assert_true(access_is_insecure(access));
     access = access_free(access);
 
+    /* One that is there is not read if it cannot be. */
+    (void)snprintf(list, sizeof(list), "%s/config:%s", folder.path, folder.path);
+    assert_int_equal(setenv("KUBECONFIG", list, 1), 0);
+    assert_int_equal(access_from_kubeconfig(NULL, NULL, &access, error), -EISDIR);
+    assert_says("is a folder, not a file");
+
     assert_int_equal(unsetenv("KUBECONFIG"), 0);
     assert_int_equal(unsetenv("HOME"), 0);
     assert_int_equal(access_from_kubeconfig(NULL, NULL, &access, error), -ENOENT);
     assert_says("KUBECONFIG and HOME are not set");
+    folder_done(&folder);
+}
+
+static void test_too_many_files(void **state) {
+    _cleanup_(buf_done) Buf list = BUF_INIT(65536);
+    Folder folder;
+    Access *access = NULL;
+
+    (void)state;
+    folder_init(&folder);
+    (void)write_config(&folder, "", "token: abc");
+    for (int i = 0; i < 65; i++)
+        buf_printf(&list, "%s/config:", folder.path);
+    buf_append_char(&list, '\0');
+    assert_int_equal(setenv("KUBECONFIG", list.data, 1), 0);
+    assert_int_equal(access_from_kubeconfig(NULL, NULL, &access, error), -E2BIG);
+    assert_string_equal(error, "KUBECONFIG names more than 64 files");
+    assert_int_equal(unsetenv("KUBECONFIG"), 0);
+    folder_done(&folder);
+}
+
+/* With a kubeconfig that, without one what a pod has; which this is none of. */
+static void test_find(void **state) {
+    Folder folder;
+    Access *access = NULL;
+
+    (void)state;
+    folder_init(&folder);
+    assert_int_equal(access_find(write_config(&folder, "", "token: abc"), "c", &access, error), 0);
+    assert_string_equal(access_server(access), "https://h");
+    access = access_free(access);
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    assert_int_equal(access_find(NULL, NULL, &access, error), -ENOENT);
+    assert_says("not in a pod");
     folder_done(&folder);
 }
 
@@ -291,6 +332,34 @@ static void test_plugin_expiry(void **state) {
     second = authorize(access, 101 * SEC, 980);
     assert_string_equal(second.token, "token-2");
     assert_int_not_equal(second.version, first.version);
+    folder_done(&folder);
+}
+
+/* The same token, and a certificate that is another one: another identity. */
+static void test_plugin_gives_another_certificate(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = NULL;
+    Credentials first, second;
+    char script[2048];
+
+    (void)state;
+    folder_init(&folder);
+    (void)snprintf(script,
+        sizeof(script),
+        "cd %s; echo x >>runs\n"
+        "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{\"token\":"
+        "\"t\",\"clientCertificateData\":\"-----BEGIN C%%s\",\"clientKeyData\":\"-----BEGIN K\","
+        "\"expirationTimestamp\":\"1970-01-01T00:16:40Z\"}}' $(wc -l <runs)",
+        folder.path);
+    (void)folder_write_script(&folder, "plugin", script);
+    access = open_config(write_config(
+        &folder, "", "exec: {apiVersion: " V1 ", command: ./plugin, interactiveMode: Never}"));
+    first = authorize(access, 0, 0);
+    assert_string_equal(first.client_cert_pem, "-----BEGIN C1");
+    second = authorize(access, 100 * SEC, 990);
+    assert_string_equal(second.client_cert_pem, "-----BEGIN C2");
+    assert_string_equal(second.token, "t");
+    assert_int_equal(second.version, first.version + 1);
     folder_done(&folder);
 }
 
@@ -508,6 +577,8 @@ static void test_in_cluster_environment(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_places),
+        cmocka_unit_test(test_too_many_files),
+        cmocka_unit_test(test_find),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_rotation),
@@ -515,6 +586,7 @@ int main(void) {
         cmocka_unit_test(test_token_and_file),
         cmocka_unit_test(test_plugin_is_asked_once),
         cmocka_unit_test(test_plugin_expiry),
+        cmocka_unit_test(test_plugin_gives_another_certificate),
         cmocka_unit_test(test_plugin_fails_later),
         cmocka_unit_test(test_plugin_is_slow),
         cmocka_unit_test(test_plugin_keeps_failing),

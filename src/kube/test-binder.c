@@ -138,7 +138,8 @@ static size_t n_assumed(const Lab *lab) {
 typedef struct Job {
     BindJob job; /* first */
     Pod pod;
-    size_t room; /* pods a node may have, this one included; 0: any number */
+    size_t room;   /* pods a node may have, this one included; 0: any number */
+    bool is_terse; /* its judge does not say why */
     int n_judged, n_done;
     bool is_bound;
     char error[MIRROR_ERROR_MAX];
@@ -152,7 +153,7 @@ static bool judge(BindJob *bind, Snapshot *snapshot, char *error) {
     job->n_judged++;
     if (job->room == 0 || table_chunk(table, row)->n_pods[table_slot(row)] < job->room)
         return true;
-    (void)snprintf(error, MIRROR_ERROR_MAX, "the node is full");
+    (void)snprintf(error, MIRROR_ERROR_MAX, "%s", job->is_terse ? "" : "the node is full");
     return false;
 }
 
@@ -252,6 +253,21 @@ static void test_the_last_place_is_given_once(void **state) {
     assert_true(a.is_bound);
     assert_int_equal(lab.n_ended, 2);
     assert_int_equal(lab.n_refused, 1);
+    lab_close(&lab);
+}
+
+static void test_a_refusal_has_a_reason(void **state) {
+    Lab lab;
+    Job job;
+
+    lab_open(&lab);
+    show_pod(&lab, "other", "uo", "n1");
+    job_init(&job, "web", "u1", "n1");
+    job.room = 1;
+    job.is_terse = true;
+    binder_add(lab.binder, &job.job);
+    assert_int_equal(job.n_done, 1);
+    assert_string_equal(job.error, "the node is refused");
     lab_close(&lab);
 }
 
@@ -544,6 +560,7 @@ int main(void) {
         cmocka_unit_test(test_a_bound_pod_counts_from_the_start),
         cmocka_unit_test(test_an_assumed_pod_was_placed_now),
         cmocka_unit_test(test_the_last_place_is_given_once),
+        cmocka_unit_test(test_a_refusal_has_a_reason),
         cmocka_unit_test(test_failures_give_the_place_back),
         cmocka_unit_test(test_the_same_job_twice_is_sent_once),
         cmocka_unit_test(test_what_the_watch_has_shown_is_not_sent),

@@ -19,6 +19,7 @@ typedef struct World {
     atomic_uint n_requests, n_posts;
     char word[64];   /* the Authorization that /auth wants */
     Folder *rotated; /* where the token "new" appears when the first is refused */
+    bool vanishes;   /* ... or none is any more */
     pthread_mutex_t mutex;
 } World;
 
@@ -61,7 +62,9 @@ static inline bool say_number(TestPeer *peer) {
 
 static void rotate(World *world) {
     pthread_mutex_lock(&world->mutex);
-    if (world->rotated)
+    if (world->rotated && world->vanishes)
+        (void)unlink(folder_path(world->rotated, "token"));
+    else if (world->rotated)
         (void)folder_replace(world->rotated, "token", "new\n");
     world->rotated = NULL;
     pthread_mutex_unlock(&world->mutex);

@@ -289,6 +289,26 @@ static void test_fresh_token(void **state) {
     setup_done(&setup);
 }
 
+/* Refused, and the file that had it is gone: that is what is said. */
+static void test_token_that_vanishes(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "tokenFile: token");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)folder_replace(&setup.folder, "token", "old\n");
+    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
+    open_client(&setup);
+    setup.world.rotated = &setup.folder;
+    setup.world.vanishes = true;
+    get(setup.client, &seen, "/auth");
+    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(seen.result.status, 401);
+    assert_non_null(strstr(seen.error, "/token: No such file or directory"));
+    setup_done(&setup);
+}
+
 /* No credentials to be had: reported through done(), from client_wait(). */
 static void test_no_credentials(void **state) {
     _cleanup_(seen_done) Seen seen = {0};
@@ -392,6 +412,29 @@ static void test_proxy(void **state) {
     setup_done(&setup);
 }
 
+/* Nobody is where the proxy should be, and the API server is not asked past it. */
+static void test_socks(void **state) {
+    _cleanup_(seen_done) Seen seen = {0};
+    TestServer *gone = test_server_new(&(TestServerOptions){.is_mute = true});
+    char cluster[256];
+    Setup setup;
+
+    (void)state;
+    setup_init(&setup, &loopback, NULL, "");
+    write_certificate(&setup, "ca.pem", &ca);
+    (void)snprintf(cluster,
+        sizeof(cluster),
+        BY_FILE ", proxy-url: 'socks5://127.0.0.1:%u'",
+        test_server_port(gone));
+    test_server_free(gone);
+    write_config(&setup, "https", test_server_port(setup.server), cluster, "");
+    open_client(&setup);
+    get(setup.client, &seen, "/echo");
+    assert_int_equal(seen.result.outcome, CALL_REFUSED);
+    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    setup_done(&setup);
+}
+
 /* In the place of libc's: no name is known. */
 int getaddrinfo(
     const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
@@ -433,9 +476,11 @@ int main(void) {
         cmocka_unit_test(test_basic),
         cmocka_unit_test(test_401_without_end),
         cmocka_unit_test(test_fresh_token),
+        cmocka_unit_test(test_token_that_vanishes),
         cmocka_unit_test(test_no_credentials),
         cmocka_unit_test(test_no_spinning),
         cmocka_unit_test(test_proxy),
+        cmocka_unit_test(test_socks),
         cmocka_unit_test(test_unknown_proxy),
     };
 

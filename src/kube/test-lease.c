@@ -394,6 +394,14 @@ static void test_answers_that_are_none(void **state) {
         assert_false(lease_is_held(lease, now));
         now += 10 * SEC;
     }
+    /* Nor is it ours if the answer to our own write cannot be read. */
+    (void)want();
+    answer(404, "");
+    (void)lease_tick(lease, now);
+    answer(201, "{}");
+    assert_string_equal(status().error, "the API server's answer is no Lease");
+    assert_false(lease_is_held(lease, now));
+    now += 10 * SEC;
     fake_refuse_next(client); /* and no memory for a call */
     lease_want(lease, now);
     assert_int_equal(lease_tick(lease, now), now + SEC);

@@ -160,6 +160,27 @@ static void test_objects_that_cannot_be_read(void **state) {
     lab_close(&lab);
 }
 
+static bool is_malformed(const MirrorStatus *status) {
+    return status->kinds[MIRROR_NODES].n_malformed == 1;
+}
+
+/* One that is not even JSON inside says nothing for certain: all is listed anew. */
+static void test_an_object_that_is_no_json(void **state) {
+    Lab lab;
+
+    lab_open(&lab);
+    lab_sync(&lab);
+    send_text(&lab,
+        lab.nodes,
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":"
+        "\"101\"},\"status\":{\"allocatable\":{\"cpu\" \"8\"}}}}\n");
+    (void)wait_for_status(&lab, is_malformed);
+    lab.nodes = fake_wait_for(lab.client, "GET", "/api/v1/nodes?", lab.nodes + 1);
+    assert_true(lab.nodes != SIZE_MAX);
+    assert_non_null(strstr(fake_call(lab.client, lab.nodes).path, "sendInitialEvents"));
+    lab_close(&lab);
+}
+
 static bool has_touched(const MirrorStatus *status) {
     return status->n_touched == 1 && status->n_touch_failed == 1;
 }
@@ -313,6 +334,7 @@ int main(void) {
         cmocka_unit_test(test_bound_pods_are_told),
         cmocka_unit_test(test_what_is_known_stays_while_the_server_is_gone),
         cmocka_unit_test(test_objects_that_cannot_be_read),
+        cmocka_unit_test(test_an_object_that_is_no_json),
         cmocka_unit_test(test_touching),
         cmocka_unit_test(test_announcing),
         cmocka_unit_test(test_a_snapshot_that_is_not_taken),

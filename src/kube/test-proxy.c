@@ -101,6 +101,7 @@ static void test_exceptions(void **state) {
         {"https://h", ":", true},
         {"https://10.1.2.3", "/", true},
         {"https://10.1.2.3", "[10", true},
+        {"https://10.1.2.3", "an-entry-that-is-longer-than-any-address-could-be-written", true},
     };
 
     (void)state;

@@ -145,6 +145,32 @@ static void test_an_endless_event_is_cut_off(void **state) {
     lab_close(&lab);
 }
 
+/* What happens behind a deletion inside a streamed list waits for its end, and not without bound.
+ */
+static void test_too_much_happens_during_a_list(void **state) {
+    _cleanup_(buf_done) Buf event = BUF_INIT((size_t)2 * 1024 * 1024);
+    Lab lab;
+
+    buf_append(&event, STR("{\"type\":\"MODIFIED\",\"object\":{\"x\":\""));
+    buf_append_repeat(&event, 'x', (size_t)1024 * 1024);
+    buf_append(&event, STR("\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"2\"}}}\n"));
+    lab_open(&lab, 0);
+    lab_next_call(&lab, "first");
+    fake_head(lab.client, 0, 200, "application/json", -1);
+    fake_data(lab.client, 0, STR(DELETED("a", "1")));
+    for (size_t sent = 0; sent <= REFLECTOR_DEFERRED_MAX; sent += event.len) {
+        assert_false(fake_call(lab.client, 0).is_over);
+        fake_data(lab.client, 0, buf_str(&event));
+        lab_settle(&lab);
+        assert_true(reflector_held(lab.reflector) <=
+                    REFLECTOR_DEFERRED_MAX + REFLECTOR_DOCUMENT_MAX + FRAME_KEEP_MAX);
+    }
+    assert_true(fake_call(lab.client, 0).is_over);
+    assert_string_equal(lab.sink.why, "too much happened during a streamed list");
+    assert_int_equal(reflector_held(lab.reflector), 0);
+    lab_close(&lab);
+}
+
 static void test_an_endless_refusal_is_not_kept(void **state) {
     Lab lab;
 
@@ -278,6 +304,7 @@ int main(void) {
         cmocka_unit_test(test_refusals_are_not_heard),
         cmocka_unit_test(test_when_it_was_complete),
         cmocka_unit_test(test_an_endless_event_is_cut_off),
+        cmocka_unit_test(test_too_much_happens_during_a_list),
         cmocka_unit_test(test_an_endless_refusal_is_not_kept),
         cmocka_unit_test(test_lists_leave_no_memory_behind),
         cmocka_unit_test(test_tries_are_rationed),

@@ -87,6 +87,17 @@ typedef struct Step {
 #define STREAM "watch=1&allowWatchBookmarks=true&timeoutSeconds="
 #define STREAM_LIST "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 
+/* 280 bytes: no version that can be kept. */
+#define LONG                                                                                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"
+
+/* 8,960 bytes: nowhere a list could go on. */
+#define LONGER LONG LONG LONG LONG LONG LONG LONG LONG
+#define LONGEST LONGER LONGER LONGER LONGER
+
 /* A streamed list of a:1, with the version 10; the watch goes on. */
 #define LISTED CALL(STREAM_LIST), HEAD(200), DATA(ADDED("a", "1") LIST_END("10")), STATE("a:1")
 
@@ -692,14 +703,48 @@ static const Case cases[] = {
             WHY("not JSON"),
             CALL("&resourceVersion=10")}},
     {"a version that is far too long",
-        {LISTED,
-            DATA(MODIFIED("a",
-                "0123456789012345678901234567890123456789012345678901234567890123456789"
-                "0123456789012345678901234567890123456789012345678901234567890123456789"
-                "0123456789012345678901234567890123456789012345678901234567890123456789"
-                "0123456789012345678901234567890123456789012345678901234567890123456789")),
+        {LISTED, DATA(MODIFIED("a", LONG)), OVER, CALL(STREAM_LIST)}},
+    {"... of a bookmark", {LISTED, DATA(BOOKMARK(LONG)), OVER, CALL(STREAM_LIST)}},
+    {"... of the bookmark that ends a list: it is not taken",
+        {CALL(STREAM_LIST),
+            HEAD(200),
+            DATA(ADDED("a", "1") LIST_END(LONG)),
             OVER,
+            STATE(""),
+            SYNCED(0),
             CALL(STREAM_LIST)}},
+    {"... of a page",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            ANSWER(200, PAGE(LONG, "", OBJ("a", "1"))),
+            WHY("the list has no version that can be used"),
+            STATE(""),
+            SYNCED(0),
+            CALL("?limit=500")}},
+    {"a bookmark without a version",
+        {LISTED,
+            DATA("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{}}}\n"),
+            OVER,
+            FIGURE(n_malformed, 1),
+            CALL(STREAM_LIST)}},
+    {"a place to go on that is far too long: the list is begun again",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            ANSWER(200, PAGE("10", LONGEST, OBJ("a", "1"))),
+            WHY("the list cannot be continued"),
+            STAGED(0),
+            CALL("?limit=500"),
+            NOT("continue")}},
+    {"an object of a page that ends in the middle",
+        {CALL(STREAM_LIST),
+            ANSWER(422, ""),
+            CALL("?limit=500"),
+            ANSWER(200, PAGE("10", "", OBJ("a", "1") ",{\"metadata\":\"}")),
+            SYNCED(0),
+            STATE(""),
+            CALL("?limit=500")}},
     {"versions are opaque",
         {LISTED, DATA(MODIFIED("a", "x&y=z/1")), DONE, CALL("&resourceVersion=x%26y%3Dz%2F1")}},
     {"the sink is out of memory for an event",
