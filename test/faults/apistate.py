@@ -96,7 +96,7 @@ def invalid_options(*errors):
     )
 
 
-def too_large(asked, current):
+def too_large(asked, current, seconds=1):
     return Refused(
         504,
         "Timeout",
@@ -105,7 +105,7 @@ def too_large(asked, current):
             "causes": [
                 {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
             ],
-            "retryAfterSeconds": 1,
+            "retryAfterSeconds": seconds,
         },
     )
 

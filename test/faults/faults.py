@@ -5,10 +5,10 @@ import gzip
 import json
 import zlib
 
-from apistate import Refused, encode, encode_event
+from apistate import Refused, encode, encode_event, too_large, too_old
 from exchange import JSON, Gone
 
-EXPIRED = Refused(410, "Expired", "too old resource version: 1 (1000)")
+EXPIRED = too_old(1, 1000)
 
 
 # --- what does not come, or not in time ---
@@ -52,21 +52,18 @@ def cut_after(n_bytes):
 # --- answers that are no success ---
 
 
-def answer(refused, **headers):
+def answer(refused):
     """A Status, with its code."""
 
     def act(exchange, proceed):
-        exchange.send(refused.code, encode(refused.status), **headers)
+        exchange.send_refusal(refused)
 
     return act
 
 
 def throttle(seconds):
     message = "the server has received too many requests and has asked us to try again later"
-    details = {"retryAfterSeconds": seconds}
-    return answer(
-        Refused(429, "TooManyRequests", message, details), Retry_After=str(seconds)
-    )
+    return answer(Refused(429, "TooManyRequests", message, {"retryAfterSeconds": seconds}))
 
 
 def fail(code, body=b"it failed\n", content_type="text/plain", **headers):
@@ -79,20 +76,7 @@ def fail(code, body=b"it failed\n", content_type="text/plain", **headers):
 
 
 def too_large_version(seconds=1):
-    return answer(
-        Refused(
-            504,
-            "Timeout",
-            "Timeout: Too large resource version: 1000, current: 999",
-            {
-                "causes": [
-                    {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-                ],
-                "retryAfterSeconds": seconds,
-            },
-        ),
-        Retry_After=str(seconds),
-    )
+    return answer(too_large(1000, 999, seconds))
 
 
 expired = answer(EXPIRED)
