@@ -132,8 +132,7 @@ static size_t n_assumed(const Lab *lab) {
     return figures.n_assumed;
 }
 
-/* --- jobs --------------------------------------------------------------------------------------
- */
+/* --- jobs ------------------------------------------------------------------------------------ */
 
 typedef struct Job {
     BindJob job; /* first */
@@ -185,8 +184,7 @@ static void reply(Lab *lab, size_t call, unsigned status, const char *body) {
     (void)client_wait(lab->client, 0);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------
- */
+/* --- tests ----------------------------------------------------------------------------------- */
 
 static void test_a_bound_pod_counts_from_the_start(void **state) {
     Lab lab;

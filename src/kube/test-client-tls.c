@@ -33,6 +33,12 @@ static void write_key(Setup *setup, const char *name, const TestPair *pair) {
     free(pem);
 }
 
+/* A server whose certificate is good. */
+static void setup_init_tls(Setup *setup, const char *user) {
+    setup_init(setup, &loopback, NULL, user);
+    write_certificate(setup, "ca.pem", &ca);
+}
+
 #define BY_FILE "certificate-authority: ca.pem"
 
 static void test_server_certificates(void **state) {
@@ -222,8 +228,7 @@ static void test_unauthorized(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "token: wrong");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "token: wrong");
     (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer right");
     open_client(&setup);
     get(setup.client, &seen, "/auth");
@@ -241,8 +246,7 @@ static void test_basic(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "username: jane, password: pa:ss");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "username: jane, password: pa:ss");
     (void)snprintf(setup.world.word, sizeof(setup.world.word), "Basic amFuZTpwYTpzcw==");
     open_client(&setup);
     get(setup.client, &seen, "/auth");
@@ -255,8 +259,7 @@ static void test_401_without_end(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "token: wrong");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "token: wrong");
     open_client(&setup);
     get(setup.client, &seen, "/401-without-end");
     assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
@@ -270,8 +273,7 @@ static void test_fresh_token(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "tokenFile: token");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "old\n");
     (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
     open_client(&setup);
@@ -295,8 +297,7 @@ static void test_token_that_vanishes(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "tokenFile: token");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "old\n");
     (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
     open_client(&setup);
@@ -315,11 +316,8 @@ static void test_no_credentials(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup,
-        &loopback,
-        NULL,
-        "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(
+        &setup, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
     (void)folder_write_script(&setup.folder, "plugin", "echo no luck >&2; exit 3");
     open_client(&setup);
     get(setup.client, &seen, "/echo");
@@ -352,11 +350,8 @@ static void test_no_spinning(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup,
-        &loopback,
-        NULL,
-        "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(
+        &setup, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
     (void)folder_write_script(&setup.folder, "plugin", "exit 1");
     open_client(&setup);
     stubborn.client = setup.client;
@@ -390,8 +385,7 @@ static void test_proxy(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "");
     (void)snprintf(cluster,
         sizeof(cluster),
         BY_FILE ", proxy-url: 'http://me:hidden@127.0.0.1:%u'",
@@ -420,8 +414,7 @@ static void test_socks(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "");
     (void)snprintf(cluster,
         sizeof(cluster),
         BY_FILE ", proxy-url: 'socks5://127.0.0.1:%u'",
@@ -450,8 +443,7 @@ static void test_unknown_proxy(void **state) {
     Setup setup;
 
     (void)state;
-    setup_init(&setup, &loopback, NULL, "");
-    write_certificate(&setup, "ca.pem", &ca);
+    setup_init_tls(&setup, "");
     write_config(&setup,
         "https",
         test_server_port(setup.server),

@@ -180,8 +180,7 @@ static void send_requests(size_t index) {
         send_request(index, peer->n_calls++);
 }
 
-/* --- the server --------------------------------------------------------------------------------
- */
+/* --- the server ------------------------------------------------------------------------------ */
 
 static const char *member(const char *body, const char *key) {
     const char *at = strstr(body, key);
@@ -253,8 +252,7 @@ static void arrive(const Event *request) {
     push(reply);
 }
 
-/* --- peers ---------------------------------------------------------------------------------------
- */
+/* --- peers ----------------------------------------------------------------------------------- */
 
 static void start_peer(Peer *peer) {
     char identity[32];

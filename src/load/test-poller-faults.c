@@ -279,9 +279,6 @@ static void test_broken_question(void **state) {
 /* A resource that cannot be read fails, in words, for each gauge of it, and for no other. */
 static void test_bad_resource(void **state) {
     static const Str resources[] = {STR("cpu"), STR("memory"), STR("memory")};
-    PollerCallbacks callbacks;
-    char error[ACCESS_ERROR_MAX], text[POLLER_ERROR_MAX];
-    Access *access = NULL;
     Gauge gauges[3];
     Scene scene;
 
@@ -292,17 +289,8 @@ static void test_bad_resource(void **state) {
             .resource = resources[i],
             .interval_nsec = HOUR,
             .max_age_nsec = HOUR * (int64_t)(i + 1)};
-    scene_init(&scene);
-    poller_free(scene.poller);
+    scene_init_api(&scene);
     atomic_store(&scene.world.mood, MOOD_BAD_MEMORY);
-    callbacks = callbacks_of(&scene.listener);
-    assert_int_equal(
-        access_for_server(&(AccessServer){.name = "api", .url = scene.url}, &access, error), 0);
-    assert_int_equal(poller_new(&(PollerOptions){.sources = &(Sources){0}, .access = access},
-                         &callbacks,
-                         &scene.poller,
-                         text),
-        0);
     scene_follow(&scene, gauges, 3, 1);
     for (size_t i = 0; i < 3; i++) {
         await(!state_is(&scene, i, POLL_WAITING));

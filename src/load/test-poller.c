@@ -391,9 +391,6 @@ static void test_configure(void **state) {
 /* cpu and memory are in one answer. */
 static void test_resources(void **state) {
     Gauge gauges[4];
-    char error[ACCESS_ERROR_MAX], text[POLLER_ERROR_MAX];
-    PollerCallbacks callbacks;
-    Access *access = NULL;
     Scene scene;
 
     (void)state;
@@ -408,16 +405,7 @@ static void test_resources(void **state) {
             .interval_nsec = HOUR,
             .max_age_nsec = HOUR,
         };
-    scene_init(&scene);
-    poller_free(scene.poller);
-    callbacks = callbacks_of(&scene.listener);
-    assert_int_equal(
-        access_for_server(&(AccessServer){.name = "api", .url = scene.url}, &access, error), 0);
-    assert_int_equal(poller_new(&(PollerOptions){.sources = &(Sources){0}, .access = access},
-                         &callbacks,
-                         &scene.poller,
-                         text),
-        0);
+    scene_init_api(&scene);
     scene_follow(&scene, gauges, 4, 1);
     for (size_t i = 0; i < 4; i++)
         await(state_is(&scene, i, POLL_OK));

@@ -444,6 +444,21 @@ static inline void scene_init(Scene *scene) {
     scene_init_at(scene, "");
 }
 
+/* With the API server, for metrics.k8s.io, and no source at all. */
+static inline void scene_init_api(Scene *scene) {
+    const PollerCallbacks callbacks = callbacks_of(&scene->listener);
+    char error[POLLER_ERROR_MAX];
+
+    world_init(&scene->world);
+    listener_init(&scene->listener);
+    assert_int_equal(poller_new(&(PollerOptions){.sources = &(Sources){0},
+                                    .access = test_server_access(scene->world.server)},
+                         &callbacks,
+                         &scene->poller,
+                         error),
+        0);
+}
+
 static inline void scene_done(Scene *scene) {
     poller_free(scene->poller);
     world_done(&scene->world);

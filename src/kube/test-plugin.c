@@ -1,0 +1,219 @@
+/* Plugins, through the Access that asks them: when they are run, and what is made of their ends. */
+
+#include "kube/plugin.h"
+
+#include <errno.h>
+
+#include "kube/test-access-scene.h"
+
+/* Writes a plugin that counts its runs and gives token-N until @expires. */
+static void write_plugin(Folder *folder, const char *expires) {
+    char script[2048];
+
+    (void)snprintf(script,
+        sizeof(script),
+        "cd %s; echo x >>runs; [ -e fail ] && { echo broken >&2; exit 1; }\n"
+        "[ -e slow ] && sleep %d\n"
+        "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{"
+        "\"token\":\"token-%%s\",\"expirationTimestamp\":%s}}' $(wc -l <runs)",
+        folder->path,
+        ACCESS_PLUGIN_REFRESH_SEC + 1,
+        expires);
+    (void)folder_write_script(folder, "plugin", script);
+}
+
+static unsigned count_runs(Folder *folder) {
+    FILE *file = fopen(folder_path(folder, "runs"), "r");
+    unsigned n = 0;
+    int c;
+
+    while (file && (c = fgetc(file)) != EOF)
+        n += c == 'x';
+    if (file)
+        (void)fclose(file);
+    return n;
+}
+
+static Access *open_plugin(Folder *folder, const char *expires) {
+    folder_init(folder);
+    write_plugin(folder, expires);
+    return open_config(write_config(
+        folder, "", "exec: {apiVersion: " V1 ", command: ./plugin, interactiveMode: Never}"));
+}
+
+static void test_is_asked_once(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "null");
+
+    (void)state;
+    assert_int_equal(count_runs(&folder), 0); /* not before it is needed */
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(authorize(access, i * 100 * SEC, i * 1000000).token, "token-1");
+    assert_int_equal(count_runs(&folder), 1);
+    folder_done(&folder);
+}
+
+/* Good until 1970-01-01T00:16:40Z = 1000; a tenth of its life before that it is replaced. */
+static void test_expiry(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+    Credentials first = authorize(access, 0, 800), second;
+
+    (void)state;
+    assert_string_equal(first.token, "token-1");
+    assert_string_equal(authorize(access, 100 * SEC, 979).token, "token-1");
+    second = authorize(access, 101 * SEC, 980);
+    assert_string_equal(second.token, "token-2");
+    assert_int_not_equal(second.version, first.version);
+    folder_done(&folder);
+}
+
+/* The same token, and a certificate that is another one: another identity. */
+static void test_gives_another_certificate(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = NULL;
+    Credentials first, second;
+    char script[2048];
+
+    (void)state;
+    folder_init(&folder);
+    (void)snprintf(script,
+        sizeof(script),
+        "cd %s; echo x >>runs\n"
+        "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{\"token\":"
+        "\"t\",\"clientCertificateData\":\"-----BEGIN C%%s\",\"clientKeyData\":\"-----BEGIN K\","
+        "\"expirationTimestamp\":\"1970-01-01T00:16:40Z\"}}' $(wc -l <runs)",
+        folder.path);
+    (void)folder_write_script(&folder, "plugin", script);
+    access = open_config(write_config(
+        &folder, "", "exec: {apiVersion: " V1 ", command: ./plugin, interactiveMode: Never}"));
+    first = authorize(access, 0, 0);
+    assert_string_equal(first.client_cert_pem, "-----BEGIN C1");
+    second = authorize(access, 100 * SEC, 990);
+    assert_string_equal(second.client_cert_pem, "-----BEGIN C2");
+    assert_string_equal(second.token, "t");
+    assert_int_equal(second.version, first.version + 1);
+    folder_done(&folder);
+}
+
+/* When it cannot be replaced in time the old one is used to its end. */
+static void test_fails_later(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+    Credentials credentials;
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 0).token, "token-1");
+    (void)folder_replace(&folder, "fail", "");
+    assert_string_equal(authorize(access, 100 * SEC, 990).token, "token-1");
+    assert_int_equal(count_runs(&folder), 2);
+    assert_string_equal(authorize(access, 101 * SEC, 991).token, "token-1");
+    assert_int_equal(count_runs(&folder), 2); /* not again so soon */
+    assert_int_equal(access_authorize(access, 200 * SEC, 1000, &credentials, error), -EIO);
+    assert_says("failed with exit code 1: broken");
+    assert_int_equal(count_runs(&folder), 3);
+
+    /* The failure is remembered for a while, and then it may be over. */
+    assert_int_equal(access_authorize(access, 201 * SEC, 1001, &credentials, error), -EIO);
+    assert_says("failed with exit code 1: broken");
+    assert_int_equal(count_runs(&folder), 3);
+    assert_int_equal(unlink(folder_path(&folder, "fail")), 0);
+    assert_string_equal(authorize(access, 300 * SEC, 1100).token, "token-4");
+    folder_done(&folder);
+}
+
+/* A slow plugin holds nobody up as long as there is something to be going on with; when there
+ * is not, it gets its time. */
+static void test_is_slow(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 0).token, "token-1");
+    (void)folder_replace(&folder, "slow", "");
+    assert_string_equal(authorize(access, 100 * SEC, 990).token, "token-1");
+    assert_int_equal(count_runs(&folder), 2);
+    assert_string_equal(authorize(access, 110 * SEC, 1000).token, "token-3");
+    folder_done(&folder);
+}
+
+/* Runs of a plugin that fails at each second from @from on, until @to. */
+static void count_tries(Access *access, Folder *folder, int from, int to, int64_t wall_sec,
+    bool is_good, unsigned want) {
+    unsigned before = count_runs(folder);
+    Credentials credentials;
+
+    for (int i = from; i < to; i++)
+        assert_int_equal(
+            access_authorize(access, i * SEC, wall_sec, &credentials, error) == 0, is_good);
+    assert_int_equal(count_runs(folder) - before, want);
+}
+
+/* Less and less often, but at once when the credential is needed. */
+static void test_keeps_failing(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 0).token, "token-1");
+    (void)folder_replace(&folder, "fail", "");
+    /* About 100, 106, 117, 138, 179, 240, 301. */
+    count_tries(access, &folder, 100, 103, 990, /* is_good= */ true, 1);
+    count_tries(access, &folder, 103, 340, 990, /* is_good= */ true, 6);
+    count_tries(access, &folder, 340, 343, 1000, /* is_good= */ false, 1);
+    count_tries(access, &folder, 343, 580, 1000, /* is_good= */ false, 6);
+    assert_int_equal(unlink(folder_path(&folder, "fail")), 0);
+    assert_string_equal(authorize(access, 700 * SEC, 1000).token, "token-16");
+    folder_done(&folder);
+}
+
+static void test_rejected(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "null");
+    Credentials first = authorize(access, 0, 0), second;
+
+    (void)state;
+    /* A fresh one is not fetched at once: it would be no other. */
+    access_reject(access);
+    second = authorize(access, SEC, 1);
+    assert_int_equal(second.version, first.version);
+    assert_int_equal(count_runs(&folder), 1);
+    second = authorize(access, 100 * SEC, 100);
+    assert_string_equal(second.token, "token-2");
+    assert_int_not_equal(second.version, first.version);
+    assert_string_equal(authorize(access, 200 * SEC, 200).token, "token-2");
+
+    /* Rejected, and no other to be had: an error, not the old one. */
+    access_reject(access);
+    (void)folder_replace(&folder, "fail", "");
+    assert_int_equal(access_authorize(access, 300 * SEC, 300, &second, error), -EIO);
+    assert_says("context c of /tmp/");
+    folder_done(&folder);
+}
+
+/* One that is over when it comes is used, and the plugin asked again, but not all the time. */
+static void test_gives_old_ones(void **state) {
+    Folder folder;
+    _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
+
+    (void)state;
+    assert_string_equal(authorize(access, 0, 5000).token, "token-1");
+    assert_string_equal(authorize(access, SEC, 5001).token, "token-1");
+    assert_string_equal(authorize(access, 100 * SEC, 5100).token, "token-2");
+    folder_done(&folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_is_asked_once),
+        cmocka_unit_test(test_expiry),
+        cmocka_unit_test(test_gives_another_certificate),
+        cmocka_unit_test(test_fails_later),
+        cmocka_unit_test(test_is_slow),
+        cmocka_unit_test(test_keeps_failing),
+        cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_gives_old_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
