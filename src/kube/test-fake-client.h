@@ -2,7 +2,7 @@
 
 /*
  * A Client, and an Access, without a network: tests see the calls that are started and say
- * what is answered. Linked in place of client.c and access.c.
+ * what is answered. Linked in place of client*.c and access.c.
  *
  * Answers are left in a queue and happen in client_wait(), as they would: a test of one
  * thread calls that itself, in a test of the mirror its thread does.
