@@ -4,9 +4,8 @@
  * Answers: what a request gets back.
  *
  * Verbs are answered from the view in force, on the server's workers, several at a time. Pages
- * (serve/page-answers.h) are made of what the daemon's parts tell of themselves; where there are
- * verbs, by clerks. The parts are the daemon's, live longer, and are only read or counted into
- * here.
+ * (serve/page-answers.h) are made of what the daemon's parts tell of themselves, mostly by clerks.
+ * The parts are the daemon's, live longer, and are only read or counted into here.
  */
 
 #include <stdatomic.h>

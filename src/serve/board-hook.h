@@ -18,8 +18,7 @@ typedef struct BoardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/pods", "/assets/board.css". */
     bool (*has)(Str path);
 
-    /* Draws it, GET or HEAD, like page_show(). Runs on a clerk (serve/clerk.h) or on the worker of
-     * the pages' listener, never on one that decides. */
+    /* Draws it, GET or HEAD, like page_show(). Runs on a clerk (serve/clerk.h). */
     void (*show)(
         Answers *answers, const HttpRequest *request, const Reader *reader, HttpReply *reply);
 } BoardHook;

@@ -3,10 +3,9 @@
 /*
  * Clerk: threads that make pages, so that workers need not.
  *
- * On the listener of the verbs a page costs a worker nothing but handing it over: the request waits
- * (server_defer()), a clerk of low priority (nice 10) makes the page, the worker sends it. There
- * are two, and one at most is at work on something that takes long, so that what-ifs of some
- * seconds do not hold up the rest.
+ * A page costs a worker nothing but handing it over: the request waits (server_defer()), a clerk of
+ * low priority (nice 10) makes the page, the worker sends it. There are two, and one at most is at
+ * work on something that takes long, so that what-ifs of some seconds do not hold up the rest.
  *
  * A queue of CLERK_QUEUE_MAX, of which CLERK_SLOW_MAX are for what takes long; who finds it full is
  * told to come again (503).

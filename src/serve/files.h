@@ -33,8 +33,8 @@ typedef struct Files {
     uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
 } Files;
 
-/* Reads policies, cluster (NULL: there is none) and certificates for the first time; references go
- * to the caller. 0; or a negative errno with a message for a person in @error
+/* Reads policies, cluster (NULL: there is none), certificates and token for the first time;
+ * references go to the caller. 0; or a negative errno with a message for a person in @error
  * (DAEMON_ERROR_MAX). */
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error)
     MUST_CHECK;

@@ -216,7 +216,7 @@ static void read_filters(Decisions *decisions, Filters *ret) {
     } while (n > 0 && ret->n < NODES_SIGHT_DECISIONS_MAX);
 }
 
-/* Where @names are among those of the nodes. */
+/* The places of nodes, by name. */
 static int map_names(const NodesSight *sight, Map *ret) {
     int r = 0;
 

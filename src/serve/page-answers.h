@@ -6,7 +6,8 @@
  * Health, figures, pages as JSON and for people: read-only, made of what the parts of Answers tell
  * of themselves. Who may ask is a matter of the listener; this says what there is, and makes it.
  *
- * On the listener of the verbs a worker makes nothing of it but health: clerks do (serve/clerk.h).
+ * A worker makes nothing of it but health, and on the listener of the pages /metrics: clerks do
+ * (serve/clerk.h).
  *
  * Threads: any.
  */

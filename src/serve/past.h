@@ -22,7 +22,7 @@
 #include "serve/outcomes.h"
 #include "serve/rulebook.h"
 
-/* What is longer is cut: the API server stores nothing longer of the first three. */
+/* What is longer is cut: the API server stores no longer names and UIDs. */
 #define PAST_NAME_MAX 253u
 #define PAST_UID_MAX 128u
 #define PAST_ERROR_MAX 1024u

@@ -3,8 +3,7 @@
 /*
  * Reload: how the last attempt to read some configuration went.
  *
- * Written by the daemon's thread, read by workers that serve /metrics and
- * /readyz.
+ * Written by the daemon's thread, read by any.
  */
 
 #include <pthread.h>

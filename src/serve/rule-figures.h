@@ -4,8 +4,8 @@
  * RuleFigures: how often each rule rejected a node, would have, or failed.
  *
  * By the names of policy and rule, so that a counter goes on where it was when a policy is loaded
- * again. Counting takes a lock, and only in requests in which a rule spoke. The number of
- * series is bounded.
+ * again. Counting takes a lock, for a short walk over the rules: in every filter, and in what else
+ * a rule failed in. The number of series is bounded.
  *
  * Threads: any.
  */

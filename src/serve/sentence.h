@@ -3,8 +3,9 @@
 /*
  * Sentence: "Is it us?" in one.
  *
- * healthy, degraded because …, or bypassed: from the same state as /readyz?verbose, /api/v1/status
- * and the figures of the last five minutes. Shown on every page, in every update, by `berth top`.
+ * healthy; or degraded, bypassed, not ready because …: from the same state as /readyz?verbose,
+ * /api/v1/status and the figures of the last five minutes. Shown on every page, in every update, by
+ * `berth top`.
  *
  * Threads: any.
  */

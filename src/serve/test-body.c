@@ -156,7 +156,6 @@ static void test_recycles(void **state) {
     body_close(store, &a);
 }
 
-/* A recycled buffer is memory, whatever the next body needs of it. */
 /* What was secret in a body is not there for the next one to find; the rest is left alone. */
 static void test_wipes(void **state) {
     static const struct {
@@ -186,6 +185,7 @@ static void test_wipes(void **state) {
     }
 }
 
+/* A recycled buffer is memory, whatever the next body needs of it. */
 static void test_counts_recycled_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
     Body large = {0}, small = {0};

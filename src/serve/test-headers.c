@@ -157,8 +157,6 @@ static void test_browsers(void **state) {
     assert_true(read_wire(WIRE("Host: a\r\norigin: null\r\n"), true).has_origin);
 }
 
-/* NULs at the right places look like a line. libmicrohttpd has not seen it: that is
- * why the server compares the numbers of lines. */
 static void test_what_is_accepted(void **state) {
     static const struct {
         const char *name, *value;
@@ -191,6 +189,8 @@ static void test_what_is_accepted(void **state) {
     }
 }
 
+/* NULs at the right places look like a line. libmicrohttpd has not seen it: that is
+ * why the server compares the numbers of lines. */
 static void test_line_made_of_nuls(void **state) {
     Headers headers = read_wire(WIRE("Host: a\r\nX: a\0\0Y\0b\r\n"), true);
 

@@ -6,7 +6,8 @@
  * GET /api/v1/events. One update for all who listen, at most once a second, made only when somebody
  * does: what the header of every page says (health in one sentence and its figures), counters, and
  * the newest decisions. Each is an event "update" with a number as id and one line of JSON as data;
- * docs/dashboard.md has the fields. A comment goes out every 15 s, so that proxies keep it open.
+ * docs/dashboard.md has the fields. While none can be made, for want of memory, a comment goes out
+ * every 15 s, so that proxies keep the stream open.
  *
  * Threads: the daemon's own ticks; streams are added by any.
  */
