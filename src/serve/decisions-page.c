@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/calendar.h"
-#include "base/clock.h"
 #include "serve/page-field.h"
 #include "serve/query.h"
 #include "serve/wanted.h"
@@ -16,22 +15,8 @@
 /* How many decisions are looked at between two takings of the lock. */
 #define READ_AT_ONCE 64u
 
-static unsigned page_error(Buf *out, unsigned status, const char *text) {
-    JsonWriter writer = JSON_WRITER(out);
-    char line[QUERY_ERROR_MAX + 16];
-
-    (void)snprintf(line, sizeof(line), "berth: %s", text);
-    buf_reset(out);
-    json_write_object(&writer);
-    json_write_key(&writer, STR("Error"));
-    json_write_string(&writer, str_from_c(line));
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return status;
-}
-
 static unsigned page_not_kept(Buf *out) {
-    return page_error(out, 404, "decisions are not remembered here (--decisions 0)");
+    return page_write_error(out, 404, "decisions are not remembered here (--decisions 0)");
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -102,10 +87,8 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     json_write_end_object(writer);
     field_digest(writer, STR("policyDigest"), past->book->digest);
     field_count(writer, STR("generation"), past->generation);
-    if (past->duration_nsec >= 0) {
-        json_write_key(writer, STR("durationSeconds"));
-        json_write_double(writer, (double)past->duration_nsec / (double)NSEC_PER_SEC);
-    }
+    if (past->duration_nsec >= 0)
+        field_seconds(writer, STR("durationSeconds"), past->duration_nsec, /* is_known= */ true);
     write_counts(writer, past);
     write_rules(writer, past);
     if (!str_is_empty(past->node))
@@ -244,7 +227,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
-        return page_error(out, 400, error);
+        return page_write_error(out, 400, error);
     listing = (Listing){.decisions = decisions,
         .wanted = &wanted,
         .writer = &writer,
@@ -253,10 +236,9 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     json_write_object(&writer);
     json_write_key(&writer, STR("decisions"));
     json_write_array(&writer);
-    if (after != 1) /* there is none before the first, and 0 would be all */
-        list_all(&listing);
+    list_all(&listing);
     json_write_end_array(&writer);
-    write_next(&writer, after != 1 && listing.last != 1 ? listing.last : 0);
+    write_next(&writer, listing.last != 1 ? listing.last : 0); /* there is none before the first */
     field_count(&writer, STR("untold"), listing.n_untold);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
@@ -331,7 +313,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     if (found->outcomes && !page->wanted.node.ptr) {
         names = decisions_names(decisions, found->outcomes, arena);
         if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
-            return page_error(out, 500, "out of memory");
+            return page_write_error(out, 500, "out of memory");
     }
     json_write_object(&writer);
     write_headline(&writer, found);
@@ -359,7 +341,7 @@ static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {
         id,
         figures.oldest,
         figures.newest);
-    return page_error(out, 404, figures.n > 0 ? text : "nothing has been decided yet");
+    return page_write_error(out, 404, figures.n > 0 ? text : "nothing has been decided yet");
 }
 
 unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out) {
@@ -372,9 +354,9 @@ unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *aren
     if (!decisions)
         return page_not_kept(out);
     if (!str_to_int64(id, &number) || number < 1)
-        return page_error(out, 404, "the id of a decision is a whole number over 0");
+        return page_write_error(out, 404, "the id of a decision is a whole number over 0");
     if (!read_node_page(query, arena, &page, error))
-        return page_error(out, 400, error);
+        return page_write_error(out, 400, error);
     if (!decisions_find(decisions, (uint64_t)number, &found))
         return page_missing(decisions, number, out);
     status = write_found(decisions, &found, &page, arena, out);

@@ -48,7 +48,7 @@ void field_second(JsonWriter *writer, Str key, int64_t at_sec) {
 
 void field_digest(JsonWriter *writer, Str key, Digest digest) {
     char text[DIGEST_TEXT_MAX];
-    bool is_none = digest.high == 0 && digest.low == 0;
+    bool is_none = digest_equal(digest, DIGEST_NONE);
 
     json_write_member(writer, key, is_none ? STR_NULL : str_from_c(digest_print(digest, text)));
 }

@@ -71,7 +71,7 @@ static int take_all(Recorder *recorder, size_t last) {
     size_t n;
     int r = 0;
 
-    while (r == 0 && last > 0 && below != 1) {
+    while (r == 0 && last > 0) {
         n = decisions_read(recorder->decisions, below, batch, READ_AT_ONCE);
         if (n == 0)
             break;

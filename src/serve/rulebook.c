@@ -67,8 +67,7 @@ static bool is_same_rule(const RuleNote *rule, const Filter *filter) {
 }
 
 bool rulebook_is_of(const RuleBook *book, const Program *program) {
-    if (book->digest.high != program->digest.high || book->digest.low != program->digest.low ||
-        book->n_rules != program->n_filters)
+    if (!digest_equal(book->digest, program->digest) || book->n_rules != program->n_filters)
         return false;
     for (size_t i = 0; i < book->n_rules; i++)
         if (!is_same_rule(&book->rules[i], program->filters[i]))
