@@ -6,19 +6,6 @@
 #include "base/cleanup.h"
 #include "board/board.h"
 
-const RuleNote *headline_rule(const PastDecision *past) {
-    const RuleNote *rule = NULL;
-    uint32_t most = 0;
-
-    for (size_t i = 0; i < past->n_rules; i++) {
-        if (past->rules[i].rejected <= most)
-            continue;
-        most = past->rules[i].rejected;
-        rule = past_rule(past, i);
-    }
-    return rule;
-}
-
 void headline_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)
         return;
@@ -29,7 +16,7 @@ void headline_counts(Html *html, const PastDecision *past) {
 
 /* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
-    const RuleNote *rule = headline_rule(past);
+    const RuleNote *rule = past_main_rule(past);
 
     if (past->n_out == 0)
         html_element_c(html, "strong", "bad", "✗ no node passed");

@@ -7,9 +7,6 @@
 #include "board/html.h"
 #include "serve/past.h"
 
-/* The rule that rejects most nodes; NULL: none does. */
-const RuleNote *headline_rule(const PastDecision *past);
-
 /* "5,000 → 312": asked, and passed or scored; of a bind nothing. */
 void headline_counts(Html *html, const PastDecision *past);
 

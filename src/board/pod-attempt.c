@@ -221,9 +221,7 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
 
 static void draw_reasons(const PodPage *page) {
     ReasonGroup *groups = ARENA_ARRAY(page->sitting->arena, ReasonGroup, REASONS_MAX);
-    size_t n =
-        groups ? attempt_reasons(&page->attempt->filter, page->sitting->arena, groups, REASONS_MAX)
-               : 0;
+    size_t n = groups ? attempt_reasons(&page->attempt->filter, groups, REASONS_MAX) : 0;
 
     if (n == 0)
         return;

@@ -21,9 +21,8 @@ static void draw_passed(Html *html, const PodSight *pod) {
 /* "; 4,203 node is too busy (policy busy, rule cool)" */
 static void draw_reasons(const PodPage *page) {
     ReasonGroup *groups = ARENA_ARRAY(page->sitting->arena, ReasonGroup, REASONS_MAX);
-    size_t n = groups && page->pod->filter
-                   ? attempt_reasons(page->pod->filter, page->sitting->arena, groups, REASONS_MAX)
-                   : 0;
+    size_t n =
+        groups && page->pod->filter ? attempt_reasons(page->pod->filter, groups, REASONS_MAX) : 0;
     Html *html = page->html;
 
     for (size_t i = 0; i < n; i++) {

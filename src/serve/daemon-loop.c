@@ -35,7 +35,7 @@ static void tell_expired(void *context, const View *view, size_t gauge, ExpiryCh
     Daemon *daemon = context;
     const Gauge *about = &view->program->gauges[gauge];
 
-    expiry_log(context, view, gauge, change);
+    expiry_log(view, gauge, change);
     expiry_note(daemon->books.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
         live_note_stale(daemon->live,

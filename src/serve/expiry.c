@@ -109,11 +109,10 @@ void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *contex
     }
 }
 
-void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange change) {
+void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
     const Gauge *about = &view->program->gauges[gauge];
     Str policy = gauge_policy(view->program, gauge);
 
-    (void)context;
     if (change == EXPIRY_GONE)
         log_warn("metric has grown too old: absent from now on",
             LOG_STR("policy", policy),

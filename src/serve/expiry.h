@@ -37,6 +37,6 @@ typedef void (*ExpiryTold)(void *context, const View *view, size_t gauge, Expiry
 void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context);
 
 /* For who is told: a line in the log, and among @changes (serve/changes.h). */
-void expiry_log(void *context, const View *view, size_t gauge, ExpiryChange change);
+void expiry_log(const View *view, size_t gauge, ExpiryChange change);
 void expiry_note(
     Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);

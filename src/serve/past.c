@@ -123,6 +123,19 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
     return copy_of(&head, decision, ret_places);
 }
 
+const RuleNote *past_main_rule(const PastDecision *past) {
+    const RuleNote *rule = NULL;
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < past->n_rules; i++) {
+        if (past->rules[i].rejected <= most)
+            continue;
+        most = past->rules[i].rejected;
+        rule = past_rule(past, i);
+    }
+    return rule;
+}
+
 PastDecision *past_ref(PastDecision *past) {
     ref_take(&past->ref);
     return past;

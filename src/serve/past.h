@@ -87,6 +87,9 @@ static inline const RuleNote *past_rule(const PastDecision *past, size_t place) 
     return &past->book->rules[past->rules[place].number];
 }
 
+/* The rule that rejected most nodes, of several the first; NULL: none did. */
+const RuleNote *past_main_rule(const PastDecision *past);
+
 /* The rule that rejected a node of it; NULL: none did, or it has no place of its own. */
 static inline const RuleNote *past_rule_of(const PastDecision *past, Outcome outcome) {
     if (outcome.kind != OUTCOME_REJECTED || outcome.rule == OUTCOME_NO_RULE)

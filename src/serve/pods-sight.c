@@ -165,16 +165,9 @@ static void note(Gathered *pod, const FoundDecision *found) {
 
 /* The rule that speaks against most nodes. */
 static void find_rule(Gathered *pod) {
-    const PastDecision *past = pod->sight.filter ? pod->sight.filter->past : NULL;
-    const RuleNote *rule = NULL;
-    uint32_t most = 0;
+    const FoundDecision *filter = pod->sight.filter;
+    const RuleNote *rule = filter ? past_main_rule(filter->past) : NULL;
 
-    for (size_t i = 0; past && i < past->n_rules; i++) {
-        if (past->rules[i].rejected <= most)
-            continue;
-        most = past->rules[i].rejected;
-        rule = past_rule(past, i);
-    }
     if (!rule)
         return;
     pod->sight.policy = rule->policy;
@@ -426,11 +419,10 @@ static int compare_groups(const void *a, const void *b) {
     return order != 0 ? order : str_cmp(x->reason, y->reason);
 }
 
-size_t attempt_reasons(const FoundDecision *filter, Arena *arena, ReasonGroup *ret, size_t max) {
+size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max) {
     const PastDecision *past = filter->past;
     size_t n = 0;
 
-    (void)arena;
     for (size_t i = 0; past && i < past->n_rules; i++) {
         const RuleNote *rule = past_rule(past, i);
 

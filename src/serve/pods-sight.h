@@ -67,4 +67,4 @@ typedef struct ReasonGroup {
     bool is_unresolvable;
     OutcomeKind kind; /* what became of these nodes: rejected, unknown or late */
 } ReasonGroup;
-size_t attempt_reasons(const FoundDecision *filter, Arena *arena, ReasonGroup *ret, size_t max);
+size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max);

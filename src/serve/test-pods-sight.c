@@ -276,7 +276,7 @@ static void test_reasons(void **state) {
     stage_init(&stage);
     note(&stage, VERB_FILTER, "a", "a", "\"n1\"," BAD ",\"ghost\"");
     assert_true(decisions_find(stage.decisions, 1, &found));
-    assert_int_equal(attempt_reasons(&found, stage.arena, groups, ELEMENTS_OF(groups)), 3);
+    assert_int_equal(attempt_reasons(&found, groups, ELEMENTS_OF(groups)), 3);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
         assert_text(want[i].reason, groups[i].reason, want[i].reason);
         assert_text(want[i].reason, groups[i].rule, want[i].rule);
@@ -284,9 +284,9 @@ static void test_reasons(void **state) {
         assert_int_equal(groups[i].is_unresolvable, want[i].is_unresolvable);
         assert_int_equal(groups[i].kind, want[i].kind);
     }
-    assert_int_equal(attempt_reasons(&found, stage.arena, groups, 1), 1);
+    assert_int_equal(attempt_reasons(&found, groups, 1), 1);
     found_done(&found);
-    assert_int_equal(attempt_reasons(&found, stage.arena, groups, 8), 0);
+    assert_int_equal(attempt_reasons(&found, groups, 8), 0);
     stage_done(&stage);
 }
 

@@ -102,7 +102,7 @@ static void write_sentence(JsonWriter *writer, const Sentence *sentence) {
         sentence->metrics_age_nsec >= 0);
     json_write_member(writer, STR("policyDigest"), sentence->policy_digest);
     field_count(writer, STR("nodes"), sentence->n_nodes);
-    field_count(writer, STR("waiting"), sentence->n_pending);
+    field_count(writer, STR("waiting"), sentence->n_waiting);
     field_count(writer, STR("bypassed"), sentence->n_bypassed);
 }
 
@@ -159,14 +159,11 @@ static void write_rules(JsonWriter *writer, Answers *answers, Arena *arena) {
 
 /* Why it found no node: what went wrong, or what the rule that rejects most says. */
 static Str reason_of(const PastDecision *past) {
-    const RuleCount *most = NULL;
+    const RuleNote *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
 
     if (!str_is_empty(past->error))
         return past->error;
-    for (size_t i = 0; past->verb == VERB_FILTER && i < past->n_rules; i++)
-        if (past->rules[i].rejected > (most ? most->rejected : 0))
-            most = &past->rules[i];
-    return most ? past->book->rules[most->number].reason : STR_NULL;
+    return rule ? rule->reason : STR_NULL;
 }
 
 static void write_decision(JsonWriter *writer, const PastDecision *past) {
