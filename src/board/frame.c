@@ -177,7 +177,7 @@ static void draw_figures(const Sentence *sentence, Html *html) {
     end_figure(html);
     begin_figure(html, "pods waiting");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_count(html, sentence->n_pending);
+    html_count(html, sentence->n_waiting);
     html_close(html);
     end_figure(html);
     html_close(html);

@@ -59,7 +59,7 @@ static const char *advice(const LatencyVerb *filter) {
 
 static bool is_slow(const LatencySight *sight) {
     return sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
-           sight->sitting->answers->deadline_nsec;
+           sight->sitting->answers->fixed.deadline_nsec;
 }
 
 static void say_times(const LatencySight *sight) {
@@ -112,7 +112,7 @@ static void draw_verdict(const LatencySight *sight) {
     html_close(html);
     html_open(html, "p");
     html_text(html, STR("To compare with: policies of one request may be evaluated for "));
-    html_duration(html, sight->sitting->answers->deadline_nsec);
+    html_duration(html, sight->sitting->answers->fixed.deadline_nsec);
     html_text(html, STR(" (--deadline); kube-scheduler waits for "));
     html_duration(html, HTTP_TIMEOUT_NSEC);
     html_text(html, STR(" unless the extender's httpTimeout says otherwise."));

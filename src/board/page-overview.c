@@ -70,7 +70,7 @@ static void draw_waiting_tile(const Sitting *sitting, Html *html) {
 
     begin_tile(html, "pods waiting now");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_count(html, sitting->sentence->n_pending);
+    html_count(html, sitting->sentence->n_waiting);
     html_close(html);
     end_tile(html);
 }

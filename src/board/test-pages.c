@@ -57,7 +57,7 @@ static void stage_init(Stage *stage) {
         .reloads = &stage->reloads,
         .decisions = decisions_new(1000, ROOM),
         .metrics = metrics_new(),
-        .deadline_nsec = AT(1),
+        .fixed.deadline_nsec = AT(1),
     };
 }
 

@@ -129,7 +129,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     _cleanup_(view_unrefp) View *view = answers->view(answers->context);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
-    Allowance allowance = {.limit_nsec = answers->deadline_nsec};
+    Allowance allowance = {.limit_nsec = answers->fixed.deadline_nsec};
     Moment moment = {
         .now_nsec = clock_wall_nsec(),
         .is_over = is_over,

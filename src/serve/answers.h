@@ -51,10 +51,9 @@ typedef struct Answers {
     void *context;
     View *(*view)(void *context); /* a reference to the view in force. Any thread */
 
-    int64_t deadline_nsec;     /* for policies to be evaluated in */
     bool is_quiet;             /* no log of requests */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */
-    StatusFixed fixed;         /* what the daemon was told, for its status */
+    StatusFixed fixed;         /* what the daemon was told */
 
     Metrics *metrics;
     Warnings *warnings;

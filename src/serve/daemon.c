@@ -138,6 +138,8 @@ static StatusFixed describe(const Daemon *daemon) {
         .identity = daemon->identity,
         .started_at_sec = daemon->started_at_sec,
         .started_at_nsec = daemon->started_at_nsec,
+        .deadline_nsec =
+            options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
         .source = cluster_source(options),
         .may_bind = options->live.may_bind || options->bind_hook,
         .may_touch = options->live.may_touch,
@@ -161,8 +163,6 @@ static void fill_answers(Daemon *daemon) {
     daemon->answers = (Answers){
         .context = daemon,
         .view = view_of,
-        .deadline_nsec =
-            options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
         .fixed = describe(daemon),
@@ -182,7 +182,6 @@ static void fill_answers(Daemon *daemon) {
         .clerk = daemon->clerk,
         .updates = daemon->updates,
     };
-    daemon->answers.fixed.deadline_nsec = daemon->answers.deadline_nsec;
 }
 
 static int cannot_listen(const char *address, unsigned port, int r, char *error) {
@@ -308,9 +307,9 @@ Daemon *daemon_free(Daemon *daemon) {
     expiry_free(daemon->expiry);
     books_done(&daemon->books);
     zones_free(daemon->zones);
-    if (daemon->signal_fd > 0)
+    if (daemon->signal_fd >= 0)
         (void)close(daemon->signal_fd);
-    if (daemon->stop_fd > 0)
+    if (daemon->stop_fd >= 0)
         (void)close(daemon->stop_fd);
     free(daemon);
     return NULL;

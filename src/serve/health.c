@@ -203,7 +203,7 @@ static void print_check(
 
 unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out) {
     static const char *const probe_names[] = {
-        [HEALTH_LIVEZ] = "livez", [HEALTH_READYZ] = "readyz", [HEALTH_HEALTHZ] = "healthz"};
+        [PROBE_LIVEZ] = "livez", [PROBE_READYZ] = "readyz", [PROBE_HEALTHZ] = "healthz"};
     bool all_ok = true;
     bool verbose;
 
@@ -211,7 +211,7 @@ unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf
         char note[HEALTH_NOTE_MAX] = "";
         bool ok;
 
-        if ((probe == HEALTH_LIVEZ && !checks[i].livez) || !is_used(&checks[i], state))
+        if ((probe == PROBE_LIVEZ && !checks[i].livez) || !is_used(&checks[i], state))
             continue;
         if (is_excluded(query, checks[i].name)) {
             buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);

@@ -28,9 +28,9 @@
 #include "serve/reload.h"
 
 typedef enum HealthProbe {
-    HEALTH_LIVEZ,
-    HEALTH_READYZ,
-    HEALTH_HEALTHZ, /* the old name; same as readyz, as in kube components */
+    PROBE_LIVEZ,
+    PROBE_READYZ,
+    PROBE_HEALTHZ, /* the old name; same as readyz, as in kube components */
 } HealthProbe;
 
 typedef struct HealthState {

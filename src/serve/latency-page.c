@@ -101,7 +101,8 @@ unsigned latency_page(Answers *answers, const HttpRequest *request, Buf *out) {
     latency_read(answers->latency, (unsigned)window_sec, now_nsec, verbs);
     json_write_object(&writer);
     field_count(&writer, STR("windowSeconds"), (uint64_t)window_sec);
-    field_seconds(&writer, STR("deadlineSeconds"), answers->deadline_nsec, /* is_known= */ true);
+    field_seconds(
+        &writer, STR("deadlineSeconds"), answers->fixed.deadline_nsec, /* is_known= */ true);
     json_write_key(&writer, STR("verbs"));
     json_write_object(&writer);
     for (size_t verb = 0; verb < _VERB_MAX; verb++)

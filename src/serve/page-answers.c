@@ -192,7 +192,7 @@ static void answer_own(
 static const OwnPage *find_own(Route route) {
     for (size_t i = 0; i < ELEMENTS_OF(own_pages); i++)
         if (own_pages[i].route == route)
-            return own_pages[i].make ? &own_pages[i] : NULL;
+            return &own_pages[i];
     return NULL;
 }
 
@@ -272,9 +272,9 @@ static bool show_health(Answers *answers, Route route, const HttpRequest *reques
     if (!route_is_health(route))
         return false;
     answer_health(answers,
-        route == ROUTE_LIVEZ    ? HEALTH_LIVEZ
-        : route == ROUTE_READYZ ? HEALTH_READYZ
-                                : HEALTH_HEALTHZ,
+        route == ROUTE_LIVEZ    ? PROBE_LIVEZ
+        : route == ROUTE_READYZ ? PROBE_READYZ
+                                : PROBE_HEALTHZ,
         request,
         reader,
         reply);
@@ -291,7 +291,6 @@ void page_show(
     Route route = page_route(answers, request);
     const OwnPage *own = find_own(route);
 
-    reply->tag = (int)route;
     if (is_for_board(route, request, reader))
         answers->board->show(answers, request, reader, reply);
     else if (own)

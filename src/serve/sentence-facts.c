@@ -97,7 +97,7 @@ static void look_at_requests(Answers *answers, int64_t now_nsec, SentenceFacts *
         ret->n_late += verbs[i].n_late;
     }
     ret->p99_nsec = verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec;
-    ret->deadline_nsec = answers->deadline_nsec;
+    ret->deadline_nsec = answers->fixed.deadline_nsec;
 }
 
 bool sentence_facts(
@@ -113,6 +113,6 @@ bool sentence_facts(
     ret->policy_digest =
         arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
     ret->n_nodes = view->table->names->n_nodes;
-    ret->n_pending = waiting_count(answers->decisions);
+    ret->n_waiting = waiting_count(answers->decisions);
     return !arena_has_failed(arena);
 }

@@ -39,7 +39,7 @@ typedef struct SentenceFacts {
     int64_t p99_nsec;                                 /* of filters */
     int64_t deadline_nsec;
     Str policy_digest; /* its first digits */
-    size_t n_nodes, n_pending;
+    size_t n_nodes, n_waiting;
     uint64_t n_bypassed; /* since the start */
 } SentenceFacts;
 

@@ -200,7 +200,7 @@ bool sentence_say(const SentenceFacts *facts, Arena *arena, Sentence *ret) {
         .metrics_age_nsec = facts->metrics_age_nsec,
         .policy_digest = facts->policy_digest,
         .n_nodes = facts->n_nodes,
-        .n_pending = facts->n_pending,
+        .n_waiting = facts->n_waiting,
         .n_bypassed = facts->n_bypassed,
     };
     add_reasons(facts, arena, ret);

@@ -44,7 +44,7 @@ typedef struct Sentence {
     int64_t cluster_age_nsec;  /* since the API server was heard; -1: it is not watched */
     int64_t metrics_age_nsec;  /* the oldest of what is measured; -1: nothing is */
     Str policy_digest;         /* its first 12 digits */
-    size_t n_nodes, n_pending; /* pods whose last filter found no node, and that are not bound */
+    size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
     uint64_t n_bypassed;
 } Sentence;
 

@@ -37,7 +37,7 @@ typedef struct StatusFixed {
     const char *identity;
     int64_t started_at_sec;  /* since 1970 */
     int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
-    int64_t deadline_nsec;
+    int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
     ClusterSource source;
     bool may_bind, may_touch;
     const Str *managed;

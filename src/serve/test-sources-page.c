@@ -199,12 +199,12 @@ static void test_health(void **state) {
         .program = stage->scene.program,
         .measuring = &stage->status};
 
-    assert_int_equal(health_page(HEALTH_READYZ, STR("verbose"), &health, &stage->page), 200);
+    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &stage->page), 200);
     assert_has(stage, "[+]sources ok: 1 of 2 metrics answered; load: connection \"refused\"\n");
     buf_reset(&stage->page);
     reloads_note_good(&reloads, RELOAD_SOURCES, 1);
     reloads_note_bad(&reloads, RELOAD_SOURCES, "sources.yaml:3:1: error: no");
-    assert_int_equal(health_page(HEALTH_READYZ, STR("verbose"), &health, &stage->page), 200);
+    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &stage->page), 200);
     assert_has(stage, "[+]sources ok: degraded: the newest was refused: sources.yaml:3:1: error");
 }
 
