@@ -150,7 +150,8 @@ def test_page(berth):
     page = ask_page(berth, body).json()
     assert page["decisions"] == 10 and page["whole"] is True
     assert page["changes"]["equal"] < 10
-    assert ask_page(berth, OTHER, kind="application/yaml").json() == page
+    for kind in ("application/yaml", "text/yaml", "Application/YAML; charset=utf-8"):
+        assert ask_page(berth, OTHER, kind=kind).json() == page, kind
     assert ask_page(berth, {"set": {"zones.params.maxPods": 1}}).json() == page
     assert ask_page(berth, {"set": {"zones.params.maxPods": 3}}).json()["changes"]["equal"] == 10
     assert ask_page(berth, {}).json()["changes"]["equal"] == 10

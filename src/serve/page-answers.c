@@ -353,18 +353,10 @@ static bool admit_method(const HttpRequest *request, Route route, HttpReply *rep
     return false;
 }
 
-/* No form of another site can send one of these without asking first. */
-static bool is_own_type(Str type) {
-    Str name = str_trim(str_take(type, str_find(type, ';')));
-
-    return str_eq_nocase(name, STR("application/json")) ||
-           str_eq_nocase(name, STR("application/yaml")) || str_eq_nocase(name, STR("text/yaml"));
-}
-
 static bool admit_what_if(const HttpRequest *request, HttpReply *reply) {
     if (request->has_origin && !request->is_same_origin)
         page_refuse(request, reply, 403, STR("berth: a page of another site asks"));
-    else if (!is_own_type(request->content_type))
+    else if (!what_if_takes(request->content_type))
         page_refuse(request,
             reply,
             403,

@@ -17,9 +17,6 @@
 #include "serve/answers.h"
 #include "serve/routes.h"
 
-/* What /api/v1/what-if takes. */
-#define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
-
 /* Who reads a page. */
 struct Reader {
     bool sees_reasons; /* why a check of health failed; health itself is open to all */

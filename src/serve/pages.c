@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "serve/page-answers.h"
 #include "serve/routes.h"
+#include "serve/what-if-page.h"
 
 /* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)

@@ -99,10 +99,20 @@ static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfQuestion
     return !json_error(reader);
 }
 
-static bool is_yaml(const HttpRequest *request) {
-    Str type = str_trim(str_take(request->content_type, str_find(request->content_type, ';')));
+/* "application/yaml" of "application/yaml; charset=utf-8". */
+static Str media_type(Str content_type) {
+    return str_trim(str_take(content_type, str_find(content_type, ';')));
+}
 
-    return str_has_suffix(type, STR("yaml")) || str_eq(type, STR("text/plain"));
+static bool is_yaml(Str content_type) {
+    Str type = media_type(content_type);
+
+    return str_eq_nocase(type, STR("application/yaml")) || str_eq_nocase(type, STR("text/yaml"));
+}
+
+bool what_if_takes(Str content_type) {
+    return is_yaml(content_type) ||
+           str_eq_nocase(media_type(content_type), STR("application/json"));
 }
 
 /* 200: it was understood. */
@@ -116,7 +126,7 @@ static unsigned read_question(
     if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
         !query_number(&query, names[0], 1, LAST_MAX, LAST_DEFAULT, &question->last, error))
         return page_write_error(out, 400, error);
-    if (is_yaml(request)) {
+    if (is_yaml(request->content_type)) {
         PolicySource *policy = VEC_PUSH(&question->policies, arena);
 
         question->has_policies = true;

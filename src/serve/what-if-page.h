@@ -6,10 +6,17 @@
  * Threads: any.
  */
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "serve/server.h"
 
 typedef struct Answers Answers;
+
+/* What a body may have: so many bytes of JSON or YAML. No form of another site can send one of
+ * these types without asking first. */
+#define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
+bool what_if_takes(Str content_type);
 
 /* Room that the buffer of the page should have. */
 #define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
