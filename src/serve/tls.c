@@ -13,13 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/ref.h"
+#include "serve/certificates.h"
 
-#define CHAIN_MAX 16
 #define KEY_ID_MAX 64
-#define NAME_MAX_LEN 1024
 #define DIGEST_SIZE 32
 
 /* A reload may fall between the two halves of a change that is not atomic (two
@@ -28,7 +26,7 @@
 
 struct TlsSet {
     Ref ref;
-    gnutls_pcert_st chain[CHAIN_MAX];
+    gnutls_pcert_st chain[CERTIFICATES_CHAIN_MAX];
     unsigned n_chain;
     gnutls_privkey_t key;
     gnutls_x509_trust_list_t clients; /* NULL: no client certificates */
@@ -156,51 +154,13 @@ TlsSet *tls_set_unref(TlsSet *set) {
     return NULL;
 }
 
-typedef struct CertificateList {
-    gnutls_x509_crt_t *items;
-    unsigned n;
-} CertificateList;
-
-static void certificate_list_done(CertificateList *list) {
-    for (unsigned i = 0; i < list->n; i++)
-        gnutls_x509_crt_deinit(list->items[i]);
-    gnutls_free(list->items);
-    *list = (CertificateList){0};
-}
-
-/* How many certificates a PEM text announces: GnuTLS passes over a block whose
- * end is missing, which is just what a half-written bundle looks like. */
-static unsigned count_blocks(const gnutls_datum_t *pem) {
-    const char *at = (const char *)pem->data, *end = at + pem->size;
-    unsigned n = 0;
-
-    while (at < end && (at = memmem(at, (size_t)(end - at), "-----BEGIN ", 11)) != NULL) {
-        at += 11;
-        n++;
-    }
-    return n;
-}
-
-static int parse_certificates(const gnutls_datum_t *pem, CertificateList *ret) {
-    int r;
-
-    if (pem->size == 0)
-        return GNUTLS_E_NO_CERTIFICATE_FOUND;
-    r = gnutls_x509_crt_list_import2(&ret->items, &ret->n, pem, GNUTLS_X509_FMT_PEM, 0);
-    if (r < 0) {
-        *ret = (CertificateList){0};
-        return r;
-    }
-    return ret->n == count_blocks(pem) ? 0 : GNUTLS_E_BASE64_DECODING_ERROR;
-}
-
 static int set_load_chain(TlsSet *set, const gnutls_datum_t *pem) {
-    _cleanup_(certificate_list_done) CertificateList list = {0};
-    int r = parse_certificates(pem, &list);
+    _cleanup_(certificates_done) Certificates list = {0};
+    int r = certificates_parse(pem, &list);
 
     if (r < 0)
         return r;
-    if (list.n > CHAIN_MAX)
+    if (list.n > CERTIFICATES_CHAIN_MAX)
         return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
     for (unsigned i = 0; i < list.n; i++) {
         r = gnutls_pcert_import_x509(&set->chain[i], list.items[i], 0);
@@ -221,8 +181,8 @@ static int set_load_key(TlsSet *set, const gnutls_datum_t *pem) {
 }
 
 static int set_load_clients(TlsSet *set, const gnutls_datum_t *pem) {
-    _cleanup_(certificate_list_done) CertificateList list = {0};
-    int r = parse_certificates(pem, &list);
+    _cleanup_(certificates_done) Certificates list = {0};
+    int r = certificates_parse(pem, &list);
 
     if (r < 0)
         return r;
@@ -427,76 +387,9 @@ void tls_set_credentials(
 
 /* --- clients --- */
 
-typedef struct Names {
-    const Str *items;
-    size_t n;
-} Names;
-
-static bool name_is_listed(const Names *names, Str name) {
-    for (size_t i = 0; i < names->n; i++)
-        if (str_eq(names->items[i], name))
-            return true;
-    return false;
-}
-
-/* A subject with two common names means different things to different readers
- * (Go takes the last, others the first): neither counts. */
-static bool common_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
-    char name[NAME_MAX_LEN];
-    size_t size = sizeof(name), none = 0;
-
-    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
-        GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
-        return false;
-    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
-        return false;
-    return name_is_listed(names, str_of(name, size));
-}
-
-static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
-    for (unsigned i = 0;; i++) {
-        char name[NAME_MAX_LEN];
-        size_t size = sizeof(name);
-        int kind = gnutls_x509_crt_get_subject_alt_name(leaf, i, name, &size, NULL);
-
-        if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
-            continue;
-        if (kind < 0)
-            return false;
-        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI && kind != GNUTLS_SAN_RFC822NAME)
-            continue;
-        if (name_is_listed(names, str_of(name, size)))
-            return true;
-    }
-}
-
-static int peer_chain(gnutls_session_t session, CertificateList *ret) {
-    unsigned n = 0;
-    const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &n);
-
-    if (!raw || n == 0)
-        return GNUTLS_E_NO_CERTIFICATE_FOUND;
-    if (n > CHAIN_MAX)
-        return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
-    ret->items = gnutls_calloc(n, sizeof(gnutls_x509_crt_t));
-    if (!ret->items)
-        return GNUTLS_E_MEMORY_ERROR;
-    for (unsigned i = 0; i < n; i++) {
-        int r = gnutls_x509_crt_init(&ret->items[i]);
-
-        if (r < 0)
-            return r;
-        ret->n++;
-        r = gnutls_x509_crt_import(ret->items[i], &raw[i], GNUTLS_X509_FMT_DER);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 /* The chain ends in the client CA, is valid now and for client authentication. */
 static bool chain_is_good(
-    TlsStore *store, const TlsSet *set, CertificateList *chain, char *error, size_t size) {
+    TlsStore *store, const TlsSet *set, Certificates *chain, char *error, size_t size) {
     gnutls_typed_vdata_st purpose = {
         .type = GNUTLS_DT_KEY_PURPOSE_OID,
         .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
@@ -528,13 +421,12 @@ static bool chain_is_good(
 
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
     size_t n_names, char *error, size_t size) {
-    const Names allowed = {.items = names, .n = n_names};
-    _cleanup_(certificate_list_done) CertificateList chain = {0};
+    _cleanup_(certificates_done) Certificates chain = {0};
     TlsSet *set;
     bool is_good;
     int r;
 
-    r = peer_chain(session, &chain);
+    r = certificates_of_peer(session, &chain);
     if (r < 0) {
         (void)snprintf(error, size, "client certificate: %s", gnutls_strerror(r));
         return false;
@@ -544,8 +436,7 @@ bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const 
     tls_set_unref(set);
     if (!is_good)
         return false;
-    if (common_name_is_listed(&allowed, chain.items[0]) ||
-        alternative_name_is_listed(&allowed, chain.items[0]))
+    if (certificate_has_name(chain.items[0], names, n_names))
         return true;
     (void)snprintf(error, size, "the name in the client certificate is not allowed");
     return false;

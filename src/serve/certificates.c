@@ -1,0 +1,114 @@
+#include "serve/certificates.h"
+
+#include <string.h>
+
+#define NAME_MAX_LEN 1024
+
+void certificates_done(Certificates *list) {
+    for (unsigned i = 0; i < list->n; i++)
+        gnutls_x509_crt_deinit(list->items[i]);
+    gnutls_free(list->items);
+    *list = (Certificates){0};
+}
+
+/* How many certificates a PEM text announces: GnuTLS passes over a block whose
+ * end is missing, which is just what a half-written bundle looks like. */
+static unsigned count_blocks(const gnutls_datum_t *pem) {
+    const char *at = (const char *)pem->data, *end = at + pem->size;
+    unsigned n = 0;
+
+    while (at < end && (at = memmem(at, (size_t)(end - at), "-----BEGIN ", 11)) != NULL) {
+        at += 11;
+        n++;
+    }
+    return n;
+}
+
+int certificates_parse(const gnutls_datum_t *pem, Certificates *ret) {
+    int r;
+
+    if (pem->size == 0)
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    r = gnutls_x509_crt_list_import2(&ret->items, &ret->n, pem, GNUTLS_X509_FMT_PEM, 0);
+    if (r < 0) {
+        *ret = (Certificates){0};
+        return r;
+    }
+    return ret->n == count_blocks(pem) ? 0 : GNUTLS_E_BASE64_DECODING_ERROR;
+}
+
+int certificates_of_peer(gnutls_session_t session, Certificates *ret) {
+    unsigned n = 0;
+    const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &n);
+
+    if (!raw || n == 0)
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    if (n > CERTIFICATES_CHAIN_MAX)
+        return GNUTLS_E_CERTIFICATE_LIST_UNSORTED;
+    ret->items = gnutls_calloc(n, sizeof(gnutls_x509_crt_t));
+    if (!ret->items)
+        return GNUTLS_E_MEMORY_ERROR;
+    for (unsigned i = 0; i < n; i++) {
+        int r = gnutls_x509_crt_init(&ret->items[i]);
+
+        if (r < 0)
+            return r;
+        ret->n++;
+        r = gnutls_x509_crt_import(ret->items[i], &raw[i], GNUTLS_X509_FMT_DER);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+typedef struct Names {
+    const Str *items;
+    size_t n;
+} Names;
+
+static bool is_listed(const Names *names, Str name) {
+    for (size_t i = 0; i < names->n; i++)
+        if (str_eq(names->items[i], name))
+            return true;
+    return false;
+}
+
+/* A subject with two common names means different things to different readers
+ * (Go takes the last, others the first): neither counts. */
+static bool common_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
+    char name[NAME_MAX_LEN];
+    size_t size = sizeof(name), none = 0;
+
+    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
+        GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+        return false;
+    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
+        return false;
+    return is_listed(names, str_of(name, size));
+}
+
+static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
+    for (unsigned i = 0;; i++) {
+        char name[NAME_MAX_LEN];
+        size_t size = sizeof(name);
+        int kind = gnutls_x509_crt_get_subject_alt_name(leaf, i, name, &size, NULL);
+
+        if (kind == GNUTLS_E_SHORT_MEMORY_BUFFER)
+            continue;
+        if (kind < 0)
+            return false;
+        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI && kind != GNUTLS_SAN_RFC822NAME)
+            continue;
+        if (is_listed(names, str_of(name, size)))
+            return true;
+    }
+}
+
+bool certificate_has_name(gnutls_x509_crt_t certificate, const Str *names, size_t n_names) {
+    const Names wanted = {.items = names, .n = n_names};
+
+    return common_name_is_listed(&wanted, certificate) ||
+           alternative_name_is_listed(&wanted, certificate);
+}
