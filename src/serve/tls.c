@@ -253,6 +253,7 @@ static int set_new(
 static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t size) {
     int r = -EINVAL;
 
+    (void)snprintf(error, size, "out of memory");
     for (int attempt = 0; attempt < LOAD_ATTEMPTS && r < 0; attempt++) {
         _cleanup_(bytes_done) TlsBytes bytes = {0};
 
