@@ -50,10 +50,9 @@ typedef struct Request {
     HttpPending *pending; /* NULL: not put off */
     HttpStream *stream;   /* NULL: the reply is one that ends */
     int stream_tag;
-    uint64_t streamed; /* bytes */
-    Str text;          /* the one slice of a refusal of our own */
-    Arena *arena;
-    size_t arena_charged; /* what the body store counts for it */
+    uint64_t streamed;    /* bytes */
+    Str text;             /* the one slice of a refusal of our own */
+    size_t arena_charged; /* what the body store counts for http.arena */
     Body body;
     SliceReader reader;
     int64_t started_nsec; /* 0: headers are not complete yet */
@@ -64,34 +63,9 @@ typedef struct Request {
     uint64_t thrown_away;
 } Request;
 
-static Arena *kept_arena(Server *server) {
-    Arena *arena = NULL;
-
-    pthread_mutex_lock(&server->mutex);
-    if (server->n_arenas > 0)
-        arena = server->arenas[--server->n_arenas];
-    pthread_mutex_unlock(&server->mutex);
-    return arena;
-}
-
-/* @arena, which has been reset, is for others; or goes back to the system. */
-static void keep_arena(Server *server, Arena *arena) {
-    bool is_kept = false;
-
-    if (arena_size(arena) <= server->arena_keep_max) {
-        pthread_mutex_lock(&server->mutex);
-        is_kept = server->n_arenas < server->arenas_size;
-        if (is_kept)
-            server->arenas[server->n_arenas++] = arena;
-        pthread_mutex_unlock(&server->mutex);
-    }
-    if (!is_kept)
-        arena_free(arena);
-}
-
 /* Counts what the arena has become. False: that is too much. */
 static bool charge_arena(Request *request) {
-    size_t size = arena_size(request->arena);
+    size_t size = arena_size(request->http.arena);
 
     if (size <= ARENA_SMALL || size <= request->arena_charged)
         return true;
@@ -110,22 +84,19 @@ static void release_arena(Request *request) {
 static bool take_arena(Request *request) {
     Server *server = request->server;
 
-    request->arena = kept_arena(server);
-    if (request->arena && !charge_arena(request))
-        request->arena = arena_free(request->arena);
-    if (!request->arena)
-        request->arena = arena_new(server->arena_budget);
-    request->http.arena = request->arena;
-    return request->arena != NULL;
+    request->http.arena = arena_pool_take(server->arenas);
+    if (request->http.arena && !charge_arena(request))
+        request->http.arena = arena_free(request->http.arena);
+    if (!request->http.arena)
+        request->http.arena = arena_pool_make(server->arenas);
+    return request->http.arena != NULL;
 }
 
 static void give_arena(Request *request) {
-    if (!request->arena)
+    if (!request->http.arena)
         return;
-    arena_reset(request->arena);
-    keep_arena(request->server, request->arena);
+    arena_pool_give(request->server->arenas, TAKE_PTR(request->http.arena));
     release_arena(request);
-    request->arena = request->http.arena = NULL;
 }
 
 static enum MHD_Result queue(Request *request, struct MHD_Connection *mhd, bool close) {
@@ -155,7 +126,7 @@ static enum MHD_Result refuse_with_reply(Request *request, struct MHD_Connection
         (!headers_announce_body(headers) || headers->expects_continue)) {
         if (!connection_enter(server->connections, connection, CONNECTION_REPLY, now))
             return MHD_NO;
-        reply_join(&request->reply, request->arena);
+        reply_join(&request->reply, request->http.arena);
         return queue(request, mhd, /* close= */ true);
     }
     body_close(server->bodies, &request->body);
@@ -305,7 +276,7 @@ static enum MHD_Result receive(
 static void give_up_answer(Request *request) {
     request->thrown_away = request->body.len;
     body_close(request->server->bodies, &request->body);
-    request->arena = arena_free(request->arena);
+    request->http.arena = arena_free(request->http.arena);
     release_arena(request);
     set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
@@ -314,7 +285,7 @@ static void give_up_answer(Request *request) {
 static bool make_reply(Request *request) {
     const ServerCallbacks *callbacks = &request->server->callbacks;
 
-    if (!request->arena && !take_arena(request))
+    if (!request->http.arena && !take_arena(request))
         return false;
     request->http.body = body_seal(&request->body);
     callbacks->handle(callbacks->context, &request->http, &request->reply);
@@ -323,7 +294,7 @@ static bool make_reply(Request *request) {
 
 /* False: there is no room for it to wait in. */
 static bool keep_reply(Request *request) {
-    reply_join(&request->reply, request->arena);
+    reply_join(&request->reply, request->http.arena);
     return charge_arena(request);
 }
 

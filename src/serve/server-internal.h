@@ -7,9 +7,9 @@
 
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "serve/arena-pool.h"
 #include "serve/body.h"
 #include "serve/connections.h"
 #include "serve/pending.h"
@@ -28,13 +28,8 @@ struct Server {
     BodyStore *bodies;
     Pendings *pendings;
     Streams *streams;
+    ArenaPool *arenas;
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
-
-    size_t arena_budget;
-    size_t arena_keep_max; /* one that holds more is not kept */
-    pthread_mutex_t mutex; /* guards the arenas that wait for a request */
-    Arena **arenas;
-    unsigned n_arenas, arenas_size;
 };
 
 /* Our side of a connection; NULL when it was refused at accept. */

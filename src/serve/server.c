@@ -7,7 +7,6 @@
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,10 +225,24 @@ static int start_daemon(Server *server) {
     return server->daemon ? 0 : error_origin(errno > 0 ? -errno : -EINVAL);
 }
 
-static unsigned buffers_kept(const Server *server) {
-    size_t n = server->options.memory_max / KEEP_SHARE / BODY_SMALL;
+/* For all workers. */
+static unsigned arenas_kept(const ServerOptions *options) {
+    return KEEP_PER_WORKER * options->n_workers;
+}
 
-    return n < server->arenas_size ? (unsigned)n : server->arenas_size;
+/* As many as arenas, where memory_max has room for them. */
+static unsigned buffers_kept(const ServerOptions *options) {
+    size_t n = options->memory_max / KEEP_SHARE / BODY_SMALL;
+
+    return n < arenas_kept(options) ? (unsigned)n : arenas_kept(options);
+}
+
+static ArenaPool *make_arenas(const ServerOptions *options) {
+    unsigned n = arenas_kept(options);
+
+    return arena_pool_new(n,
+        options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
+        options->memory_max / KEEP_SHARE / n);
 }
 
 /* One scheduler has one address: it must not run out of connections over its own binds. */
@@ -252,14 +265,10 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     if (server->options.n_workers == 0)
         server->options.n_workers = 1;
     server->callbacks = *callbacks;
-    pthread_mutex_init(&server->mutex, NULL);
-    server->arenas_size = KEEP_PER_WORKER * server->options.n_workers;
-    server->arenas = calloc(server->arenas_size, sizeof(Arena *));
-    server->arena_budget =
-        options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET;
-    server->arena_keep_max = options->memory_max / KEEP_SHARE / server->arenas_size;
+    server->arenas = make_arenas(&server->options);
     server->connections = connections_new(&server->options, server->refused);
-    server->bodies = body_store_new(options->body_max, options->memory_max, buffers_kept(server));
+    server->bodies =
+        body_store_new(options->body_max, options->memory_max, buffers_kept(&server->options));
     server->pendings = pendings_new(pendings_max(options));
     if (server->connections)
         server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
@@ -285,14 +294,11 @@ Server *server_free(Server *server) {
         MHD_stop_daemon(server->daemon); /* closes the listening socket too */
     } else if (server->listen_fd >= 0)
         (void)close(server->listen_fd);
-    while (server->n_arenas > 0)
-        arena_free(server->arenas[--server->n_arenas]);
-    free(server->arenas);
+    arena_pool_free(server->arenas);
     pendings_free(server->pendings);
     streams_free(server->streams);
     connections_free(server->connections);
     body_store_free(server->bodies);
-    pthread_mutex_destroy(&server->mutex);
     free(server);
     return NULL;
 }

@@ -1,0 +1,64 @@
+#include "serve/arena-pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct ArenaPool {
+    size_t budget, keep_max;
+    unsigned max;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    unsigned n;
+    Arena *kept[]; /* a stack */
+};
+
+ArenaPool *arena_pool_new(unsigned max, size_t budget, size_t keep_max) {
+    ArenaPool *pool = calloc(1, sizeof(*pool) + max * sizeof(pool->kept[0]));
+
+    if (!pool)
+        return NULL;
+    pool->budget = budget;
+    pool->keep_max = keep_max;
+    pool->max = max;
+    (void)pthread_mutex_init(&pool->mutex, NULL);
+    return pool;
+}
+
+ArenaPool *arena_pool_free(ArenaPool *pool) {
+    if (!pool)
+        return NULL;
+    while (pool->n > 0)
+        arena_free(pool->kept[--pool->n]);
+    (void)pthread_mutex_destroy(&pool->mutex);
+    free(pool);
+    return NULL;
+}
+
+Arena *arena_pool_take(ArenaPool *pool) {
+    Arena *arena = NULL;
+
+    (void)pthread_mutex_lock(&pool->mutex);
+    if (pool->n > 0)
+        arena = pool->kept[--pool->n];
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return arena;
+}
+
+Arena *arena_pool_make(const ArenaPool *pool) {
+    return arena_new(pool->budget);
+}
+
+void arena_pool_give(ArenaPool *pool, Arena *arena) {
+    bool is_kept = false;
+
+    arena_reset(arena);
+    if (arena_size(arena) <= pool->keep_max) {
+        (void)pthread_mutex_lock(&pool->mutex);
+        is_kept = pool->n < pool->max;
+        if (is_kept)
+            pool->kept[pool->n++] = arena;
+        (void)pthread_mutex_unlock(&pool->mutex);
+    }
+    if (!is_kept)
+        arena_free(arena);
+}
