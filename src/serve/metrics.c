@@ -1,15 +1,12 @@
 #include "serve/metrics.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "serve/exposition.h"
+#include "serve/live-figures.h"
+#include "serve/process-figures.h"
 #include "serve/rule-figures.h"
 #include "serve/source-figures.h"
 #include "version.h"
@@ -210,18 +207,13 @@ static void print_counters(
             out, "%s{verb=\"%s\"} %" PRIu64 "\n", name, verb_name((Verb)i), load(&counters[i]));
 }
 
-static void print_count(Buf *out, const char *name, const char *help, uint64_t n) {
-    exposition_head(out, name, "counter", help);
-    buf_printf(out, "%s %" PRIu64 "\n", name, n);
-}
-
 /* What a filter does with nodes besides what its rules say. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
-    print_count(out,
+    exposition_count(out,
         "berth_nodes_unknown_total",
         "Nodes rejected because berth does not know them.",
         load(&metrics->nodes_unknown));
-    print_count(out,
+    exposition_count(out,
         "berth_narrowed_nodes_total",
         "Nodes that passed and were not offered back, for others were better.",
         load(&metrics->nodes_narrowed));
@@ -233,7 +225,7 @@ static void print_nodes(const Metrics *metrics, Buf *out) {
         "berth_late_nodes_total",
         "Nodes that were not judged, or not scored, in time, by verb.",
         metrics->late_nodes);
-    print_count(out,
+    exposition_count(out,
         "berth_late_rejected_nodes_total",
         "Nodes that a filter rejected because time was up (onTimeout: reject).",
         load(&metrics->late_rejected));
@@ -277,19 +269,14 @@ static void print_reloads(const MetricsState *state, Buf *out) {
                 reloads[i].n_bad);
 }
 
-static void print_gauge(Buf *out, const char *name, const char *help, double value) {
-    exposition_head(out, name, "gauge", help);
-    buf_printf(out, "%s %.17g\n", name, value);
-}
-
 static void print_server(const MetricsState *state, Buf *out) {
     ServerFigures figures;
 
     server_figures(state->server, &figures);
-    print_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
+    exposition_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
     exposition_head(out, "berth_connections_total", "counter", "Connections accepted.");
     buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
-    print_gauge(out,
+    exposition_gauge(out,
         "berth_request_memory_bytes",
         "Memory held by requests: bodies and replies.",
         (double)figures.memory);
@@ -312,256 +299,38 @@ static void print_state(const MetricsState *state, Buf *out) {
     buf_printf(out,
         "berth_policy_info{digest=\"%s\"} 1\n",
         digest_print(state->view->program->digest, digest));
-    print_gauge(
+    exposition_gauge(
         out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
-    print_gauge(out,
+    exposition_gauge(out,
         "berth_cluster_nodes",
         "Nodes berth knows.",
         (double)state->view->table->names->n_nodes);
     if (state->certificate_expiry_sec != 0)
-        print_gauge(out,
+        exposition_gauge(out,
             "berth_certificate_expiry_timestamp_seconds",
             "When the server certificate in use ends.",
             (double)state->certificate_expiry_sec);
 }
 
-/* --- the cluster that is watched -------------------------------------------------- */
-
-typedef struct KindFigure {
-    const char *name, *type, *help;
-    double (*value)(const MirrorKindStatus *kind, int64_t now_nsec);
-} KindFigure;
-
-static double synced(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return kind->is_synced;
-}
-
-static double connected(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return kind->is_connected;
-}
-
-static double staleness(const MirrorKindStatus *kind, int64_t now_nsec) {
-    return kind->heard_at_nsec ? (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC
-                               : -1;
-}
-
-static double lists(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_lists;
-}
-
-static double watches(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_watches;
-}
-
-static double failures(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_failures;
-}
-
-static double bytes(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_bytes;
-}
-
-static double passed_over(const MirrorKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)(kind->n_unfit + kind->n_malformed);
-}
-
-static const KindFigure kind_figures[] = {
-    {"berth_cluster_synced", "gauge", "Whether it has been listed completely.", synced},
-    {"berth_cluster_connected", "gauge", "Whether the API server sends changes now.", connected},
-    {"berth_cluster_staleness_seconds",
-        "gauge",
-        "Since the API server was last heard; -1: never.",
-        staleness},
-    {"berth_cluster_lists_total", "counter", "Complete lists begun.", lists},
-    {"berth_cluster_watches_total", "counter", "Watches begun.", watches},
-    {"berth_cluster_failures_total", "counter", "Lists and watches that broke off.", failures},
-    {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches.", bytes},
-    {"berth_cluster_passed_over_total",
-        "counter",
-        "Objects that could not be used: broken, or over a ceiling.",
-        passed_over},
-};
-
-static void print_events(const MirrorStatus *mirror, Buf *out) {
-    exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
-        const MirrorKindStatus *kind = &mirror->kinds[i];
-        const struct {
-            const char *type;
-            uint64_t n;
-        } types[] = {
-            {"added", kind->n_added},
-            {"modified", kind->n_modified},
-            {"deleted", kind->n_deleted},
-            {"bookmark", kind->n_bookmarks},
-            {"error", kind->n_errors},
-            {"unknown", kind->n_unknown},
-        };
-
-        for (size_t t = 0; t < ELEMENTS_OF(types); t++)
-            buf_printf(out,
-                "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
-                mirror_kind_name((MirrorKind)i),
-                types[t].type,
-                types[t].n);
-    }
-}
-
-static void print_lease(const LeaseStatus *lease, Buf *out) {
-    print_gauge(
-        out, "berth_lease_held", "1: this berth holds the lease, and binds.", lease->is_held);
-    print_count(out, "berth_lease_taken_total", "Times the lease was taken.", lease->n_taken);
-    print_count(out,
-        "berth_lease_lost_total",
-        "Times it could not be renewed, or was taken by force.",
-        lease->n_lost);
-}
-
-static void print_announced(const LiveStatus *live, Buf *out) {
-    const AnnounceFigures *events = &live->mirror.events;
-
-    exposition_head(out, "berth_events_total", "counter", "Kubernetes Events of ours.");
-    buf_printf(out,
-        "berth_events_total{result=\"posted\"} %" PRIu64 "\n"
-        "berth_events_total{result=\"failed\"} %" PRIu64 "\n"
-        "berth_events_total{result=\"dropped\"} %" PRIu64 "\n",
-        events->n_posted,
-        events->n_failed,
-        events->n_dropped + live->n_events_dropped);
-}
-
-static void print_live(const LiveStatus *live, int64_t now_nsec, Buf *out) {
-    const MirrorStatus *mirror = &live->mirror;
-
-    for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
-        const KindFigure *figure = &kind_figures[i];
-
-        exposition_head(out, figure->name, figure->type, figure->help);
-        for (size_t kind = 0; kind < _MIRROR_KINDS; kind++)
-            buf_printf(out,
-                "%s{resource=\"%s\"} %.17g\n",
-                figure->name,
-                mirror_kind_name((MirrorKind)kind),
-                figure->value(&mirror->kinds[kind], now_nsec));
-    }
-    print_events(mirror, out);
-    print_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)mirror->n_pods);
-    print_gauge(out,
-        "berth_cluster_resources_left_out",
-        "Resources that nodes offer beyond those that are counted.",
-        (double)mirror->n_resources_left_out);
-    print_gauge(out,
-        "berth_ledger_pods",
-        "Pods bound by us that the watch has not shown yet.",
-        (double)mirror->n_assumed);
-    print_count(out,
-        "berth_ledger_expired_total",
-        "Pods bound by us that no watch ever showed.",
-        mirror->n_expired);
-    print_count(out, "berth_snapshots_total", "Snapshots published.", mirror->n_published);
-    print_count(out, "berth_binds_total", "Pods bound.", mirror->n_bound);
-    print_count(out,
-        "berth_bind_failures_total",
-        "Binds that the API server refused, or that got lost.",
-        mirror->n_bind_failed);
-    print_count(out,
-        "berth_bind_refusals_total",
-        "Binds that berth refused: no filter passed them, or none would now.",
-        live->n_bind_refused);
-    print_count(out,
-        "berth_bind_filters_dropped_total",
-        "Filters forgotten before the bind window was over, for room.",
-        live->passes.n_dropped);
-    if (live->mirror.has_lease)
-        print_lease(&live->mirror.lease, out);
-    if (live->writes_events)
-        print_announced(live, out);
-    print_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
-    print_count(out,
-        "berth_wake_up_failures_total",
-        "Nodes that could not be marked.",
-        mirror->n_touch_failed);
-    print_count(out,
-        "berth_bypassed_pods_total",
-        "Pods bound by a scheduler that asks us, without asking.",
-        live->n_bypassed);
-}
-
 static void print_decisions(const DecisionsFigures *figures, Buf *out) {
-    print_gauge(out, "berth_decisions_kept", "Decisions that are remembered.", (double)figures->n);
-    print_gauge(out,
+    exposition_gauge(
+        out, "berth_decisions_kept", "Decisions that are remembered.", (double)figures->n);
+    exposition_gauge(out,
         "berth_decisions_with_nodes",
         "Of these, those of which it is also known what became of each node.",
         (double)figures->n_with_outcomes);
-    print_gauge(out,
+    exposition_gauge(out,
         "berth_decisions_bytes",
         "Memory that remembered decisions take.",
         (double)figures->bytes);
-    print_count(out,
+    exposition_count(out,
         "berth_decisions_nodes_dropped_total",
         "Decisions of which the nodes were forgotten before their time, for room.",
         figures->n_outcomes_dropped);
-    print_count(out,
+    exposition_count(out,
         "berth_decisions_dropped_total",
         "Decisions that were forgotten altogether before their time, for room.",
         figures->n_dropped);
-}
-
-/* --- the process ---------------------------------------------------------------- */
-
-static double count_fds(void) {
-    DIR *folder = opendir("/proc/self/fd");
-    double n = -3; /* ".", ".." and the folder itself */
-
-    if (!folder)
-        return 0;
-    while (readdir(folder))
-        n++;
-    (void)closedir(folder);
-    return n;
-}
-
-static void print_memory(Buf *out) {
-    long pages[2] = {0, 0};
-    FILE *file = fopen("/proc/self/statm", "re");
-    double page = (double)sysconf(_SC_PAGESIZE);
-
-    if (file) {
-        if (fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2)
-            pages[0] = pages[1] = 0;
-        (void)fclose(file);
-    }
-    print_gauge(
-        out, "process_virtual_memory_bytes", "Virtual memory size.", (double)pages[0] * page);
-    print_gauge(
-        out, "process_resident_memory_bytes", "Resident memory size.", (double)pages[1] * page);
-}
-
-static void print_process(const MetricsState *state, Buf *out) {
-    struct rusage usage = {0};
-    struct rlimit files = {0};
-
-    (void)getrusage(RUSAGE_SELF, &usage);
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-    exposition_head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
-    buf_printf(out,
-        "process_cpu_seconds_total %.6f\n",
-        (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
-    print_memory(out);
-    print_gauge(out, "process_open_fds", "Open file descriptors.", count_fds());
-    print_gauge(out, "process_max_fds", "File descriptors allowed.", (double)files.rlim_cur);
-    print_gauge(out,
-        "process_start_time_seconds",
-        "When the process started, since 1970.",
-        (double)state->started_at_sec);
 }
 
 void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
@@ -591,11 +360,11 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_state(state, out);
     print_decisions(state->decisions, out);
     if (state->live)
-        print_live(state->live, state->now_nsec, out);
+        live_figures_print(state->live, state->now_nsec, out);
     source_figures_print(state->view,
         state->measuring,
         (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec},
         state->arena,
         out);
-    print_process(state, out);
+    process_figures_print(state->started_at_sec, out);
 }
