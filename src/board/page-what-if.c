@@ -26,9 +26,8 @@
 #include "base/digest.h"
 #include "board/board.h"
 #include "serve/changes.h"
+#include "serve/recorder.h"
 
-#define LAST_DEFAULT 1000
-#define LAST_MAX 10000
 #define ROWS_MAX 30u
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -210,8 +209,8 @@ static void draw_last(Html *html) {
     html_attr(html, "type", STR("number"));
     html_attr(html, "id", STR("what-if-last"));
     html_attr_number(html, "min", 1);
-    html_attr_number(html, "max", LAST_MAX);
-    html_attr_number(html, "value", LAST_DEFAULT);
+    html_attr_number(html, "max", RECORDER_LAST_MAX);
+    html_attr_number(html, "value", RECORDER_LAST_DEFAULT);
     html_close(html);
 }
 
@@ -256,10 +255,11 @@ static void draw_commands(const Sitting *sitting, Html *html, const Knobs *knobs
                 "berth what-if --set %.*s=%.15g --last %d",
                 STR_FMT(knobs->items[0].key),
                 knobs->items[0].value,
-                LAST_DEFAULT));
+                RECORDER_LAST_DEFAULT));
     piece_command(html,
-        arena_printf(
-            sitting->arena, "berth what-if --policy new-policy.yaml --last %d", LAST_DEFAULT));
+        arena_printf(sitting->arena,
+            "berth what-if --policy new-policy.yaml --last %d",
+            RECORDER_LAST_DEFAULT));
 }
 
 static unsigned draw(const Sitting *sitting, Html *html) {

@@ -11,15 +11,8 @@
 #include "serve/page-answers.h"
 #include "serve/page-field.h"
 #include "serve/query.h"
+#include "serve/recorder.h"
 #include "version.h"
-
-#define LAST_DEFAULT 1000
-#define LAST_MAX 10000
-
-/* Texts of pods, names and what became of nodes: 10,000 decisions about 5,000 nodes take 400 MB.
- * With the file twice (as it is made, and while it is sent) it stays below the 1 GiB that a
- * container of berth has, and there is one at a time (serve/clerk.h). */
-#define RECORDING_BUDGET ((size_t)512 * 1024 * 1024)
 
 typedef struct BundleQuestion {
     int64_t last;
@@ -52,7 +45,8 @@ static bool read_question(const HttpRequest *request, BundleQuestion *ret, char 
     Query query;
 
     return query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error) &&
-           query_number(&query, names[0], 1, LAST_MAX, LAST_DEFAULT, &ret->last, error) &&
+           query_number(
+               &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &ret->last, error) &&
            query_number(&query, names[3], 1, INT64_MAX, 0, &ret->id, error) &&
            goes_together(&query, names[0], names[3], error) &&
            choose(&query,
@@ -186,7 +180,9 @@ static unsigned make_bundle(Answers *answers, const HttpRequest *request,
 }
 
 unsigned bundle_page(Answers *answers, const HttpRequest *request, Buf *out) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDING_BUDGET);
+    /* With the file twice (as it is made, and while it is sent) it stays below the 1 GiB that a
+     * container of berth has, and there is one at a time (serve/clerk.h). */
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     char error[QUERY_ERROR_MAX];
     BundleQuestion question;
 

@@ -35,7 +35,6 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
-#include "replay/recording.h"
 #include "replay/scene.h"
 #include "serve/outcomes.h"
 #include "serve/past.h"
@@ -83,16 +82,6 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
 /* The names behind the numbers of @outcomes: number n is [n - 1]. They live as long as it is
  * referenced, the array as long as @arena. NULL when out of memory. */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena);
-
-/* The last @last filters and prioritizes with the preempts and binds between them and after them,
- * oldest first (replay/recording.h). References to scenes are taken; everything else is copied into
- * @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
- * -ENOMEM, and @ret is zeroed. */
-int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) MUST_CHECK;
-
-/* The same of the one with this id; none (n is 0): it is not kept, or never was. */
-int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret)
-    MUST_CHECK;
 
 /* A pod as it was sent, and the decision that has it. */
 typedef struct RawPod {

@@ -1,14 +1,10 @@
-/*
- * What is remembered as a Recording: references first, newest first, as they are handed out; then,
- * without any lock, everything is written down from the oldest on.
- */
+#include "serve/recorder.h"
 
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "serve/decisions.h"
 #include "serve/tidy.h"
 
 /* How many are taken at a time: the lock is held that long. */

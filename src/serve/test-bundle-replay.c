@@ -9,7 +9,7 @@
 #include "bundle/tar.h"
 #include "replay/test-world.h"
 #include "replay/what-if.h"
-#include "serve/decisions.h"
+#include "serve/recorder.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SEEDS 6u

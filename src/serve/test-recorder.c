@@ -3,7 +3,7 @@
  * replayed. And what that takes is counted, and given back in time.
  */
 
-#include "serve/decisions.h"
+#include "serve/recorder.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

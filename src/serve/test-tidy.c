@@ -10,6 +10,7 @@
 
 #include "replay/test-world.h"
 #include "replay/what-if.h"
+#include "serve/recorder.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SECRET "hunter2-hunter2"

@@ -10,12 +10,10 @@
 #include "serve/changes.h"
 #include "serve/page-field.h"
 #include "serve/query.h"
+#include "serve/recorder.h"
 #include "json/read.h"
 
-#define LAST_DEFAULT 1000
-#define LAST_MAX 10000
 #define POLICIES_MAX 256u
-#define RECORDING_BUDGET ((size_t)512 * 1024 * 1024) /* as for a bundle */
 
 /* What is asked: which policies, and what of them is to be otherwise. */
 typedef struct WhatIfQuestion {
@@ -124,7 +122,8 @@ static unsigned read_question(
     Query query;
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
-        !query_number(&query, names[0], 1, LAST_MAX, LAST_DEFAULT, &question->last, error))
+        !query_number(
+            &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &question->last, error))
         return page_write_error(out, 400, error);
     if (is_yaml(request->content_type)) {
         PolicySource *policy = VEC_PUSH(&question->policies, arena);
@@ -237,7 +236,7 @@ static unsigned answer(Answers *answers, const WhatIfQuestion *question, const V
 
 unsigned what_if_page(Answers *answers, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = answers->view(answers->context);
-    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDING_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     WhatIfQuestion question = {0};
     unsigned status;
