@@ -68,10 +68,20 @@ Scene *scene_new(const View *view, bool keeps_program) {
     return TAKE_PTR(scene);
 }
 
-Scene *scene_without_program(const Scene *scene) {
+static void share_gauges(Scene *scene, Scene *like) {
+    scene->gauges_owner = scene_ref(like->gauges_owner ? like->gauges_owner : like);
+    scene->gauges = like->gauges;
+    scene->n_gauges = like->n_gauges;
+}
+
+Scene *scene_without_program(const Scene *scene, Scene *like) {
     _cleanup_(scene_unrefp) Scene *bare = new_like(scene);
 
-    if (!bare || scene_copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
+    if (!bare)
+        return NULL;
+    if (like)
+        share_gauges(bare, like);
+    else if (scene_copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
         return NULL;
     return TAKE_PTR(bare);
 }
@@ -87,6 +97,7 @@ Scene *scene_unref(Scene *scene) {
         measurements_unref(scene->measurements);
         program_unref(scene->program);
         arena_free(scene->arena);
+        scene_unref(scene->gauges_owner); /* which has no such reference itself */
         free(scene);
     }
     return NULL;

@@ -24,10 +24,12 @@
 #include "model/gauge.h"
 #include "policy/program.h"
 
+typedef struct Scene Scene;
+
 /* Whoever makes one by hand (from a bundle) takes it from calloc(), with REF_ONE, references of its
  * own and an arena, which is NULL where there are no gauges of its own: scene_unref() gives all
  * back. */
-typedef struct Scene {
+struct Scene {
     Ref ref;
     uint64_t generation;        /* of the view */
     int64_t made_at_nsec;       /* since 1970: when the view was made, and so its ages were told */
@@ -38,8 +40,9 @@ typedef struct Scene {
     Program *program;    /* the one that was in force; NULL: not kept. Set before others see it */
     const Gauge *gauges; /* what was measured: the program's own; or, without it, ... */
     size_t n_gauges;
-    Arena *arena; /* ... copies in here; else NULL */
-} Scene;
+    Arena *arena;        /* ... copies in here, ... */
+    Scene *gauges_owner; /* ... or those of another one, a reference; else both are NULL */
+};
 
 /* What @view was made of; its program is kept, too, if @keeps_program. NULL when out of memory. */
 Scene *scene_new(const View *view, bool keeps_program);
@@ -50,9 +53,10 @@ DEFINE_CLEANUP(Scene *, scene_unref)
 /* Gives a scene that has no gauges yet copies of @gauges, in an arena of its own. 0, or -ENOMEM. */
 int scene_copy_gauges(Scene *scene, const Gauge *gauges, size_t n) MUST_CHECK;
 
-/* Another one, of the same but without the program: who has the old one keeps it. NULL when out of
- * memory. */
-Scene *scene_without_program(const Scene *scene);
+/* Another one, of the same but without the program: who has the old one keeps it. Its gauges are
+ * copied, or shared with @like (NULL: none), one that was made so of the same program. NULL when
+ * out of memory. */
+Scene *scene_without_program(const Scene *scene, Scene *like);
 
 /* Whether it is what @view was made of. */
 bool scene_is_of(const Scene *scene, const View *view);

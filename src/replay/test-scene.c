@@ -114,7 +114,7 @@ static void test_alone(void **state) {
     world_open(&world, 3, 100);
     scene = scene_new(world.view, /* keeps_program= */ true);
     world_close(&world);
-    bare = scene_without_program(scene);
+    bare = scene_without_program(scene, /* like= */ NULL);
     assert_non_null(bare);
     assert_null(bare->program);
     assert_int_equal(bare->n_gauges, 3);

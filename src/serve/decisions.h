@@ -22,8 +22,9 @@
  *   (serve/rulebook.h), and both are part of the count; so are the programs of scenes, of which
  *   there are at most SCENES_PROGRAMS_MAX (serve/scenes.h): older scenes are without theirs.
  *
- * Threads: any. One lock, held while an answer is written down (some microseconds) and
- * while references to old ones are taken; reading happens without it.
+ * Threads: any. One lock, held while an answer is written down (some microseconds; when that is the
+ * first of a program which makes another one go, a walk over all scenes) and while references to
+ * old ones are taken; reading happens without it.
  */
 
 #include <stdbool.h>

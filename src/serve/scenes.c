@@ -46,16 +46,20 @@ static void count(Scenes *scenes, KeptScene *kept, size_t bytes) {
     kept->bytes = bytes;
 }
 
-/* Nobody has @program any more: those who read a scene meanwhile keep it as it was. */
+/* Nobody has @program any more: those who read a scene meanwhile keep it as it was. What they had
+ * from the program is copied once, for the newest of them, which goes last. */
 static void forget_program(Scenes *scenes, const Program *program) {
-    for (KeptScene *kept = scenes->oldest; kept; kept = kept->newer) {
+    Scene *first = NULL;
+
+    for (KeptScene *kept = scenes->newest; kept; kept = kept->older) {
         Scene *bare;
 
         if (!kept->scene || kept->scene->program != program)
             continue;
-        bare = scene_without_program(kept->scene);
-        if (bare && bare->arena) /* its own copies of what it had from the program */
+        bare = scene_without_program(kept->scene, first);
+        if (bare && bare->arena)
             count(scenes, kept, kept->bytes + arena_size(bare->arena));
+        first = first ? first : bare;
         scene_unref(kept->scene);
         kept->scene = bare;
         leave_program(scenes, program);

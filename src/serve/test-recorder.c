@@ -603,6 +603,38 @@ static void test_programs(void **state) {
     world_close(&world);
 }
 
+/* A program that goes leaves what was measured for it behind once, however many scenes there are:
+ * whoever notes a decision meanwhile waits for it, and the room is that of other decisions. */
+static void test_what_programs_leave(void **state) {
+    enum { SCENES = 200 };
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
+    FoundDecision first = {0}, second = {0};
+    DecisionsFigures before, after;
+    World world;
+
+    world_open(&world, 22, 80);
+    (void)play(decisions, &world, SCENES);
+    for (unsigned i = 0; i < SCENES_PROGRAMS_MAX; i++) {
+        WorldPolicy policy = world_policy(&world);
+
+        decisions_figures(decisions, &before);
+        use_policy(&world, &policy);
+        (void)play(decisions, &world, 1);
+    }
+    decisions_figures(decisions, &after);
+    assert_int_equal(after.n_scenes, SCENES + SCENES_PROGRAMS_MAX);
+    assert_true(decisions_find(decisions, 1, &first));
+    assert_true(decisions_find(decisions, 3, &second));
+    assert_ptr_not_equal(first.scene, second.scene);
+    assert_null(first.scene->program);
+    assert_true(first.scene->n_gauges > 0);
+    assert_ptr_equal(first.scene->gauges, second.scene->gauges);
+    assert_true(after.makings_bytes < before.makings_bytes + SCENES * 1024u);
+    found_done(&first);
+    found_done(&second);
+    world_close(&world);
+}
+
 /* --- threads ------------------------------------------------------------------------------ */
 
 typedef struct Shared {
@@ -667,6 +699,7 @@ int main(void) {
         cmocka_unit_test(test_record_one),
         cmocka_unit_test(test_ceilings),
         cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_what_programs_leave),
         cmocka_unit_test(test_threads),
     };
 
