@@ -2,13 +2,8 @@
 
 #include <math.h>
 
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
-#include "serve/answers.h"
 #include "serve/nodes-page.h"
-
-#define ROOM ((size_t)16 * 1024 * 1024)
-#define BUDGET ((size_t)64 * 1024 * 1024)
+#include "serve/test-stage.h"
 
 static const char scene_text[] =
     "policy:\n"
@@ -25,51 +20,19 @@ static const char scene_text[] =
     "  - {on: n9, requests: {cpu: 3}}\n"
     "measured: {load: {n10: 0.5, n1: 2}}\n";
 
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-    Answers answers;
-    Arena *arena;
-} Stage;
-
-static View *stage_view(void *context) {
-    return view_ref(((Stage *)context)->view);
-}
-
-static void stage_init(Stage *stage, const char *text) {
-    *stage = (Stage){0};
-    scene_init_text(&stage->scene, text);
-    assert_int_equal(view_new(&(ViewParts){.snapshot = stage->scene.snapshot,
-                                  .program = stage->scene.program,
-                                  .measurements = stage->scene.measurements,
-                                  .now_nsec = stage->scene.now,
-                                  .uptime_nsec = SCENE_UPTIME},
-                         /* before= */ NULL,
-                         &stage->view),
-        0);
-    stage->arena = arena_new(BUDGET);
-    stage->answers.context = stage;
-    stage->answers.view = stage_view;
-    stage->answers.decisions = decisions_new(5000, ROOM);
-}
-
-static void stage_done(Stage *stage) {
-    decisions_free(stage->answers.decisions);
-    arena_free(stage->arena);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+/* A stage that remembers decisions. */
+static void open_stage(Stage *stage, const char *text) {
+    stage_init(stage, text);
+    stage->answers.decisions = decisions_new(5000, STAGE_ROOM);
 }
 
 static void ask(Stage *stage, const char *nodes) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    Str body = arena_printf(arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
-    Answer answer;
+    Str body = arena_printf(stage->arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
 
-    extender_filter(stage->view, /* moment= */ NULL, body, arena, &answer);
-    decisions_note(stage->answers.decisions,
+    stage_ask(stage->answers.decisions,
         stage->view,
         VERB_FILTER,
-        &answer.decision,
+        body,
         (PastTimes){.at_nsec = 1, .duration_nsec = -1});
 }
 
@@ -100,7 +63,7 @@ static void test_columns(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     ask(&stage, ALL_NODES);
     ask(&stage, ALL_NODES);
     ask(&stage, "\"n1\"");
@@ -144,7 +107,7 @@ static void test_order(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage,
+    open_stage(&stage,
         "policy: {}\n"
         "nodes: {ip-99: {}, a-10-10: {}, a-x: {}, a-2: {}, a-10: {}, a: {}, a-1-b: {}, ip-9: {},"
         " a-10-2: {}, b3: {}, a-01: {}, a-1: {}}\n");
@@ -161,7 +124,7 @@ static void test_many(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     for (unsigned i = 0; i < NODES_SIGHT_DECISIONS_MAX + 10; i++)
         ask(&stage, "\"n1\"");
     assert_int_equal(nodes_sight_make(&stage.answers, stage.arena, &sight), 0);
@@ -176,7 +139,7 @@ static void test_no_decisions(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     decisions = TAKE_PTR(stage.answers.decisions);
     assert_int_equal(nodes_sight_make(&stage.answers, stage.arena, &sight), 0);
     assert_true(find(&sight, "rejected")->highest == 0);
@@ -205,7 +168,7 @@ static void test_page(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(NODES_PAGE_MAX);
         HttpRequest request = {.query = str_from_c(cases[i].query), .arena = stage.arena};

@@ -3,11 +3,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
-
-#define ROOM ((size_t)64 * 1024 * 1024)
-#define BUDGET ((size_t)64 * 1024 * 1024)
+#include "serve/test-stage.h"
 
 static const char scene_text[] =
     "policies:\n"
@@ -28,31 +24,11 @@ static const char scene_text[] =
     "  - {on: n4, uid: uid-since, namespace: default, name: since, scheduled: "
     "2026-01-02T00:00:30Z}\n";
 
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-    Decisions *decisions;
-    Arena *arena;
-    int64_t now;
-} Stage;
-
-static void stage_init(Stage *stage) {
-    *stage = (Stage){.now = 1000 * NSEC_PER_SEC};
-    scene_init_text(&stage->scene, scene_text);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
-        0);
-    stage->decisions = decisions_new(20000, ROOM);
-    stage->arena = arena_new(BUDGET);
-}
-
-static void stage_done(Stage *stage) {
-    arena_free(stage->arena);
-    decisions_free(stage->decisions);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+/* A stage that remembers decisions, from second 1,000 on. */
+static void open_stage(Stage *stage) {
+    stage_init(stage, scene_text);
+    stage->now = 1000 * NSEC_PER_SEC;
+    stage->answers.decisions = decisions_new(20000, STAGE_ROOM);
 }
 
 static PastTimes next_second(Stage *stage) {
@@ -62,33 +38,19 @@ static PastTimes next_second(Stage *stage) {
 
 /* Asks about default/@pod with UID uid-@uid; an empty one: without. */
 static void note(Stage *stage, Verb verb, const char *pod, const char *uid, const char *nodes) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    Str body = arena_printf(arena,
+    Str body = arena_printf(stage->arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s%s\"}},"
         "\"NodeNames\":[%s]}",
         pod,
         *uid ? "uid-" : "",
         uid,
         nodes);
-    Answer answer;
 
-    if (verb == VERB_FILTER)
-        extender_filter(stage->view, /* moment= */ NULL, body, arena, &answer);
-    else
-        extender_prioritize(stage->view, /* moment= */ NULL, body, arena, &answer);
-    decisions_note(stage->decisions, stage->view, verb, &answer.decision, next_second(stage));
+    stage_ask(stage->answers.decisions, stage->view, verb, body, next_second(stage));
 }
 
 static void note_bind(Stage *stage, const char *pod, const char *node, const char *error) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    BindArgs args = {.pod_name = str_from_c(pod),
-        .pod_namespace = STR("default"),
-        .pod_uid = arena_printf(arena, "uid-%s", pod),
-        .node = str_from_c(node)};
-    Answer answer;
-
-    extender_bind_reply(&args, str_from_c(error), arena, &answer);
-    decisions_note(stage->decisions, stage->view, VERB_BIND, &answer.decision, next_second(stage));
+    stage_bind(stage->answers.decisions, stage->view, pod, node, error, next_second(stage));
 }
 
 #define GOOD "\"n1\",\"n2\""
@@ -123,7 +85,7 @@ static void test_all(void **state) {
     char text[128];
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     note(&stage, VERB_FILTER, "open", "open", GOOD);
     note(&stage, VERB_PRIORITIZE, "open", "open", GOOD);
     note(&stage, VERB_FILTER, "stuck", "stuck", GOOD);
@@ -138,7 +100,7 @@ static void test_all(void **state) {
     note(&stage, VERB_FILTER, "unnamed", "", GOOD);
     note(&stage, VERB_FILTER, "late", "late", BAD);
     note(&stage, VERB_FILTER, "", "", "7"); /* cannot be read */
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
+    assert_int_equal(pods_sight_all(stage.answers.decisions, stage.view, stage.arena, &sight), 0);
     assert_int_equal(sight.n_decisions, 14);
     assert_int_equal(sight.n_waiting, 3);
     assert_int_equal(sight.n, ELEMENTS_OF(want));
@@ -170,10 +132,11 @@ static void test_elsewhere(void **state) {
         Stage stage;
         char text[128];
 
-        stage_init(&stage);
+        open_stage(&stage);
         stage.now = INT64_C(1767312000) * NSEC_PER_SEC; /* 2026-01-02T00:00:00Z */
         note(&stage, VERB_FILTER, cases[i].name, cases[i].name, cases[i].nodes);
-        assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
+        assert_int_equal(
+            pods_sight_all(stage.answers.decisions, stage.view, stage.arena, &sight), 0);
         assert_int_equal(sight.n, 1);
         print_pod(&sight.pods[0], text);
         assert_text(cases[i].name, str_from_c(text), cases[i].want);
@@ -187,17 +150,21 @@ static void test_nothing(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     assert_int_equal(pods_sight_all(NULL, stage.view, stage.arena, &sight), 0);
     assert_int_equal(sight.n, 0);
     pods_sight_done(&sight);
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
+    assert_int_equal(pods_sight_all(stage.answers.decisions, stage.view, stage.arena, &sight), 0);
     assert_int_equal(sight.n, 0);
     pods_sight_done(&sight);
     note(&stage, VERB_FILTER, "a", "a", GOOD);
-    assert_int_equal(
-        pods_sight_one(
-            stage.decisions, stage.view, STR("default"), STR("b"), STR_NULL, stage.arena, &sight),
+    assert_int_equal(pods_sight_one(stage.answers.decisions,
+                         stage.view,
+                         STR("default"),
+                         STR("b"),
+                         STR_NULL,
+                         stage.arena,
+                         &sight),
         0);
     assert_int_equal(sight.n, 0);
     assert_int_equal(sight.n_decisions, 1);
@@ -218,7 +185,7 @@ static void test_one(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     note(&stage, VERB_PRIORITIZE, "a", "a", GOOD);
     note(&stage, VERB_FILTER, "a", "a", BAD);
     note_bind(&stage, "a", "n1", "refused");
@@ -226,9 +193,13 @@ static void test_one(void **state) {
     note(&stage, VERB_PRIORITIZE, "a", "a", GOOD);
     note(&stage, VERB_FILTER, "a", "other", BAD);
     note(&stage, VERB_FILTER, "b", "b", BAD);
-    assert_int_equal(
-        pods_sight_one(
-            stage.decisions, stage.view, STR("default"), STR("a"), STR(""), stage.arena, &sight),
+    assert_int_equal(pods_sight_one(stage.answers.decisions,
+                         stage.view,
+                         STR("default"),
+                         STR("a"),
+                         STR(""),
+                         stage.arena,
+                         &sight),
         0);
     assert_int_equal(sight.n, 1);
     assert_int_equal(sight.pods[0].n_attempts, ELEMENTS_OF(want));
@@ -241,7 +212,7 @@ static void test_one(void **state) {
         assert_int_equal(id_of(&sight.pods[0].attempts[i].preempt), 0);
     }
     pods_sight_done(&sight);
-    assert_int_equal(pods_sight_one(stage.decisions,
+    assert_int_equal(pods_sight_one(stage.answers.decisions,
                          stage.view,
                          STR("default"),
                          STR("a"),
@@ -273,9 +244,9 @@ static void test_reasons(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     note(&stage, VERB_FILTER, "a", "a", "\"n1\"," BAD ",\"ghost\"");
-    assert_true(decisions_find(stage.decisions, 1, &found));
+    assert_true(decisions_find(stage.answers.decisions, 1, &found));
     assert_int_equal(attempt_reasons(&found, groups, ELEMENTS_OF(groups)), 3);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
         assert_text(want[i].reason, groups[i].reason, want[i].reason);
@@ -297,12 +268,12 @@ static void test_many(void **state) {
     char name[32];
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     for (unsigned i = 0; i < PODS_SIGHT_DECISIONS_MAX + 100; i++) {
         (void)snprintf(name, sizeof(name), "p%u", i / 2);
         note(&stage, VERB_FILTER, name, name, "\"n4\"");
     }
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
+    assert_int_equal(pods_sight_all(stage.answers.decisions, stage.view, stage.arena, &sight), 0);
     assert_int_equal(sight.n_decisions, PODS_SIGHT_DECISIONS_MAX);
     assert_int_equal(sight.n, PODS_SIGHT_DECISIONS_MAX / 2);
     assert_int_equal(sight.n_waiting, PODS_SIGHT_DECISIONS_MAX / 2);

@@ -2,51 +2,18 @@
 
 #include <math.h>
 
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
-#include "serve/answers.h"
+#include "serve/test-stage.h"
 
-#define ROOM ((size_t)16 * 1024 * 1024)
-#define BUDGET ((size_t)64 * 1024 * 1024)
-
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-    Answers answers;
-    Arena *arena;
-} Stage;
-
-static View *stage_view(void *context) {
-    return view_ref(((Stage *)context)->view);
-}
-
-static void stage_init(Stage *stage, const char *text) {
-    *stage = (Stage){0};
-    scene_init_text(&stage->scene, text);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
-        0);
-    stage->arena = arena_new(BUDGET);
-    stage->answers.context = stage;
-    stage->answers.view = stage_view;
-    stage->answers.decisions = decisions_new(100, ROOM);
-    stage->answers.metrics = metrics_new();
-}
-
-static void stage_done(Stage *stage) {
-    metrics_free(stage->answers.metrics);
-    decisions_free(stage->answers.decisions);
-    arena_free(stage->arena);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+/* A stage that remembers decisions. */
+static void open_stage(Stage *stage, const char *text) {
+    stage_init(stage, text);
+    stage->answers.decisions = decisions_new(100, STAGE_ROOM);
 }
 
 /* Filters @pod, with label app=@app, over @nodes. */
 static void ask(
     Stage *stage, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\","
         "\"labels\":{\"app\":\"%s\"}}},\"NodeNames\":[%s]}",
@@ -129,7 +96,7 @@ static void test_only_blocker(void **state) {
         PoliciesSight sight;
         Stage stage;
 
-        stage_init(&stage, scene_text);
+        open_stage(&stage, scene_text);
         ask(&stage, "a", "web", cases[i].nodes, 1000);
         assert_int_equal(policies_sight_make(&stage.answers, NULL, NULL, stage.arena, &sight), 0);
         assert_true(sight.is_whole);
@@ -153,7 +120,7 @@ static void test_pods(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     ask(&stage, "a", "web", "\"n2\",\"n3\"", 1000);
     ask(&stage, "b", "web", "\"n2\"", 2000);
     ask(&stage, "b", "web", "\"n2\"", 3000);
@@ -179,7 +146,7 @@ static void test_rules(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     assert_int_equal(policies_sight_make(&stage.answers, NULL, NULL, stage.arena, &sight), 0);
     zones = find(&sight, "zones");
     assert_int_equal(zones->n_rules, 3);
@@ -211,7 +178,7 @@ static void test_no_time(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, scene_text);
+    open_stage(&stage, scene_text);
     ask(&stage, "a", "web", "\"n2\"", 1000);
     assert_int_equal(policies_sight_make(&stage.answers, at_once, NULL, stage.arena, &sight), 0);
     assert_false(sight.is_whole);

@@ -2,10 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
+#include "serve/test-stage.h"
 
-#define BUDGET ((size_t)64 * 1024 * 1024)
 #define PAGE_MAX ((size_t)4 * 1024 * 1024)
 
 static const char nodes_text[] = "nodes:\n"
@@ -29,31 +27,17 @@ static const char policies_text[] =
     "    filters:\n"
     "      - {name: far, expression: \"node.metadata.labels['zone'] == 'b'\"}\n";
 
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-} Stage;
-
-static void stage_init(Stage *stage, const char *policies) {
+/* With nodes to judge. */
+static void open_stage(Stage *stage, const char *policies) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_MAX);
 
     buf_printf(&text, "%s%s", policies, nodes_text);
     buf_append_char(&text, '\0');
-    scene_init_text(&stage->scene, text.data);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
-        0);
-}
-
-static void stage_done(Stage *stage) {
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+    stage_init(stage, text.data);
 }
 
 static void ask(RuleFigures *figures, const View *view, Verb verb) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
     Str body = STR("{\"Pod\":{},\"NodeNames\":[\"n1\",\"n2\",\"n3\",\"ghost\"]}");
     Answer answer;
 
@@ -103,7 +87,7 @@ static void test_before_anything(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, policies_text);
+    open_stage(&stage, policies_text);
     for (size_t i = 0; i < ELEMENTS_OF(there); i++)
         assert_line(figures, stage.scene.program, there[i], true);
     for (size_t i = 0; i < ELEMENTS_OF(missing); i++)
@@ -127,7 +111,7 @@ static void test_counts(void **state) {
     Stage stage, other;
 
     (void)state;
-    stage_init(&stage, policies_text);
+    open_stage(&stage, policies_text);
     ask(figures, stage.view, VERB_FILTER);
     ask(figures, stage.view, VERB_FILTER);
     ask(figures, stage.view, VERB_PRIORITIZE);
@@ -135,7 +119,7 @@ static void test_counts(void **state) {
         assert_line(figures, stage.scene.program, lines[i], true);
 
     /* Other policies: what was counted stays. */
-    stage_init(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
+    open_stage(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
     ask(figures, other.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         assert_line(figures, other.scene.program, lines[i], true);
@@ -159,7 +143,7 @@ static void test_missing(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage,
+    open_stage(&stage,
         "policy:\n"
         "  metrics: [{name: load, prometheus: {query: load}}]\n"
         "  filters:\n"
@@ -197,12 +181,12 @@ static void test_policies(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage, policies_text);
+    open_stage(&stage, policies_text);
     for (size_t i = 0; i < 3; i++)
         ask(figures, stage.view, VERB_FILTER);
     ask(figures, stage.view, VERB_PRIORITIZE);
     stage_done(&stage);
-    stage_init(&stage, strict_text);
+    open_stage(&stage, strict_text);
     ask(figures, stage.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         PolicyFigure figure = rule_figures_of_policy(figures, str_from_c(cases[i].policy));

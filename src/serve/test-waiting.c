@@ -2,29 +2,11 @@
 
 #include <stdio.h>
 
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
+#include "serve/test-stage.h"
 
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-    Decisions *decisions;
-} Stage;
-
-static void stage_init(Stage *stage) {
-    scene_init_text(&stage->scene, "nodes:\n  n1: {}\n");
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
-        0);
-    stage->decisions = decisions_new(20000, (size_t)64 << 20);
-}
-
-static void stage_done(Stage *stage) {
-    decisions_free(stage->decisions);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+static void open_stage(Stage *stage) {
+    stage_init(stage, "nodes:\n  n1: {}\n");
+    stage->answers.decisions = decisions_new(20000, STAGE_ROOM);
 }
 
 static void note(Stage *stage, Verb verb, const char *uid, size_t n_out, const char *error) {
@@ -37,7 +19,8 @@ static void note(Stage *stage, Verb verb, const char *uid, size_t n_out, const c
         .error = str_from_c(error),
     };
 
-    decisions_note(stage->decisions, stage->view, verb, &decision, (PastTimes){.at_nsec = 1});
+    decisions_note(
+        stage->answers.decisions, stage->view, verb, &decision, (PastTimes){.at_nsec = 1});
 }
 
 /* Each step, and how many wait after it. */
@@ -65,12 +48,12 @@ static void test_steps(void **state) {
     Stage stage;
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     assert_int_equal(waiting_count(NULL), 0);
-    assert_int_equal(waiting_count(stage.decisions), 0);
+    assert_int_equal(waiting_count(stage.answers.decisions), 0);
     for (size_t i = 0; i < ELEMENTS_OF(steps); i++) {
         note(&stage, steps[i].verb, steps[i].uid, steps[i].n_out, steps[i].error);
-        assert_case(steps[i].name, waiting_count(stage.decisions) == steps[i].n_waiting);
+        assert_case(steps[i].name, waiting_count(stage.answers.decisions) == steps[i].n_waiting);
     }
     stage_done(&stage);
 }
@@ -80,13 +63,13 @@ static void test_many(void **state) {
     char uid[16];
 
     (void)state;
-    stage_init(&stage);
+    open_stage(&stage);
     for (unsigned i = 0; i < 12000; i++) {
         (void)snprintf(uid, sizeof(uid), "u%u", i);
         note(&stage, VERB_FILTER, uid, i % 2, "");
     }
     /* of the newest 10,000, rounded up to what is read at once */
-    assert_in_range(waiting_count(stage.decisions), 5000, 5032);
+    assert_in_range(waiting_count(stage.answers.decisions), 5000, 5032);
     stage_done(&stage);
 }
 
