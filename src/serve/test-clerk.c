@@ -2,16 +2,13 @@
 
 #include "serve/clerk.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/test-assert.h"
+#include "serve/test-client.h"
 
 #define TAG 3
 
@@ -75,30 +72,20 @@ static void close_office(Office *office) {
 }
 
 static int ask(const Office *office, const char *path) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-        .sin_port = htons(server_port(office->server)),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 60};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), len;
+    int fd = client_connect(server_port(office->server), /* buffer= */ 0), len;
     char text[256];
 
-    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
     len = snprintf(
         text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", path);
-    assert_int_equal(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+    client_send(fd, str_of(text, (size_t)len));
     return fd;
 }
 
 /* Whether @fd gets a reply that has @text in it. */
 static bool shows(int fd, const char *text) {
     char reply[1024];
-    size_t n = 0;
-    ssize_t got;
 
-    while (n < sizeof(reply) - 1 && (got = recv(fd, reply + n, sizeof(reply) - 1 - n, 0)) > 0)
-        n += (size_t)got;
-    reply[n] = '\0';
+    (void)client_read_all(fd, reply, sizeof(reply));
     (void)close(fd);
     return strstr(reply, text) != NULL;
 }

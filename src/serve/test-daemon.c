@@ -1,16 +1,13 @@
 #include "serve/daemon.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/test-assert.h"
+#include "serve/test-client.h"
 
 #define END_SEC 5 /* what is promised after SIGTERM */
 
@@ -29,13 +26,9 @@ static void bind_slowly(void *context, const BindArgs *args, char *error, size_t
 
 static int connect_to(const Daemon *daemon) {
     const char *colon = strrchr(daemon_url(daemon), ':');
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_non_null(colon);
-    address.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
-    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
-    return fd;
+    return client_connect((uint16_t)strtoul(colon + 1, NULL, 10), /* buffer= */ 0);
 }
 
 static void start(DaemonOptions *options, Daemon **ret) {
@@ -72,7 +65,7 @@ static void test_ends_with_a_busy_worker(void **state) {
     assert_int_equal(sem_init(&slow.may_end, 0, 0), 0);
     start(&options, &daemon);
     fd = connect_to(daemon);
-    assert_int_equal(send(fd, request, sizeof(request) - 1, 0), sizeof(request) - 1);
+    client_send(fd, str_from_c(request));
     while (sem_wait(&slow.has_begun) < 0)
         ;
 

@@ -1,19 +1,16 @@
 /* Replies that come later: server_defer() and server_answer(). */
 
-#include <arpa/inet.h>
 #include <gnutls/x509.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/test-assert.h"
 #include "serve/server.h"
+#include "serve/test-client.h"
 #include "serve/tls.h"
 
 #define QUEUE_MAX 256u
@@ -204,15 +201,7 @@ static void wait_for_memory(const Desk *desk) {
 /* --- clients ------------------------------------------------------------------------ */
 
 static int connect_to(const Desk *desk) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-        .sin_port = htons(server_port(desk->server)),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 60};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    return fd;
+    return client_connect(server_port(desk->server), /* buffer= */ 0);
 }
 
 static void ask(int fd, const char *path, const char *body) {
@@ -225,7 +214,7 @@ static void ask(int fd, const char *path, const char *body) {
         body);
 
     assert_true(len > 0 && (size_t)len < sizeof(text));
-    assert_int_equal(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+    client_send(fd, str_of(text, (size_t)len));
 }
 
 /* Reads one reply and nothing behind it; its body goes to @body, or only its length

@@ -1,17 +1,14 @@
 #include "serve/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/test-assert.h"
+#include "serve/test-client.h"
 
 /* What the callbacks have seen. */
 typedef struct Seen {
@@ -110,29 +107,18 @@ static Server *start(Seen *seen, ServerOptions options) {
 }
 
 static int connect_to(const Server *server) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-        .sin_port = htons(server_port(server)),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 20};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    return fd;
+    return client_connect(server_port(server), /* buffer= */ 0);
 }
 
 /* Sends @request on a connection of its own and compares the reply, but for its
  * Date. */
 static void ask(const Server *server, Str request, const char *status, const char *end) {
     char reply[4096];
-    size_t len = 0;
-    ssize_t n;
+    size_t len;
     int fd = connect_to(server);
 
-    assert_int_equal(send(fd, request.ptr, request.len, MSG_NOSIGNAL), request.len);
-    while ((n = recv(fd, reply + len, sizeof(reply) - 1 - len, 0)) > 0)
-        len += (size_t)n;
-    reply[len] = '\0';
+    client_send(fd, request);
+    len = client_read_all(fd, reply, sizeof(reply));
     (void)close(fd);
     assert_true(str_has_prefix(str_of(reply, len), str_from_c(status)));
     assert_true(str_has_suffix(str_of(reply, len), str_from_c(end)));
@@ -296,18 +282,14 @@ static void test_browsers(void **state) {
     assert_int_equal(server_new(&options, &callbacks, &server), 0);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         char request[512], reply[1024];
-        size_t len = 0;
-        ssize_t n;
         int fd = connect_to(server);
 
         (void)snprintf(request,
             sizeof(request),
             "GET / HTTP/1.1\r\n%.*sConnection: close\r\n\r\n",
             STR_FMT(cases[i].lines));
-        assert_true(send(fd, request, strlen(request), MSG_NOSIGNAL) > 0);
-        while ((n = recv(fd, reply + len, sizeof(reply) - 1 - len, 0)) > 0)
-            len += (size_t)n;
-        reply[len] = '\0';
+        client_send(fd, str_from_c(request));
+        (void)client_read_all(fd, reply, sizeof(reply));
         (void)close(fd);
         assert_non_null(strstr(reply, "\r\n\r\n"));
         assert_string_equal(strstr(reply, "\r\n\r\n") + 4, cases[i].seen);
@@ -357,7 +339,7 @@ static void test_counts_replies(void **state) {
     options.body_max = LARGE / 4;
     server = start(&seen, options);
     fd = connect_to(server);
-    assert_int_equal(send(fd, large, sizeof(large) - 1, 0), sizeof(large) - 1);
+    client_send(fd, str_from_c(large));
     while (memory_of(server) < LARGE)
         (void)usleep(10 * 1000);
 
@@ -374,7 +356,7 @@ static void test_counts_replies(void **state) {
     while (memory_of(server) > 0)
         (void)usleep(10 * 1000);
     fd = connect_to(server);
-    assert_int_equal(send(fd, large, sizeof(large) - 1, 0), sizeof(large) - 1);
+    client_send(fd, str_from_c(large));
     while (memory_of(server) < LARGE)
         (void)usleep(10 * 1000);
     (void)close(fd);
@@ -389,7 +371,7 @@ static void test_broken_and_late_requests(void **state) {
     ServerFigures figures;
     char reply[512];
 
-    assert_int_equal(send(fd, half, sizeof(half) - 1, 0), sizeof(half) - 1);
+    client_send(fd, str_from_c(half));
     (void)usleep(100 * 1000);
     (void)close(fd);
     /* Looks once in a while, as the daemon does: the end may have come with data. */
@@ -403,7 +385,7 @@ static void test_broken_and_late_requests(void **state) {
     assert_int_equal(wait_for_outcome(&seen, 0).status, 0);
 
     fd = connect_to(server);
-    assert_int_equal(send(fd, half, sizeof(half) - 1, 0), sizeof(half) - 1);
+    client_send(fd, str_from_c(half));
     (void)usleep(100 * 1000);
     server_tick(server, clock_monotonic_nsec()); /* not late yet */
     server_figures(server, &figures);

@@ -1,20 +1,17 @@
 /* Replies that go on: server_stream(), stream_send() and stream_close(). */
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/test-assert.h"
 #include "serve/server.h"
+#include "serve/test-client.h"
 
 #define TAG 7
-#define PATIENCE_SEC 60
+#define HEAD_MAX 1024u
 #define ROOM 256u /* more than there are at a time: some may have ended without our knowing */
 
 /* What the callbacks have seen, and the streams that were opened. */
@@ -59,9 +56,10 @@ static void finished(void *context, const HttpOutcome *outcome) {
     pthread_mutex_unlock(&radio->mutex);
 }
 
-static void switch_on(Radio *radio, ServerOptions options) {
+static void switch_on(Radio *radio) {
     const ServerCallbacks callbacks = {
         .context = radio, .admit = admit, .handle = handle, .finished = finished};
+    ServerOptions options = server_default_options();
 
     *radio = (Radio){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     options.port = 0;
@@ -107,27 +105,12 @@ static ServerFigures figures_of(const Radio *radio) {
 
 /* --- clients ---------------------------------------------------------------------------------- */
 
-/* @buffer: of the kernel, for what is not read; 0: its own choice. */
-static int connect_to(const Radio *radio, int buffer) {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-        .sin_port = htons(server_port(radio->server)),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = PATIENCE_SEC};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (buffer > 0)
-        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)), 0);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    assert_int_equal(connect(fd, (const void *)&address, sizeof(address)), 0);
-    return fd;
-}
-
 static int listen_to(const Radio *radio, const char *request_line) {
     char text[256];
-    int fd = connect_to(radio, 0);
+    int fd = client_connect(server_port(radio->server), /* buffer= */ 0);
     int len = snprintf(text, sizeof(text), "%s\r\nHost: a\r\n\r\n", request_line);
 
-    assert_int_equal(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+    client_send(fd, str_of(text, (size_t)len));
     return fd;
 }
 
@@ -148,6 +131,24 @@ static const char *read_head(int fd, char *text, size_t size) {
     return read_to(fd, "\r\n\r\n", text, size);
 }
 
+/* A radio, and one who listens to it: the head of what they are sent goes to @head. Returns their
+ * socket. */
+static int tune_in(
+    Radio *radio, const char *request_line, HttpStream **ret, char head[static HEAD_MAX]) {
+    int fd;
+
+    switch_on(radio);
+    fd = listen_to(radio, request_line);
+    *ret = take_stream(radio);
+    (void)read_head(fd, head, HEAD_MAX);
+    return fd;
+}
+
+static void tune_out(Radio *radio, int fd) {
+    (void)close(fd);
+    switch_off(radio);
+}
+
 /* Sends until nobody listens. */
 static void send_to_the_end(HttpStream *stream, Str bytes) {
     while (stream_send(stream, bytes))
@@ -158,16 +159,13 @@ static void send_to_the_end(HttpStream *stream, Str bytes) {
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_what_is_sent_arrives(void **state) {
-    char text[1024];
+    char text[HEAD_MAX];
     HttpOutcome outcome;
     HttpStream *stream;
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
-    fd = listen_to(&radio, "GET /listen HTTP/1.1");
-    stream = take_stream(&radio);
-    (void)read_head(fd, text, sizeof(text)); /* before anything is sent */
+    fd = tune_in(&radio, "GET /listen HTTP/1.1", &stream, text); /* before anything is sent */
     assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
     assert_non_null(strstr(text, "Content-Type: text/event-stream\r\n"));
     assert_non_null(strstr(text, "Transfer-Encoding: chunked\r\n"));
@@ -185,20 +183,17 @@ static void test_what_is_sent_arrives(void **state) {
     assert_int_equal(outcome.status, 200);
     assert_int_equal(outcome.bytes_out, 14);
     assert_true(outcome.handle_nsec > 0);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 static void test_old_clients(void **state) {
-    char text[1024];
+    char text[HEAD_MAX];
     HttpStream *stream;
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
-    fd = listen_to(&radio, "GET /listen HTTP/1.0");
-    stream = take_stream(&radio);
-    assert_null(strstr(read_head(fd, text, sizeof(text)), "chunked"));
+    fd = tune_in(&radio, "GET /listen HTTP/1.0", &stream, text);
+    assert_null(strstr(text, "chunked"));
     assert_true(stream_send(stream, STR("one\n")));
     assert_string_equal(read_to(fd, "\n", text, sizeof(text)), "one\n");
     assert_true(stream_send(stream, STR("two\n")));
@@ -210,8 +205,7 @@ static void test_old_clients(void **state) {
     stream = take_stream(&radio);
     assert_non_null(strstr(read_to(fd, "", text, sizeof(text)), "text/event-stream"));
     send_to_the_end(stream, STR("x"));
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 /* More than fits at a time, so that the ring goes round. */
@@ -226,10 +220,7 @@ static void test_much(void **state) {
 
     for (size_t i = 0; i < sizeof(block); i++)
         block[i] = (char)('a' + i % 26);
-    switch_on(&radio, server_default_options());
-    fd = listen_to(&radio, "GET /listen HTTP/1.0");
-    stream = take_stream(&radio);
-    (void)read_head(fd, text, sizeof(text));
+    fd = tune_in(&radio, "GET /listen HTTP/1.0", &stream, text);
     for (size_t round = 0; round < 20; round++) {
         assert_true(stream_send(stream, str_of(block, sizeof(block))));
         n_sent += sizeof(block);
@@ -240,16 +231,15 @@ static void test_much(void **state) {
     }
     stream_close(stream);
     assert_int_equal(wait_for_end(&radio, 1).bytes_out, n_sent);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 static void test_enough(void **state) {
     int fds[SERVER_STREAMS_MAX + 1];
-    char text[1024];
+    char text[HEAD_MAX];
     Radio radio;
 
-    switch_on(&radio, server_default_options());
+    switch_on(&radio);
     for (size_t i = 0; i <= SERVER_STREAMS_MAX; i++) {
         fds[i] = listen_to(&radio, "GET /listen HTTP/1.1");
         (void)read_head(fds[i], text, sizeof(text));
@@ -274,7 +264,7 @@ static void test_client_goes(void **state) {
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
+    switch_on(&radio);
     fd = listen_to(&radio, "GET /listen HTTP/1.1");
     stream = take_stream(&radio);
     (void)close(fd);
@@ -292,7 +282,7 @@ static void test_client_does_not_read(void **state) {
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
+    switch_on(&radio);
     fd = listen_to(&radio, "GET /listen HTTP/1.1");
     stream = take_stream(&radio);
     for (size_t i = 0; i < SERVER_STREAM_BUFFER / sizeof(block); i++)
@@ -302,22 +292,21 @@ static void test_client_does_not_read(void **state) {
     assert_int_equal(figures_of(&radio).refused[SERVER_REFUSED_WRITE_TIME], 1);
     while (figures_of(&radio).memory > 0)
         (void)usleep(1000);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 /* Time goes by as we say. Silence is no reason to be cut; not to take what was said is. */
 static void test_deadlines(void **state) {
     static char block[SERVER_STREAM_BUFFER];
     int64_t now = clock_monotonic_nsec();
-    char text[1024];
+    char text[HEAD_MAX];
     HttpStream *stream;
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
-    fd = connect_to(&radio, 4096);
-    assert_true(send(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 27, MSG_NOSIGNAL) == 27);
+    switch_on(&radio);
+    fd = client_connect(server_port(radio.server), /* buffer= */ 4096);
+    client_send(fd, STR("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
     stream = take_stream(&radio);
     (void)read_head(fd, text, sizeof(text));
     for (unsigned hour = 0; hour < 48; hour++)
@@ -333,20 +322,16 @@ static void test_deadlines(void **state) {
     send_to_the_end(stream, STR("x"));
     (void)wait_for_end(&radio, 1);
     assert_int_equal(figures_of(&radio).refused[SERVER_REFUSED_WRITE_TIME], 1);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 static void test_drain(void **state) {
-    char text[1024];
+    char text[HEAD_MAX];
     HttpStream *stream;
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
-    fd = listen_to(&radio, "GET /listen HTTP/1.1");
-    stream = take_stream(&radio);
-    (void)read_head(fd, text, sizeof(text));
+    fd = tune_in(&radio, "GET /listen HTTP/1.1", &stream, text);
     server_retire(radio.server);
     assert_true(stream_send(stream, STR("last\n")));
     while (server_drain(radio.server) > 0)
@@ -354,25 +339,20 @@ static void test_drain(void **state) {
     assert_string_equal(read_to(fd, "", text, sizeof(text)), "5\r\nlast\n\r\n0\r\n\r\n");
     assert_false(stream_send(stream, STR("more\n")));
     stream_close(stream);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 static void test_end_of_the_server(void **state) {
     HttpStream *stream;
-    char text[1024];
+    char text[HEAD_MAX];
     Radio radio;
     int fd;
 
-    switch_on(&radio, server_default_options());
-    fd = listen_to(&radio, "GET /listen HTTP/1.1");
-    stream = take_stream(&radio);
-    (void)read_head(fd, text, sizeof(text));
+    fd = tune_in(&radio, "GET /listen HTTP/1.1", &stream, text);
     radio.server = server_free(radio.server);
     assert_false(stream_send(stream, STR("x")));
     stream_close(stream);
-    (void)close(fd);
-    switch_off(&radio);
+    tune_out(&radio, fd);
 }
 
 /* --- many at once ----------------------------------------------------------------------------- */
@@ -429,7 +409,7 @@ static void test_crowd(void **state) {
     Crowd crowd = {.radio = &radio, .n_clients = N_CLIENTS};
 
     memset(news, 'n', sizeof(news));
-    switch_on(&radio, server_default_options());
+    switch_on(&radio);
     for (size_t i = 0; i < N_CLIENTS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &crowd), 0);
     while (atomic_load(&crowd.n_clients) > 0) {
