@@ -1,6 +1,5 @@
 /* Replies that come later: server_defer() and server_answer(). */
 
-#include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "serve/server.h"
 #include "serve/test-client.h"
+#include "serve/test-identity.h"
 #include "serve/tls.h"
 
 #define QUEUE_MAX 256u
@@ -619,50 +619,17 @@ static void test_memory(void **state) {
 
 /* --- TLS ---------------------------------------------------------------------------- */
 
-#define CHECK(call) assert_true((call) >= 0)
-
-static void write_pem(const char *path, gnutls_datum_t *pem) {
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(pem->data, 1, pem->size, file), pem->size);
-    assert_int_equal(fclose(file), 0);
-    gnutls_free(pem->data);
-}
-
-/* A certificate that signs itself. */
-static void write_identity(const char *certificate_path, const char *key_path) {
-    gnutls_x509_privkey_t key;
-    gnutls_x509_crt_t certificate;
-    gnutls_datum_t pem = {0};
-
-    CHECK(gnutls_x509_privkey_init(&key));
-    CHECK(gnutls_x509_privkey_generate(
-        key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
-    CHECK(gnutls_x509_crt_init(&certificate));
-    CHECK(gnutls_x509_crt_set_version(certificate, 3));
-    CHECK(gnutls_x509_crt_set_serial(certificate, "\1", 1));
-    CHECK(gnutls_x509_crt_set_activation_time(certificate, time(NULL) - 2000));
-    CHECK(gnutls_x509_crt_set_expiration_time(certificate, time(NULL) + 100000));
-    CHECK(gnutls_x509_crt_set_key(certificate, key));
-    CHECK(gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, "berth", 5));
-    CHECK(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0));
-    CHECK(gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem));
-    write_pem(certificate_path, &pem);
-    CHECK(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &pem));
-    write_pem(key_path, &pem);
-    gnutls_x509_crt_deinit(certificate);
-    gnutls_x509_privkey_deinit(key);
-}
-
 static TlsStore *open_store(void) {
     char folder[] = "/tmp/berth-test-defer-XXXXXX", certificate[64], key[64], error[256] = "";
+    Identity identity = identity_new(&(Wish){.common_name = "berth", .is_for_servers = true});
     TlsStore *store = NULL;
 
     assert_non_null(mkdtemp(folder));
     (void)snprintf(certificate, sizeof(certificate), "%s/crt", folder);
     (void)snprintf(key, sizeof(key), "%s/key", folder);
-    write_identity(certificate, key);
+    identity_write_certificate(certificate, &identity, /* cut= */ 0);
+    identity_write_key(key, &identity, /* cut= */ 0);
+    identity_done(&identity);
     if (tls_store_new(
             &(TlsFiles){.certificate = certificate, .key = key}, &store, error, sizeof(error)) < 0)
         fail_msg("%s", error);

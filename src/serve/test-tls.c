@@ -1,8 +1,6 @@
 #include "serve/tls.h"
 
 #include <errno.h>
-#include <gnutls/crypto.h>
-#include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,83 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/test-assert.h"
-
-/* --- certificates made here --- */
-
-typedef struct Identity {
-    gnutls_x509_privkey_t key;
-    gnutls_x509_crt_t certificate;
-} Identity;
-
-typedef struct Wish {
-    const char *common_name, *second_common_name;
-    const char *dns, *uri, *email;
-    bool is_ca, is_for_servers, has_expired, is_not_yet_valid;
-    const Identity *issuer; /* NULL: signs itself */
-} Wish;
-
-#define CHECK(call) assert_true((call) >= 0)
-
-static void set_names(gnutls_x509_crt_t crt, const Wish *wish) {
-    const char *cn[] = {wish->common_name, wish->second_common_name};
-
-    for (size_t i = 0; i < 2; i++)
-        if (cn[i])
-            CHECK(gnutls_x509_crt_set_dn_by_oid(
-                crt, GNUTLS_OID_X520_COMMON_NAME, 0, cn[i], (unsigned)strlen(cn[i])));
-    if (wish->dns)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(
-            crt, GNUTLS_SAN_DNSNAME, wish->dns, (unsigned)strlen(wish->dns), GNUTLS_FSAN_APPEND));
-    if (wish->uri)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(
-            crt, GNUTLS_SAN_URI, wish->uri, (unsigned)strlen(wish->uri), GNUTLS_FSAN_APPEND));
-    if (wish->email)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(crt,
-            GNUTLS_SAN_RFC822NAME,
-            wish->email,
-            (unsigned)strlen(wish->email),
-            GNUTLS_FSAN_APPEND));
-}
-
-static Identity identity_new(const Wish *wish) {
-    Identity it;
-    time_t now = time(NULL);
-    unsigned char serial[8];
-
-    CHECK(gnutls_x509_privkey_init(&it.key));
-    CHECK(gnutls_x509_privkey_generate(
-        it.key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
-    CHECK(gnutls_x509_crt_init(&it.certificate));
-    CHECK(gnutls_x509_crt_set_version(it.certificate, 3));
-    CHECK(gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial)));
-    serial[0] &= 0x7f;
-    CHECK(gnutls_x509_crt_set_serial(it.certificate, serial, sizeof(serial)));
-    CHECK(gnutls_x509_crt_set_activation_time(
-        it.certificate, now + (wish->is_not_yet_valid ? 1000 : -2000)));
-    CHECK(gnutls_x509_crt_set_expiration_time(
-        it.certificate, now + (wish->has_expired ? -1000 : 100000)));
-    CHECK(gnutls_x509_crt_set_key(it.certificate, it.key));
-    set_names(it.certificate, wish);
-    CHECK(gnutls_x509_crt_set_basic_constraints(it.certificate, wish->is_ca, -1));
-    if (wish->is_ca)
-        CHECK(gnutls_x509_crt_set_key_usage(it.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
-    else
-        CHECK(gnutls_x509_crt_set_key_purpose_oid(it.certificate,
-            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT,
-            0));
-    CHECK(gnutls_x509_crt_sign2(it.certificate,
-        wish->issuer ? wish->issuer->certificate : it.certificate,
-        wish->issuer ? wish->issuer->key : it.key,
-        GNUTLS_DIG_SHA256,
-        0));
-    return it;
-}
-
-static void identity_done(Identity *it) {
-    gnutls_x509_crt_deinit(it->certificate);
-    gnutls_x509_privkey_deinit(it->key);
-}
+#include "serve/test-identity.h"
 
 /* --- files --- */
 
@@ -95,30 +17,6 @@ typedef struct Folder {
     char path[64];
     char certificate[96], key[96], ca[96];
 } Folder;
-
-static void write_bytes(const char *path, const void *bytes, size_t size) {
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void write_certificate(const char *path, const Identity *it, size_t cut) {
-    gnutls_datum_t pem = {0};
-
-    CHECK(gnutls_x509_crt_export2(it->certificate, GNUTLS_X509_FMT_PEM, &pem));
-    write_bytes(path, pem.data, pem.size - cut);
-    gnutls_free(pem.data);
-}
-
-static void write_key(const char *path, const Identity *it, size_t cut) {
-    gnutls_datum_t pem = {0};
-
-    CHECK(gnutls_x509_privkey_export2(it->key, GNUTLS_X509_FMT_PEM, &pem));
-    write_bytes(path, pem.data, pem.size - cut);
-    gnutls_free(pem.data);
-}
 
 static void folder_init(Folder *folder) {
     (void)snprintf(folder->path, sizeof(folder->path), "/tmp/berth-test-tls-XXXXXX");
@@ -162,9 +60,9 @@ static TlsStore *open_store(Folder *folder, const Str *names, size_t n_names) {
     int r;
 
     folder_init(folder);
-    write_certificate(folder->certificate, &server, 0);
-    write_key(folder->key, &server, 0);
-    write_certificate(folder->ca, &ca, 0);
+    identity_write_certificate(folder->certificate, &server, 0);
+    identity_write_key(folder->key, &server, 0);
+    identity_write_certificate(folder->ca, &ca, 0);
     r = tls_store_new(&(TlsFiles){.certificate = folder->certificate,
                           .key = folder->key,
                           .client_ca = folder->ca,
@@ -206,7 +104,7 @@ static void test_good_set(void **state) {
     assert_int_equal(tls_store_generation(store), 0);
 
     /* Written anew with the same bytes is no change. */
-    write_key(folder.key, &server, 0);
+    identity_write_key(folder.key, &server, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
     folder_done(&folder);
 }
@@ -217,8 +115,8 @@ static void test_rotation(void **state) {
     TlsSet *old = tls_store_ref_set(store), *new;
     char error[256];
 
-    write_certificate(folder.certificate, &other_server, 0);
-    write_key(folder.key, &other_server, 0);
+    identity_write_certificate(folder.certificate, &other_server, 0);
+    identity_write_key(folder.key, &other_server, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
     assert_int_equal(tls_store_generation(store), 1);
     new = tls_store_ref_set(store);
@@ -226,7 +124,7 @@ static void test_rotation(void **state) {
     tls_set_unref(old); /* was whole until here */
     tls_set_unref(new);
 
-    write_certificate(folder.ca, &other_ca, 0);
+    identity_write_certificate(folder.ca, &other_ca, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
     assert_int_equal(tls_store_generation(store), 2);
     folder_done(&folder);
@@ -235,23 +133,23 @@ static void test_rotation(void **state) {
 typedef void Damage(Folder *folder);
 
 static void other_key(Folder *folder) {
-    write_key(folder->key, &other_server, 0);
+    identity_write_key(folder->key, &other_server, 0);
 }
 
 static void other_certificate(Folder *folder) {
-    write_certificate(folder->certificate, &other_server, 0);
+    identity_write_certificate(folder->certificate, &other_server, 0);
 }
 
 static void half_certificate(Folder *folder) {
-    write_certificate(folder->certificate, &server, 40);
+    identity_write_certificate(folder->certificate, &server, 40);
 }
 
 static void half_key(Folder *folder) {
-    write_key(folder->key, &server, 40);
+    identity_write_key(folder->key, &server, 40);
 }
 
 static void half_ca(Folder *folder) {
-    write_certificate(folder->ca, &ca, 40);
+    identity_write_certificate(folder->ca, &ca, 40);
 }
 
 static void half_second_ca(Folder *folder) {
@@ -269,11 +167,11 @@ static void half_second_ca(Folder *folder) {
 }
 
 static void empty_certificate(Folder *folder) {
-    write_bytes(folder->certificate, "", 0);
+    identity_write(folder->certificate, "", 0);
 }
 
 static void empty_ca(Folder *folder) {
-    write_bytes(folder->ca, "", 0);
+    identity_write(folder->ca, "", 0);
 }
 
 static void no_key(Folder *folder) {
@@ -281,7 +179,7 @@ static void no_key(Folder *folder) {
 }
 
 static void certificate_as_key(Folder *folder) {
-    write_certificate(folder->key, &server, 0);
+    identity_write_certificate(folder->key, &server, 0);
 }
 
 static void huge_ca(Folder *folder) {
@@ -477,7 +375,7 @@ static void test_names_and_ca_swap(void **state) {
     assert_true(is_allowed(store, &bob, error, sizeof(error)));
     assert_false(is_allowed(store, &scheduler, error, sizeof(error)));
     assert_false(is_allowed(store, &new_bob, error, sizeof(error)));
-    write_certificate(folder.ca, &other_ca, 0);
+    identity_write_certificate(folder.ca, &other_ca, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
     assert_false(is_allowed(store, &bob, error, sizeof(error)));
     assert_true(is_allowed(store, &new_bob, error, sizeof(error)));

@@ -1,0 +1,112 @@
+#pragma once
+
+/* Identity: a certificate with its key, made for a test as it is wished. */
+
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/test-assert.h"
+
+typedef struct Identity {
+    gnutls_x509_privkey_t key;
+    gnutls_x509_crt_t certificate;
+} Identity;
+
+typedef struct Wish {
+    const char *common_name, *second_common_name;
+    const char *dns, *uri, *email;
+    bool is_ca, is_for_servers, has_expired, is_not_yet_valid;
+    const Identity *issuer; /* NULL: signs itself */
+} Wish;
+
+#define CHECK(call) assert_true((call) >= 0)
+
+static inline void identity_set_names(gnutls_x509_crt_t crt, const Wish *wish) {
+    const char *cn[] = {wish->common_name, wish->second_common_name};
+
+    for (size_t i = 0; i < 2; i++)
+        if (cn[i])
+            CHECK(gnutls_x509_crt_set_dn_by_oid(
+                crt, GNUTLS_OID_X520_COMMON_NAME, 0, cn[i], (unsigned)strlen(cn[i])));
+    if (wish->dns)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(
+            crt, GNUTLS_SAN_DNSNAME, wish->dns, (unsigned)strlen(wish->dns), GNUTLS_FSAN_APPEND));
+    if (wish->uri)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(
+            crt, GNUTLS_SAN_URI, wish->uri, (unsigned)strlen(wish->uri), GNUTLS_FSAN_APPEND));
+    if (wish->email)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(crt,
+            GNUTLS_SAN_RFC822NAME,
+            wish->email,
+            (unsigned)strlen(wish->email),
+            GNUTLS_FSAN_APPEND));
+}
+
+static inline Identity identity_new(const Wish *wish) {
+    Identity it;
+    time_t now = time(NULL);
+    unsigned char serial[8];
+
+    CHECK(gnutls_x509_privkey_init(&it.key));
+    CHECK(gnutls_x509_privkey_generate(
+        it.key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+    CHECK(gnutls_x509_crt_init(&it.certificate));
+    CHECK(gnutls_x509_crt_set_version(it.certificate, 3));
+    CHECK(gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial)));
+    serial[0] &= 0x7f;
+    CHECK(gnutls_x509_crt_set_serial(it.certificate, serial, sizeof(serial)));
+    CHECK(gnutls_x509_crt_set_activation_time(
+        it.certificate, now + (wish->is_not_yet_valid ? 1000 : -2000)));
+    CHECK(gnutls_x509_crt_set_expiration_time(
+        it.certificate, now + (wish->has_expired ? -1000 : 100000)));
+    CHECK(gnutls_x509_crt_set_key(it.certificate, it.key));
+    identity_set_names(it.certificate, wish);
+    CHECK(gnutls_x509_crt_set_basic_constraints(it.certificate, wish->is_ca, -1));
+    if (wish->is_ca)
+        CHECK(gnutls_x509_crt_set_key_usage(it.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
+    else
+        CHECK(gnutls_x509_crt_set_key_purpose_oid(it.certificate,
+            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT,
+            0));
+    CHECK(gnutls_x509_crt_sign2(it.certificate,
+        wish->issuer ? wish->issuer->certificate : it.certificate,
+        wish->issuer ? wish->issuer->key : it.key,
+        GNUTLS_DIG_SHA256,
+        0));
+    return it;
+}
+
+static inline void identity_done(Identity *it) {
+    gnutls_x509_crt_deinit(it->certificate);
+    gnutls_x509_privkey_deinit(it->key);
+}
+
+/* --- as files, of which @cut bytes are missing at the end --- */
+
+static inline void identity_write(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void identity_write_certificate(const char *path, const Identity *it, size_t cut) {
+    gnutls_datum_t pem = {0};
+
+    CHECK(gnutls_x509_crt_export2(it->certificate, GNUTLS_X509_FMT_PEM, &pem));
+    identity_write(path, pem.data, pem.size - cut);
+    gnutls_free(pem.data);
+}
+
+static inline void identity_write_key(const char *path, const Identity *it, size_t cut) {
+    gnutls_datum_t pem = {0};
+
+    CHECK(gnutls_x509_privkey_export2(it->key, GNUTLS_X509_FMT_PEM, &pem));
+    identity_write(path, pem.data, pem.size - cut);
+    gnutls_free(pem.data);
+}
