@@ -1,16 +1,15 @@
+/*
+ * Remembering and forgetting. What each decision has beside its headline is shared with others: the
+ * roll of names, the book of rules, the pod's text, the scene. Each of these is counted while
+ * something that is kept refers to it, so that everything together is known to the byte.
+ */
+
 #include "serve/decisions.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
-#include "serve/lineup.h"
-#include "serve/scenes.h"
-
-/*
- * A ring of decisions by id. Ids are handed out under the lock, so those that are kept are
- * the last n without a gap, and the decision with id i is at i % max.
- */
+#include "serve/decisions-internal.h"
 
 /* What malloc adds to a piece, about. */
 #define PIECE_COST 16u
@@ -29,36 +28,6 @@
 #define MAKINGS_SHARE 2u
 #define PROGRAMS_SHARE 8u
 #define POD_SHARE 8u
-
-/* How many names are copied under one hold of the lock. */
-#define NAMES_AT_ONCE 2048u
-
-typedef struct Kept {
-    PastDecision *past;
-    Outcomes *outcomes;
-    KeptScene *scene;  /* the makings: both, */
-    PodText *pod_text; /* or neither */
-} Kept;
-
-struct Decisions {
-    size_t max, bytes_max;
-
-    pthread_mutex_t mutex; /* guards what follows */
-    Kept *ring;
-    size_t n;
-    uint64_t next;          /* id of the next one */
-    uint64_t next_outcomes; /* all that are older have no outcomes; */
-    uint64_t next_makings;  /* and these no makings, */
-    uint64_t next_raw;      /* or none with a pod as it was sent */
-    Roll *roll;             /* the current one */
-    RuleBook *book;         /* the current one ... */
-    Program *program;       /* ... and whose it is: a reference, for its address */
-    Lineup lineup;
-    Scenes scenes;
-    PodTexts pods;
-    size_t pods_bytes;
-    DecisionsFigures figures; /* bytes: all but those of pods and scenes */
-};
 
 Decisions *decisions_new(size_t max, size_t bytes_max) {
     Decisions *decisions = calloc(1, sizeof(*decisions));
@@ -143,14 +112,6 @@ static RuleBook *find_book(Decisions *decisions, Program *program) {
 
 /* --- forgetting -------------------------------------------------------------------------- */
 
-static Kept *kept_at(Decisions *decisions, uint64_t id) {
-    return &decisions->ring[id % decisions->max];
-}
-
-static uint64_t oldest_id(const Decisions *decisions) {
-    return decisions->next - decisions->n;
-}
-
 static void forget_outcomes(Decisions *decisions, Kept *kept) {
     Roll *roll;
 
@@ -192,7 +153,7 @@ static uint64_t at_least(uint64_t id, uint64_t least) {
 }
 
 static void forget_oldest(Decisions *decisions) {
-    Kept *kept = kept_at(decisions, oldest_id(decisions));
+    Kept *kept = decisions_at(decisions, decisions_oldest(decisions));
     RuleBook *book = kept->past->book;
 
     forget_makings(decisions, kept);
@@ -202,14 +163,14 @@ static void forget_oldest(Decisions *decisions) {
     leave_book(decisions, book);
     kept->past = past_unref(kept->past);
     decisions->n--;
-    decisions->next_outcomes = at_least(decisions->next_outcomes, oldest_id(decisions));
-    decisions->next_makings = at_least(decisions->next_makings, oldest_id(decisions));
+    decisions->next_outcomes = at_least(decisions->next_outcomes, decisions_oldest(decisions));
+    decisions->next_makings = at_least(decisions->next_makings, decisions_oldest(decisions));
 }
 
 /* The oldest outcomes that are left, but not those of @spare. False: there are none. */
 static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
     while (decisions->next_outcomes < decisions->next && decisions->next_outcomes != spare) {
-        Kept *kept = kept_at(decisions, decisions->next_outcomes++);
+        Kept *kept = decisions_at(decisions, decisions->next_outcomes++);
 
         if (!kept->outcomes)
             continue;
@@ -223,7 +184,7 @@ static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
 /* The same with makings. */
 static bool forget_oldest_makings(Decisions *decisions, uint64_t spare) {
     while (decisions->next_makings < decisions->next && decisions->next_makings != spare) {
-        Kept *kept = kept_at(decisions, decisions->next_makings++);
+        Kept *kept = decisions_at(decisions, decisions->next_makings++);
 
         if (!kept->pod_text)
             continue;
@@ -233,16 +194,12 @@ static bool forget_oldest_makings(Decisions *decisions, uint64_t spare) {
     return false;
 }
 
-static size_t makings_bytes(const Decisions *decisions) {
-    return decisions->pods_bytes + scenes_bytes(&decisions->scenes);
-}
-
 static bool is_over(const Decisions *decisions) {
-    return decisions->figures.bytes + makings_bytes(decisions) > decisions->bytes_max;
+    return decisions->figures.bytes + decisions_makings_bytes(decisions) > decisions->bytes_max;
 }
 
 static bool forget_details(Decisions *decisions, uint64_t spare) {
-    bool makings_first = makings_bytes(decisions) > decisions->bytes_max / MAKINGS_SHARE;
+    bool makings_first = decisions_makings_bytes(decisions) > decisions->bytes_max / MAKINGS_SHARE;
 
     return (makings_first && forget_oldest_makings(decisions, spare)) ||
            forget_oldest_outcomes(decisions, spare) || forget_oldest_makings(decisions, spare);
@@ -346,7 +303,7 @@ static Kept *keep(Decisions *decisions, PastDecision *past) {
 
     if (decisions->n == decisions->max)
         forget_oldest(decisions);
-    kept = kept_at(decisions, past->id);
+    kept = decisions_at(decisions, past->id);
     *kept = (Kept){.past = past};
     decisions->n++;
     decisions->next++;
@@ -394,12 +351,12 @@ size_t decisions_raw(Decisions *decisions, RawPod *ret, size_t n) {
     size_t n_found = 0;
 
     (void)pthread_mutex_lock(&decisions->mutex);
-    decisions->next_raw = at_least(decisions->next_raw, oldest_id(decisions));
-    while (
-        decisions->next_raw < decisions->next && !is_raw(kept_at(decisions, decisions->next_raw)))
+    decisions->next_raw = at_least(decisions->next_raw, decisions_oldest(decisions));
+    while (decisions->next_raw < decisions->next &&
+           !is_raw(decisions_at(decisions, decisions->next_raw)))
         decisions->next_raw++;
     for (uint64_t id = decisions->next_raw; n_found < n && id < decisions->next; id++) {
-        Kept *kept = kept_at(decisions, id);
+        Kept *kept = decisions_at(decisions, id);
 
         if (is_raw(kept))
             ret[n_found++] = (RawPod){.id = id, .text = pod_text_ref(kept->pod_text)};
@@ -419,9 +376,9 @@ static void exchange_pod(Decisions *decisions, Kept *kept, PodText *reduced) {
 void decisions_reduce(Decisions *decisions, const RawPod *pods, PodText *const *reduced, size_t n) {
     (void)pthread_mutex_lock(&decisions->mutex);
     for (size_t i = 0; i < n; i++) {
-        Kept *kept = kept_at(decisions, pods[i].id);
+        Kept *kept = decisions_at(decisions, pods[i].id);
 
-        if (pods[i].id < oldest_id(decisions) || kept->pod_text != pods[i].text)
+        if (pods[i].id < decisions_oldest(decisions) || kept->pod_text != pods[i].text)
             continue;
         if (reduced[i])
             exchange_pod(decisions, kept, reduced[i]);
@@ -429,110 +386,5 @@ void decisions_reduce(Decisions *decisions, const RawPod *pods, PodText *const *
             forget_makings(decisions, kept);
     }
     make_room(decisions); /* of a pod with hardly anything in it more may be written than came */
-    (void)pthread_mutex_unlock(&decisions->mutex);
-}
-
-/* --- reading ------------------------------------------------------------------------- */
-
-static FoundDecision take_found(const Kept *kept) {
-    return (FoundDecision){
-        .past = past_ref(kept->past),
-        .outcomes = kept->outcomes ? outcomes_ref(kept->outcomes) : NULL,
-        .scene = kept->scene && kept->scene->scene ? scene_ref(kept->scene->scene) : NULL,
-        .pod_text = kept->pod_text ? pod_text_ref(kept->pod_text) : NULL,
-    };
-}
-
-void found_done(FoundDecision *found) {
-    found->past = past_unref(found->past);
-    found->outcomes = outcomes_unref(found->outcomes);
-    found->scene = scene_unref(found->scene);
-    found->pod_text = pod_text_unref(found->pod_text);
-}
-
-/* Where a walk from the newest on begins that goes below @below; 0: with all. */
-static uint64_t first_below(const Decisions *decisions, uint64_t below) {
-    return below == 0 || below > decisions->next ? decisions->next : below;
-}
-
-size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n) {
-    size_t n_found = 0;
-    uint64_t id;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    id = first_below(decisions, below);
-    while (n_found < n && id > oldest_id(decisions))
-        ret[n_found++] = take_found(kept_at(decisions, --id));
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return n_found;
-}
-
-size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n) {
-    size_t n_found = 0;
-    uint64_t id;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    id = first_below(decisions, below);
-    while (n_found < n && id > oldest_id(decisions))
-        ret[n_found++] = past_ref(kept_at(decisions, --id)->past);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return n_found;
-}
-
-bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
-    bool is_kept;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    is_kept = id >= oldest_id(decisions) && id < decisions->next;
-    if (is_kept)
-        *ret = take_found(kept_at(decisions, id));
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return is_kept;
-}
-
-uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str node) {
-    uint32_t number;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    number = roll_find(outcomes_roll(outcomes), node);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return number;
-}
-
-static size_t count_names(Decisions *decisions, const Roll *roll) {
-    size_t n;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    n = roll_size(roll);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return n;
-}
-
-/* In turns: a roll may have a hundred thousand, and decisions wait for the lock. It only grows. */
-const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
-    const Roll *roll = outcomes_roll(outcomes);
-    size_t n = count_names(decisions, roll);
-    Str *names = ARENA_RAW(arena, Str, n);
-
-    for (size_t i = 0; names && i < n;) {
-        size_t end = n - i > NAMES_AT_ONCE ? i + NAMES_AT_ONCE : n;
-
-        (void)pthread_mutex_lock(&decisions->mutex);
-        for (; i < end; i++)
-            names[i] = roll_name(roll, (uint32_t)i + 1);
-        (void)pthread_mutex_unlock(&decisions->mutex);
-    }
-    return names;
-}
-
-void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
-    (void)pthread_mutex_lock(&decisions->mutex);
-    *ret = decisions->figures;
-    ret->makings_bytes = makings_bytes(decisions);
-    ret->bytes += ret->makings_bytes;
-    ret->n_scenes = decisions->scenes.n;
-    ret->n = decisions->n;
-    ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
-    ret->oldest = decisions->n > 0 ? oldest_id(decisions) : 0;
     (void)pthread_mutex_unlock(&decisions->mutex);
 }
