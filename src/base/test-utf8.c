@@ -122,6 +122,20 @@ static void test_append_valid(void **state) {
     }
 }
 
+/* However short it is to be, what is left is whole. */
+static void test_take(void **state) {
+    static const Str text = STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z");
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+
+    (void)state;
+    for (size_t max = 0; max < ELEMENTS_OF(want); max++) {
+        assert_int_equal(utf8_take(text, max).len, want[max]);
+        assert_int_equal(utf8_valid_length(utf8_take(text, max)), want[max]);
+    }
+    assert_int_equal(utf8_take(STR("\x80\x80\x80"), 2).len, 0); /* no character begins */
+    assert_int_equal(utf8_take(STR_NULL, 2).len, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_point),
@@ -129,6 +143,7 @@ int main(void) {
         cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_valid_length),
         cmocka_unit_test(test_unsafe),
+        cmocka_unit_test(test_take),
         cmocka_unit_test(test_append_valid),
     };
 

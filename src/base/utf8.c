@@ -73,6 +73,14 @@ size_t utf8_valid_length(Str text) {
     return at;
 }
 
+Str utf8_take(Str text, size_t max) {
+    if (text.len <= max)
+        return text;
+    while (max > 0 && is_continuation((unsigned char)text.ptr[max]))
+        max--;
+    return str_take(text, max);
+}
+
 void utf8_append_valid(Buf *out, Str bytes) {
     while (bytes.len > 0) {
         size_t n = utf8_valid_length(bytes);

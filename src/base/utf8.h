@@ -24,5 +24,8 @@ bool utf8_is_unsafe(uint32_t c);
 /* Offset of the first byte that is not valid UTF-8, or @text.len. */
 size_t utf8_valid_length(Str text);
 
+/* The front of @text, at most @max bytes, and no character cut in two. */
+Str utf8_take(Str text, size_t max);
+
 /* Appends @bytes; each that is not part of valid UTF-8 becomes U+FFFD. */
 void utf8_append_valid(Buf *out, Str bytes);

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 #include "model/node.h"
 
@@ -113,17 +114,8 @@ static void tell(Announcements *announcements, const Announcement *announcement)
     announcements->options.announce(announcements->options.context, announcement);
 }
 
-/* The front of @text, at most @max bytes, and no character cut in two. */
-static Str front_of(Str text, size_t max) {
-    if (text.len <= max)
-        return text;
-    while (max > 0 && (text.ptr[max] & 0xc0) == 0x80)
-        max--;
-    return str_take(text, max);
-}
-
 static void append_front(Buf *out, Str text) {
-    (void)visible_append(out, front_of(text, REASON_MAX));
+    (void)visible_append(out, utf8_take(text, REASON_MAX));
 }
 
 /* --- no node passed ------------------------------------------------------------------------ */
@@ -184,7 +176,7 @@ static void write_filter_note(const View *view, const Decision *decision, Buf *o
         STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
         STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
     buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->n_in);
-    buf_append(out, front_of(buf_str(&why), ANNOUNCE_NOTE_MAX - out->len - command.len));
+    buf_append(out, utf8_take(buf_str(&why), ANNOUNCE_NOTE_MAX - out->len - command.len));
     buf_append(out, buf_str(&command));
 }
 
@@ -271,7 +263,7 @@ void announcements_note_policy(Announcements *announcements, Str error, int64_t 
         !may_tell(announcements, now_nsec))
         return;
     buf_append(&note, STR("A policy was refused, the last good ones stay in force: "));
-    (void)visible_append(&note, front_of(error, ANNOUNCE_NOTE_MAX));
+    (void)visible_append(&note, utf8_take(error, ANNOUNCE_NOTE_MAX));
     tell_own(announcements, "PolicyRefused", "Reload", &note);
 }
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/linediff.h"
 #include "base/ref.h"
+#include "base/utf8.h"
 
 #define DIFF_MAX (2 * CHANGES_VERSIONS_BYTES + ((size_t)1 << 20))
 
@@ -173,16 +174,9 @@ Changes *changes_free(Changes *changes) {
     return NULL;
 }
 
-/* The first line of @text, not longer than may be, and not half a character at its end. */
+/* The first line of @text, not longer than may be. */
 static Str cut(Str text) {
-    Str line = str_take(text, str_find(text, '\n'));
-
-    if (line.len <= CHANGES_TEXT_MAX)
-        return line;
-    line.len = CHANGES_TEXT_MAX;
-    while (line.len > 0 && ((unsigned char)line.ptr[line.len] & 0xc0) == 0x80)
-        line.len--;
-    return line;
+    return utf8_take(str_take(text, str_find(text, '\n')), CHANGES_TEXT_MAX);
 }
 
 static void copy_text(char *to, Str from) {

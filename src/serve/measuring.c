@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "input/sources.h"
 #include "kube/access.h"
 
@@ -147,17 +148,8 @@ static void publish(void *context, Measurements *measurements) {
     measuring->callbacks.publish(measuring->callbacks.context, measurements);
 }
 
-/* Not half a character at its end. */
-static Str shorten(Str text, size_t max) {
-    size_t len = text.len < max ? text.len : max;
-
-    while (len > 0 && len < text.len && (text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    return str_take(text, len);
-}
-
 static void take_notice(void *context, const PollerNotice *notice) {
-    Str query = shorten(notice->query, QUERY_SHOWN_MAX);
+    Str query = utf8_take(notice->query, QUERY_SHOWN_MAX);
     size_t n_covered = notice->report ? notice->report->n_covered : 0;
     size_t n_nodes = notice->report ? notice->report->n_nodes : 0;
 

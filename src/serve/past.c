@@ -2,15 +2,7 @@
 
 #include <stdlib.h>
 
-/* @cut at most, and not in the middle of a character. */
-static Str cut_text(Str text, size_t cut) {
-    Str taken = str_take(text, cut);
-
-    if (taken.len < text.len)
-        while (taken.len > 0 && ((unsigned char)text.ptr[taken.len] & 0xC0) == 0x80)
-            taken.len--;
-    return taken;
-}
+#include "base/utf8.h"
 
 static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
@@ -63,11 +55,11 @@ static void put(char **at, Str *text) {
 
 /* Texts, still those of the request. */
 static void set_texts(PastDecision *past, const Decision *decision) {
-    past->pod_namespace = cut_text(decision->pod_namespace, PAST_NAME_MAX);
-    past->pod_name = cut_text(decision->pod_name, PAST_NAME_MAX);
-    past->pod_uid = cut_text(decision->pod_uid, PAST_UID_MAX);
-    past->node = cut_text(decision->node, PAST_NAME_MAX);
-    past->error = cut_text(decision->error, PAST_ERROR_MAX);
+    past->pod_namespace = utf8_take(decision->pod_namespace, PAST_NAME_MAX);
+    past->pod_name = utf8_take(decision->pod_name, PAST_NAME_MAX);
+    past->pod_uid = utf8_take(decision->pod_uid, PAST_UID_MAX);
+    past->node = utf8_take(decision->node, PAST_NAME_MAX);
+    past->error = utf8_take(decision->error, PAST_ERROR_MAX);
 }
 
 /* The copy that is kept: @head, its rules and its texts in one piece. */

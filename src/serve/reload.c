@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 const char *reload_kind_name(ReloadKind kind) {
     static const char *const names[] = {
         [RELOAD_POLICY] = "policy",
@@ -26,18 +28,12 @@ void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
     (void)pthread_mutex_unlock(&reloads->lock);
 }
 
-/* Pages show one line: the first, which says where and what. Not half a character at
- * its end. */
+/* Pages show one line: the first, which says where and what. */
 static void copy_first_line(const char *error, char *ret) {
-    size_t len = strcspn(error, "\n");
+    Str line = utf8_take(str_of(error, strcspn(error, "\n")), RELOAD_ERROR_MAX - 1);
 
-    if (len >= RELOAD_ERROR_MAX) {
-        len = RELOAD_ERROR_MAX - 1;
-        while (len > 0 && (error[len] & 0xc0) == 0x80)
-            len--;
-    }
-    memcpy(ret, error, len);
-    ret[len] = '\0';
+    memcpy(ret, line.ptr, line.len);
+    ret[line.len] = '\0';
 }
 
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
