@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "serve/page-answers.h"
 #include "serve/routes.h"
-#include "serve/verbreply.h"
+#include "serve/verb-reply.h"
 
 /* Refused requests are logged, but a peer must not be able to fill a disk. */
 #define LOG_PER_SEC 10

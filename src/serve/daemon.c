@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,10 +13,11 @@
 #include "base/log.h"
 #include "input/file.h"
 #include "serve/daemon-internal.h"
-#include "serve/descriptors.h"
 #include "serve/signals.h"
 #include "serve/transport.h"
 #include "version.h"
+
+#define SPARE_DESCRIPTORS 128u /* files, epoll, the listeners, signals */
 
 /* --- the current view ---------------------------------------------------------- */
 
@@ -190,6 +192,18 @@ static int cannot_listen(const char *address, unsigned port, int r, char *error)
     return error_trace(r);
 }
 
+/* Each connection is a descriptor, and the usual soft limit of 1,024 would leave none for files and
+ * epoll. What the hard limit does not allow is left to the kernel. */
+static void allow_descriptors(unsigned n_connections) {
+    rlim_t wanted = (rlim_t)n_connections + SPARE_DESCRIPTORS;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start_server(Daemon *daemon, char *error) {
     ServerOptions options = daemon->options->server;
     int r;
@@ -201,7 +215,7 @@ static int start_server(Daemon *daemon, char *error) {
     if (r < 0)
         return error_trace(r);
     fill_answers(daemon);
-    descriptors_make_room(options.connections_max + PAGES_CONNECTIONS_MAX);
+    allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX);
     /* Workers may answer before server_new() returns. Who takes a view waits for the
      * lock, and so finds the server. */
     (void)pthread_mutex_lock(&daemon->current.lock);

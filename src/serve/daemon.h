@@ -13,6 +13,16 @@
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file or sources that cannot be read leave the last good one
  * in force, and say so in the log, in /metrics and in /readyz?verbose.
+ *
+ * The way through the folder, whose meson.build has all files in this order:
+ *
+ *   current.h      the view in force, and who exchanges it
+ *   server.h       HTTP, for which pods and verbs are just bytes
+ *   answers.h      what a request gets back; page-answers.h: beside the verbs
+ *   live.h         a cluster that is watched, and binds
+ *   measuring.h    what is measured of nodes
+ *   decisions.h    what was decided, remembered; pods-sight.h and its like: for people
+ *   metrics.h      what is told Prometheus
  */
 
 #include <stdbool.h>

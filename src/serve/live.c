@@ -15,7 +15,7 @@
 #include "serve/notices.h"
 #include "serve/parked.h"
 #include "serve/passes.h"
-#include "serve/verbreply.h"
+#include "serve/verb-reply.h"
 #include "serve/wakeup.h"
 
 /* Judging one pod on one node, and the annotations of its policies. */

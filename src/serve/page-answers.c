@@ -9,7 +9,7 @@
 #include "serve/nodes-page.h"
 #include "serve/policies-page.h"
 #include "serve/sources-page.h"
-#include "serve/verbreply.h"
+#include "serve/verb-reply.h"
 #include "serve/what-if-page.h"
 #include "version.h"
 
