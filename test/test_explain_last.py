@@ -1,0 +1,389 @@
+"""`berth explain --last`: what a running berth remembers of a decision, in full."""
+
+import http.server
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+import threading
+import types
+import urllib.request
+
+import pytest
+
+from client import PATIENCE, get, post, wait_until, write_cluster
+from test_decisions import (  # noqa: F401
+    NODES,
+    OTHER_POLICY,
+    POLICY,
+    berth,
+    decide,
+    files,
+    flags,
+    names,
+    start_with_tls,
+    tls,
+    with_certificate,
+)
+
+def explain(berth_path, berth, name, *options):
+    return subprocess.run(
+        [berth_path, "explain", "--last", name, "--server", berth.url, *map(str, options)],
+        capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "NO_COLOR": "1"},
+    )  # fmt: skip
+
+
+def shown(berth_path, berth, name, *options):
+    """What is printed, without the lines that say when and with what."""
+    done = explain(berth_path, berth, name, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, _, body = done.stdout.partition("\n\n")
+    lines = head.splitlines()
+    assert lines[0].startswith(f"pod       {name}")
+    assert re.fullmatch(r"asked     20\S+Z, in [0-9.]+ (µs|ms), decision \d+", lines[1])
+    assert re.fullmatch(r"policy    [0-9a-f]{32}", lines[2])
+    assert lines[3].startswith("cluster   generation ")
+    assert lines[4:] in ([], ["policies  zones, trial (Observe)"], ["policies  zones"])
+    return re.sub(r"20\d\d-\S+Z", "TIME", body)
+
+
+SHARE = (
+    "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores, 0 to 1200 by default\n"
+)
+COUNTS = """\
+2 of 5 nodes passed
+        1  not known to berth
+        1  never offered: kube-scheduler did not ask about them
+
+RANK  NODE  WIRE  SCORE  =   near
+   1  n1      10  100.0     100.0
+   2  n2       0    0.0       0.0
+""" + SHARE
+REJECTED = """
+rejected by
+        1  zones/zone: wrong zone (preemption cannot help)
+           n4: label zone is "c", must be one of "a", "b"
+           needs label zone one of "a", "b" on the node
+           it fails other rules, too
+        1  zones/disk: slow disk
+           n3: label disk is "hdd", must be "ssd"
+           needs label disk=ssd on the node
+
+would be rejected by (mode Observe, not acted upon)
+        2  trial/gpu: no gpu
+           e.g. n3: label gpu is absent, must be "yes"
+           needs label gpu=yes on the node
+"""
+NOT_BOUND = "\nbind      TIME: not bound to n1, rank 1 of 2: berth: cannot bind: "
+
+
+def test_explain(berth_path, berth):
+    text, _, bind = shown(berth_path, berth, "default/web").partition(NOT_BOUND)
+    assert text == COUNTS + REJECTED
+    assert bind
+
+
+def test_all(berth_path, berth):
+    text, _, _ = shown(berth_path, berth, "default/web", "--all").partition(NOT_BOUND)
+    assert text == COUNTS + """
+rejected by
+        1  zones/zone: wrong zone (preemption cannot help)
+           n4: label zone is "c", must be one of "a", "b" +1 more
+        1  zones/disk: slow disk
+           n3: label disk is "hdd", must be "ssd"
+
+would be rejected by (mode Observe, not acted upon)
+        2  trial/gpu: no gpu
+           n3: label gpu is absent, must be "yes"
+           n4: label gpu is absent, must be "yes"
+
+not known to berth
+           ghost
+"""
+
+
+def test_none_passed(berth_path, berth):
+    assert shown(berth_path, berth, "prod/db") == """\
+0 of 2 nodes passed
+        3  never offered: kube-scheduler did not ask about them
+""" + REJECTED + """
+preempt   TIME: eviction on 1 of 2 nodes would help
+"""
+
+
+def test_one_left(berth_path, berth):
+    post(berth, "filter", names("one", "n1", "n3"))
+    text = shown(berth_path, berth, "default/one")
+    assert "\n   1  n1      10  100.0     100.0\n" in text
+    assert text.endswith("\nNo scores: kube-scheduler does not ask for them when one node is left.\n")
+
+
+N1_SCORE = """\
+  score 100.0 of 100, 10 of 10 on the wire, +100 in kube-scheduler
+    RULE             RAW  VALUE  WEIGHT   ADDS
+    zones/near       100  100.0       1  100.0
+"""
+NOT_OFFERED = "was not offered: kube-scheduler did not ask about this node\n"
+
+
+@pytest.mark.parametrize(
+    "node,first,also",
+    [
+        ("n1", "passes, rank 1 of 2\n", ["  ✓ zones/zone\n", N1_SCORE]),
+        ("n2", "passes, rank 2 of 2\n", ["rank 1 is n1 with 100.0", "   BEST\n"]),
+        ("n3", "rejected\n", ['label disk is "hdd", must be "ssd"', "needs label disk=ssd on the "]),
+        ("n4", "rejected; preemption cannot help\n", ["✗ zones/zone: wrong zone\n", "✗ zones/disk"]),
+        ("ghost", "rejected: berth did not know this node\n", []),
+        ("n5", NOT_OFFERED + "\nWhat policies say of it:\nn5: rejected; ", ['label zone is "c", ']),
+        ("nowhere", NOT_OFFERED, []),
+    ],
+)
+def test_node(berth_path, berth, node, first, also):
+    text = shown(berth_path, berth, "default/web", "--node", node)
+    assert text.startswith(f"{node}: {first}")
+    for part in also:
+        assert part in text
+    if not also:
+        assert text == f"{node}: {first}"
+
+
+def test_narrowed(berth_path, start_berth, files):
+    policy = POLICY.partition("---")[0].replace("spec:\n", "spec:\n  narrow: {to: 2}\n", 1)
+    (files / "policy.yaml").write_text(policy)
+    nodes = [f"m{i}" for i in range(1500)]
+    labels = {"zone": "b", "disk": "ssd"}
+    write_cluster(
+        files / "cluster.json",
+        [*NODES, *({"metadata": {"name": n, "labels": labels}} for n in nodes)],
+    )
+    berth = start_berth(*flags(files))
+    asked = [*nodes, "n1", "n2", "n3"]
+    assert post(berth, "filter", names("web", *asked)).json()["NodeNames"] == ["m0", "n1"]
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("1,502 of 1,503 nodes passed\n")
+    assert "  1,500  passed, and were not offered back: the policy narrows\n" in text
+    assert "\n   1  n1      10  100.0     100.0\n" in text
+    assert "\n   2  m0       0    0.0       0.0\n" in text
+    one = shown(berth_path, berth, "default/web", "--node", "m1499")
+    assert re.match(r"m1499: passed, rank 1,\d{3} of 1,502, not offered back: the best 2 are", one)
+    everything = shown(berth_path, berth, "default/web", "--all")
+    ranks = re.findall(r"^ *(\d+)  \S+ +-  .*  not offered back$", everything, re.M)
+    assert [int(rank) for rank in ranks] == list(range(3, 1503))
+    page = get(berth, "/api/v1/decisions?outcome=narrowed&node=m7").json()["decisions"]
+    assert page[0]["counts"]["narrowed"] == 1500
+    assert page[0]["nodes"][0]["outcome"] == "narrowed" and page[0]["nodes"][0]["rank"] > 2
+
+
+def test_latest(berth_path, berth):
+    """An old prioritize is none of the newest filter's."""
+    post(berth, "filter", names("web", "n1", "n2"))
+    assert "No scores: prioritize has not been asked." in shown(berth_path, berth, "default/web")
+    assert "bind" not in shown(berth_path, berth, "default/web")
+
+
+def test_json(berth_path, berth):
+    done = explain(berth_path, berth, "default/web", "-o", "json")
+    page = json.loads(done.stdout)
+    assert list(page) == ["filter", "prioritize", "preempt", "bind", "explanation"]
+    assert page["explanation"]["pod"]["name"] == "web"
+    wanted = {"n1": "passed", "n2": "passed", "n3": "rejected", "n4": "rejected"}
+    assert {n["node"]: n["outcome"] for n in page["explanation"]["nodes"]} == wanted
+    assert page["explanation"]["nodes"][0]["parts"][0]["raw"] == 100
+    assert page["preempt"] is None
+    for key, number in (("filter", 1), ("prioritize", 2), ("bind", 3)):
+        wanted = get(berth, f"/api/v1/decisions/{number}").json()
+        del wanted["next"]
+        assert page[key] == wanted
+    one = json.loads(explain(berth_path, berth, "default/web", "-o", "json", "--node", "n2").stdout)
+    assert [n["node"] for n in one["filter"]["nodes"]] == ["n2"]
+    assert one["prioritize"]["nodes"] == [{"node": "n2", "outcome": "scored", "score": 0}]
+    assert [n["node"] for n in one["explanation"]["nodes"]] == ["n2"]
+
+
+def test_many(berth_path, start_berth, files):
+    """More nodes than one page holds, and only the best of them shown."""
+    many = [f"node-{i:05}" for i in range(12000)]
+    labels = {"zone": "a", "disk": "ssd"}
+    write_cluster(
+        files / "cluster.json",
+        [{"metadata": {"name": n, "labels": {**labels, "zone": "ab"[n < "node-11995"]}}} for n in many],
+    )
+    berth = start_berth(*flags(files))
+    post(berth, "filter", names("web", *many))
+    post(berth, "prioritize", names("web", *many))
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("12,000 of 12,000 nodes passed\n")
+    rows = re.findall(r"^ +\d+  (node-\d+) +(\d+)  ", text, re.M)
+    assert len(rows) == 10 and [r[1] for r in rows] == ["10"] * 5 + ["0"] * 5
+    assert rows[0][0] == "node-11995"
+    assert "… 11,990 more; --all shows them" in text
+    everything = shown(berth_path, berth, "default/web", "--all")
+    assert len(re.findall(r"^ *\d+  node-\d+ +\d+  ", everything, re.M)) == 12000
+
+
+def test_forgotten(berth_path, start_berth, files):
+    many = [f"node-{i:04}" for i in range(2000)]
+    write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
+    berth = start_berth(*flags(files), "--decisions-memory", "64Ki")
+    post(berth, "filter", names("web", *many))
+    text = shown(berth_path, berth, "default/web")
+    assert "What became of each node is not remembered any more.\n" in text
+    why = "what became of its nodes is not kept any more"
+    assert text.endswith(f"\nNo values and parts of scores: {why}\n")
+    text = shown(berth_path, berth, "default/web", "--node", "node-0001")
+    assert text.startswith("node-0001: what became of each node is not remembered any more\n\nNo ")
+    done = explain(berth_path, berth, "default/web", "-o", "json")
+    page = json.loads(done.stdout)
+    assert page["explanation"] is None and page["unexplained"] == why
+
+
+def test_older_policy(berth_path, berth, files):
+    """By the policies of then, while they are known."""
+    before = shown(berth_path, berth, "default/web")
+    (files / "policy.yaml").write_text(OTHER_POLICY)
+    wait_until(
+        lambda: "later" in get(berth, "/api/v1/policies").text, "the other policy to be in force"
+    )
+    assert shown(berth_path, berth, "default/web") == before
+
+
+def with_other_policy(bundle):
+    """The same, as a berth gives it out that has forgotten the policies of then."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(bundle)) as old, tarfile.open(
+        fileobj=out, mode="w:gz"
+    ) as new:
+        for member in old:
+            text = old.extractfile(member).read()
+            if member.name.startswith("berth-bundle/policy/"):
+                text = OTHER_POLICY.encode()
+                member.size = len(text)
+            new.addfile(member, io.BytesIO(text))
+    return out.getvalue()
+
+
+ROWS = """
+NODE  OUTCOME   SCORE  WHY
+n1    passed       10
+n2    passed        0
+"""
+
+
+@pytest.mark.parametrize(
+    "answer,why",
+    [
+        (lambda _: (404, b"there is no such page"), "404"),
+        (lambda _: (400, b'{"Error":"unknown parameter id"}'), "update it"),
+        (lambda _: (503, b'{"Error":"there is not enough memory"}'), "there is not enough memory"),
+        (lambda _: (200, b"no bundle"), "it is no bundle"),
+        (lambda real: (200, with_other_policy(real)), "it was decided by other policies than those"),
+    ],
+)
+def test_without_scene(berth_path, berth, answer, why):
+    """Of a berth that is older, or remembers less, all that there is to tell is told."""
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            with urllib.request.urlopen(berth.url + self.path) as reply:
+                status, body = 200, reply.read()
+            if self.path.startswith("/api/v1/bundle?id="):
+                status, body = answer(body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        other = types.SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}")
+        text = shown(berth_path, other, "default/web")
+        server.shutdown()
+    assert text.startswith("2 of 5 nodes passed\n        1  zones/zone: wrong zone (preemption ")
+    assert ROWS in text
+    last = text.splitlines()[-1]
+    assert last.startswith("No values and parts of scores: ") and why in last
+
+
+def test_by_token(berth_path, start_berth, files):
+    (files / "token").write_text("a-long-token-for-pages-0123456789\n")
+    berth = start_berth(
+        *flags(files), "--pages-listen", "127.0.0.1:0", "--pages-token-file", files / "token"
+    )
+    decide(berth)
+    line = wait_until(lambda: berth.proc.stdout.readline(), "where pages are")
+    pages = types.SimpleNamespace(url=re.search(r"http://\S+", line)[0])
+    assert explain(berth_path, pages, "default/web").returncode == 3
+    done = explain(berth_path, pages, "default/web", "--token-file", files / "token")
+    assert done.returncode == 0 and REJECTED in done.stdout
+
+
+def test_bundle_of_one(berth):
+    """Only that decision, with the policies and the cluster of then, and no pages."""
+    with urllib.request.urlopen(berth.url + "/api/v1/bundle?id=4") as reply:
+        archive = tarfile.open(fileobj=io.BytesIO(reply.read()))
+    found = {m.name: archive.extractfile(m).read().decode() for m in archive}
+    lines = found["berth-bundle/decisions.jsonl"].splitlines()
+    assert [json.loads(line)["id"] for line in lines[1:]] == [4]
+    assert len(found["berth-bundle/pods.jsonl"].splitlines()) == 1
+    assert "berth-bundle/metrics.txt" not in found
+    for query, status in (("id=99", 404), ("id=0", 400), ("id=1&last=2", 400)):
+        assert get(berth, "/api/v1/bundle?" + query).status == status
+
+
+def test_error(berth_path, start_berth, files):
+    berth = start_berth("--policy", files / "policy.yaml")
+    post(berth, "filter", names("web", "n1"))
+    text = shown(berth_path, berth, "default/web")
+    assert text.startswith("answered with an error: berth: node names were sent, but ")
+
+
+def test_nothing(berth_path, berth):
+    done = explain(berth_path, berth, "default/nobody")
+    assert done.returncode == 3 and done.stdout == ""
+    assert done.stderr == f"berth explain: {berth.url} remembers no filter about default/nobody\n"
+
+
+@pytest.mark.parametrize(
+    "options,text",
+    [
+        (["--last", "web"], "a pod is named NAMESPACE/NAME"),
+        (["--last", "a/b", "--cluster", "x"], "--last asks a running berth"),
+        (["--last", "a/b", "c/d"], "--last asks a running berth"),
+        (["--last", "a/b", "--key", "x"], "--cert and --key go together"),
+        (["--server", "http://127.0.0.1:1"], "--key and --token-file go with --last"),
+    ],
+)
+def test_usage(berth_path, options, text):
+    done = subprocess.run(
+        [berth_path, "explain", *options], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 2 and text in done.stderr
+
+
+def test_unreachable(berth_path):
+    command = [berth_path, "explain", "--last", "a/b", "--server", "http://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert done.stderr.startswith("berth explain: http://127.0.0.1:1 cannot be asked: ")
+
+
+def test_access(start_berth, files, berth_path, tls):
+    authority, server, good, bad = tls
+    berth = start_with_tls(start_berth, files, authority, server)
+    post(berth, "filter", names("web", "n1"), context=with_certificate(authority, good))
+
+    def last(*options):
+        return explain(berth_path, berth, "default/web", "--ca", authority.certificate, *options)
+
+    assert "1 of 1 node passed" in last("--cert", good[0], "--key", good[1]).stdout
+    refused = last("--cert", bad[0], "--key", bad[1])
+    assert refused.returncode == 3 and "client certificate" in refused.stderr
+    assert last().returncode == 3
+    assert last("--cert", good[0]).returncode == 2
+    unknown = explain(berth_path, berth, "default/web")
+    assert unknown.returncode == 3 and "cannot be asked" in unknown.stderr
