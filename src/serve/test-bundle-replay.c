@@ -7,9 +7,7 @@
 #include "bundle/bundle.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
-#include "replay/test-world.h"
-#include "replay/what-if.h"
-#include "serve/recorder.h"
+#include "serve/test-play.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SEEDS 6u
@@ -67,15 +65,9 @@ static Program *compile(const PolicySource *sources, size_t n) {
 
 static void note(Decisions *decisions, World *world, Verb verb, Str body) {
     _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    int64_t now = world_now(world) + WORLD_SEC / 7;
     Answer answer;
 
-    world_ask(world->view, verb, now, body, arena, &answer);
-    decisions_note(decisions,
-        world->view,
-        verb,
-        &answer.decision,
-        (PastTimes){.at_nsec = now, .duration_nsec = 1000});
+    play_note(decisions, world, verb, body, arena, &answer);
 }
 
 static void play(Decisions *decisions, World *world) {

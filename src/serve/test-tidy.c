@@ -8,9 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "replay/test-world.h"
-#include "replay/what-if.h"
-#include "serve/recorder.h"
+#include "serve/test-play.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SECRET "hunter2-hunter2"
@@ -37,15 +35,9 @@ static Str secret_request(World *world, unsigned pod, Arena *arena) {
 
 static void note(Decisions *decisions, World *world, Verb verb, Str body) {
     _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    int64_t now = world_now(world) + WORLD_SEC / 7;
     Answer answer;
 
-    world_ask(world->view, verb, now, body, arena, &answer);
-    decisions_note(decisions,
-        world->view,
-        verb,
-        &answer.decision,
-        (PastTimes){.at_nsec = now, .duration_nsec = 1000});
+    play_note(decisions, world, verb, body, arena, &answer);
 }
 
 /* Filter and prioritize about a pod, @n times, each a moment later. */
