@@ -1,8 +1,7 @@
 #include "serve/status-page.h"
 
 #include "base/clock.h"
-#include "base/test-assert.h"
-#include "policy/test-scene.h"
+#include "serve/test-stage.h"
 
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
 
@@ -20,22 +19,17 @@ static const StatusFixed fixed = {
 
 static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     _cleanup_(buf_done) Buf page = BUF_INIT(STATUS_PAGE_MAX);
-    _cleanup_(metrics_freep) Metrics *metrics = metrics_new();
     _cleanup_(callers_freep) Callers *callers = callers_new();
-    _cleanup_(view_unrefp) View *view = NULL;
     Reloads reloads = RELOADS_INIT;
-    TestScene scene;
+    Stage stage;
 
-    scene_init_text(&scene, scene_text);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = scene.snapshot, .program = scene.program}, NULL, &view),
-        0);
+    stage_init(&stage, scene_text);
     status_page(
         &(StatusState){
             .fixed = &fixed,
-            .view = view,
+            .view = stage.view,
             .reloads = &reloads,
-            .metrics = metrics,
+            .metrics = stage.answers.metrics,
             .callers = callers,
             .wall_nsec = wall,
             .now_nsec = now,
@@ -44,7 +38,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     buf_append_char(&page, '\0');
     assert_int_equal(buf_error(&page), 0);
     assert_non_null(strstr(page.data, part));
-    scene_done(&scene);
+    stage_done(&stage);
 }
 
 /* The wall clock may be set, forward and back. */
