@@ -97,6 +97,23 @@ def test_from_the_start(berth):
     assert head.status == 200 and head.body == b""
 
 
+def assert_durations(figures, verb, elapsed):
+    """The histogram of @verb: whole, in order, and no longer than it took."""
+    name = "berth_request_duration_seconds"
+    assert 0 < figures[f'{name}_sum{{verb="{verb}"}}'] < elapsed
+    bucket = rf'{name}_bucket{{verb="{verb}",le="(.*)"}}'
+    buckets = [
+        (float(m[1].replace("+", "")), value)
+        for m, value in ((re.fullmatch(bucket, k), v) for k, v in figures.items())
+        if m
+    ]
+    assert [le for le, _ in buckets] == sorted(le for le, _ in buckets)
+    counts = [value for _, value in buckets]
+    assert counts == sorted(counts)  # each holds those before it
+    assert buckets[-1][0] == float("inf")
+    assert counts[-1] == figures[f'{name}_count{{verb="{verb}"}}']
+
+
 def test_requests(berth):
     names = b'{"Pod":{},"NodeNames":["n1","n2","n3","n4","ghost"]}'
     meta = b'{"Pod":{},"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"u"}]},"n4":{}}}'
@@ -156,19 +173,7 @@ def test_requests(berth):
     )
     elapsed = time.monotonic() - before
     for verb in VERBS:
-        total = figures[f'berth_request_duration_seconds_sum{{verb="{verb}"}}']
-        assert 0 < total < elapsed
-        bucket = rf'berth_request_duration_seconds_bucket{{verb="{verb}",le="(.*)"}}'
-        buckets = [
-            (float(m[1].replace("+", "")), value)
-            for m, value in ((re.fullmatch(bucket, k), v) for k, v in figures.items())
-            if m
-        ]
-        assert [le for le, _ in buckets] == sorted(le for le, _ in buckets)
-        counts = [value for _, value in buckets]
-        assert counts == sorted(counts)  # each holds those before it
-        assert buckets[-1][0] == float("inf")
-        assert counts[-1] == figures[f'berth_request_duration_seconds_count{{verb="{verb}"}}']
+        assert_durations(figures, verb, elapsed)
 
 
 def test_other_requests(berth):
