@@ -67,38 +67,3 @@ extern const BoardPage page_sources;  /* /sources     are the metrics real? */
 extern const BoardPage page_latency;  /* /latency     is the extender slowing my scheduler? */
 extern const BoardPage page_changes;  /* /changes     what changed? */
 extern const BoardPage page_what_if;  /* /what-if     what would happen if? */
-
-/* --- pieces that pages share (board/piece.c) ------------------------------------------------ */
-
-/* A command to copy: <div class="command"> with <pre><code> and a button that JavaScript shows. */
-void piece_command(Html *html, Str command);
-
-/* What is shown where there is nothing, and what to do next. */
-void piece_empty(Html *html, const char *what, const char *next);
-
-/* A <table class="data"> with a caption and headings; columns that begin with '#' hold numbers.
- * Left open in <tbody>: piece_table_end(). */
-void piece_table(
-    Html *html, const char *id, const char *caption, const char *const *columns, size_t n);
-void piece_table_end(Html *html);
-
-/* Links to a pod's and a node's page. */
-void piece_pod(Html *html, Str namespace, Str name);
-void piece_node(Html *html, Str name);
-
-/* A bar of parts, as SVG with its numbers as text: score parts, outcomes. */
-typedef struct PiecePart {
-    Str label;
-    double value;
-    unsigned colour; /* 1 to 8 of the palette; patterns differ, too */
-} PiecePart;
-void piece_bar(Html *html, const PiecePart *parts, size_t n, double whole);
-
-/* A line over time, as SVG, with its last and highest value as text. NaN: a gap. */
-typedef struct PieceLine {
-    const char *label, *unit;
-    const double *values; /* the oldest first, a step of @step_sec apart */
-    size_t n;
-    unsigned step_sec;
-} PieceLine;
-void piece_line(Html *html, const PieceLine *line);

@@ -4,9 +4,8 @@
 
 #include "base/calendar.h"
 #include "base/clock.h"
+#include "board/piece.h"
 #include "version.h"
-
-#define COLOURS 8u
 
 /* --- head ------------------------------------------------------------------------------------- */
 
@@ -67,7 +66,7 @@ static void draw_head(const Frame *frame, Html *html) {
 /* --- patterns --------------------------------------------------------------------------------- */
 
 /* Parts of bars differ in colour and in how they are hatched: strokes over a tile of 12 by 12. */
-static const char *const hatches[COLOURS] = {
+static const char *const hatches[PIECE_COLOURS] = {
     "",
     "M0 12L12 0",
     "M0 0L12 12",
@@ -107,7 +106,7 @@ static void draw_patterns(Html *html) {
     html_attr(html, "aria-hidden", STR("true"));
     html_attr(html, "focusable", STR("false"));
     html_open(html, "defs");
-    for (unsigned i = 1; i <= COLOURS; i++)
+    for (unsigned i = 1; i <= PIECE_COLOURS; i++)
         draw_pattern(html, i);
     html_close(html);
     html_close(html);
@@ -246,10 +245,7 @@ static void draw_search(Html *html) {
     html_attr(html, "role", STR("search"));
     html_attr(html, "action", STR("/pods"));
     html_attr(html, "method", STR("get"));
-    html_open(html, "label");
-    html_attr(html, "for", STR("search"));
-    html_text(html, STR("Find a pod"));
-    html_close(html);
+    piece_label(html, "search", STR("Find a pod"));
     html_open(html, "input");
     html_attr(html, "type", STR("search"));
     html_attr(html, "id", STR("search"));

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "board/board.h"
+#include "board/piece.h"
 
 void headline_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/double.h"
-#include "board/board.h"
+#include "board/piece.h"
 #include "cluster/loads.h"
 #include "model/resources.h"
 
@@ -125,10 +125,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
             table_amount(table, row, i, AMOUNT_REQUESTED) == 0)
             continue;
         html_open(html, "tr");
-        html_open(html, "th");
-        html_attr(html, "scope", STR("row"));
-        html_text(html, table->resources[i]);
-        html_close(html);
+        piece_head(html, table->resources[i]);
         for (AmountKind kind = 0; kind < _AMOUNT_KINDS; kind++)
             draw_amount(html, table->resources[i], table_amount(table, row, i, kind));
         draw_share(html,
@@ -142,8 +139,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
 static void draw_number(Html *html, double value) {
     char digits[DOUBLE_TEXT_MAX];
 
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (isnan(value))
         html_element_c(html, "strong", "warn", "absent");
     else
@@ -156,8 +152,7 @@ static void draw_metric(
     double value = loads_value(&view->loads, gauge, LOAD_VALUE, row);
 
     html_open(html, "tr");
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     html_text(html, STR("metrics."));
     html_text(html, view->program->gauges[gauge].name);
     html_close(html);

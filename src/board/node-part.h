@@ -5,6 +5,7 @@
  */
 
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/pods-sight.h"
 
 /* A node, and the view that it is seen in: the one in force, or one of the past made again. */

@@ -45,8 +45,7 @@ static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecis
 }
 
 static void draw_score(Html *html, Outcome outcome) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (outcome.has_score)
         html_printf(html, "%u", outcome.score);
     else

@@ -6,12 +6,12 @@
  * <details id="diff-N"> that hold <pre class="diff">.
  */
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "board/board.h"
 #include "board/changes-axis.h"
+#include "board/piece.h"
 
 #define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
 #define DIFF_LINES_MAX 400u              /* of one, to be shown */
@@ -195,10 +195,7 @@ static void draw_change(ChangesView *view, const Change *change) {
     Html *html = view->html;
 
     html_open(html, "tr");
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, change->id);
-    html_close(html);
+    piece_count(html, change->id);
     html_open(html, "td");
     html_attr_number(html, "data-value", change->at_nsec / NSEC_PER_MSEC);
     html_time(html, change->at_nsec, view->sitting->wall_nsec);
@@ -230,27 +227,15 @@ static void draw_table(ChangesView *view) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void draw_command(const Sitting *sitting, Html *html) {
-    _cleanup_(buf_done) Buf command = BUF_INIT(1024);
-    char url[SERVER_URL_MAX];
-
-    if (!sitting->answers->server)
-        return;
-    buf_printf(&command, "curl -s %s/api/v1/changes", server_url(sitting->answers->server, url));
-    piece_command(html, buf_str(&command));
-}
-
 static unsigned draw(const Sitting *sitting, Html *html) {
     ChangesView view = {.sitting = sitting, .html = html};
 
-    if (!read_changes(&view)) {
-        html->out->error = -ENOMEM;
-        return 200;
-    }
+    if (!read_changes(&view))
+        return piece_no_memory(html, "this page");
     draw_verdict(&view);
     changes_axis_draw(sitting, html, view.changes, view.n);
     draw_table(&view);
-    draw_command(sitting, html);
+    piece_curl(html, sitting->answers->server, "/api/v1/changes");
     return 200;
 }
 

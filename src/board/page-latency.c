@@ -9,9 +9,11 @@
  */
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/latency.h"
 
 #define WINDOW_DEFAULT_SEC 300
@@ -50,11 +52,9 @@ static const char *advice(const LatencyVerb *filter) {
                "costs.";
     if (parts[LATENCY_READ].sum_nsec > parts[LATENCY_WRITE].sum_nsec)
         return "Most of it is spent reading what the scheduler sends: with nodeCacheCapable: true "
-               "it "
-               "sends names in the place of whole nodes.";
+               "it sends names in the place of whole nodes.";
     return "Most of it is spent until the scheduler has taken the reply: look at its machine and "
-           "the "
-           "network between.";
+           "the network between.";
 }
 
 static bool is_slow(const LatencySight *sight) {
@@ -148,17 +148,9 @@ static void draw_windows(const LatencySight *sight) {
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void draw_count(Html *html, uint64_t n) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, n);
-    html_close(html);
-}
-
 /* Of a row without requests there is no time. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (is_known) {
         html_attr_number(html, "data-value", nsec);
         html_duration(html, nsec);
@@ -187,17 +179,9 @@ static void draw_split(Html *html, const LatencyVerb *verb) {
     html_close(html);
 }
 
-static void draw_head(Html *html, const char *name) {
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
-    html_text(html, str_from_c(name));
-    html_close(html);
-}
-
 /* Of a request: as half of them have at most, and the most. */
 static void draw_nodes(Html *html, const LatencyVerb *verb) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
     if (verb->n_decided > 0) {
         html_count(html, verb->n_nodes_p50);
@@ -214,15 +198,15 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
     bool is_known = total->n > 0;
 
     html_open(html, "tr");
-    draw_head(html, verb_name(verb));
-    draw_count(html, total->n);
+    piece_head(html, str_from_c(verb_name(verb)));
+    piece_count(html, total->n);
     draw_time(html, total->p50_nsec, is_known);
     draw_time(html, total->p99_nsec, is_known);
     draw_time(html, total->max_nsec, is_known);
     draw_split(html, about);
     draw_nodes(html, about);
-    draw_count(html, about->n_late);
-    draw_count(html, about->n_errors);
+    piece_count(html, about->n_late);
+    piece_count(html, about->n_errors);
     html_close(html);
 }
 
@@ -256,7 +240,7 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
     };
 
     html_open(html, "tr");
-    draw_head(html, verb_name(verb));
+    piece_head(html, str_from_c(verb_name(verb)));
     html_element_c(html, "td", NULL, names[part]);
     draw_time(html, summary->p50_nsec, true);
     draw_time(html, summary->p90_nsec, true);
@@ -327,10 +311,7 @@ static void draw_hour(const LatencySight *sight) {
     if (!slots || !values)
         return;
     latency_slots(sight->sitting->answers->latency, sight->sitting->now_nsec, slots);
-    html_open(sight->html, "section");
-    html_attr(sight->html, "id", STR("hour"));
-    html_flag(sight->html, "data-live");
-    html_element_c(sight->html, "h2", NULL, "The last hour");
+    piece_section(sight->html, "hour", "The last hour");
     draw_line(sight, slots, values, requests_of, "Requests", "a second");
     draw_line(sight, slots, values, p99_of, "99 of 100 filters within", "ms");
     draw_line(sight, slots, values, late_of, "Out of time", "in ten seconds");
@@ -340,9 +321,8 @@ static void draw_hour(const LatencySight *sight) {
 /* --- the page --------------------------------------------------------------------------------- */
 
 static void draw_further(const LatencySight *sight) {
-    _cleanup_(buf_done) Buf command = BUF_INIT(1024);
-    char url[SERVER_URL_MAX];
     Html *html = sight->html;
+    char path[64];
 
     html_element_c(html, "h2", NULL, "Further");
     html_open(html, "p");
@@ -350,13 +330,8 @@ static void draw_further(const LatencySight *sight) {
     html_text(html, STR(" · "));
     html_link(html, "/changes", NULL, 0, STR("what changed in the last hour"));
     html_close(html);
-    if (!sight->sitting->answers->server)
-        return;
-    buf_printf(&command,
-        "curl -s '%s/api/v1/latency?window=%u'",
-        server_url(sight->sitting->answers->server, url),
-        sight->window_sec);
-    piece_command(html, buf_str(&command));
+    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", sight->window_sec);
+    piece_curl(html, sight->sitting->answers->server, path);
 }
 
 static unsigned draw(const Sitting *sitting, Html *html) {
@@ -382,8 +357,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         piece_empty(html,
             "No request came in this time.",
             "Is berth listed as an extender in the scheduler's configuration? berth config prints "
-            "what "
-            "belongs there, and berth check --live tries it out.");
+            "what belongs there, and berth check --live tries it out.");
     draw_verbs(&sight);
     draw_parts(&sight);
     draw_hour(&sight);

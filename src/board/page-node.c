@@ -61,11 +61,8 @@ static void draw_pods(Html *html, const PodList *list) {
 static void draw_facts(const NodeScene *scene, Html *html) {
     const PodList *list = table_chunk(scene->table, scene->row)->pods[table_slot(scene->row)];
 
-    html_open(html, "section");
-    html_attr(html, "id", STR("node-facts"));
-    html_flag(html, "data-live");
-    html_element_c(
-        html, "h2", NULL, scene->is_past ? "As berth saw it then" : "As berth sees it now");
+    piece_section(
+        html, "node-facts", scene->is_past ? "As berth saw it then" : "As berth sees it now");
     node_facts(html, scene->view, scene->row, scene->sitting->wall_nsec, "node");
     if (list)
         draw_pods(html, list);
@@ -106,10 +103,7 @@ static void draw_form(Html *html, Str name) {
     html_attr(html, "class", STR("filter"));
     html_attr(html, "action", STR("/node"));
     html_attr(html, "method", STR("get"));
-    html_open(html, "label");
-    html_attr(html, "for", STR("node-name"));
-    html_text(html, STR("Node"));
-    html_close(html);
+    piece_label(html, "node-name", STR("Node"));
     html_open(html, "input");
     html_attr(html, "id", STR("node-name"));
     html_attr(html, "name", STR("name"));

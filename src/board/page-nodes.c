@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/nodes-sight.h"
 
 #define PAGE_SIZE 200u
@@ -80,20 +81,8 @@ static bool read_question(
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-static void draw_option(Html *html, Str value, Str label, bool is_selected) {
-    html_open(html, "option");
-    html_attr(html, "value", value);
-    if (is_selected)
-        html_flag(html, "selected");
-    html_text(html, label);
-    html_close(html);
-}
-
 static void open_select(Html *html, const char *name, const char *label) {
-    html_open(html, "label");
-    html_attr(html, "for", str_from_c(name));
-    html_text(html, str_from_c(label));
-    html_close(html);
+    piece_label(html, name, str_from_c(label));
     html_open(html, "select");
     html_attr(html, "id", str_from_c(name));
     html_attr(html, "name", str_from_c(name));
@@ -106,14 +95,14 @@ static void draw_form(Html *html, const NodesSight *sight, const NodesQuestion *
     html_attr(html, "method", STR("get"));
     open_select(html, "column", "Colour by");
     for (size_t i = 0; i < sight->n_columns; i++)
-        draw_option(html,
+        piece_option(html,
             sight->columns[i].name,
             sight->columns[i].label,
             &sight->columns[i] == question->column);
     html_close(html);
     open_select(html, "order", "table by");
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
-        draw_option(html,
+        piece_option(html,
             str_from_c(orders[i].name),
             str_from_c(orders[i].label),
             i == (size_t)question->order);
@@ -284,14 +273,12 @@ static void draw_state(Html *html, const NodesSight *sight, size_t place) {
 
 static void draw_node(Html *html, const NodesSight *sight, size_t place) {
     html_open(html, "tr");
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     piece_node(html, sight->names[place]);
     html_close(html);
     draw_state(html, sight, place);
     for (size_t i = 0; i < sight->n_columns; i++) {
-        html_open(html, "td");
-        html_attr(html, "class", STR("number"));
+        piece_open_number(html);
         draw_value(html, &sight->columns[i], sight->columns[i].values[place]);
         html_close(html);
     }
@@ -365,10 +352,8 @@ static unsigned draw_found(
         piece_empty(html, "There are not that many nodes.", "Go back to the first page.");
         return 404;
     }
-    if (!ranks || !draw_table(sitting, html, sight, ranks, from)) {
-        piece_empty(html, "There is no memory for the table now.", "Try again in a while.");
-        return 503;
-    }
+    if (!ranks || !draw_table(sitting, html, sight, ranks, from))
+        return piece_no_memory(html, "the table");
     draw_paging(html, question, sight->n);
     return 200;
 }
@@ -378,10 +363,8 @@ static unsigned draw(const Sitting *sitting, Html *html) {
     NodesQuestion question = {.order = ORDER_NAME};
     NodesSight sight;
 
-    if (nodes_sight_make(sitting->answers, sitting->arena, &sight) < 0) {
-        piece_empty(html, "There is no memory for this page now.", "Try again in a while.");
-        return 503;
-    }
+    if (nodes_sight_make(sitting->answers, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this page");
     if (sight.n == 0) {
         piece_empty(html,
             "berth knows no nodes.",

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "board/board.h"
 #include "board/headline.h"
+#include "board/piece.h"
 #include "serve/latency.h"
 #include "serve/pods-sight.h"
 
@@ -17,13 +18,6 @@
 #define WAITING_SHOWN 10u
 #define POLICIES_SHOWN 5u
 #define READ_AT_ONCE 64u
-
-static void begin_section(Html *html, const char *id, const char *title) {
-    html_open(html, "section");
-    html_attr(html, "id", str_from_c(id));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, title);
-}
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
@@ -95,7 +89,7 @@ static void draw_tiles(const Sitting *sitting, Html *html) {
         return;
     latency_read(latency, WINDOW_SEC, sitting->now_nsec, verbs);
     latency_slots(latency, sitting->now_nsec, slots);
-    begin_section(html, "figures", "The last five minutes");
+    piece_section(html, "figures", "The last five minutes");
     html_open(html, "dl");
     html_attr(html, "class", STR("tiles"));
     draw_rate(html, verbs);
@@ -142,8 +136,7 @@ static void draw_decision(const Sitting *sitting, Html *html, const PastDecision
     html_text(html, str_from_c(verb_name(past->verb)));
     html_close(html);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     headline_counts(html, past);
     html_close(html);
     html_open(html, "td");
@@ -158,7 +151,7 @@ static void draw_newest(const Sitting *sitting, Html *html) {
     FoundDecision found[NEWEST_SHOWN];
     size_t n = read_newest(sitting, found, NEWEST_SHOWN);
 
-    begin_section(html, "newest", "Newest decisions");
+    piece_section(html, "newest", "Newest decisions");
     piece_table(html, "decisions", "The newest decisions", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n; i++) {
         draw_decision(sitting, html, found[i].past);
@@ -191,10 +184,7 @@ static void draw_waiting_pod(const Sitting *sitting, Html *html, const PodSight 
     html_open(html, "td");
     html_time(html, pod->first_nsec, sitting->wall_nsec);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, pod->n_attempts);
-    html_close(html);
+    piece_count(html, pod->n_attempts);
     html_element(html, "td", NULL, pod->reason);
     html_close(html);
 }
@@ -215,7 +205,7 @@ static void draw_waiting(const Sitting *sitting, Html *html, const PodsSight *si
     const PodSight **waiting = ARENA_ARRAY(sitting->arena, const PodSight *, sight->n + 1);
     size_t n = 0;
 
-    begin_section(html, "wait", "Pods that wait");
+    piece_section(html, "wait", "Pods that wait");
     for (size_t i = 0; waiting && i < sight->n; i++)
         if (sight->pods[i].is_waiting)
             waiting[n++] = &sight->pods[i];
@@ -255,18 +245,9 @@ static void draw_rejecting(Html *html, const Rejecting *rejecting) {
     html_open(html, "td");
     html_link(html, "/policies", NULL, 0, rejecting->policy);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, rejecting->n_nodes);
-    html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, rejecting->figure.n_matched);
-    html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, rejecting->figure.n_rejected_all);
-    html_close(html);
+    piece_count(html, rejecting->n_nodes);
+    piece_count(html, rejecting->figure.n_matched);
+    piece_count(html, rejecting->figure.n_rejected_all);
     html_close(html);
 }
 
@@ -276,7 +257,7 @@ static void draw_policies(const Sitting *sitting, Html *html) {
     const Program *program = sitting->view->program;
     Rejecting *all = ARENA_ARRAY(sitting->arena, Rejecting, program->n_policies + 1);
 
-    begin_section(html, "rejecting", "Policies that reject most");
+    piece_section(html, "rejecting", "Policies that reject most");
     if (program->n_policies == 0)
         piece_empty(html,
             "There are no policies: every node passes.",

@@ -69,6 +69,15 @@ void pod_draw_why(const PodPage *page, const NodeExplanation *node, const Failed
         draw_values(page->html, values, n);
 }
 
+void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
+    const Explanation *explanation = &page->explanation;
+
+    for (size_t i = 0; i < explanation->n_scores; i++) {
+        html_printf(page->html, "%s%.1f ", i > 0 ? " + " : "", node->parts[i].contribution);
+        html_text(page->html, explanation->scores[i]->name);
+    }
+}
+
 void pod_draw_rule(Html *html, Str policy, Str rule) {
     html_open(html, "span");
     html_attr(html, "class", STR("rule"));
@@ -308,10 +317,8 @@ static unsigned draw(const Sitting *sitting, Html *html) {
             page.name,
             /* uid= */ STR_NULL,
             sitting->arena,
-            &sight) < 0) {
-        piece_empty(html, "There is no memory for this page now.", "Try again in a while.");
-        return 503;
-    }
+            &sight) < 0)
+        return piece_no_memory(html, "this page");
     status = draw_found(&page, &sight, id);
     pods_sight_done(&sight);
     return status;

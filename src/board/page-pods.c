@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/pods-sight.h"
 
 #define PAGE_SIZE 100u
@@ -70,38 +71,23 @@ static size_t choose(const PodsSight *sight, const PodsQuestion *question, const
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_option(Html *html, const char *value, const char *text, bool is_selected) {
-    html_open(html, "option");
-    html_attr(html, "value", str_from_c(value));
-    if (is_selected)
-        html_flag(html, "selected");
-    html_text(html, str_from_c(text));
-    html_close(html);
-}
-
 static void draw_form(Html *html, const PodsQuestion *question) {
     html_open(html, "form");
     html_attr(html, "class", STR("filter"));
     html_attr(html, "action", STR("/pods"));
     html_attr(html, "method", STR("get"));
-    html_open(html, "label");
-    html_attr(html, "for", STR("q"));
-    html_text(html, STR("Pod, node, policy or reason with"));
-    html_close(html);
+    piece_label(html, "q", STR("Pod, node, policy or reason with"));
     html_open(html, "input");
     html_attr(html, "id", STR("q"));
     html_attr(html, "name", STR("q"));
     html_attr(html, "value", question->text);
     html_attr(html, "autocomplete", STR("off"));
-    html_open(html, "label");
-    html_attr(html, "for", STR("state"));
-    html_text(html, STR("which"));
-    html_close(html);
+    piece_label(html, "state", STR("which"));
     html_open(html, "select");
     html_attr(html, "id", STR("state"));
     html_attr(html, "name", STR("state"));
-    draw_option(html, "", "all", !question->only_waiting);
-    draw_option(html, "waiting", "waiting", question->only_waiting);
+    piece_option(html, STR(""), STR("all"), !question->only_waiting);
+    piece_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
     html_close(html);
     html_element_c(html, "button", NULL, "Show");
     html_close(html);
@@ -124,24 +110,19 @@ static void draw_state(Html *html, const PodSight *pod) {
 
 static void draw_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
     html_open(html, "tr");
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     piece_pod(html, pod->namespace, pod->name);
     html_close(html);
     html_open(html, "td");
     draw_state(html, pod);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     html_count(html, pod->n_passed);
     html_text(html, STR(" of "));
     html_count(html, pod->n_in);
     html_close(html);
     html_element(html, "td", NULL, pod->reason);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, pod->n_attempts);
-    html_close(html);
+    piece_count(html, pod->n_attempts);
     html_open(html, "td");
     html_time(html, pod->first_nsec, sitting->wall_nsec);
     html_close(html);
@@ -209,8 +190,7 @@ static void draw_none(const Sitting *sitting, Html *html, const PodsQuestion *qu
         piece_empty(html,
             "Nothing that is remembered fits.",
             "berth knows pods that kube-scheduler has asked it about; kubectl describe pod says "
-            "who "
-            "schedules another.");
+            "who schedules another.");
     else
         piece_empty(html,
             sitting->answers->decisions ? "berth has not been asked about any pod yet."
@@ -248,10 +228,8 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         return 400;
     }
     draw_form(html, &question);
-    if (pods_sight_all(sitting->answers->decisions, sitting->view, sitting->arena, &sight) < 0) {
-        piece_empty(html, "There is no memory for this list now.", "Try again in a while.");
-        return 503;
-    }
+    if (pods_sight_all(sitting->answers->decisions, sitting->view, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this list");
     status = draw_found(sitting, html, &question, &sight);
     pods_sight_done(&sight);
     return status;

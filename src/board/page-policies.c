@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/shell.h"
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/policies-sight.h"
 
 /* A processor's time that one look may take; what is not known by then is left out. */
@@ -37,26 +38,8 @@ static int compare(const void *a, const void *b) {
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static void open_number(Html *html) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-}
-
-static void draw_head(Html *html, Str name) {
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
-    html_text(html, name);
-    html_close(html);
-}
-
-static void draw_count(Html *html, uint64_t n) {
-    open_number(html);
-    html_count(html, n);
-    html_close(html);
-}
-
 static void draw_cost(Html *html, double nsec) {
-    open_number(html);
+    piece_open_number(html);
     if (isnan(nsec)) {
         html_text(html, STR("–"));
     } else {
@@ -81,7 +64,7 @@ static void draw_mode(Html *html, bool is_observed) {
 static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
     static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
 
-    open_number(html);
+    piece_open_number(html);
     if (policy->n_only_blocker == 0) {
         html_text(html, STR("0"));
     } else {
@@ -128,12 +111,12 @@ static void draw_verdict(Html *html, const PoliciesSight *sight, const PolicySig
 static void draw_policy(
     const Sitting *sitting, Html *html, const PoliciesSight *sight, const PolicySight *policy) {
     html_open(html, "tr");
-    draw_head(html, policy->name);
+    piece_head(html, policy->name);
     draw_mode(html, policy->is_observed);
     draw_blocker(html, sight, policy);
-    draw_count(html, policy->n_matched);
-    draw_count(html, policy->n_rejected);
-    draw_count(html, policy->n_rejected_all);
+    piece_count(html, policy->n_matched);
+    piece_count(html, policy->n_rejected);
+    piece_count(html, policy->n_rejected_all);
     draw_cost(html, policy->cost_nsec);
     html_open(html, "td");
     if (policy->matched_nsec > 0)
@@ -164,7 +147,7 @@ static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *
 
 static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *rule) {
     html_open(html, "tr");
-    draw_head(html, rule->name);
+    piece_head(html, rule->name);
     html_open(html, "td");
     html_text(html, rule->is_filter ? STR("filter, ") : STR("score, "));
     html_element(html, "code", NULL, rule->kind);
@@ -172,10 +155,10 @@ static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *ru
         html_printf(html, ", weight %g", rule->weight);
     html_close(html);
     html_element(html, "td", NULL, rule->reason);
-    draw_count(html, rule->n_only_blocker);
-    draw_count(html, policy->is_observed ? rule->n_observed : rule->n_rejected);
-    draw_count(html, rule->n_failed);
-    draw_count(html, rule->n_missing);
+    piece_count(html, rule->n_only_blocker);
+    piece_count(html, policy->is_observed ? rule->n_observed : rule->n_rejected);
+    piece_count(html, rule->n_failed);
+    piece_count(html, rule->n_missing);
     draw_cost(html, rule->cost_nsec);
     html_close(html);
 }
@@ -229,10 +212,7 @@ static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight 
 }
 
 static void draw_rules(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
-    html_open(html, "section");
-    html_attr(html, "id", STR("rules"));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, "Rules");
+    piece_section(html, "rules", "Rules");
     for (size_t i = 0; i < sight->n; i++)
         draw_rules_of(sitting, html, &sight->policies[i]);
     html_close(html);
@@ -268,10 +248,8 @@ static unsigned draw(const Sitting *sitting, Html *html) {
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     PoliciesSight sight;
 
-    if (policies_sight_make(sitting->answers, is_over, &end_nsec, sitting->arena, &sight) < 0) {
-        piece_empty(html, "There is no memory for this page now.", "Try again in a while.");
-        return 503;
-    }
+    if (policies_sight_make(sitting->answers, is_over, &end_nsec, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this page");
     if (sight.n == 0) {
         piece_empty(html,
             "No policy is in force: every node passes.",

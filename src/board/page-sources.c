@@ -5,10 +5,9 @@
  * For the modules: <p id="sources-verdict">, tables #metrics and #sources.
  */
 
-#include <errno.h>
-
 #include "base/clock.h"
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/gauge-state.h"
 #include "serve/measuring.h"
 
@@ -144,8 +143,7 @@ static void draw_name(const SourcesView *view, size_t number) {
     Html *html = view->html;
     size_t n = 0;
 
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     html_text(html, view->metrics[number].gauge->name);
     html_open(html, "div");
     html_attr(html, "class", STR("quiet"));
@@ -202,8 +200,7 @@ static void draw_age(Html *html, const GaugeState *metric) {
     bool is_known = metric->at_nsec != 0;
     bool is_old = is_known && metric->age_nsec > metric->gauge->max_age_nsec;
 
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     html_attr_number(html, "data-value", is_known ? metric->age_nsec : INT64_MAX);
     if (is_old)
         html_element_c(html, "strong", "bad", "✗ ");
@@ -317,10 +314,7 @@ static void draw_metrics(const SourcesView *view) {
 
 static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
     html_open(html, "tr");
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
-    html_text(html, name);
-    html_close(html);
+    piece_head(html, name);
     html_element_c(html,
         "td",
         NULL,
@@ -368,23 +362,11 @@ static bool read_metrics(SourcesView *view) {
     return true;
 }
 
-static void draw_command(const Sitting *sitting, Html *html) {
-    _cleanup_(buf_done) Buf command = BUF_INIT(1024);
-    char url[SERVER_URL_MAX];
-
-    if (!sitting->answers->server)
-        return;
-    buf_printf(&command, "curl -s %s/api/v1/sources", server_url(sitting->answers->server, url));
-    piece_command(html, buf_str(&command));
-}
-
 static unsigned draw(const Sitting *sitting, Html *html) {
     SourcesView view = {.sitting = sitting, .html = html, .program = sitting->view->program};
 
-    if (!read_metrics(&view)) {
-        html->out->error = -ENOMEM;
-        return 200;
-    }
+    if (!read_metrics(&view))
+        return piece_no_memory(html, "this page");
     if (view.n == 0) {
         piece_empty(html,
             "No policy measures anything.",
@@ -395,7 +377,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         draw_metrics(&view);
     }
     draw_sources(&view);
-    draw_command(sitting, html);
+    piece_curl(html, sitting->answers->server, "/api/v1/sources");
     return 200;
 }
 

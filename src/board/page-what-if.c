@@ -25,6 +25,7 @@
 
 #include "base/digest.h"
 #include "board/board.h"
+#include "board/piece.h"
 #include "serve/changes.h"
 #include "serve/recorder.h"
 
@@ -118,10 +119,7 @@ static void draw_knob(Html *html, const Knob *knob, size_t number) {
     (void)snprintf(value, sizeof(value), "%.15g", knob->value);
     html_open(html, "p");
     html_attr(html, "class", STR("knob"));
-    html_open(html, "label");
-    html_attr(html, "for", str_from_c(id));
-    html_text(html, knob->label);
-    html_close(html);
+    piece_label(html, id, knob->label);
     html_open(html, "input");
     html_attr(html, "type", STR("number"));
     html_attr(html, "id", str_from_c(id));
@@ -201,10 +199,7 @@ static void draw_texts(const Sitting *sitting, Html *html) {
 
 static void draw_last(Html *html) {
     html_open(html, "p");
-    html_open(html, "label");
-    html_attr(html, "for", STR("what-if-last"));
-    html_text(html, STR("Decisions to make again, the newest"));
-    html_close(html);
+    piece_label(html, "what-if-last", STR("Decisions to make again, the newest"));
     html_open(html, "input");
     html_attr(html, "type", STR("number"));
     html_attr(html, "id", STR("what-if-last"));
@@ -265,10 +260,8 @@ static void draw_commands(const Sitting *sitting, Html *html, const Knobs *knobs
 static unsigned draw(const Sitting *sitting, Html *html) {
     Knobs *knobs = ARENA_NEW(sitting->arena, Knobs);
 
-    if (!knobs) {
-        piece_empty(html, "There is no memory for this page now.", "Try again in a while.");
-        return 503;
-    }
+    if (!knobs)
+        return piece_no_memory(html, "this page");
     if (!sitting->answers->decisions) {
         piece_empty(html,
             "Decisions are not remembered here: there is nothing to make again.",

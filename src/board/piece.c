@@ -1,23 +1,30 @@
-/*
- * What pages are put together from. No style is written here: colours are classes and patterns of
- * the frame (frame.c), lengths are attributes of SVG.
- */
+#include "board/piece.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "base/visible.h"
-#include "board/board.h"
+
+#define COMMAND_MAX ((size_t)64 * 1024)
 
 #define BAR_WIDTH 1000
 #define BAR_HEIGHT 40
 #define LINE_WIDTH 600
 #define LINE_HEIGHT 80
-#define COLOURS 8u
+
+/* --- paragraphs and sections ------------------------------------------------------------------ */
+
+void piece_section(Html *html, const char *id, const char *title) {
+    html_open(html, "section");
+    html_attr(html, "id", str_from_c(id));
+    html_flag(html, "data-live");
+    html_element_c(html, "h2", NULL, title);
+}
 
 void piece_command(Html *html, Str command) {
-    _cleanup_(buf_done) Buf shown = BUF_INIT(BOARD_PAGE_MAX);
+    _cleanup_(buf_done) Buf shown = BUF_INIT(html->out->ceiling);
 
     /* A line that is pasted must be one. */
     (void)visible_append(&shown, command);
@@ -37,6 +44,18 @@ void piece_command(Html *html, Str command) {
     html_close(html);
 }
 
+void piece_curl(Html *html, const Server *server, const char *path) {
+    _cleanup_(buf_done) Buf url = BUF_INIT(COMMAND_MAX), command = BUF_INIT(COMMAND_MAX);
+    char base[SERVER_URL_MAX];
+
+    if (!server)
+        return;
+    buf_printf(&url, "%s%s", server_url(server, base), path);
+    buf_append(&command, STR("curl -s "));
+    shell_word(&command, buf_str(&url));
+    piece_command(html, buf_str(&command));
+}
+
 void piece_empty(Html *html, const char *what, const char *next) {
     html_open(html, "div");
     html_attr(html, "class", STR("empty"));
@@ -45,6 +64,38 @@ void piece_empty(Html *html, const char *what, const char *next) {
         html_element_c(html, "p", "next", next);
     html_close(html);
 }
+
+unsigned piece_no_memory(Html *html, const char *what) {
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "There is no memory for %s now.", what);
+    piece_empty(html, text, "Try again in a while.");
+    return 503;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+void piece_pod(Html *html, Str namespace, Str name) {
+    const HtmlParameter parameters[] = {{"namespace", namespace}, {"name", name}};
+
+    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "class", STR("pod"));
+    html_text(html, namespace);
+    html_text(html, STR("/"));
+    html_text(html, name);
+    html_close(html);
+}
+
+void piece_node(Html *html, Str name) {
+    const HtmlParameter parameters[] = {{"name", name}};
+
+    html_open_link(html, "/node", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "class", STR("node"));
+    html_text(html, name);
+    html_close(html);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static void open_region(Html *html, const char *id) {
     char caption[128];
@@ -91,23 +142,43 @@ void piece_table_end(Html *html) {
     html_close(html); /* region */
 }
 
-void piece_pod(Html *html, Str namespace, Str name) {
-    const HtmlParameter parameters[] = {{"namespace", namespace}, {"name", name}};
+void piece_open_head(Html *html) {
+    html_open(html, "th");
+    html_attr(html, "scope", STR("row"));
+}
 
-    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "class", STR("pod"));
-    html_text(html, namespace);
-    html_text(html, STR("/"));
-    html_text(html, name);
+void piece_open_number(Html *html) {
+    html_open(html, "td");
+    html_attr(html, "class", STR("number"));
+}
+
+void piece_head(Html *html, Str text) {
+    piece_open_head(html);
+    html_text(html, text);
     html_close(html);
 }
 
-void piece_node(Html *html, Str name) {
-    const HtmlParameter parameters[] = {{"name", name}};
+void piece_count(Html *html, uint64_t n) {
+    piece_open_number(html);
+    html_count(html, n);
+    html_close(html);
+}
 
-    html_open_link(html, "/node", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "class", STR("node"));
-    html_text(html, name);
+/* --- forms ------------------------------------------------------------------------------------ */
+
+void piece_label(Html *html, const char *id, Str text) {
+    html_open(html, "label");
+    html_attr(html, "for", str_from_c(id));
+    html_text(html, text);
+    html_close(html);
+}
+
+void piece_option(Html *html, Str value, Str text, bool is_selected) {
+    html_open(html, "option");
+    html_attr(html, "value", value);
+    if (is_selected)
+        html_flag(html, "selected");
+    html_text(html, text);
     html_close(html);
 }
 
@@ -124,7 +195,8 @@ static void append_value(Html *html, double value) {
 static void attr_fill(Html *html, unsigned colour) {
     char fill[24];
 
-    (void)snprintf(fill, sizeof(fill), "url(#fill-%u)", (colour + COLOURS - 1) % COLOURS + 1);
+    (void)snprintf(
+        fill, sizeof(fill), "url(#fill-%u)", (colour + PIECE_COLOURS - 1) % PIECE_COLOURS + 1);
     html_attr(html, "fill", str_from_c(fill));
 }
 
@@ -253,7 +325,7 @@ static void append_path(Buf *out, const PieceLine *line, double highest) {
 }
 
 static void draw_line(Html *html, const PieceLine *line, double highest) {
-    _cleanup_(buf_done) Buf path = BUF_INIT(BOARD_PAGE_MAX);
+    _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
 
     append_path(&path, line, highest);
     html_open(html, "svg");

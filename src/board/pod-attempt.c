@@ -47,8 +47,7 @@ static void draw_never_offered(const PodPage *page) {
     html_open(html, "p");
     html_text(html,
         STR("Never offered: kube-scheduler's own filters come before berth, and it stops looking "
-            "when "
-            "it has enough nodes (percentageOfNodesToScore). "));
+            "when it has enough nodes (percentageOfNodesToScore). "));
     html_count(html, n);
     html_text(html, STR(" of "));
     html_count(html, filter->n_known);
@@ -131,8 +130,7 @@ static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
     Html *html = page->html;
 
     html_open(html, "tr");
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     piece_node(html, name);
     html_close(html);
     html_open(html, "td");

@@ -27,10 +27,7 @@ static void draw_form(const PodPage *page) {
         (void)snprintf(id, sizeof(id), "%" PRIu64, pod_attempt_first(page->attempt)->id);
         draw_hidden(html, "id", str_from_c(id));
     }
-    html_open(html, "label");
-    html_attr(html, "for", STR("node"));
-    html_text(html, STR("Node"));
-    html_close(html);
+    piece_label(html, "node", STR("Node"));
     html_open(html, "input");
     html_attr(html, "id", STR("node"));
     html_attr(html, "name", STR("node"));
@@ -133,18 +130,14 @@ static void draw_rules(const PodPage *page, const NodeExplanation *node) {
 }
 
 static void draw_score(const PodPage *page, const NodeExplanation *node) {
-    const Explanation *explanation = &page->explanation;
     Html *html = page->html;
 
     if (!node->is_scored)
         return;
     html_open(html, "p");
     html_printf(html, "Score %.1f of 100 = ", node->score);
-    for (size_t i = 0; i < explanation->n_scores; i++) {
-        html_printf(html, "%s%.1f ", i > 0 ? " + " : "", node->parts[i].contribution);
-        html_text(html, explanation->scores[i]->name);
-    }
-    html_printf(html, "; rank %u of %zu", node->rank, explanation->n_passed);
+    pod_draw_sum(page, node);
+    html_printf(html, "; rank %u of %zu", node->rank, page->explanation.n_passed);
     html_text(html, STR(" among all nodes of the cluster that pass."));
     html_close(html);
 }
@@ -181,10 +174,7 @@ static void draw_answer(const PodPage *page) {
 void pod_node(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "section");
-    html_attr(html, "id", STR("why-not"));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, "Why not another node?");
+    piece_section(html, "why-not", "Why not another node?");
     draw_form(page);
     if (!str_is_empty(page->node))
         draw_answer(page);

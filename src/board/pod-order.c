@@ -13,7 +13,6 @@
 
 #define BEST_SHOWN 10u
 #define PARTS_MAX 64u
-#define COLOURS 8u
 
 /* kube-scheduler's weight for an extender unless its configuration says another. */
 #define WEIGHT 1
@@ -119,21 +118,9 @@ static size_t make_parts(const PodPage *page, const NodeExplanation *node, Piece
         ret[n] = (PiecePart){
             .label = explanation->scores[n]->name,
             .value = node->parts[n].contribution,
-            .colour = (unsigned)(n % COLOURS) + 1,
+            .colour = (unsigned)(n % PIECE_COLOURS) + 1,
         };
     return n;
-}
-
-/* "87.0 = 50.0 spread + 30.0 gpu + 7.0 cost" */
-static void draw_sum(const PodPage *page, const NodeExplanation *node) {
-    const Explanation *explanation = &page->explanation;
-    Html *html = page->html;
-
-    html_printf(html, "%.1f = ", node->score);
-    for (size_t i = 0; i < explanation->n_scores; i++) {
-        html_printf(html, "%s%.1f ", i > 0 ? " + " : "", node->parts[i].contribution);
-        html_text(html, explanation->scores[i]->name);
-    }
 }
 
 /* "node-1: 87.0 = 50.0 spread + …, rank 1 of 312" */
@@ -142,12 +129,14 @@ static void draw_score_line(const PodPage *page, const Order *order, const Ranke
 
     piece_node(html, ranked->node);
     html_text(html, STR(": "));
-    if (ranked->explained)
-        draw_sum(page, ranked->explained);
-    else if (ranked->wire >= 0)
+    if (ranked->explained) {
+        html_printf(html, "%.1f = ", ranked->explained->score);
+        pod_draw_sum(page, ranked->explained);
+    } else if (ranked->wire >= 0) {
         html_printf(html, "%d on the wire", ranked->wire);
-    else
+    } else {
         html_text(html, STR("no score"));
+    }
     html_text(html, STR(", rank "));
     html_count(html, ranked->rank);
     html_text(html, STR(" of "));
@@ -240,25 +229,19 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
     html_open(html, "tr");
     if (ranked == order->chosen)
         html_attr(html, "class", STR("chosen"));
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
-    html_count(html, ranked->rank);
-    html_close(html);
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_count(html, ranked->rank);
+    piece_open_head(html);
     piece_node(html, ranked->node);
     if (ranked == order->chosen)
         html_text(html, STR(" ← chosen"));
     if (ranked->is_narrowed)
         html_text(html, STR(" (not offered back)"));
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (ranked->wire >= 0)
         html_count(html, (uint64_t)ranked->wire);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (ranked->explained)
         html_printf(html, "%.1f", ranked->explained->score);
     html_close(html);
@@ -297,10 +280,7 @@ void pod_order(const PodPage *page) {
 
     if (!page->filter || page->filter->n_out == 0)
         return;
-    html_open(html, "section");
-    html_attr(html, "id", STR("order"));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, "Why was this node chosen?");
+    piece_section(html, "order", "Why was this node chosen?");
     if (!page->outcomes || !make_order(page, &order)) {
         html_element_c(html, "p", NULL, "Which nodes passed is no longer kept.");
     } else {

@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "board/board.h"
+#include "board/piece.h"
 #include "extender/explain.h"
 #include "serve/pods-sight.h"
 
@@ -64,6 +65,9 @@ const PastDecision *pod_attempt_first(const Attempt *attempt);
 
 /* Which value against which limit: the rule's message, or the values it read. */
 void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed);
+
+/* "50.0 spread + 30.0 gpu + 7.0 cost": the parts of its score. */
+void pod_draw_sum(const PodPage *page, const NodeExplanation *node);
 
 /* "cool (policy busy)": a rule. */
 void pod_draw_rule(Html *html, Str policy, Str rule);

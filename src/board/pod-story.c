@@ -170,8 +170,7 @@ static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t num
     html_open(html, "tr");
     if (attempt == page->attempt)
         html_attr(html, "class", STR("chosen"));
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    piece_open_head(html);
     headline_open_link(html, first);
     if (attempt == page->attempt)
         html_attr(html, "aria-current", STR("true"));
@@ -183,8 +182,7 @@ static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t num
     html_open(html, "td");
     html_time(html, first->at_nsec, page->sitting->wall_nsec);
     html_close(html);
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    piece_open_number(html);
     if (attempt->filter.past)
         headline_counts(html, attempt->filter.past);
     html_close(html);

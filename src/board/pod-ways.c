@@ -179,10 +179,7 @@ void pod_ways(const PodPage *page) {
     if (!page->view || !page->kinds || page->filter->n_out > 0)
         return;
     find_ways(page, &ways);
-    html_open(html, "section");
-    html_attr(html, "id", STR("ways"));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, "The smallest change that frees a node");
+    piece_section(html, "ways", "The smallest change that frees a node");
     if (ways.n > 0)
         draw_ways(page, &ways);
     else

@@ -1,7 +1,8 @@
+#include "board/piece.h"
+
 #include <math.h>
 
 #include "base/test-assert.h"
-#include "board/board.h"
 
 #define ROOM ((size_t)64 * 1024)
 
