@@ -52,7 +52,7 @@ typedef struct BoardPage {
     const char *question;                       /* what it answers: "Which policy is hurting?" */
     const char *json;                           /* path of the same as JSON; NULL: none */
     const Str parameters[BOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
-    /* Draws the inside of <main>, behind the heading. 200, 400 or 404. */
+    /* Draws the inside of <main>, behind the heading. 200, 400, 404 or 503. */
     unsigned (*draw)(const Sitting *sitting, Html *html);
 } BoardPage;
 

@@ -1,3 +1,5 @@
+/* The newest decisions that were about the node, among those that are remembered. */
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -13,8 +13,8 @@
  *       <button type="submit" id="what-if-run" hidden>  to be shown by the module
  *     <section id="what-if-result" aria-live="polite">  to be filled
  *
- * What is changed is posted: inputs whose value is not their data-was as "set", texts that differ
- * as policies:
+ * What is changed is posted: inputs whose value is not their data-was as "set"; and, if one of the
+ * texts was edited, all of them as policies, since they take the place of all:
  *
  *     POST /api/v1/what-if?last=N
  *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}

@@ -1,3 +1,9 @@
+/*
+ * One attempt: what became of the nodes as a bar of counts, then the reasons as kubectl describe
+ * groups them, each with its nodes, and the value and limit of each node while they can be found
+ * out.
+ */
+
 #include <inttypes.h>
 #include <stdio.h>
 

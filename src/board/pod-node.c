@@ -1,3 +1,8 @@
+/*
+ * Why not this node? Everything about one node of the attempt: what it was told, every rule it
+ * fails and what it would take, its score, and the node as it was then.
+ */
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -33,7 +33,8 @@ typedef struct Order {
 
 /* --- who passed ------------------------------------------------------------------------------- */
 
-/* By what was said over the wire, where that is known; what the filter left out comes last. */
+/* By our own score, where that is known, else by what was said over the wire; what the filter left
+ * out comes last. */
 static int compare_ranked(const void *a, const void *b) {
     const RankedNode *x = a, *y = b;
 

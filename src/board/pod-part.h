@@ -69,5 +69,5 @@ void pod_draw_why(const PodPage *page, const NodeExplanation *node, const Failed
 /* "50.0 spread + 30.0 gpu + 7.0 cost": the parts of its score. */
 void pod_draw_sum(const PodPage *page, const NodeExplanation *node);
 
-/* "cool (policy busy)": a rule. */
+/* "(policy busy, rule cool)" */
 void pod_draw_rule(Html *html, Str policy, Str rule);

@@ -1,3 +1,8 @@
+/*
+ * What it comes to, in a sentence: it waits, for these reasons, or it is there; and all attempts as
+ * a table, each with a link to itself.
+ */
+
 #include <inttypes.h>
 #include <stdio.h>
 
