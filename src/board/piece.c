@@ -100,7 +100,7 @@ void piece_node(Html *html, Str name) {
 static void open_region(Html *html, const char *id) {
     char caption[128];
 
-    (void)snprintf(caption, sizeof(caption), "%s-caption", id);
+    (void)snprintf(caption, sizeof(caption), "caption-%s", id);
     html_open(html, "div");
     html_attr(html, "class", STR("scroll"));
     html_attr(html, "id", str_from_c(id));

@@ -40,7 +40,8 @@ void piece_node(Html *html, Str name);               /* to a node's */
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* A <table class="data"> with a caption and headings; columns that begin with '#' hold numbers.
- * Left open in <tbody>: piece_table_end(). */
+ * Left open in <tbody>: piece_table_end(). Ids of captions begin with "caption-", and no others:
+ * @id may be made of a name, which may end in anything. */
 void piece_table(
     Html *html, const char *id, const char *caption, const char *const *columns, size_t n);
 void piece_table_end(Html *html);

@@ -114,7 +114,7 @@ static void test_table(void **state) {
     piece_table_end(&html);
     assert_int_equal(html.depth, 0);
     assert_true(has(&out, "id=\"pods\" data-live=\"\""));
-    assert_true(has(&out, "<caption id=\"pods-caption\">All &lt;pods&gt;</caption>"));
+    assert_true(has(&out, "<caption id=\"caption-pods\">All &lt;pods&gt;</caption>"));
     assert_true(
         has(&out, "<th scope=\"col\">Pod</th><th scope=\"col\" class=\"number\">Nodes</th>"));
 }

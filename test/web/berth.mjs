@@ -14,33 +14,41 @@ export class Berth {
   /** Those that were started and not stopped: for who gives up. @type {Set<Berth>} */
   static running = new Set();
 
-  /** @param {{policy: string, cluster: object[], flags?: string[]}} what */
-  static async start({ policy, cluster, flags = [] }) {
+  /**
+   * @param {{policy: string, cluster: object[], more?: Object<string, string>}} what more: further
+   *   files of policies, by name
+   */
+  static async start({ policy, cluster, more = {} }) {
     const berth = new Berth();
     berth.folder = await mkdtemp(join(tmpdir(), 'berth-web-'));
     await berth.writePolicy(policy);
     await berth.writeCluster(cluster);
+    for (const [name, text] of Object.entries(more)) await writeFile(berth.fileOf(name), text);
     await berth.#run([
       'serve',
       '--listen',
       '127.0.0.1:0',
       '--policy',
       berth.policyFile,
+      ...Object.keys(more).flatMap((name) => ['--policy', berth.fileOf(name)]),
       '--cluster',
       berth.clusterFile,
       '--log-level',
       'warn',
-      ...flags,
     ]);
     return berth;
   }
 
+  fileOf(name) {
+    return join(this.folder, name);
+  }
+
   get policyFile() {
-    return join(this.folder, 'policy.yaml');
+    return this.fileOf('policy.yaml');
   }
 
   get clusterFile() {
-    return join(this.folder, 'cluster.json');
+    return this.fileOf('cluster.json');
   }
 
   writePolicy(text) {

@@ -31,16 +31,36 @@ const NAMES = [
 const NODE_NAMES = NAMES.filter(([name]) => !/[\0-\x1f]/.test(name));
 const REASON = '<img src=x onerror=hacked=8> "is" &amp; \'busy\'';
 
-const policy = `\
+/**
+ * Of policies and rules: letters, digits, '-', '_' and '.', so they are words. But words that
+ * scripts, shells and pages have meanings for.
+ */
+const WORDS = [
+  '__proto__',
+  'constructor',
+  '1valueOf',
+  '10toString',
+  'x',
+  'x-caption',
+  '--help',
+  '..',
+  'long'.repeat(16).slice(1),
+];
+const FILE = '<img src=x onerror=hacked=10> "its" $HOME\'s file.yaml';
+
+const policyOf = (word) => `\
 apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy
-metadata: {name: hostile}
+metadata: {name: ${word}}
 spec:
+  params: {__proto__: 1, limit: 2}
   filters:
-    - {name: never, nodeLabels: {never: there}, reason: ${JSON.stringify(REASON)}}
+    - {name: ${word}, nodeLabels: {never: there}, reason: ${JSON.stringify(REASON)}}
   scores:
     - {name: even, spread: {cpu: 1}}
 `;
+const policy = WORDS.map(policyOf).join('---\n');
+const other = `# </textarea><svg onload=hacked=11>\n${policyOf('other')}`;
 
 const allocatable = { cpu: '4', memory: '8Gi', pods: '110' };
 const nodes = NODE_NAMES.map(([name], i) => ({
@@ -51,7 +71,7 @@ const nodes = NODE_NAMES.map(([name], i) => ({
 }));
 
 async function hostileBerth() {
-  const berth = await Berth.start({ policy, cluster: nodes });
+  const berth = await Berth.start({ policy, cluster: nodes, more: { [FILE]: other } });
   for (const [name] of NAMES) {
     const asked = pod(name, name, { labels: { app: name } });
     await berth.verb('filter', { Pod: asked, NodeNames: NODE_NAMES.map(([node]) => node) });
@@ -159,5 +179,29 @@ test('links lead to what they name, and copied commands are one line', async () 
     const commands = await page.locator('.command code').allTextContents();
     for (const command of commands) assert.ok(!/[\n\0\u202e]/.test(command), command.slice(0, 80));
   }
+  await page.context().close();
+});
+
+test('names of policies and rules, which are words of other languages', async () => {
+  const page = await watchedPage();
+  const said = watch(page);
+  const words = [...WORDS, 'other'];
+  const text = await look(page, '/policies');
+  for (const word of words) assert.ok(text.includes(`${word}: 2 rules`), word);
+  await page.evaluate(() => document.querySelectorAll('details').forEach((d) => (d.open = true)));
+  await page.screenshot({ path: shotPath('hostile-policies'), fullPage: true });
+  const shared = await page.evaluate(() => {
+    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+    return ids.filter((id, place) => ids.indexOf(id) !== place);
+  });
+  assert.deepEqual(shared, []);
+  for (const word of words) {
+    const rules = page.getByRole('region', { name: `Rules of ${word}`, exact: true });
+    assert.deepEqual(await rules.locator('tbody th').allInnerTexts(), [word, 'even']);
+  }
+  await page.locator('#policies').getByRole('button', { name: 'Policy' }).click();
+  const sorted = await page.locator('#policies tbody th').allInnerTexts();
+  assert.deepEqual(sorted, words.sort(new Intl.Collator('en', { numeric: true }).compare));
+  assert.deepEqual(said, []);
   await page.context().close();
 });

@@ -53,6 +53,7 @@ function sort(table, { column, sign }) {
 }
 
 const UNITS = {
+  __proto__: null, // or "1valueOf" would have a unit
   ns: 1e-9,
   µs: 1e-6,
   ms: 1e-3,

@@ -16,11 +16,11 @@ export function makeTable(id, caption, columns, rows) {
   const cell = (value, i) => make('td', attributes(i), value);
   return make(
     'div',
-    { class: 'scroll', id, role: 'region', tabindex: 0, 'aria-labelledby': `${id}-caption` },
+    { class: 'scroll', id, role: 'region', tabindex: 0, 'aria-labelledby': `caption-${id}` },
     make(
       'table',
       { class: 'data' },
-      make('caption', { id: `${id}-caption` }, caption),
+      make('caption', { id: `caption-${id}` }, caption),
       make('thead', {}, make('tr', {}, ...columns.map(heading))),
       make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map(cell)))),
     ),
