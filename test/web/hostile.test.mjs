@@ -205,3 +205,37 @@ test('names of policies and rules, which are words of other languages', async ()
   assert.deepEqual(said, []);
   await page.context().close();
 });
+
+test('in what is tried out', async () => {
+  const page = await watchedPage();
+  const said = watch(page);
+  await look(page, '/what-if');
+  const result = page.locator('#what-if-result');
+  for (const word of WORDS) {
+    await page.getByLabel(`__proto__ of policy ${word}`, { exact: true }).fill('3');
+    await page.getByLabel(`weight of score even of policy ${word}`, { exact: true }).fill('7');
+  }
+  await page.locator('#what-if-run').click();
+  await result.locator('.command').waitFor();
+  let command = await result.locator('.command code').innerText();
+  for (const word of WORDS) {
+    assert.ok(command.includes(` --set ${word}.params.__proto__=3 `), command);
+    assert.ok(command.includes(` --set ${word}.even.weight=7 `), command);
+  }
+  const text = page.locator('textarea.policy').last();
+  assert.equal(await text.inputValue(), other);
+  await text.fill(`${other}# <svg onload=hacked=12>\n`);
+  await page.locator('#what-if-run').click();
+  await result.locator('pre.diff').waitFor();
+  assert.ok((await result.innerText()).includes('+# <svg onload=hacked=12>'));
+  // Policies take the place of all there are: the same command has those that were not edited, too.
+  command = await result.locator('.command code').innerText();
+  const { folder } = stage.berth;
+  const quoted = `'${folder}/${FILE.replace("'", "'\\''")}'`;
+  const files = ` --policy ${folder}/policy.yaml --policy ${quoted} `;
+  assert.ok(command.includes(files), command);
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+  assert.deepEqual(await page.evaluate(() => globalThis.refused), []);
+  assert.deepEqual(said, []);
+  await page.context().close();
+});

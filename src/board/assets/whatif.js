@@ -96,7 +96,7 @@ function showErrors({ Error: text, diagnostics = [] }) {
 }
 
 /** The change itself: to be reviewed, and put into the file by a person. */
-function patch({ edited, set, last }) {
+function patch({ texts, edited, set, last }) {
   const lines = edited.flatMap((text) =>
     unifiedDiff(text.dataset.file, text.defaultValue, text.value),
   );
@@ -112,7 +112,8 @@ function patch({ edited, set, last }) {
   }
   const words = [
     'berth what-if',
-    ...edited.map((text) => `--policy ${quote(text.dataset.file)}`),
+    // As above: an edited file alone would be all the policies there are.
+    ...(edited.length ? texts : []).map((text) => `--policy ${quote(text.dataset.file)}`),
     ...settings.map(([key, value]) => `--set ${quote(`${key}=${value}`)}`),
     `--last ${last} --all --server ${location.origin}`,
   ];
