@@ -335,10 +335,6 @@ static void draw_permalink(const Frame *frame, Html *html) {
     html_close(html);
 }
 
-static void begin_item(Html *html) {
-    html_open(html, "li");
-}
-
 static void draw_share(const Frame *frame, Html *html) {
     static const HtmlParameter anonymous[] = {{"anonymize", STR("true")}};
 
@@ -347,19 +343,19 @@ static void draw_share(const Frame *frame, Html *html) {
     html_attr(html, "aria-label", STR("Share"));
     html_open(html, "ul");
     if (frame->page) {
-        begin_item(html);
+        html_open(html, "li");
         draw_permalink(frame, html);
         html_close(html);
     }
     if (frame->page && frame->page->json) {
-        begin_item(html);
+        html_open(html, "li");
         html_open_link(html, frame->page->json, NULL, 0);
         html_attr(html, "id", STR("json"));
         html_text(html, STR("The same as JSON"));
         html_close(html);
         html_close(html);
     }
-    begin_item(html);
+    html_open(html, "li");
     html_link(html,
         "/api/v1/bundle",
         anonymous,

@@ -1,7 +1,7 @@
 // Everything by keyboard: / searches, g and a letter goes to a page, p pauses, t changes the
 // colours, ? tells about it. They can be switched off, since speech input types them by accident.
 
-import { make, makeButton } from './make.js';
+import { make, makeButton, toolbar } from './make.js';
 import { remember, remembered } from './store.js';
 import { toggleTheme } from './theme.js';
 
@@ -83,13 +83,11 @@ function makeHelp(isOn) {
     makeButton('Close', {}, () => dialog.close()),
   );
   document.body.append(dialog);
-  document
-    .getElementById('tools')
-    ?.append(
-      makeButton('?', { id: 'help-button', title: 'keys (?)', 'aria-label': 'Keys' }, () =>
-        dialog.showModal(),
-      ),
-    );
+  toolbar()?.append(
+    makeButton('?', { id: 'help-button', title: 'keys (?)', 'aria-label': 'Keys' }, () =>
+      dialog.showModal(),
+    ),
+  );
   return dialog;
 }
 

@@ -1,7 +1,5 @@
 // Elements by calls. Values are attributes and texts, never markup.
 
-const SVG = 'http://www.w3.org/2000/svg';
-
 /**
  * @param {string} tag
  * @param {Object<string, string|number|boolean|EventListener>} [attributes] false: left out; true:
@@ -9,15 +7,7 @@ const SVG = 'http://www.w3.org/2000/svg';
  * @param {...(Node|string|number)} children
  */
 export function make(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
-}
-
-/** The same for SVG. */
-export function makeSvg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
-}
-
-function fill(element, attributes, children) {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name, value);
     else if (value === true) element.setAttribute(name, '');
