@@ -58,8 +58,7 @@ struct ApiServer {
     Watch watches[WATCHES_MAX];
 };
 
-/* --- objects -----------------------------------------------------------------------------------
- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 /* Appends @object, whose metadata get the version that all objects of an API server have. */
 static void append_versioned(Buf *out, Str object, uint64_t version) {
@@ -88,8 +87,7 @@ static void append_pod(Buf *out, const Pod *pod, uint64_t version) {
     append_versioned(out, buf_str(&text), version);
 }
 
-/* --- lists -------------------------------------------------------------------------------------
- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void append_items(Buf *out, const NodeTable *cluster, Kind kind, uint64_t version) {
     const char *comma = "";
@@ -122,8 +120,7 @@ static void append_list(Buf *out, const ApiServer *api, Kind kind) {
     buf_append(out, STR("]}\n"));
 }
 
-/* --- changes -----------------------------------------------------------------------------------
- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 /* What happened between two snapshots. 0, or -ENOMEM. */
 static int find_changes(const Snapshot *before, const Snapshot *after, Arena *arena, Delta *ret) {
@@ -231,8 +228,7 @@ int api_server_show(ApiServer *api, Snapshot *snapshot) {
     return error_trace(r);
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void refuse(unsigned status, const char *message, Buf *out, HttpReply *reply) {
     reply->status = status;
@@ -341,8 +337,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return true;
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 int api_server_new(ApiServer **ret) {
     _cleanup_(api_server_freep) ApiServer *api = calloc(1, sizeof(*api));

@@ -85,8 +85,7 @@ static double measure(const Reading *reading, const Usage *usage, uint32_t row) 
     return usage_in_unit(usage, reading->cluster, row, reading->disturbance.share);
 }
 
-/* --- Prometheus ----------------------------------------------------------------------------------
- */
+/* --- Prometheus ------------------------------------------------------------------------------- */
 
 /* What is asked, and how its series are called. */
 typedef struct Asked {
@@ -223,8 +222,7 @@ static void answer_query(const Reading *reading, Str query, Buf *out) {
     json_write_end_object(&writer);
 }
 
-/* --- metrics.k8s.io ------------------------------------------------------------------------------
- */
+/* --- metrics.k8s.io --------------------------------------------------------------------------- */
 
 typedef struct Used {
     double cpu, memory; /* cores, bytes */
@@ -319,8 +317,7 @@ static void answer_resources(const Reading *reading, bool is_of_pods, Buf *out) 
     json_write_end_object(&writer);
 }
 
-/* --- requests ------------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void refuse(unsigned status, const char *why, Buf *out, HttpReply *reply) {
     JsonWriter writer = JSON_WRITER(out);
@@ -397,8 +394,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return true;
 }
 
-/* --- life ----------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 int meter_new(Meter **ret) {
     _cleanup_(meter_freep) Meter *meter = calloc(1, sizeof(*meter));

@@ -52,8 +52,7 @@ void panel_print_columns(const Panel *panel, PanelWidth width, Buf *out) {
         buf_printf(out, " %*.*s", columns.other, columns.other, lead_of(panel)->name);
 }
 
-/* --- numbers -------------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static bool is_bytes(const Usage *usage) {
     return usage->unit == GAUGE_AMOUNT && usage->resource == TABLE_MEMORY &&
@@ -91,8 +90,7 @@ void panel_print_reading(
         print_number(out, &lead_of(panel)->usage, reading->value, columns.other);
 }
 
-/* --- words ---------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out) {
     const PanelMetric *lead = lead_of(panel);
@@ -141,8 +139,7 @@ void panel_print_sources(const Program *rules, const char *url, Buf *out) {
             "nodes others are at work.\n"));
 }
 
-/* --- at the end ----------------------------------------------------------------------------------
- */
+/* --- at the end ------------------------------------------------------------------------------- */
 
 static void print_summary(const PanelMetric *metric, const PanelSummary *summary, Buf *out) {
     const double values[] = {summary->lowest, summary->median, summary->highest, summary->chosen};

@@ -10,8 +10,7 @@
 
 #define KEY_MAX 256u
 
-/* --- which ---------------------------------------------------------------------------------------
- */
+/* --- which ------------------------------------------------------------------------------------ */
 
 static bool is_load(const Usage *usage, size_t resource) {
     return usage->kind == USAGE_USED && usage->resource == resource;
@@ -43,8 +42,7 @@ void panel_follow(Panel *panel, const Program *rules) {
     panel->lead = find_lead(panel);
 }
 
-/* --- one node ------------------------------------------------------------------------------------
- */
+/* --- one node --------------------------------------------------------------------------------- */
 
 static double amount(const View *view, uint32_t row, size_t resource, AmountKind kind) {
     double value = (double)table_amount(view->table, row, resource, kind);
@@ -95,8 +93,7 @@ void panel_note(Panel *panel, const View *view, Str node) {
     }
 }
 
-/* --- all nodes -----------------------------------------------------------------------------------
- */
+/* --- all nodes -------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b) {
     const double *x = a, *y = b;
@@ -148,8 +145,7 @@ bool panel_summarize(
     return !arena_has_failed(scratch);
 }
 
-/* --- a file --------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 static bool is_first_of_name(const Program *rules, size_t gauge) {
     for (size_t i = 0; i < gauge; i++)

@@ -44,8 +44,7 @@ static void fail_memory(Play *play) {
     fail(play, -ENOMEM, "out of memory");
 }
 
-/* --- what is said ------------------------------------------------------------------------------
- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 /* @format in lines behind @lead. */
 __attribute__((format(printf, 3, 0))) static void say(
@@ -165,8 +164,7 @@ void play_describe(Play *play, const Placement *placement) {
     voice_flush(&play->voice);
 }
 
-/* --- placements --------------------------------------------------------------------------------
- */
+/* --- placements ------------------------------------------------------------------------------- */
 
 static void print_columns(Play *play) {
     if (play->has_columns)
@@ -248,8 +246,7 @@ void play_choose_pod(Play *play, const Placement *placement) {
     (void)snprintf(play->node, sizeof(play->node), "%.*s", STR_FMT(placement->node));
 }
 
-/* --- the policy --------------------------------------------------------------------------------
- */
+/* --- the policy ------------------------------------------------------------------------------- */
 
 /* What an edit changes, with a line around it. */
 static int print_difference(Play *play, Str before, Str after) {
@@ -302,8 +299,7 @@ void play_edit(Play *play, const char *from, const char *to) {
         play->status = -EIO;
 }
 
-/* --- waiting -----------------------------------------------------------------------------------
- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 void play_pause(Play *play, unsigned msec) {
     if (goes_on(play) && rig_wait(&play->rig, msec))
@@ -340,8 +336,7 @@ void play_expect(Play *play, bool is_so, const char *what) {
         fail(play, PLAY_UNSOLVED, what);
 }
 
-/* --- commands ----------------------------------------------------------------------------------
- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static void print_command(Play *play, const char *prompt, const char *const words[]) {
     Buf *out = &play->voice.text;

@@ -55,8 +55,7 @@ typedef struct Play {
 
 const char *play_url(const Play *play);
 
-/* --- what is said ------------------------------------------------------------------------------
- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 void play_heading(Play *play, const char *text);
 __attribute__((format(printf, 2, 3))) void play_say(Play *play, const char *format, ...);
@@ -70,8 +69,7 @@ __attribute__((format(printf, 2, 3))) void play_note(Play *play, const char *for
 /* The event that `kubectl describe pod` shows, as kube-scheduler writes it. */
 void play_describe(Play *play, const Placement *placement);
 
-/* --- what is done ------------------------------------------------------------------------------
- */
+/* --- what is done ----------------------------------------------------------------------------- */
 
 /* A new pod of @workload wants a node. What became of it is shown and is in @ret: all zero when
  * nothing is done any more. Strings live until the next. */
@@ -103,8 +101,7 @@ void play_expect(Play *play, bool is_so, const char *what);
 /* Time goes by. */
 void play_pause(Play *play, unsigned msec);
 
-/* --- commands of berth -------------------------------------------------------------------------
- */
+/* --- commands of berth ------------------------------------------------------------------------ */
 
 /* For a person to type; and the same, typed and run: what it prints is shown as it comes. */
 void play_suggest(Play *play, const char *const words[]);

@@ -29,8 +29,7 @@ int64_t rig_now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
 }
 
-/* --- beginning ---------------------------------------------------------------------------------
- */
+/* --- beginning -------------------------------------------------------------------------------- */
 
 int rig_open(Rig *rig, const RigOptions *options) {
     int r;
@@ -141,8 +140,7 @@ int rig_start(Rig *rig, const char *policy_path, const Folder *folder, char *err
     return error_trace(r);
 }
 
-/* --- two threads -------------------------------------------------------------------------------
- */
+/* --- two threads ------------------------------------------------------------------------------ */
 
 bool rig_wait(Rig *rig, unsigned msec) {
     int64_t nsec = clock_monotonic_nsec() + (int64_t)msec * NSEC_PER_MSEC;
@@ -205,8 +203,7 @@ void rig_done(Rig *rig) {
     (void)pthread_mutex_destroy(&rig->lock);
 }
 
-/* --- at work -----------------------------------------------------------------------------------
- */
+/* --- at work ---------------------------------------------------------------------------------- */
 
 int rig_publish(Rig *rig, Snapshot **ret) {
     int r = world_snapshot(rig->world, ret);
@@ -275,8 +272,7 @@ int rig_place(Rig *rig, const WorldPod *pod, Placement *ret) {
     return error_trace(r);
 }
 
-/* --- pages -------------------------------------------------------------------------------------
- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static size_t take_bytes(char *bytes, size_t size, size_t n, void *context) {
     Buf *out = context;

@@ -39,8 +39,7 @@ void scenario_print_list(Buf *out) {
         buf_printf(out, "  %-14s %s\n", scenarios[i]->name, scenarios[i]->question);
 }
 
-/* --- what the person reads ---------------------------------------------------------------------
- */
+/* --- what the person reads -------------------------------------------------------------------- */
 
 static void print_start(Play *play, const Scenario *scenario) {
     Buf *out = &play->voice.text;
@@ -77,8 +76,7 @@ static void print_question(Play *play, const Scenario *scenario) {
     voice_flush(&play->voice);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* Somebody looks around: pods keep coming, and the one without a node is tried again. */
 static void linger(Play *play, const Scenario *scenario) {

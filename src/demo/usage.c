@@ -45,8 +45,7 @@ static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 #define NODE_PERIOD_MIN_SEC 90
 #define NODE_PERIOD_MAX_SEC 300
 
-/* --- numbers of names ---------------------------------------------------------------------------
- */
+/* --- numbers of names ------------------------------------------------------------------------- */
 
 /* FNV-1a: the same on every machine, unlike base/hash.h. */
 static Dice dice_of(Str name, Str more) {
@@ -76,8 +75,7 @@ static double wave(Dice *dice, size_t least_sec, size_t most_sec, int64_t now_ns
     return sin(2 * M_PI * (turns - floor(turns)));
 }
 
-/* --- what a query is of -------------------------------------------------------------------------
- */
+/* --- what a query is of ----------------------------------------------------------------------- */
 
 static bool contains(Str text, const char *word) {
     size_t len = strlen(word);
@@ -170,8 +168,7 @@ Usage usage_of_gauge(const Gauge *gauge) {
     return usage;
 }
 
-/* --- pods ----------------------------------------------------------------------------------------
- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
 static double requested(const Pod *pod, size_t resource) {
     if (resource == TABLE_CPU)
@@ -199,8 +196,7 @@ double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec) {
            (1 + range->drift * drift) * shown(pod, usage->range_nsec, now_nsec);
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static double allocatable(const NodeTable *cluster, uint32_t row, size_t resource) {
     double amount = (double)table_amount(cluster, row, resource, AMOUNT_ALLOCATABLE);
