@@ -21,7 +21,7 @@
 #define SAMPLE_PERCENT_MIN 5u
 
 struct Driver {
-    Caller *client;
+    Caller *caller;
     Arena *arena; /* of one attempt */
     Buf request;
     Dice dice;
@@ -45,14 +45,14 @@ Driver *driver_new(const char *url, uint64_t seed) {
     driver->dice = (Dice){.state = seed};
     driver->weight = DRIVER_WEIGHT;
     driver->arena = arena_new(DRIVER_BUDGET);
-    driver->client = caller_new(url);
-    return driver->arena && driver->client ? driver : driver_free(driver);
+    driver->caller = caller_new(url);
+    return driver->arena && driver->caller ? driver : driver_free(driver);
 }
 
 Driver *driver_free(Driver *driver) {
     if (!driver)
         return NULL;
-    caller_free(driver->client);
+    caller_free(driver->caller);
     arena_free(driver->arena);
     buf_done(&driver->request);
     free(driver);
@@ -140,7 +140,7 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
 
     if (r < 0)
         return error_origin(-ENOMEM);
-    r = caller_call(driver->client,
+    r = caller_call(driver->caller,
         verb,
         buf_str(&driver->request),
         driver->arena,
@@ -148,8 +148,8 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
         &placement->nsec[verb]);
     if (r <= 0)
         return error_trace(r);
-    placement->is_cut_off = r == CLIENT_E_CONNECTION;
-    placement->error = arena_copy(driver->arena, str_from_c(caller_error(driver->client)));
+    placement->is_cut_off = r == CALLER_E_CONNECTION;
+    placement->error = arena_copy(driver->arena, str_from_c(caller_error(driver->caller)));
     return placement->error.ptr ? 1 : error_origin(-ENOMEM);
 }
 
