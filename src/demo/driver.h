@@ -46,8 +46,8 @@ typedef struct Placement {
     size_t n_passed;  /* of them, those it let pass */
     size_t n_without_cpu,
         n_without_memory; /* those it was not asked about, as too little is free */
-    int64_t best_score;   /* ... of all */
     int64_t score;        /* the extender's, 0..10, of the chosen node; -1: it was not asked */
+    int64_t best_score;   /* ... of all nodes */
     Reason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
     size_t n_reasons;
     int64_t nsec[_VERB_MAX]; /* how long each call took; 0: not made */

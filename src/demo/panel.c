@@ -69,7 +69,7 @@ bool panel_read(const Panel *panel, const View *view, Str node, PanelReading *re
 
     if (panel->n == 0)
         return false;
-    *ret = (PanelReading){.name = metric->name, .value = NAN, .requested = NAN};
+    *ret = (PanelReading){.value = NAN, .requested = NAN};
     if (row == view->table->n_rows)
         return true;
     ret->value = loads_value(view->table->loads, metric->gauge, LOAD_VALUE, row);

@@ -45,7 +45,6 @@ void panel_follow(Panel *panel, const Program *rules);
 
 /* The leading metric of one node. */
 typedef struct PanelReading {
-    const char *name; /* borrowed */
     double value;     /* NaN: absent. A load: in percent of the node; else as it is */
     double requested; /* of the same resource, in percent; NaN: it is no load */
 } PanelReading;

@@ -32,7 +32,6 @@ enum {
 
 typedef struct Play {
     const char *program; /* how the person called berth */
-    const char *scenario;
     bool solves;
     unsigned pace_msec; /* between two pods */
     Rig rig;
@@ -42,7 +41,6 @@ typedef struct Play {
     Buf policy;       /* what is in policy_path */
     int status;       /* 0, one of the above, or a negative errno */
     char *error;      /* DAEMON_ERROR_MAX */
-    int exit_code;    /* of the last command */
     bool has_columns; /* a heading stands above the placements */
     size_t n_pods, n_placed;
 
@@ -103,7 +101,8 @@ void play_pause(Play *play, unsigned msec);
 
 /* --- commands of berth ------------------------------------------------------------------------ */
 
-/* For a person to type; and the same, typed and run: what it prints is shown as it comes. */
+/* For a person to type; and the same, typed and run: what it prints is shown as it comes. Its exit
+ * code is not looked at: a check that finds something fails. */
 void play_suggest(Play *play, const char *const words[]);
 void play_run(Play *play, const char *const words[]);
 
@@ -112,6 +111,3 @@ void play_run(Play *play, const char *const words[]);
 
 /* What a page says: `curl -s`, which not everybody has, is played. */
 void play_fetch(Play *play, const char *path);
-
-/* What is recorded, taken away as a file (bundle_path), from which play_run() can explain. */
-void play_bundle(Play *play);

@@ -166,7 +166,6 @@ int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char 
         .play =
             {
                 .program = options->program,
-                .scenario = scenario->name,
                 .solves = options->solves,
                 .pace_msec = options->is_live ? PACE_MSEC : 0,
                 .voice = VOICE_INIT(options->is_live, options->has_colour),

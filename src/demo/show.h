@@ -40,7 +40,7 @@ typedef struct Stage {
     const char *policy_path, *cluster_path, *pod_path;
     const char *metrics_path; /* NULL: nothing is measured that is not in the cluster's file */
     const char *meter_url;
-    const Program *rules; /* NULL at the end */
+    const Program *rules; /* in force */
     WorldFigures figures;
     int64_t cpu_nsec_per_call; /* at the end: what berth itself used; 0: not known */
     const View *view;          /* at the end: the last one */

@@ -31,7 +31,7 @@ static char *write_world(World *world) {
     return taken;
 }
 
-/* Binds the pod to the node of @row; the message, empty for success. */
+/* Binds the pod to the node; the message, empty for success. */
 static const char *bind_pod(World *world, const Pod *pod, Str node) {
     static char error[256];
     BindArgs args = {
@@ -292,8 +292,13 @@ static void test_pods_are_stamped(void **state) {
     (void)state;
     assert_int_equal(world_snapshot(world, &snapshot), 0);
     table = snapshot_table(snapshot);
-    for (uint32_t row = 0; row < table->n_rows; row++)
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
         assert_true(table_node(table, row)->created_at < NOW - 120);
+        for (uint32_t i = 0; pods && i < pods->n; i++)
+            assert_true(pods->items[i]->created_at < NOW - 120);
+    }
     for (size_t i = 0; i < 40; i++) {
         const WorldPod *pod;
         const Str *owner;
