@@ -15,13 +15,11 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "cluster/delta.h"
 #include "cluster/object-text.h"
-#include "demo/held-port.h"
+#include "demo/stand-in.h"
 #include "serve/query.h"
-#include "serve/server.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -48,9 +46,7 @@ typedef struct Watch {
 } Watch;
 
 struct ApiServer {
-    HeldPort port;
-    Server *server; /* NULL: it is away */
-    char url[64];
+    StandIn stand_in;
 
     pthread_mutex_t lock; /* of what follows */
     Snapshot *snapshot;   /* NULL: none yet */
@@ -211,8 +207,7 @@ int api_server_show(ApiServer *api, Snapshot *snapshot) {
     Snapshot *before = api->snapshot;
     int r = arena ? 0 : error_origin(-ENOMEM);
 
-    if (api->server)
-        server_tick(api->server, clock_monotonic_nsec());
+    stand_in_tick(&api->stand_in);
     if (before == snapshot)
         return 0;
     if (r == 0)
@@ -308,33 +303,14 @@ static bool route(ApiServer *api, const HttpRequest *request, Buf *out, HttpRepl
     return false;
 }
 
-static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
     ApiServer *api = context;
-    Str *body = ARENA_NEW(request->arena, Str);
     bool is_stream;
 
-    *reply = (HttpReply){.status = 200, .content_type = "application/json"};
     (void)pthread_mutex_lock(&api->lock);
-    is_stream = route(api, request, &out, reply);
+    is_stream = route(api, request, out, reply);
     (void)pthread_mutex_unlock(&api->lock);
-    if (is_stream)
-        return;
-    if (body)
-        *body = arena_copy(request->arena, buf_str(&out));
-    if (!body || !body->ptr || buf_error(&out) < 0) {
-        *reply = (HttpReply){.status = 503};
-        return;
-    }
-    reply->slices = body;
-    reply->n_slices = 1;
-}
-
-static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
-    (void)context;
-    (void)request;
-    (void)reply;
-    return true;
+    return is_stream;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -346,14 +322,11 @@ int api_server_new(ApiServer **ret) {
     if (!api)
         return error_origin(-ENOMEM);
     (void)pthread_mutex_init(&api->lock, NULL);
-    api->port = HELD_PORT_NONE;
     api->version = 1;
-    r = held_port_open(&api->port);
-    if (r == 0)
-        r = api_server_resume(api);
+    api->stand_in = (StandIn){.answer = answer, .context = api, .reply_max = TEXT_MAX};
+    r = stand_in_open(&api->stand_in);
     if (r < 0)
         return error_trace(r);
-    (void)snprintf(api->url, sizeof(api->url), "http://127.0.0.1:%u", api->port.number);
     *ret = TAKE_PTR(api);
     return 0;
 }
@@ -362,15 +335,11 @@ ApiServer *api_server_free(ApiServer *api) {
     if (!api)
         return NULL;
     api_server_stop(api);
-    held_port_done(&api->port);
+    stand_in_done(&api->stand_in);
     snapshot_unref(api->snapshot);
     (void)pthread_mutex_destroy(&api->lock);
     free(api);
     return NULL;
-}
-
-const char *api_server_url(const ApiServer *api) {
-    return api->url;
 }
 
 void api_server_kubeconfig(const ApiServer *api, char ret[static API_SERVER_KUBECONFIG_MAX]) {
@@ -385,17 +354,11 @@ void api_server_kubeconfig(const ApiServer *api, char ret[static API_SERVER_KUBE
         "  - {name: demo, cluster: {server: \"%s\"}}\n"
         "users:\n"
         "  - {name: berth, user: {}}\n",
-        api->url);
+        api->stand_in.url);
 }
 
 int api_server_resume(ApiServer *api) {
-    ServerOptions options = server_default_options();
-
-    options.port = api->port.number;
-    options.n_workers = 1;
-    return error_trace(server_new(&options,
-        &(ServerCallbacks){.context = api, .admit = admit, .handle = handle},
-        &api->server));
+    return error_trace(stand_in_resume(&api->stand_in));
 }
 
 void api_server_stop(ApiServer *api) {
@@ -404,9 +367,9 @@ void api_server_stop(ApiServer *api) {
         if (api->watches[i].stream)
             api->watches[i].stream = stream_close(api->watches[i].stream);
     (void)pthread_mutex_unlock(&api->lock);
-    api->server = server_free(api->server);
+    stand_in_stop(&api->stand_in);
 }
 
 bool api_server_is_up(const ApiServer *api) {
-    return api->server;
+    return stand_in_is_up(&api->stand_in);
 }

@@ -28,8 +28,6 @@ int api_server_new(ApiServer **ret);
 ApiServer *api_server_free(ApiServer *api); /* takes NULL */
 DEFINE_CLEANUP(ApiServer *, api_server_free)
 
-const char *api_server_url(const ApiServer *api); /* "http://127.0.0.1:39999" */
-
 /* A file for --kubeconfig. */
 #define API_SERVER_KUBECONFIG_MAX 1024u
 void api_server_kubeconfig(const ApiServer *api, char ret[static API_SERVER_KUBECONFIG_MAX]);

@@ -175,17 +175,16 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
         handouts_refresh(&demo->handouts, demo->rig.world, view, &placement, demo->error));
 }
 
-static int64_t cpu_nsec(clockid_t clock) {
+static int64_t process_cpu_nsec(void) {
     struct timespec now;
 
-    (void)clock_gettime(clock, &now);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* What all other threads of the process have used: the daemon's, and the meter's. */
+/* What all other threads of the process have used, but for the meter's answers: the daemon's. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
-    return cpu_nsec(CLOCK_PROCESS_CPUTIME_ID) - cpu_nsec(CLOCK_THREAD_CPUTIME_ID) -
-           meter_cpu_nsec(demo->rig.meter);
+    return process_cpu_nsec() - clock_thread_cpu_nsec() - meter_cpu_nsec(demo->rig.meter);
 }
 
 static void drive(void *context) {

@@ -3,20 +3,17 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "demo/held-port.h"
+#include "demo/stand-in.h"
 #include "demo/usage.h"
 #include "model/time.h"
 #include "serve/query.h"
-#include "serve/server.h"
 #include "json/write.h"
 
 #define FORM_MAX ((size_t)256 * 1024)
@@ -31,10 +28,7 @@ typedef struct Disturbance {
 } Disturbance;
 
 struct Meter {
-    HeldPort port;
-    Server *server; /* NULL: it is away */
-    char url[64];
-    atomic_llong cpu_nsec;
+    StandIn stand_in;
 
     pthread_mutex_t lock; /* of what follows */
     Snapshot *snapshot;   /* NULL: none yet */
@@ -51,7 +45,7 @@ typedef struct Reading {
     int64_t now_nsec;
 } Reading;
 
-static bool reading_begin(Meter *meter, Reading *ret) {
+static void reading_begin(Meter *meter, Reading *ret) {
     *ret = (Reading){.now_nsec = clock_wall_nsec()};
     (void)pthread_mutex_lock(&meter->lock);
     if (meter->snapshot)
@@ -62,7 +56,6 @@ static bool reading_begin(Meter *meter, Reading *ret) {
     (void)pthread_mutex_unlock(&meter->lock);
     if (ret->snapshot)
         ret->cluster = snapshot_table(ret->snapshot);
-    return ret->snapshot;
 }
 
 static void reading_done(Reading *reading) {
@@ -359,39 +352,12 @@ static void route(const Reading *reading, const HttpRequest *request, Buf *out, 
         refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
 }
 
-static int64_t thread_cpu_nsec(void) {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
-static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(METER_REPLY_MAX);
+static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
     _cleanup_(reading_done) Reading reading;
-    int64_t begin = thread_cpu_nsec();
-    Meter *meter = context;
-    Str *body = ARENA_NEW(request->arena, Str);
 
-    *reply = (HttpReply){.status = 200, .content_type = "application/json"};
-    (void)reading_begin(meter, &reading);
-    route(&reading, request, &out, reply);
-    if (body)
-        *body = arena_copy(request->arena, buf_str(&out));
-    if (!body || !body->ptr || buf_error(&out) < 0) {
-        *reply = (HttpReply){.status = 503};
-        return;
-    }
-    reply->slices = body;
-    reply->n_slices = 1;
-    (void)atomic_fetch_add(&meter->cpu_nsec, thread_cpu_nsec() - begin);
-}
-
-static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
-    (void)context;
-    (void)request;
-    (void)reply;
-    return true;
+    reading_begin(context, &reading);
+    route(&reading, request, out, reply);
+    return false;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -403,13 +369,11 @@ int meter_new(Meter **ret) {
     if (!meter)
         return error_origin(-ENOMEM);
     (void)pthread_mutex_init(&meter->lock, NULL);
-    meter->port = HELD_PORT_NONE;
-    r = held_port_open(&meter->port);
-    if (r == 0)
-        r = meter_resume(meter);
+    meter->stand_in = (StandIn){
+        .answer = answer, .context = meter, .reply_max = METER_REPLY_MAX, .body_max = FORM_MAX};
+    r = stand_in_open(&meter->stand_in);
     if (r < 0)
         return error_trace(r);
-    (void)snprintf(meter->url, sizeof(meter->url), "http://127.0.0.1:%u", meter->port.number);
     *ret = TAKE_PTR(meter);
     return 0;
 }
@@ -417,8 +381,7 @@ int meter_new(Meter **ret) {
 Meter *meter_free(Meter *meter) {
     if (!meter)
         return NULL;
-    meter_stop(meter);
-    held_port_done(&meter->port);
+    stand_in_done(&meter->stand_in);
     snapshot_unref(meter->snapshot);
     program_unref(meter->rules);
     (void)pthread_mutex_destroy(&meter->lock);
@@ -427,18 +390,11 @@ Meter *meter_free(Meter *meter) {
 }
 
 int meter_resume(Meter *meter) {
-    ServerOptions options = server_default_options();
-
-    options.port = meter->port.number;
-    options.n_workers = 1;
-    options.body_max = FORM_MAX;
-    return error_trace(server_new(&options,
-        &(ServerCallbacks){.context = meter, .admit = admit, .handle = handle},
-        &meter->server));
+    return error_trace(stand_in_resume(&meter->stand_in));
 }
 
 void meter_stop(Meter *meter) {
-    meter->server = server_free(meter->server);
+    stand_in_stop(&meter->stand_in);
 }
 
 int meter_disturb(Meter *meter, Str node, double share) {
@@ -452,14 +408,13 @@ int meter_disturb(Meter *meter, Str node, double share) {
 }
 
 const char *meter_url(const Meter *meter) {
-    return meter->url;
+    return meter->stand_in.url;
 }
 
 void meter_show(Meter *meter, Snapshot *snapshot) {
     Snapshot *before;
 
-    if (meter->server)
-        server_tick(meter->server, clock_monotonic_nsec());
+    stand_in_tick(&meter->stand_in);
     (void)pthread_mutex_lock(&meter->lock);
     before = meter->snapshot;
     meter->snapshot = snapshot_ref(snapshot);
@@ -478,5 +433,5 @@ void meter_follow(Meter *meter, Program *rules) {
 }
 
 int64_t meter_cpu_nsec(const Meter *meter) {
-    return atomic_load(&meter->cpu_nsec);
+    return atomic_load(&meter->stand_in.cpu_nsec);
 }

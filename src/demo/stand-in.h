@@ -1,0 +1,49 @@
+#pragma once
+
+/*
+ * StandIn: a server on 127.0.0.1 that plays somebody of a real cluster.
+ *
+ * It answers JSON, to everybody, and can go away and come back where it was: until then who
+ * connects is refused, as by a machine on which the program has ended.
+ *
+ * Functions are for one thread; answers are made on the server's worker.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "demo/held-port.h"
+#include "serve/server.h"
+
+/* Writes what is answered to @request to @out; @reply->status is 200 unless it says otherwise.
+ * True: the request has become a stream (server_stream()), and nothing is to be sent. */
+typedef bool StandInAnswer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply);
+
+typedef struct StandIn {
+    StandInAnswer *answer;
+    void *context;
+    size_t reply_max; /* bytes; a larger one is 503 */
+    size_t body_max;  /* of a request; 0: as the server has it */
+
+    HeldPort port;
+    Server *server;        /* NULL: it is away */
+    char url[64];          /* "http://127.0.0.1:39999" */
+    atomic_llong cpu_nsec; /* that answering has used so far */
+} StandIn;
+
+/* Listens; the four at the head are the caller's, all else zero. It stays where it is until
+ * stand_in_done(), which takes one that was not opened, all zero. 0, or a negative errno. */
+int stand_in_open(StandIn *stand_in);
+void stand_in_done(StandIn *stand_in);
+
+/* Housekeeping, to be called now and then. */
+void stand_in_tick(StandIn *stand_in);
+
+void stand_in_stop(StandIn *stand_in);
+int stand_in_resume(StandIn *stand_in); /* 0, or a negative errno */
+
+/* Whether it listens. */
+bool stand_in_is_up(const StandIn *stand_in);
