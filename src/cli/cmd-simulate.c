@@ -176,7 +176,8 @@ static int run_one(Simulation *simulation, const OursParts *parts) {
     int r;
 
     simulation->shown = UINT32_MAX;
-    r = run(simulation->scenario, parts, &options, &simulation->contenders[simulation->n].outcome);
+    r = run_scenario(
+        simulation->scenario, parts, &options, &simulation->contenders[simulation->n].outcome);
     clear_bar(simulation);
     if (r < 0)
         return terminal_out_of_memory(WHO);

@@ -128,7 +128,6 @@ int ground_new(const NodeTable *table, Ground **ret) {
     ground->table = table;
     ground->n_rows = table->n_rows;
     ground->n_resources = table->n_resources;
-    ground->ephemeral = table_find_resource(table, STR("ephemeral-storage"));
     ground->pods = table_find_resource(table, STR("pods"));
     r = make_columns(ground);
     if (r == 0)
@@ -151,12 +150,12 @@ Ground *ground_free(Ground *ground) {
 
 /* --- pods --------------------------------------------------------------- */
 
-Load load_of(const Want *want) {
-    return (Load){
+Footprint footprint_of(const Want *want) {
+    return (Footprint){
         .requests = &want->pod.requests,
         .soft_cpu = want->soft_cpu,
         .soft_memory = want->soft_memory,
-        .ports = &want->ports,
+        .ports = want->ports,
         .is_own =
             !str_is(want->pod.owner_kind, "DaemonSet") && !str_is(want->pod.owner_kind, "Node"),
     };
@@ -179,9 +178,9 @@ static void count_use(Ground *ground, uint32_t row, int sign) {
     use->cpu_asked = add_up(use->cpu_asked, sign * ground->asked[TABLE_CPU][row]);
 }
 
-static void change_amounts(Ground *ground, uint32_t row, const Load *load, int sign) {
-    for (size_t i = 0; i < load->requests->n; i++) {
-        const Resource *request = &load->requests->items[i];
+static void change_amounts(Ground *ground, uint32_t row, const Footprint *footprint, int sign) {
+    for (size_t i = 0; i < footprint->requests->n; i++) {
+        const Resource *request = &footprint->requests->items[i];
         size_t column = table_find_resource(ground->table, request->name);
 
         if (column != SIZE_MAX && column != ground->pods)
@@ -189,8 +188,8 @@ static void change_amounts(Ground *ground, uint32_t row, const Load *load, int s
     }
     if (ground->pods != SIZE_MAX)
         ground->asked[ground->pods][row] += sign;
-    ground->soft_cpu[row] = add_up(ground->soft_cpu[row], sign * load->soft_cpu);
-    ground->soft_memory[row] = add_up(ground->soft_memory[row], sign * load->soft_memory);
+    ground->soft_cpu[row] = add_up(ground->soft_cpu[row], sign * footprint->soft_cpu);
+    ground->soft_memory[row] = add_up(ground->soft_memory[row], sign * footprint->soft_memory);
 }
 
 /* Room is a power of two, so that it grows when the number is one. */
@@ -220,28 +219,27 @@ static void remove_ports(HostPorts *ports, const HostPorts *gone) {
             }
 }
 
-int ground_add(Ground *ground, uint32_t row, const Load *load) {
-    int r = load->ports ? add_ports(&ground->ports[row], load->ports) : 0;
+int ground_add(Ground *ground, uint32_t row, const Footprint *footprint) {
+    int r = add_ports(&ground->ports[row], &footprint->ports);
 
     if (r < 0)
         return error_trace(r);
     if (ground->n_own[row] > 0)
         count_use(ground, row, -1);
-    change_amounts(ground, row, load, 1);
-    ground->n_own[row] += load->is_own;
-    ground->was_used[row] |= load->is_own;
+    change_amounts(ground, row, footprint, 1);
+    ground->n_own[row] += footprint->is_own;
+    ground->was_used[row] |= footprint->is_own;
     if (ground->n_own[row] > 0)
         count_use(ground, row, 1);
     return 0;
 }
 
-void ground_remove(Ground *ground, uint32_t row, const Load *load) {
-    if (load->ports)
-        remove_ports(&ground->ports[row], load->ports);
+void ground_remove(Ground *ground, uint32_t row, const Footprint *footprint) {
+    remove_ports(&ground->ports[row], &footprint->ports);
     if (ground->n_own[row] > 0)
         count_use(ground, row, -1);
-    change_amounts(ground, row, load, -1);
-    ground->n_own[row] -= load->is_own;
+    change_amounts(ground, row, footprint, -1);
+    ground->n_own[row] -= footprint->is_own;
     if (ground->n_own[row] > 0)
         count_use(ground, row, 1);
 }

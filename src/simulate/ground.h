@@ -19,6 +19,8 @@
 #include "cluster/table.h"
 #include "simulate/want.h"
 
+#define NO_ROW UINT32_MAX
+
 #define GROUND_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
 
 /* Sums over the nodes that are in use. */
@@ -31,8 +33,8 @@ typedef struct Ground {
     Arena *arena;
     const NodeTable *table; /* borrowed: as it was at the start */
     size_t n_rows;
-    size_t n_resources;     /* the table's columns */
-    size_t ephemeral, pods; /* columns; SIZE_MAX: nobody offers it */
+    size_t n_resources; /* the table's columns */
+    size_t pods;        /* one of them; SIZE_MAX: nobody offers it */
 
     uint32_t *order; /* rows with a node, as kube-scheduler goes through them */
     size_t n_order;
@@ -46,24 +48,24 @@ typedef struct Ground {
 } Ground;
 
 /* What a pod that is on a node counts for. */
-typedef struct Load {
-    const Resources *requests;
+typedef struct Footprint {
+    const Resources *requests; /* borrowed */
     int64_t soft_cpu, soft_memory;
-    const HostPorts *ports; /* their strings must live as long as the ground */
-    bool is_own;            /* it makes its node used */
-} Load;
+    HostPorts ports; /* borrowed, as long as the ground is there */
+    bool is_own;     /* it makes its node used */
+} Footprint;
 
 /* With nothing on the nodes of @table, which must outlive it. 0, or -ENOMEM. */
 int ground_new(const NodeTable *table, Ground **ret);
 Ground *ground_free(Ground *ground); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Ground *, ground_free)
 
-Load load_of(const Want *want);
+Footprint footprint_of(const Want *want);
 
 /* 0, or -ENOMEM (only where there are ports). */
-int ground_add(Ground *ground, uint32_t row, const Load *load);
-/* @load must have been added there. */
-void ground_remove(Ground *ground, uint32_t row, const Load *load);
+int ground_add(Ground *ground, uint32_t row, const Footprint *footprint);
+/* @footprint must have been added there. */
+void ground_remove(Ground *ground, uint32_t row, const Footprint *footprint);
 
 /* Whether pods without tolerations may come to the node of @row, as far as the node says. */
 bool ground_is_open(const Ground *ground, uint32_t row);

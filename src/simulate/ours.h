@@ -19,7 +19,8 @@
 typedef struct OursParts {
     const NodeTable *table; /* the cluster at the start; borrowed */
     const uint32_t *order;  /* its rows that have a node, as they will be asked about; borrowed. Set
-                             * by run() */
+                             * by
+                             * run_scenario() */
     size_t n_order;
     Program *program;
     const CelZones *zones;        /* may be NULL; must outlive it */

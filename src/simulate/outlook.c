@@ -122,6 +122,14 @@ static void judge_images(Outlooks *outlooks, const Want *want, Outlook *outlook)
         outlook->images[row] = (uint8_t)image_score(outlooks->sums[row], want->n_containers);
 }
 
+/* Whether @term is about the node called @name, as far as it names nodes. */
+static bool names_node(const NodeTerm *term, Str name) {
+    for (size_t i = 0; i < term->n_names; i++)
+        if (!term->names[i].is_not && !str_eq(term->names[i].value, name))
+            return false;
+    return true;
+}
+
 /* The nodes that the pod names, whether it may go there or not. */
 static int find_only(Outlooks *outlooks, const Want *want, Outlook *outlook) {
     const NodeTable *table = outlooks->ground->table;
@@ -134,19 +142,12 @@ static int find_only(Outlooks *outlooks, const Want *want, Outlook *outlook) {
         return error_origin(-ENOMEM);
     for (size_t i = 0; i < outlooks->ground->n_order; i++) {
         uint32_t row = outlooks->ground->order[i];
+        bool is_named = false;
 
-        for (size_t k = 0; k < want->required.n; k++) {
-            const NodeTerm *term = &want->required.items[k];
-            bool is_named = true;
-
-            for (size_t m = 0; m < term->n_names; m++)
-                is_named &=
-                    term->names[m].is_not || str_eq(term->names[m].value, table->names->names[row]);
-            if (is_named) {
-                rows[outlook->n_only++] = row;
-                break;
-            }
-        }
+        for (size_t k = 0; !is_named && k < want->required.n; k++)
+            is_named = names_node(&want->required.items[k], table->names->names[row]);
+        if (is_named)
+            rows[outlook->n_only++] = row;
     }
     outlook->only = rows;
     return 0;

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/map.h"
 #include "simulate/ground.h"
 #include "simulate/waiting.h"
 
-#define NSEC_PER_SEC INT64_C(1000000000)
 #define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two looks at the clock */
 
@@ -58,10 +57,10 @@ static Pod pod_on(const Run *run, uint32_t number, uint32_t row, char uid[UID_MA
 static int put(Run *run, uint32_t number, uint32_t row) {
     const Arrival *arrival = &run->scenario->arrivals[number];
     PodFate *fate = &run->outcome->fates[number];
-    Load load = load_of(arrival->want);
+    Footprint footprint = footprint_of(arrival->want);
     char uid[UID_MAX];
     Pod pod = pod_on(run, number, row, uid);
-    int r = ground_add(run->ground, row, &load);
+    int r = ground_add(run->ground, row, &footprint);
 
     if (r == 0 && run->ours)
         r = ours_add(run->ours, &pod);
@@ -81,11 +80,11 @@ static int put(Run *run, uint32_t number, uint32_t row) {
 
 static int take_off(Run *run, uint32_t number) {
     PodFate *fate = &run->outcome->fates[number];
-    Load load = load_of(run->scenario->arrivals[number].want);
+    Footprint footprint = footprint_of(run->scenario->arrivals[number].want);
     char uid[UID_MAX];
     Pod pod = pod_on(run, number, fate->row, uid);
 
-    ground_remove(run->ground, fate->row, &load);
+    ground_remove(run->ground, fate->row, &footprint);
     fate->fate = FATE_ENDED;
     run->outcome->n_ended++;
     return run->ours ? error_trace(ours_remove(run->ours, &pod)) : 0;
@@ -96,17 +95,10 @@ static int settle_residents(Run *run) {
 
     for (size_t i = 0; r == 0 && i < run->scenario->n_residents; i++) {
         const Resident *resident = &run->scenario->residents[i];
-        Load load = {
-            .requests = &resident->pod->requests,
-            .soft_cpu = resident->soft_cpu,
-            .soft_memory = resident->soft_memory,
-            .ports = &resident->ports,
-            .is_own = resident->is_own,
-        };
 
         if (resident->is_lifted)
             continue;
-        r = ground_add(run->ground, resident->row, &load);
+        r = ground_add(run->ground, resident->row, &resident->footprint);
         if (r == 0 && run->ours)
             r = ours_add(run->ours, resident->pod);
     }
@@ -271,8 +263,6 @@ static int take_pods(Run *run) {
             run->used_seconds += (double)run->ground->use.n_nodes;
             sample(run);
         }
-        if (run->ground->use.n_nodes > outcome->n_used_most)
-            outcome->n_used_most = run->ground->use.n_nodes;
     }
     return r < 0 ? error_trace(r) : 0;
 }
@@ -374,7 +364,7 @@ static void run_done(Run *run) {
     endings_done(&run->endings);
 }
 
-int run(
+int run_scenario(
     const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret) {
     _cleanup_(outcome_freep) Outcome *outcome = outcome_new(scenario->n_arrivals);
     _cleanup_(run_done) Run run = {.scenario = scenario, .options = options, .outcome = outcome};

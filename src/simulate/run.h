@@ -39,4 +39,5 @@ typedef struct RunOptions {
 } RunOptions;
 
 /* @parts NULL: no policy. Its table is the scenario's. 0, or -ENOMEM. */
-int run(const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret);
+int run_scenario(
+    const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret);

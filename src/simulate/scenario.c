@@ -2,6 +2,7 @@
  * Three readers of files, and what follows from all of them together: which pods are lifted, who
  * comes when, and what of it is not modelled.
  */
+
 #include "simulate/scenario.h"
 
 #include <errno.h>
@@ -27,9 +28,7 @@ typedef struct Draft {
     Store *nodes;
     Arena *scratch; /* of one object */
     VEC(Resident) residents;
-    VEC(Str) homes; /* their nodes' names */
     VEC(Arrival) arrivals;
-    VEC(Str) went; /* the node of each arrival, or empty */
 } Draft;
 
 static int complain(Draft *draft, const char *path, const char *what) {
@@ -41,22 +40,19 @@ static int complain(Draft *draft, const char *path, const char *what) {
 
 static int add_arrival(Draft *draft, const Want *want, Str name, double at, double lifetime) {
     Arrival *arrival;
-    Str *went;
 
     if (draft->arrivals.n >= SCENARIO_PODS_MAX)
         return complain(draft, draft->path, "more than 1,000,000 pods");
     arrival = VEC_PUSH(&draft->arrivals, draft->scenario->arena);
-    went = VEC_PUSH(&draft->went, draft->scenario->arena);
-    if (!arrival || !went)
+    if (!arrival)
         return error_origin(-ENOMEM);
     *arrival = (Arrival){
         .want = want,
         .name = name,
         .at = at,
         .lifetime = lifetime,
-        .was_on = UINT32_MAX,
+        .was_on = NO_ROW,
     };
-    *went = want->pod.node_name;
     for (unsigned i = 0; i < _BEYOND_MAX; i++)
         draft->scenario->n_beyond[i] += want->beyond >> i & 1;
     draft->scenario->n_any_beyond += want->beyond != 0;
@@ -137,34 +133,37 @@ static int add_node(Draft *draft, Str object) {
     return r == STORE_FULL ? complain(draft, draft->path, "more than 50,000 nodes") : error_fold(r);
 }
 
-static int add_resident(Draft *draft, const Want *want) {
-    Scenario *scenario = draft->scenario;
-    Resident *resident = VEC_PUSH(&draft->residents, scenario->arena);
-    Str *home = VEC_PUSH(&draft->homes, scenario->arena);
-    HostPort *ports = ARENA_ARRAY(scenario->arena, HostPort, want->ports.n);
-
-    if (!resident || !home || !ports)
+static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
+    *ret = (HostPorts){.items = ARENA_ARRAY(arena, HostPort, from->n), .n = from->n};
+    if (!ret->items)
         return error_origin(-ENOMEM);
-    for (size_t i = 0; i < want->ports.n; i++) {
-        ports[i] = want->ports.items[i];
-        ports[i].ip = arena_copy(scenario->arena, ports[i].ip);
-        ports[i].protocol = arena_copy(scenario->arena, ports[i].protocol);
-        if (!ports[i].ip.ptr || !ports[i].protocol.ptr)
+    for (size_t i = 0; i < from->n; i++) {
+        HostPort *port = &ret->items[i];
+
+        *port = from->items[i];
+        port->ip = arena_copy(arena, port->ip);
+        port->protocol = arena_copy(arena, port->protocol);
+        if (!port->ip.ptr || !port->protocol.ptr)
             return error_origin(-ENOMEM);
     }
-    *resident = (Resident){
-        .pod = pod_record_new(scenario->pool, &want->pod),
-        .soft_cpu = want->soft_cpu,
-        .soft_memory = want->soft_memory,
-        .ports = {.items = ports, .n = want->ports.n},
-        .is_own =
-            !str_is(want->pod.owner_kind, "DaemonSet") && !str_is(want->pod.owner_kind, "Node"),
-    };
-    if (!resident->pod) {
-        draft->residents.n--;
+    return 0;
+}
+
+/* What it counts for is kept with its record: @want is gone after this. */
+static int add_resident(Draft *draft, const Want *want) {
+    Footprint footprint = footprint_of(want);
+    const Pod *pod;
+    Resident *resident;
+    int r = copy_ports(&want->ports, draft->scenario->arena, &footprint.ports);
+
+    if (r < 0)
+        return error_trace(r);
+    resident = VEC_PUSH(&draft->residents, draft->scenario->arena);
+    pod = resident ? pod_record_new(draft->scenario->pool, &want->pod) : NULL;
+    if (!pod)
         return error_origin(-ENOMEM);
-    }
-    *home = resident->pod->node_name;
+    footprint.requests = &pod->requests;
+    *resident = (Resident){.pod = pod, .footprint = footprint};
     return 0;
 }
 
@@ -225,7 +224,7 @@ static void settle_residents(Draft *draft) {
     for (size_t i = 0; i < draft->residents.n; i++) {
         Resident *resident = &draft->residents.items[i];
 
-        resident->row = table_find(scenario->table, draft->homes.items[i]);
+        resident->row = table_find(scenario->table, resident->pod->node_name);
         if (resident->row == scenario->table->n_rows) {
             pod_record_unref(resident->pod);
             scenario->n_homeless++;
@@ -339,9 +338,10 @@ static int settle_arrivals(Draft *draft) {
     int r = 0;
 
     for (size_t i = 0; i < draft->arrivals.n; i++) {
-        uint32_t row = table_find(scenario->table, draft->went.items[i]);
+        Str node = draft->arrivals.items[i].want->pod.node_name;
+        uint32_t row = table_find(scenario->table, node);
 
-        if (!str_is_empty(draft->went.items[i]) && row != scenario->table->n_rows)
+        if (!str_is_empty(node) && row != scenario->table->n_rows)
             draft->arrivals.items[i].was_on = row;
     }
     if (draft->files->trace)

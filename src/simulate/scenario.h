@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
+#include "simulate/ground.h"
 #include "simulate/want.h"
 
 #define SCENARIO_PODS_MAX 1000000u
@@ -31,9 +32,7 @@
 typedef struct Resident {
     const Pod *pod; /* a record */
     uint32_t row;
-    int64_t soft_cpu, soft_memory;
-    HostPorts ports;
-    bool is_own;    /* ground.h */
+    Footprint footprint;
     bool is_lifted; /* it is among those that come */
 } Resident;
 
@@ -43,7 +42,7 @@ typedef struct Arrival {
     Str name;
     double at;       /* seconds since the start */
     double lifetime; /* INFINITY: it stays */
-    uint32_t was_on; /* the row of the node it runs on (spec.nodeName), or UINT32_MAX */
+    uint32_t was_on; /* the row of the node it runs on (spec.nodeName), or NO_ROW */
 } Arrival;
 
 typedef struct Scenario {

@@ -58,8 +58,6 @@ int scheduler_new(
 Scheduler *scheduler_free(Scheduler *scheduler); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
 
-#define NO_ROW UINT32_MAX
-
 typedef struct Choice {
     uint32_t row;  /* NO_ROW: none */
     Reason reason; /* then: what most nodes say */

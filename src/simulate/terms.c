@@ -54,7 +54,7 @@ static bool make_requirement(const Condition *condition, Requirement *ret) {
         .values = condition->values.items,
         .n_values = condition->values.n,
     };
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(ops); i++) {
         if (!str_is(condition->op, ops[i].word))
             continue;
         ret->op = ops[i].op;

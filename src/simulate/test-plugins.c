@@ -1,4 +1,5 @@
 /* Each plugin of kube-scheduler by itself: cases with numbers worked out by hand from its rules. */
+
 #include "simulate/fit.h"
 #include "simulate/images.h"
 #include "simulate/test-stage.h"
@@ -29,7 +30,7 @@ static void test_least_allocated(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
             least_allocated_score(cases[i].asked, cases[i].offered, 2) == cases[i].want);
 }
@@ -48,7 +49,7 @@ static void test_balanced(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
             balanced_score(cases[i].with, cases[i].without, cases[i].offered) == cases[i].want);
 }
@@ -85,7 +86,7 @@ static void test_nodes_to_find(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_int_equal(nodes_to_find(cases[i].n, cases[i].percentage), cases[i].want);
 }
 
@@ -204,7 +205,7 @@ static void test_filters(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         check_filter(cases[i].name, cases[i].spec, cases[i].want);
 }
 
@@ -294,7 +295,7 @@ static void test_scores(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].want);
 }
 
@@ -342,7 +343,7 @@ static void test_reasons(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(1024);
         char pods[1024];
         Choice choice;
@@ -377,7 +378,7 @@ static void test_beyond(void **state) {
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         char pods[1024];
         Stage stage;
 

@@ -1,4 +1,5 @@
 /* Runs as a whole: what must hold whatever comes, and what time does. */
+
 #include "simulate/run.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static Outcome *play(const Scenario *scenario, uint64_t seed, Program *program) 
     RunOptions options = {.scheduler = {.weight = 1, .seed = seed}, .until = -1};
     Outcome *outcome = NULL;
 
-    assert_int_equal(run(scenario, program ? &parts : NULL, &options, &outcome), 0);
+    assert_int_equal(run_scenario(scenario, program ? &parts : NULL, &options, &outcome), 0);
     return outcome;
 }
 
@@ -212,7 +213,7 @@ static void test_until(void **state) {
 
     (void)state;
     stage_load(&stage, NODES("a"), NULL, LINE("0", "", "x", "1") LINE("6", "", "y", "1"));
-    assert_int_equal(run(stage.scenario, NULL, &options, &outcome), 0);
+    assert_int_equal(run_scenario(stage.scenario, NULL, &options, &outcome), 0);
     assert_int_equal(outcome->n_reached, 1);
     assert_int_equal(outcome->n_placed, 1);
     assert_true(fabs(outcome->end - 5) < 0.001);

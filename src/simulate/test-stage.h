@@ -45,15 +45,8 @@ static inline void stage_open(Stage *stage, const char *cluster, const char *pod
     assert_int_equal(ground_new(stage->scenario->table, &stage->ground), 0);
     for (size_t i = 0; i < stage->scenario->n_residents; i++) {
         const Resident *resident = &stage->scenario->residents[i];
-        Load load = {
-            .requests = &resident->pod->requests,
-            .soft_cpu = resident->soft_cpu,
-            .soft_memory = resident->soft_memory,
-            .ports = &resident->ports,
-            .is_own = resident->is_own,
-        };
 
-        assert_int_equal(ground_add(stage->ground, resident->row, &load), 0);
+        assert_int_equal(ground_add(stage->ground, resident->row, &resident->footprint), 0);
     }
     assert_int_equal(scheduler_new(&options, stage->ground, NULL, &stage->scheduler), 0);
 }

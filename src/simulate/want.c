@@ -135,7 +135,7 @@ static bool binds_to_nodes(JsonReader *reader, Str key) {
         "iscsi",
         "rbd"};
 
-    for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
         if (json_key_is(reader, key, str_from_c(sorts[i])))
             return true;
     return false;
@@ -298,7 +298,7 @@ static void find_soft(JsonReader *reader, Arena *arena, Draft *draft, Want *want
     Resources sum = {0};
     bool is_whole;
 
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
         for (Container *container = lists[i]; container; container = container->next) {
             fill_in(reader, arena, STR("cpu"), STR(SOFT_CPU), &container->wanted);
             fill_in(reader, arena, STR("memory"), STR(SOFT_MEMORY), &container->wanted);
