@@ -134,6 +134,16 @@ def test_dump_cluster(environment, tmp_path):
     assert kinds.count("Pod") > 10
 
 
+@pytest.mark.parametrize("path, why", [
+    ("/dev/full", "No space left on device"), ("/no-such/cluster.json", "No such file or directory"),
+])  # fmt: skip
+def test_dump_cluster_in_vain(environment, path, why):
+    result = run("--nodes", "10", "--dump-cluster", path, env=environment)
+
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr == f"berth demo: cannot write {path}: {why}\n"
+
+
 def test_two_at_once_do_not_share_files(environment):
     with subprocess.Popen(
         [BERTH, "demo", "--pods", "0", "--pace", "50"],

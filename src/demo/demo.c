@@ -297,11 +297,23 @@ int demo_run(const DemoOptions *options, char *error) {
     return run(demo);
 }
 
+/* 0, or a negative errno. */
+static int write_out(const char *path, Str text) {
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    int r = 0;
+
+    if (!file)
+        return -errno;
+    if (fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file) != 0)
+        r = -errno;
+    if (file != stdout && fclose(file) != 0 && r == 0)
+        r = -errno;
+    return r;
+}
+
 int demo_dump(const DemoOptions *options, const char *path, char *error) {
     _cleanup_(world_freep) World *world = NULL;
     _cleanup_(buf_done) Buf text = BUF_INIT(WORLD_DUMP_MAX);
-    FILE *file = NULL;
-    bool is_good;
     int r;
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
@@ -311,13 +323,9 @@ int demo_dump(const DemoOptions *options, const char *path, char *error) {
     world_write(world, &text);
     if (buf_error(&text) < 0)
         return error_origin(buf_error(&text));
-    file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-    is_good = file && fwrite(text.data, 1, text.len, file) == text.len && fflush(file) == 0;
-    r = errno;
-    if (file && file != stdout && fclose(file) != 0)
-        is_good = false;
-    if (is_good)
+    r = write_out(path, buf_str(&text));
+    if (r == 0)
         return 0;
-    (void)snprintf(error, DEMO_ERROR_MAX, "cannot write %s: %s", path, strerror(r));
-    return error_origin(-r);
+    (void)snprintf(error, DEMO_ERROR_MAX, "cannot write %s: %s", path, strerror(-r));
+    return error_origin(r);
 }
