@@ -161,7 +161,7 @@ static void write_args(
     buf_reset(&driver->request);
     json_write_object(&writer);
     json_write_key(&writer, STR("Pod"));
-    world_write_pod(pod, /* is_typed= */ false, &writer);
+    world_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ false, &writer);
     json_write_key(&writer, STR("Nodes"));
     json_write_null(&writer);
     json_write_key(&writer, STR("NodeNames"));

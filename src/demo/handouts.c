@@ -19,7 +19,7 @@ static void keep_pod(Handouts *handouts, const WorldPod *pod, const char *uid) {
     JsonWriter writer = JSON_WRITER(&handouts->pod);
 
     buf_reset(&handouts->pod);
-    world_write_pod(pod, /* is_typed= */ true, &writer);
+    world_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ true, &writer);
     buf_append_char(&handouts->pod, '\n');
     (void)snprintf(handouts->uid, sizeof(handouts->uid), "%s", uid);
 }

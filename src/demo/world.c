@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,67 +39,23 @@ typedef struct WorldNode {
 
 struct World {
     pthread_mutex_t lock; /* of all below that a bind touches: pods and figures */
-    Arena *arena;         /* nodes, templates, samples */
+    Arena *arena;         /* nodes, samples, and what pods are copied from */
     Dice dice;
     WorldNode *nodes;
     size_t n_nodes;
-    Store *store;   /* nodes, and the pods that have one: what a scheduler sees */
-    Map index;      /* node name to number */
-    Pod *templates; /* by workload and person: its pods, but for names and times */
+    Store *store; /* nodes, and the pods that have one: what a scheduler sees */
+    Map index;    /* node name to number */
     int64_t now_sec, begun_sec;
-    const Workload *deck[WORKLOAD_DECK];
-    size_t n_deck;
+    PodMaker maker;
 
     WorldPod **pods; /* oldest first */
     size_t n_pods, size;
-    uint64_t n_created;
     size_t n_ended;
     uint64_t now;       /* pods handed out so far */
     uint64_t life_span; /* of an average pod, in ticks */
 };
 
 /* --- pods ------------------------------------------------------------------ */
-
-/* Five letters that differ for each of the first 14 million pods: multiplying by
- * a number without a common factor only shuffles, and one near the golden section
- * of the whole shuffles well. */
-static void pod_suffix(uint64_t number, char suffix[6]) {
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    const uint64_t n = UINT64_C(27) * 27 * 27 * 27 * 27;
-    uint64_t rest = (number * UINT64_C(8867945) + 1234567) % n;
-
-    for (int i = 5; i-- > 0;) {
-        suffix[i] = letters[rest % 27];
-        rest /= 27;
-    }
-    suffix[5] = '\0';
-}
-
-static const Pod *template_of(const World *world, const Workload *workload, unsigned person) {
-    return &world->templates[(size_t)(workload - workloads) * WORKLOAD_PEOPLE + person];
-}
-
-static void pod_init(World *world, WorldPod *pod, const Workload *workload) {
-    uint64_t high = dice_roll(&world->dice), low = dice_roll(&world->dice);
-    char suffix[6];
-
-    pod_suffix(world->n_created++, suffix);
-    pod->workload = workload;
-    pod->person = (unsigned)(low % WORKLOAD_PEOPLE);
-    pod->model = *template_of(world, workload, pod->person);
-    pod->model.created_at = world->now_sec;
-    (void)snprintf(pod->name, sizeof(pod->name), "%s-%s", workload->name, suffix);
-    (void)snprintf(pod->uid,
-        sizeof(pod->uid),
-        "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64,
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0xfff,
-        low & UINT64_C(0xffffffffffff));
-    pod->model.name = str_from_c(pod->name);
-    pod->model.uid = str_from_c(pod->uid);
-}
 
 static WorldPod *add_pod(World *world, const Workload *workload) {
     WorldPod *pod;
@@ -117,48 +72,13 @@ static WorldPod *add_pod(World *world, const Workload *workload) {
     pod = calloc(1, sizeof(*pod));
     if (!pod)
         return NULL;
-    pod_init(world, pod, workload);
+    pod_maker_make(&world->maker, workload, world->now_sec, &world->dice, pod);
     world->pods[world->n_pods++] = pod;
     return pod;
 }
 
 static bool pod_is_pending(const WorldPod *pod) {
     return str_is_empty(pod->model.node_name);
-}
-
-static void shuffle_deck(World *world) {
-    for (size_t i = 0; i < n_workloads; i++)
-        for (unsigned j = 0; j < workloads[i].n_cards && world->n_deck < WORKLOAD_DECK; j++)
-            world->deck[world->n_deck++] = &workloads[i];
-    for (size_t i = world->n_deck; i > 1; i--) {
-        size_t other = dice_pick(&world->dice, i);
-        const Workload *card = world->deck[other];
-
-        world->deck[other] = world->deck[i - 1];
-        world->deck[i - 1] = card;
-    }
-}
-
-static const Workload *deal_workload(World *world) {
-    if (world->n_deck == 0)
-        shuffle_deck(world);
-    return world->deck[--world->n_deck];
-}
-
-static PodIdentity identity_of(const WorldPod *pod) {
-    return (PodIdentity){
-        .name = pod->model.name,
-        .uid = pod->model.uid,
-        .created_at = pod->model.created_at,
-        .placed_at = pod->model.scheduled_at,
-        .person = pod->person,
-    };
-}
-
-void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer) {
-    PodIdentity identity = identity_of(pod);
-
-    workload_write_pod(pod->workload, &identity, is_typed, writer);
 }
 
 /* --- the beginning ----------------------------------------------------------- */
@@ -192,22 +112,6 @@ static int make_node(World *world, size_t number, Buf *text) {
     return error_trace(map_add(&world->index, node->name, (uint32_t)number));
 }
 
-static int make_template(World *world, size_t number, Buf *text) {
-    PodIdentity identity = {.person = (unsigned)(number % WORKLOAD_PEOPLE)};
-    JsonWriter writer = JSON_WRITER(text);
-    JsonReader reader;
-    Str json;
-
-    buf_reset(text);
-    workload_write_pod(&workloads[number / WORKLOAD_PEOPLE], &identity, false, &writer);
-    json = arena_copy(world->arena, buf_str(text));
-    if (buf_error(text) < 0 || !json.ptr)
-        return error_origin(-ENOMEM);
-    json_reader_init(&reader, json);
-    pod_decode(&reader, world->arena, &world->templates[number]);
-    return json_error(&reader) == JSON_OK ? 0 : error_origin(-ENOMEM);
-}
-
 static int64_t share_of(const Resources *all, Str name, size_t percent) {
     return resources_get(all, name) / 100 * (int64_t)percent;
 }
@@ -216,7 +120,7 @@ static int64_t share_of(const Resources *all, Str name, size_t percent) {
 static int load_node_with(
     World *world, const WorldNode *node, const Workload *workload, size_t percent, int64_t *cpu) {
     const Resources *offered = &node->model.allocatable;
-    const Resources *asked = &template_of(world, workload, 0)->requests;
+    const Resources *asked = &pod_maker_template(&world->maker, workload, 0)->requests;
     size_t n = dice_between(&world->dice, 0, workload->home_max);
     int64_t gpus = resources_get(offered, STR(FLEET_GPU));
 
@@ -281,10 +185,8 @@ static int fill_store(World *world) {
 
 static int populate(World *world) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
-    int r = 0;
+    int r = pod_maker_init(&world->maker, world->arena);
 
-    for (size_t i = 0; r == 0 && i < n_workloads * WORKLOAD_PEOPLE; i++)
-        r = make_template(world, i, &text);
     for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
         r = make_node(world, i, &text);
     for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
@@ -310,8 +212,7 @@ int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
         return error_origin(-ENOMEM);
     world->n_nodes = n_nodes;
     world->nodes = ARENA_ARRAY(world->arena, WorldNode, n_nodes);
-    world->templates = ARENA_ARRAY(world->arena, Pod, n_workloads * WORKLOAD_PEOPLE);
-    if (!world->nodes || !world->templates)
+    if (!world->nodes)
         return error_origin(-ENOMEM);
     r = populate(world);
     if (r < 0)
@@ -371,7 +272,7 @@ static WorldPod *find_due(World *world) {
 }
 
 static WorldPod *create_pod(World *world) {
-    const Workload *workload = deal_workload(world);
+    const Workload *workload = pod_maker_deal(&world->maker, &world->dice);
     uint64_t most = world->life_span * 2 * workload->life_span / 100;
     WorldPod *pod = add_pod(world, workload);
 
@@ -447,7 +348,7 @@ const WorldPod *world_sample_pod(World *world, const char *name) {
     WorldPod *pod = workload ? ARENA_NEW(world->arena, WorldPod) : NULL;
 
     if (pod)
-        pod_init(world, pod, workload);
+        pod_maker_make(&world->maker, workload, world->now_sec, &world->dice, pod);
     return pod;
 }
 
@@ -560,10 +461,8 @@ static void write_items(World *world, JsonWriter *writer) {
         json_write_raw(writer, world->nodes[i].json);
     for (size_t i = 0; i < world->n_pods; i++) {
         const WorldPod *pod = world->pods[i];
-        PodIdentity identity = identity_of(pod);
 
-        identity.node = pod->model.node_name;
-        workload_write_pod(pod->workload, &identity, /* is_typed= */ true, writer);
+        world_pod_write(pod, pod->model.node_name, /* is_typed= */ true, writer);
     }
 }
 

@@ -21,10 +21,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cluster/snapshot.h"
-#include "demo/workload.h"
+#include "demo/pod-maker.h"
 #include "extender/wire.h"
-#include "model/pod.h"
-#include "json/write.h"
 
 #define WORLD_NODES_MAX 15000u
 
@@ -35,16 +33,6 @@
 #define WORLD_DUMP_MAX ((size_t)512 * 1024 * 1024)
 
 typedef struct World World;
-
-typedef struct WorldPod {
-    const Workload *workload;
-    Pod model;           /* as the snapshot has it */
-    unsigned n_attempts; /* this one included; 1: the pod is new */
-    unsigned person;     /* whose it is; below WORKLOAD_PEOPLE */
-    uint64_t retry_at;   /* while pending */
-    uint64_t ends_at;
-    char name[32], uid[40];
-} WorldPod;
 
 typedef struct WorldFigures {
     size_t n_nodes;
@@ -90,6 +78,3 @@ int world_snapshot(World *world, Snapshot **ret);
 
 /* The cluster as `kubectl get nodes,pods -A -o json` would show it. */
 void world_write(World *world, Buf *out);
-
-/* As a pod that wants a node, wherever it is. See workload_write_pod(). */
-void world_write_pod(const WorldPod *pod, bool is_typed, JsonWriter *writer);

@@ -1,0 +1,120 @@
+#include "demo/pod-maker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "json/read.h"
+
+#define POD_MAX ((size_t)64 * 1024)
+
+void world_pod_write(const WorldPod *pod, Str node, bool is_typed, JsonWriter *writer) {
+    const PodIdentity identity = {
+        .name = pod->model.name,
+        .uid = pod->model.uid,
+        .node = node,
+        .created_at = pod->model.created_at,
+        .placed_at = pod->model.scheduled_at,
+        .person = pod->person,
+    };
+
+    workload_write_pod(pod->workload, &identity, is_typed, writer);
+}
+
+/* --- templates -------------------------------------------------------------------------------- */
+
+static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena) {
+    PodIdentity identity = {.person = (unsigned)(number % WORKLOAD_PEOPLE)};
+    JsonWriter writer = JSON_WRITER(text);
+    JsonReader reader;
+    Str json;
+
+    buf_reset(text);
+    workload_write_pod(
+        &workloads[number / WORKLOAD_PEOPLE], &identity, /* is_typed= */ false, &writer);
+    json = arena_copy(arena, buf_str(text));
+    if (buf_error(text) < 0 || !json.ptr)
+        return error_origin(-ENOMEM);
+    json_reader_init(&reader, json);
+    pod_decode(&reader, arena, &maker->templates[number]);
+    return json_error(&reader) == JSON_OK ? 0 : error_origin(-ENOMEM);
+}
+
+int pod_maker_init(PodMaker *maker, Arena *arena) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
+    size_t n = n_workloads * WORKLOAD_PEOPLE;
+    int r = 0;
+
+    *maker = (PodMaker){.templates = ARENA_ARRAY(arena, Pod, n)};
+    if (!maker->templates)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = make_template(maker, i, &text, arena);
+    return error_trace(r);
+}
+
+const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, unsigned person) {
+    return &maker->templates[(size_t)(workload - workloads) * WORKLOAD_PEOPLE + person];
+}
+
+/* --- new pods --------------------------------------------------------------------------------- */
+
+static void shuffle_deck(PodMaker *maker, Dice *dice) {
+    for (size_t i = 0; i < n_workloads; i++)
+        for (unsigned j = 0; j < workloads[i].n_cards && maker->n_deck < WORKLOAD_DECK; j++)
+            maker->deck[maker->n_deck++] = &workloads[i];
+    for (size_t i = maker->n_deck; i > 1; i--) {
+        size_t other = dice_pick(dice, i);
+        const Workload *card = maker->deck[other];
+
+        maker->deck[other] = maker->deck[i - 1];
+        maker->deck[i - 1] = card;
+    }
+}
+
+const Workload *pod_maker_deal(PodMaker *maker, Dice *dice) {
+    if (maker->n_deck == 0)
+        shuffle_deck(maker, dice);
+    return maker->deck[--maker->n_deck];
+}
+
+/* Five letters that differ for each of the first 14 million pods: multiplying by
+ * a number without a common factor only shuffles, and one near the golden section
+ * of the whole shuffles well. */
+static void pod_suffix(uint64_t number, char suffix[6]) {
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    const uint64_t n = UINT64_C(27) * 27 * 27 * 27 * 27;
+    uint64_t rest = (number * UINT64_C(8867945) + 1234567) % n;
+
+    for (int i = 5; i-- > 0;) {
+        suffix[i] = letters[rest % 27];
+        rest /= 27;
+    }
+    suffix[5] = '\0';
+}
+
+void pod_maker_make(
+    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, WorldPod *ret) {
+    uint64_t high = dice_roll(dice), low = dice_roll(dice);
+    char suffix[6];
+
+    pod_suffix(maker->n_made++, suffix);
+    ret->workload = workload;
+    ret->person = (unsigned)(low % WORKLOAD_PEOPLE);
+    ret->model = *pod_maker_template(maker, workload, ret->person);
+    ret->model.created_at = now_sec;
+    (void)snprintf(ret->name, sizeof(ret->name), "%s-%s", workload->name, suffix);
+    (void)snprintf(ret->uid,
+        sizeof(ret->uid),
+        "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64,
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0xfff,
+        low & UINT64_C(0xffffffffffff));
+    ret->model.name = str_from_c(ret->name);
+    ret->model.uid = str_from_c(ret->uid);
+}
