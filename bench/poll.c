@@ -6,7 +6,8 @@
  * FOLDER has two answers to the query of each metric, QUERY.0.json and QUERY.1.json, of
  * the same nodes; rounds take them in turns, so that every number changes every time.
  *
- * Prints JSON, CPU nanoseconds of all metrics together, of each the best and the median round:
+ * Prints JSON, CPU nanoseconds of all metrics together, of each the best round, the median and the
+ * 99th percentile:
  *     parse     the texts to series
  *     join      series to nodes
  *     view      all metrics are new: columns, and what the rules say of each node
@@ -228,7 +229,7 @@ static Options options_parse(int argc, char *argv[]) {
             options.answers = optarg;
             break;
         case 'r':
-            options.n_rounds = strtoul(optarg, NULL, 10);
+            options.n_rounds = number_of(optarg);
             break;
         default:
             exit(2);

@@ -8,7 +8,7 @@
  * With --subset each round asks about so many others, chosen at random. With --cold each
  * round begins with nothing of ours in the processor's caches.
  *
- * Prints JSON, CPU nanoseconds, of each the best and the median round:
+ * Prints JSON, CPU nanoseconds, of each the best round, the median and the 99th percentile:
  *     compile    from the policy's text to a program
  *     kept       what is worked out of the cluster before any request
  *     filter     all filters, over all rows
@@ -345,15 +345,6 @@ static void print_figures(Bench *bench, size_t n_passed) {
 }
 
 /* --- command line ------------------------------------------------------------------- */
-
-static size_t number_of(const char *text) {
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-
-    if (*text == '\0' || *end != '\0')
-        fail(text, "is not a number");
-    return number;
-}
 
 static Options options_parse(int argc, char *argv[]) {
     static const struct option known[] = {

@@ -1,7 +1,8 @@
 #pragma once
 
 /*
- * Samples: CPU times of the same thing done again and again; and how a benchmark gives up.
+ * Samples: CPU times of the same thing done again and again; and what else the benchmarks share:
+ * how they read a number, and how they give up.
  */
 
 #include <stddef.h>
@@ -23,6 +24,16 @@ static inline void *need(void *memory) {
     if (!memory)
         fail("bench", "out of memory");
     return memory;
+}
+
+/* What an option says. */
+static inline size_t number_of(const char *text) {
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (*text == '\0' || *end != '\0')
+        fail(text, "is not a number");
+    return number;
 }
 
 /* Of the process. */
