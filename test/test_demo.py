@@ -297,8 +297,8 @@ def test_reader_goes_away(environment):
 # --- on a terminal ---------------------------------------------------------------------
 
 
-class Terminal:
-    """A demo on a terminal of its own."""
+class LiveDemo:
+    """A demo on a terminal of its own: everything that it writes, not what is left on the screen."""
 
     def __init__(self, env, *args, columns=160):
         self.text = ""
@@ -339,7 +339,7 @@ class Terminal:
 
 
 def test_live_until_interrupted(environment):
-    terminal = Terminal(environment, "--pace", "20")
+    terminal = LiveDemo(environment, "--pace", "20")
     terminal.read_until(r"12 placed")
 
     assert "\033[32m" in terminal.text  # colour
@@ -351,7 +351,7 @@ def test_live_until_interrupted(environment):
 
 
 def test_live_commands_work_meanwhile(environment):
-    terminal = Terminal(dict(environment, NO_COLOR="1"), "--pace", "20", columns=100)
+    terminal = LiveDemo(dict(environment, NO_COLOR="1"), "--pace", "20", columns=100)
     terminal.read_until(r"5 placed")
     pasted = commands(terminal.text.replace("\r\n", "\n"))
 
@@ -374,7 +374,7 @@ def test_live_commands_work_meanwhile(environment):
 
 
 def test_live_policy_is_edited(environment):
-    terminal = Terminal(environment, "--pace", "50")
+    terminal = LiveDemo(environment, "--pace", "50")
     path = Path(terminal.read_until(r"--policy (\S+)").group(1))
     terminal.read_until(r"3 placed")
     good = path.read_text()
@@ -390,7 +390,7 @@ def test_live_policy_is_edited(environment):
 
 def test_live_metrics(environment):
     policy = str(ROOT / "policies" / "cool-nodes.yaml")
-    terminal = Terminal(dict(environment, NO_COLOR="1"), "--pace", "50", "--policy", policy, columns=80)
+    terminal = LiveDemo(dict(environment, NO_COLOR="1"), "--pace", "50", "--policy", policy, columns=80)
     terminal.read_until(r"30 placed")
     lines = terminal.text.replace("\r\n", "\n").splitlines()
     shown = [line for line in lines if re.match(r"(.*\033\[K)?\S+/\S+ +\S+ +\d+ % +\d+/\d+ ", line)]
@@ -405,7 +405,7 @@ def test_live_metrics(environment):
 
 
 def test_live_ends_after_pods(environment):
-    terminal = Terminal(environment, "--pace", "0", "--pods", "5")
+    terminal = LiveDemo(environment, "--pace", "0", "--pods", "5")
 
     assert terminal.wait() == 0
     assert "5 pods: " in terminal.text
