@@ -42,9 +42,11 @@ static View *stage_view(void *context) {
     return view_ref(((Stage *)context)->view);
 }
 
-static void stage_init(Stage *stage) {
+#define UPTIME_SEC 100 /* less than any machine that has just built this is up */
+
+static void stage_init_text(Stage *stage, const char *text) {
     *stage = (Stage){.reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
-    scene_init_text(&stage->scene, scene_text);
+    scene_init_text(&stage->scene, text);
     assert_int_equal(
         view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
             /* before= */ NULL,
@@ -57,11 +59,20 @@ static void stage_init(Stage *stage) {
         .reloads = &stage->reloads,
         .decisions = decisions_new(1000, ROOM),
         .metrics = metrics_new(),
-        .fixed.deadline_nsec = AT(1),
+        .latency = latency_new(),
+        .changes = changes_new(),
+        .fixed = {.started_at_nsec = clock_monotonic_nsec() - AT(UPTIME_SEC),
+            .deadline_nsec = AT(1)},
     };
 }
 
+static void stage_init(Stage *stage) {
+    stage_init_text(stage, scene_text);
+}
+
 static void stage_done(Stage *stage) {
+    changes_free(stage->answers.changes);
+    latency_free(stage->answers.latency);
     metrics_free(stage->answers.metrics);
     decisions_free(stage->answers.decisions);
     arena_free(stage->arena);
@@ -304,6 +315,57 @@ static void test_why_not(void **state) {
     stage_done(&stage);
 }
 
+/* What is left of the best is told apart from what was rejected. */
+static void test_narrowed(void **state) {
+    static const char text[] = "policies:\n"
+                               "  few:\n"
+                               "    scores:\n"
+                               "      - {name: low, expression: \"node.metadata.name == 'n2' ? 90 "
+                               ": node.metadata.name == 'n1' ? 50 : 10\"}\n"
+                               "    narrow: {to: 1}\n"
+                               "nodes: {n1: {}, n2: {}, n3: {}}\n";
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, text);
+    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    assert_has(get(&stage, "/", "", 200), "passed</span>, the best offered back");
+    page = get(&stage, "/pod", "namespace=team&name=p&node=n1", 200);
+    assert_has(page, "Narrowed away: 2 nodes passed, but a policy offers the best 1 back only");
+    assert_has(page, "⊘ it passed, and was not offered back</strong>: others were better");
+    assert_has(page, ">n1</a> (not offered back)");
+    assert_has(page, "; rank 2 of 3 among all nodes");
+    assert_has_not(page, ">n2</a> (not offered back)");
+    assert_has(get(&stage, "/node", "name=n3", 200), "passed, left out: others are better");
+    stage_done(&stage);
+}
+
+/* Of the nodes that fail as many rules the nearest is told, whatever order they come in. */
+static void test_smallest_change(void **state) {
+    static const char text[] = "policies:\n"
+                               "  room:\n"
+                               "    filters:\n"
+                               "      - {name: room, expression: \"node.allocatable.cpu >= 8.0\", "
+                               "reason: too small}\n"
+                               "nodes:\n"
+                               "  n1: {allocatable: {cpu: 2}}\n"
+                               "  n2: {allocatable: {cpu: 7}}\n"
+                               "  n3: {allocatable: {cpu: 4}}\n";
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, text);
+    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"ways\"");
+    assert_non_null(page);
+    assert_has(page, "The smallest change that frees a node");
+    assert_has(page, "</strong>: then <a href=\"/node?name=n2\"");
+    assert_has_not(page, "then <a href=\"/node?name=n1\"");
+    stage_done(&stage);
+}
+
 /* Names of pods and nodes come from whoever may create them, and need not be names at all. */
 static void test_hostile(void **state) {
     static const char *const pages[] = {"/", "/pods", "/policies", "/nodes"};
@@ -380,6 +442,107 @@ static void test_paging(void **state) {
     stage_done(&stage);
 }
 
+/* --- time ------------------------------------------------------------------------------------- */
+
+#define MSEC(n) ((int64_t)(n)*NSEC_PER_MSEC)
+
+static void answered(
+    Stage *stage, int64_t read_nsec, int64_t evaluate_nsec, int64_t write_nsec, int64_t ago_sec) {
+    const int64_t parts[_LATENCY_PARTS] = {
+        [LATENCY_READ] = read_nsec,
+        [LATENCY_EVALUATE] = evaluate_nsec,
+        [LATENCY_WRITE] = write_nsec,
+        [LATENCY_TOTAL] = read_nsec + evaluate_nsec + write_nsec,
+    };
+    int64_t at_nsec = clock_monotonic_nsec() - AT(ago_sec);
+
+    latency_note_request(stage->answers.latency, VERB_FILTER, parts, at_nsec);
+    latency_note_decision(stage->answers.latency, VERB_FILTER, 100, 40, 0, at_nsec);
+}
+
+/* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
+static void test_is_it_slow(void **state) {
+    static const struct {
+        const char *name;
+        int64_t read_msec, evaluate_msec, write_msec;
+        const char *said, *not_said;
+    } cases[] = {
+        {"quick", 1, 2, 3, "\"good\">No: </strong>99 of 100", "Most of it"},
+        {"evaluating", 100, 500, 100, "Most of it is spent evaluating policies", ">No: "},
+        {"reading", 400, 100, 300, "nodeCacheCapable: true it sends names", ">No: "},
+        {"writing", 300, 100, 400, "look at its machine and the network between", ">No: "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *page;
+        Stage stage;
+
+        stage_init(&stage);
+        assert_has(get(&stage, "/latency", "", 200), "No: nobody has asked us to filter");
+        answered(&stage,
+            MSEC(cases[i].read_msec),
+            MSEC(cases[i].evaluate_msec),
+            MSEC(cases[i].write_msec),
+            /* ago_sec= */ 1);
+        page = get(&stage, "/latency", "", 200);
+        assert_case(cases[i].name, strstr(page, cases[i].said) != NULL);
+        assert_case(cases[i].name, strstr(page, cases[i].not_said) == NULL);
+        stage_done(&stage);
+    }
+}
+
+static void test_out_of_time(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (int i = 0; i < 8; i++)
+        answered(&stage, 1, 1, 1, /* ago_sec= */ 1);
+    for (int i = 0; i < 2; i++)
+        latency_note_decision(
+            stage.answers.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
+    page = get(&stage, "/latency", "", 200);
+    assert_has(page, "\"bad\">Yes, it may be: ");
+    assert_has(page, " 20.0 % of decisions ran out of time. ");
+    stage_done(&stage);
+}
+
+/* The axis is as long as berth's life at least; nothing is drawn before it began. */
+static void test_hour(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    answered(&stage, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
+    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
+    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
+    changes_note(stage.answers.changes,
+        CHANGE_STARTED,
+        clock_wall_nsec() - AT(UPTIME_SEC),
+        STR("x"),
+        STR_NULL);
+    changes_note(stage.answers.changes,
+        CHANGE_WATCH_LOST,
+        clock_wall_nsec() - AT(60),
+        STR("nodes"),
+        STR("<refused>"));
+    page = get(&stage, "/changes", "", 200);
+    assert_has(page, ">10 min ago</text>");
+    assert_has(page, "<path class=\"rejected\" fill=\"none\" d=\"M");
+    assert_has(page, "Whole line: nodes rejected by filters, highest 40 in ten seconds.");
+    assert_has(page, "Dashed line: 99 of 100 filters within, highest 5."); /* of 6 ms, nearly */
+    assert_has(page, "class=\"mark bad\"");
+    assert_has(page, ">2!</text>");
+    assert_has(page, "2 changes in the last hour, 1 of them bad news.");
+    assert_has(page, "&lt;refused&gt;");
+    page = get(&stage, "/latency", "window=0", 200);
+    assert_has(page, "99 of 100 filters within</span>: last <b>2.");
+    stage_done(&stage);
+}
+
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_headers(void **state) {
@@ -418,8 +581,13 @@ int main(void) {
         cmocka_unit_test(test_attempts),
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_why_not),
+        cmocka_unit_test(test_narrowed),
+        cmocka_unit_test(test_smallest_change),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_paging),
+        cmocka_unit_test(test_is_it_slow),
+        cmocka_unit_test(test_out_of_time),
+        cmocka_unit_test(test_hour),
         cmocka_unit_test(test_headers),
     };
 
