@@ -1,16 +1,4 @@
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/test-assert.h"
-#include "board/board.h"
-#include "policy/test-scene.h"
-
-#define ROOM ((size_t)16 * 1024 * 1024)
-#define BUDGET ((size_t)64 * 1024 * 1024)
-#define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
+#include "board/test-stage.h"
 
 /* n1 is best, n2 passes, n3 fails one rule and n4 both. Reasons are a stranger's text. */
 static const char scene_text[] =
@@ -29,131 +17,8 @@ static const char scene_text[] =
     "  n3: {labels: {zone: a, disk: hdd, note: '<i>'}}\n"
     "  n4: {labels: {zone: b}}\n";
 
-typedef struct Stage {
-    TestScene scene;
-    View *view;
-    Reloads reloads;
-    Answers answers;
-    Arena *arena;
-    int64_t now;
-} Stage;
-
-static View *stage_view(void *context) {
-    return view_ref(((Stage *)context)->view);
-}
-
-#define UPTIME_SEC 100 /* less than any machine that has just built this is up */
-
-static void stage_init_text(Stage *stage, const char *text) {
-    *stage = (Stage){.reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
-    scene_init_text(&stage->scene, text);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
-        0);
-    stage->arena = arena_new(BUDGET);
-    stage->answers = (Answers){
-        .context = stage,
-        .view = stage_view,
-        .reloads = &stage->reloads,
-        .decisions = decisions_new(1000, ROOM),
-        .metrics = metrics_new(),
-        .latency = latency_new(),
-        .changes = changes_new(),
-        .fixed = {.started_at_nsec = clock_monotonic_nsec() - AT(UPTIME_SEC),
-            .deadline_nsec = AT(1)},
-    };
-}
-
 static void stage_init(Stage *stage) {
     stage_init_text(stage, scene_text);
-}
-
-static void stage_done(Stage *stage) {
-    changes_free(stage->answers.changes);
-    latency_free(stage->answers.latency);
-    metrics_free(stage->answers.metrics);
-    decisions_free(stage->answers.decisions);
-    arena_free(stage->arena);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
-}
-
-static void note(Stage *stage, Verb verb, const Decision *decision) {
-    stage->now += AT(1);
-    metrics_note_decision(stage->answers.metrics, verb, stage->view->program, decision);
-    decisions_note(stage->answers.decisions,
-        stage->view,
-        verb,
-        decision,
-        (PastTimes){.at_nsec = stage->now, .duration_nsec = 1000});
-}
-
-/* @pod and @nodes as they stand in JSON. */
-static void ask(Stage *stage, Verb verb, const char *pod, const char *nodes) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    Str body = arena_printf(arena,
-        "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},"
-        "\"NodeNames\":[%s]}",
-        pod,
-        pod,
-        nodes);
-    Answer answer;
-
-    if (verb == VERB_FILTER)
-        extender_filter(stage->view, /* moment= */ NULL, body, arena, &answer);
-    else
-        extender_prioritize(stage->view, /* moment= */ NULL, body, arena, &answer);
-    if (answer.status != 200)
-        print_error("%.*s\n", STR_FMT(body));
-    assert_int_equal(answer.status, 200);
-    note(stage, verb, &answer.decision);
-}
-
-static void bind(Stage *stage, const char *pod, const char *node) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    BindArgs args = {.pod_name = str_from_c(pod),
-        .pod_namespace = STR("team"),
-        .pod_uid = arena_printf(arena, "uid-%s", pod),
-        .node = str_from_c(node)};
-    Answer answer;
-
-    extender_bind_reply(&args, STR_NULL, arena, &answer);
-    note(stage, VERB_BIND, &answer.decision);
-}
-
-/* --- asking ----------------------------------------------------------------------------------- */
-
-/* The page, NUL-terminated, in the stage's arena. */
-static const char *get(Stage *stage, const char *path, const char *query, unsigned want) {
-    const HttpRequest request = {
-        .method = STR("GET"),
-        .path = str_from_c(path),
-        .query = str_from_c(query),
-        .arena = stage->arena,
-    };
-    HttpReply reply = {0};
-
-    assert_true(board_hook()->has(request.path));
-    board_hook()->show(&stage->answers, &request, /* reader= */ NULL, &reply);
-    if (reply.status != want)
-        print_error("%s?%s: %u\n", path, query, reply.status);
-    assert_int_equal(reply.status, want);
-    assert_int_equal(reply.n_slices, 1);
-    return arena_copy(stage->arena, reply.slices[0]).ptr;
-}
-
-static void assert_has(const char *page, const char *part) {
-    if (!strstr(page, part))
-        (void)fprintf(stderr, "no \"%s\" in\n%s\n", part, page);
-    assert_non_null(strstr(page, part));
-}
-
-static void assert_has_not(const char *page, const char *part) {
-    if (strstr(page, part))
-        (void)fprintf(stderr, "\"%s\" in\n%s\n", part, page);
-    assert_null(strstr(page, part));
 }
 
 #define ALL "\"n1\",\"n2\",\"n3\",\"n4\""
@@ -238,10 +103,9 @@ static void test_waiting(void **state) {
     stage_done(&stage);
 }
 
-/* Two days later the first attempt is asked for. */
+/* An attempt is found by the id of one of its decisions, or by the time. */
 static void test_attempts(void **state) {
     const char *page;
-    char query[96];
     Stage stage;
 
     (void)state;
@@ -255,11 +119,8 @@ static void test_attempts(void **state) {
     assert_has(page, "Attempt 1 of 2");
     assert_has(page, "follow the newest");
     (void)get(&stage, "/pod", "namespace=team&name=twice&id=77", 404);
-    (void)snprintf(query,
-        sizeof(query),
-        "namespace=team&name=twice&at=1970-01-01T00:00:%02dZ",
-        7); /* before anything was decided */
-    (void)get(&stage, "/pod", query, 404);
+    /* Before anything was decided. */
+    (void)get(&stage, "/pod", "namespace=team&name=twice&at=1970-01-01T00:00:07Z", 404);
     page = get(&stage, "/pod", "namespace=team&name=twice&at=2999-01-01T00:00:00Z", 400);
     assert_has(page, "a time like");
     stage_done(&stage);
@@ -442,107 +303,6 @@ static void test_paging(void **state) {
     stage_done(&stage);
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
-
-#define MSEC(n) ((int64_t)(n)*NSEC_PER_MSEC)
-
-static void answered(
-    Stage *stage, int64_t read_nsec, int64_t evaluate_nsec, int64_t write_nsec, int64_t ago_sec) {
-    const int64_t parts[_LATENCY_PARTS] = {
-        [LATENCY_READ] = read_nsec,
-        [LATENCY_EVALUATE] = evaluate_nsec,
-        [LATENCY_WRITE] = write_nsec,
-        [LATENCY_TOTAL] = read_nsec + evaluate_nsec + write_nsec,
-    };
-    int64_t at_nsec = clock_monotonic_nsec() - AT(ago_sec);
-
-    latency_note_request(stage->answers.latency, VERB_FILTER, parts, at_nsec);
-    latency_note_decision(stage->answers.latency, VERB_FILTER, 100, 40, 0, at_nsec);
-}
-
-/* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
-static void test_is_it_slow(void **state) {
-    static const struct {
-        const char *name;
-        int64_t read_msec, evaluate_msec, write_msec;
-        const char *said, *not_said;
-    } cases[] = {
-        {"quick", 1, 2, 3, "\"good\">No: </strong>99 of 100", "Most of it"},
-        {"evaluating", 100, 500, 100, "Most of it is spent evaluating policies", ">No: "},
-        {"reading", 400, 100, 300, "nodeCacheCapable: true it sends names", ">No: "},
-        {"writing", 300, 100, 400, "look at its machine and the network between", ">No: "},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        const char *page;
-        Stage stage;
-
-        stage_init(&stage);
-        assert_has(get(&stage, "/latency", "", 200), "No: nobody has asked us to filter");
-        answered(&stage,
-            MSEC(cases[i].read_msec),
-            MSEC(cases[i].evaluate_msec),
-            MSEC(cases[i].write_msec),
-            /* ago_sec= */ 1);
-        page = get(&stage, "/latency", "", 200);
-        assert_case(cases[i].name, strstr(page, cases[i].said) != NULL);
-        assert_case(cases[i].name, strstr(page, cases[i].not_said) == NULL);
-        stage_done(&stage);
-    }
-}
-
-static void test_out_of_time(void **state) {
-    const char *page;
-    Stage stage;
-
-    (void)state;
-    stage_init(&stage);
-    for (int i = 0; i < 8; i++)
-        answered(&stage, 1, 1, 1, /* ago_sec= */ 1);
-    for (int i = 0; i < 2; i++)
-        latency_note_decision(
-            stage.answers.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
-    page = get(&stage, "/latency", "", 200);
-    assert_has(page, "\"bad\">Yes, it may be: ");
-    assert_has(page, " 20.0 % of decisions ran out of time. ");
-    stage_done(&stage);
-}
-
-/* The axis is as long as berth's life at least; nothing is drawn before it began. */
-static void test_hour(void **state) {
-    const char *page;
-    Stage stage;
-
-    (void)state;
-    stage_init(&stage);
-    answered(&stage, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
-    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
-    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
-    changes_note(stage.answers.changes,
-        CHANGE_STARTED,
-        clock_wall_nsec() - AT(UPTIME_SEC),
-        STR("x"),
-        STR_NULL);
-    changes_note(stage.answers.changes,
-        CHANGE_WATCH_LOST,
-        clock_wall_nsec() - AT(60),
-        STR("nodes"),
-        STR("<refused>"));
-    page = get(&stage, "/changes", "", 200);
-    assert_has(page, ">10 min ago</text>");
-    assert_has(page, "<path class=\"rejected\" fill=\"none\" d=\"M");
-    assert_has(page, "Whole line: nodes rejected by filters, highest 40 in ten seconds.");
-    assert_has(page, "Dashed line: 99 of 100 filters within, highest 5."); /* of 6 ms, nearly */
-    assert_has(page, "class=\"mark bad\"");
-    assert_has(page, ">2!</text>");
-    assert_has(page, "2 changes in the last hour, 1 of them bad news.");
-    assert_has(page, "&lt;refused&gt;");
-    page = get(&stage, "/latency", "window=0", 200);
-    assert_has(page, "99 of 100 filters within</span>: last <b>2.");
-    stage_done(&stage);
-}
-
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_headers(void **state) {
@@ -585,9 +345,6 @@ int main(void) {
         cmocka_unit_test(test_smallest_change),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_paging),
-        cmocka_unit_test(test_is_it_slow),
-        cmocka_unit_test(test_out_of_time),
-        cmocka_unit_test(test_hour),
         cmocka_unit_test(test_headers),
     };
 
