@@ -1,10 +1,10 @@
 """The dashboard's pages of figures: latency, changes, sources."""
 
 import os
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from board import read, text_of
 from client import get, post, wait_until, write_cluster
 from prometheus import Scripted, by_node
 
@@ -22,22 +22,6 @@ spec:
 """
 
 
-def page(berth, path):
-    """The elements of a page by id, as a parser that forgives nothing reads it."""
-    reply = get(berth, path, headers={"Accept": "text/html"})
-    assert reply.status == 200, reply.text
-    root = ElementTree.fromstring(reply.text.replace("<!DOCTYPE html>", "", 1))
-    return {element.get("id"): element for element in root.iter() if element.get("id")}
-
-
-def text(element):
-    return " ".join(" ".join(element.itertext()).split())
-
-
-def rows(element):
-    return [[text(cell) for cell in row] for row in element.iter() if row.tag.endswith("tr")]
-
-
 def replace(path, content):
     path.with_suffix(".new").write_text(content)
     os.replace(path.with_suffix(".new"), path)
@@ -51,17 +35,17 @@ def cluster(tmp_path):
 
 def test_latency(start_berth, cluster):
     berth = start_berth("--cluster", cluster)
-    assert text(page(berth, "/latency")["latency-verdict"]).startswith("No: nobody has asked")
+    assert read(berth, "/latency").text("latency-verdict").startswith("No: nobody has asked")
     for _ in range(20):
         post(berth, "filter", {"Pod": {}, "NodeNames": ["n1", "n2"]})
-    wait_until(lambda: rows(page(berth, "/latency")["verbs"])[1][1] == "20", "20 filters")
+    wait_until(lambda: read(berth, "/latency").rows("verbs")[0][1] == "20", "20 filters")
     for window in ("", "?window=3600", "?window=0"):
-        parts = page(berth, "/latency" + window)
-        assert "99 of 100 filters are answered within" in text(parts["latency-verdict"])
-        filters = rows(parts["verbs"])[1]
+        page = read(berth, "/latency" + window)
+        assert "99 of 100 filters are answered within" in page.text("latency-verdict")
+        filters = page.rows("verbs")[0]
         assert filters[0] == "filter" and filters[2].endswith("s") and "writing" in filters[5]
         assert filters[6:] == ["2, 2", "0", "0"]
-        assert len(rows(parts["parts"])) == 1 + 4
+        assert len(page.rows("parts")) == 4
     assert get(berth, "/latency?window=99999").status == 400
 
 
@@ -69,22 +53,22 @@ def test_changes(start_berth, cluster, tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(POLICY)
     berth = start_berth("--cluster", cluster, "--policy", path)
-    assert "berth started" in text(page(berth, "/changes")["changes-verdict"])
+    assert "berth started" in read(berth, "/changes").text("changes-verdict")
     replace(path, POLICY.replace("0.5", "0.7") + "# <img>\n")
-    wait_until(lambda: len(rows(page(berth, "/changes")["changes"])) == 1 + 2, "a change")
+    wait_until(lambda: len(read(berth, "/changes").rows("changes")) == 2, "a change")
     replace(path, POLICY.replace("spec", "spce"))
-    wait_until(lambda: len(rows(page(berth, "/changes")["changes"])) == 1 + 3, "a refusal")
-    parts = page(berth, "/changes")
-    assert text(parts["changes-verdict"]).startswith("3 changes in the last hour, 1 of them bad")
-    refused, changed, started = rows(parts["changes"])[1:]
+    wait_until(lambda: len(read(berth, "/changes").rows("changes")) == 3, "a refusal")
+    page = read(berth, "/changes")
+    assert page.text("changes-verdict").startswith("3 changes in the last hour, 1 of them bad")
+    refused, changed, started = page.rows("changes")
     assert refused[0] == "3" and refused[2].startswith("! new policies were refused")
     assert ":4:1: error:" in refused[4]
     assert "2 lines added, 1 removed" in changed[4] and started[2] == "berth started"
-    [diff] = [element for element in parts["diff-2"] if element.get("class") == "diff"]
-    signs = {element.tag.rpartition("}")[2]: (element.text or "")[0] for element in diff}
+    [diff] = [element for element in page.part("diff-2") if element.get("class") == "diff"]
+    signs = {element.tag: (element.text or "")[0] for element in diff}
     assert (signs["ins"], signs["del"]) == ("+", "-")
     assert "+# <img>" in [element.text for element in diff]
-    numbers = [text(mark) for mark in parts["axis"].iter() if mark.tag.endswith("text")]
+    numbers = [text_of(mark) for mark in page.part("axis").iter("text")]
     assert {"1", "2", "3!"} <= set(numbers)
 
 
@@ -96,23 +80,23 @@ def test_sources(start_berth, cluster, tmp_path):
     try:
         berth = start_berth("--cluster", cluster, "--policy", path, "--prometheus", server.url)
         wait_until(
-            lambda: rows(page(berth, "/sources")["metrics"])[1][2].startswith("2 of 3"), "two nodes"
+            lambda: read(berth, "/sources").rows("metrics")[0][2].startswith("2 of 3"), "two nodes"
         )
-        parts = page(berth, "/sources")
-        load, heat = rows(parts["metrics"])[1:]
+        page = read(berth, "/sources")
+        load, heat = page.rows("metrics")
         assert load[0] == "load in policy cool as load"
         assert load[1] == QUERY + " asked of default every 1.0 s"
         assert "of 60 s" in load[3] or "of 1 min" in load[3]
         assert load[5].startswith("! some nodes have no value") and "n3" in load[5]
         assert heat[5].startswith("✗ no node has a value: no node has the annotation")
-        assert text(parts["sources-verdict"]).startswith("No: 1 of 2 metrics has no value")
-        assert rows(parts["sources"])[1][2] == server.url
-        assert "the metric heat has no value on any node" in text(parts["sentence"])
+        assert page.text("sources-verdict").startswith("No: 1 of 2 metrics has no value")
+        assert page.rows("sources")[0][2] == server.url
+        assert "the metric heat has no value on any node" in page.text("sentence")
     finally:
         server.stop()
 
 
 def test_nothing_is_measured(start_berth):
-    reply = get(start_berth(), "/sources", headers={"Accept": "text/html"})
-    assert "No policy measures anything." in reply.text
-    assert "--prometheus URL" in reply.text
+    page = read(start_berth(), "/sources")
+    assert "No policy measures anything." in page.main
+    assert "--prometheus URL" in page.main

@@ -5,13 +5,13 @@ import html
 import http.client
 import pathlib
 import re
-import xml.etree.ElementTree as ElementTree
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
+
+from board import HTML, read
 from client import ask, get, post, write_cluster
 
-HTML = {"Accept": "text/html"}
 ASSETS_MAX = 200 * 1024
 ASSETS = pathlib.Path(__file__).resolve().parent.parent / "src" / "board" / "assets"
 
@@ -69,22 +69,6 @@ def berth(start_shared, tmp_path_factory):
     return berth
 
 
-def show(berth, path, status=200):
-    reply = get(berth, path, headers=HTML)
-    assert reply.status == status, path[:200]
-    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
-    return reply
-
-
-def tree_of(reply):
-    """A parser that forgives nothing."""
-    return ElementTree.fromstring(reply.text)
-
-
-def text_of(reply):
-    return " ".join("".join(tree_of(reply).find("body/main").itertext()).split())
-
-
 def all_pages():
     pods = [page_of(name) for name in ("stuck", "web", *HOSTILE)]
     whys = [page_of("stuck", node=node) for node in ("n1", "n3", MARKUP, "ghost")]
@@ -94,9 +78,9 @@ def all_pages():
 # --- form ---
 
 
-def assert_inert(reply):
+def assert_inert(page):
     """Nothing inline that a strict policy would have to forbid; no text that became markup."""
-    for element in tree_of(reply).iter():
+    for element in page.tree.iter():
         for name, value in element.attrib.items():
             assert name != "style" and not name.startswith("on"), (element.tag, name)
             assert not value.strip().lower().startswith("javascript:") or name in (
@@ -108,8 +92,8 @@ def assert_inert(reply):
         assert element.tag not in ("style", "iframe", "object", "embed", "base", "img")
 
 
-def assert_tells_structure(reply):
-    tree = tree_of(reply)
+def assert_tells_structure(page):
+    tree = page.tree
     ids = [element.get("id") for element in tree.iter() if element.get("id")]
     assert len(ids) == len(set(ids)), sorted(i for i in ids if ids.count(i) > 1)
     assert tree.get("lang") == "en" and len(list(tree.iter("h1"))) == 1
@@ -125,16 +109,16 @@ def assert_tells_structure(reply):
 
 def test_pages_are_well_formed(berth):
     for path in all_pages():
-        reply = show(berth, path)
-        assert_inert(reply)
-        assert_tells_structure(reply)
+        page = read(berth, path)
+        assert_inert(page)
+        assert_tells_structure(page)
         for mark in "\u202e\u2066\u2067\ufeff\x00":
-            assert mark not in reply.text, path
+            assert mark not in page.source, path
 
 
 def test_frame(berth):
     for path in PAGES:
-        tree = tree_of(show(berth, path))
+        tree = read(berth, path).tree
         current = [a.get("href") for a in tree.iter("a") if a.get("aria-current") == "page"]
         assert current == [path]
         sentence = tree.find(".//*[@id='sentence']")
@@ -166,7 +150,7 @@ def test_links_lead_somewhere(berth):
 
 def test_hostile_names_are_text(berth):
     for name in HOSTILE:
-        title = tree_of(show(berth, page_of(name))).find(".//h2[@class='subject']")
+        title = read(berth, page_of(name)).tree.find(".//h2[@class='subject']")
         shown = "".join(title.itertext())
         assert shown.startswith("team/")
         if name in (MARKUP, QUOTES):
@@ -176,29 +160,29 @@ def test_hostile_names_are_text(berth):
         if name == BIDI:
             assert shown == "team/safe\\u202egpj.exe\\u2066"
         assert post(berth, "filter", body(name, "n3")).status == 200  # it still answers
-    overview = show(berth, "/pods")
-    assert "<script>alert" not in overview.text and html.escape(MARKUP)[:20] in overview.text
+    overview = read(berth, "/pods")
+    assert "<script>alert" not in overview.source and html.escape(MARKUP)[:20] in overview.source
 
 
 def test_what_is_searched_for_is_text(berth):
-    page = show(berth, "/pods?q=" + quote(MARKUP))
-    assert tree_of(page).find(".//input[@id='q']").get("value") == MARKUP
-    assert "1 pod." in text_of(page)
+    page = read(berth, "/pods?q=" + quote(MARKUP))
+    assert page.tree.find(".//input[@id='q']").get("value") == MARKUP
+    assert "1 pod." in page.main
 
 
 def test_mistakes_are_pages(berth):
     for path in ("/?x=" + quote(MARKUP), "/pods?state=odd", "/pods?page=0", "/pod", "/?at=later"):
-        page = show(berth, path, status=400)
+        page = read(berth, path, status=400)
         assert_inert(page)
-        assert any(a.get("href") == "/" for a in tree_of(page).find("body/main").iter("a"))
-    assert_inert(show(berth, page_of("nobody", namespace=MARKUP), status=404))
+        assert any(a.get("href") == "/" for a in page.tree.find("body/main").iter("a"))
+    assert_inert(read(berth, page_of("nobody", namespace=MARKUP), status=404))
 
 
 # --- answers ---
 
 
 def test_why_is_it_pending(berth):
-    text = text_of(show(berth, page_of("stuck")))
+    text = read(berth, page_of("stuck")).main
     assert "0 of 2 nodes passed" in text and "far away (policy disks, rule near)" in text
     assert "kube-scheduler tries again when something changes, and by" in text
     assert "2 of 4 nodes were never offered to berth" in text
@@ -206,38 +190,36 @@ def test_why_is_it_pending(berth):
     assert "label disk=ssd on the node: then n3 passes" in text
     assert "berth explain --last team/stuck --server " + berth.url in text
     assert "kubectl berth explain --last team/stuck" in text
-    first = text_of(show(berth, page_of("stuck", id=1)))
+    first = read(berth, page_of("stuck", id=1)).main
     assert "Attempt 1 of 2" in first and "follow the newest" in first
 
 
 def test_why_not_that_node(berth):
-    text = text_of(show(berth, page_of("stuck", node="n1")))
+    text = read(berth, page_of("stuck", node="n1")).main
     assert "n1: ⊘ never offered" in text and "It fails no rule" in text
-    text = text_of(show(berth, page_of("stuck", node="n3")))
+    text = read(berth, page_of("stuck", node="n3")).main
     assert "It needs label disk=ssd on the node" in text
-    text = text_of(show(berth, page_of("web", node="ghost")))
+    text = read(berth, page_of("web", node="ghost")).main
     assert "berth did not know it" in text
 
 
 def test_why_that_node(berth):
-    page = show(berth, page_of("web"))
-    table = tree_of(page).find(".//*[@id='order-table']")
-    rows = [[" ".join("".join(c.itertext()).split()) for c in row] for row in table.iter("tr")]
-    assert rows[1:] == [
+    page = read(berth, page_of("web"))
+    assert page.rows("order-table") == [
         ["1", "n1", "9", "87.5", "75 spread 12.5 flat"],
         ["2", "n2", "3", "27.5", "15 spread 12.5 flat"],
     ]
-    text = text_of(page)
+    text = page.main
     assert "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores" in text
 
 
 def test_as_of_then(berth):
-    early = show(berth, "/?at=2020-01-02T03:04:05Z")
-    assert "This link was made for what was known" in text_of(early)
-    assert "team/stuck" not in text_of(early).split("Newest decisions")[1]
-    link = tree_of(show(berth, page_of("stuck"))).find(".//*[@id='permalink']").get("href")
+    early = read(berth, "/?at=2020-01-02T03:04:05Z")
+    assert "This link was made for what was known" in early.main
+    assert "team/stuck" not in early.main.split("Newest decisions")[1]
+    link = read(berth, page_of("stuck")).tree.find(".//*[@id='permalink']").get("href")
     assert re.search(r"^/pod\?namespace=team&name=stuck&at=\d{4}-", link)
-    assert "Attempt 2 of 2" in text_of(show(berth, link))
+    assert "Attempt 2 of 2" in read(berth, link).main
 
 
 # --- headers and assets ---

@@ -1,10 +1,10 @@
 """Policies, nodes and what-if, for people and as JSON."""
 
 import signal
-from xml.etree import ElementTree
 
 import pytest
 
+from board import HTML, Page, read
 from client import get, post, wait_until, write_cluster
 
 POLICIES = """\
@@ -132,32 +132,15 @@ def test_many_nodes(start_berth, policy, tmp_path):
     assert reply.json()["names"] == names  # as people count, not as text sorts
     assert len(reply.body) < 600_000
     assert len(get(berth, "/api/v1/nodes?column=rejected").body) < 350_000
-    tree, text = read(berth, f"/nodes?page={N_MANY // 200}")
-    assert [row[0] for row in rows(tree, "nodes")] == names[-200:]
-    assert "4,801 to 5,000 of 5,000. Previous 200" in text
+    shown = read(berth, f"/nodes?page={N_MANY // 200}")
+    assert [row[0] for row in shown.rows("nodes")] == names[-200:]
+    assert "4,801 to 5,000 of 5,000. Previous 200" in shown.main
     read(berth, f"/nodes?page={N_MANY // 200 + 1}", status=404)
 
 
 # --- the pages for people ---
 
 PAGES = ["/policies", "/nodes", "/nodes?column=rejected&order=highest", "/node?name=n2", "/what-if"]
-
-
-def read(berth, path, status=200):
-    """The page as XML, which forgives nothing, and its text."""
-    reply = get(berth, path, headers={"Accept": "text/html"})
-    assert reply.status == status, reply.text
-    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
-    tree = ElementTree.fromstring(reply.text)
-    return tree, " ".join("".join(tree.itertext()).split())
-
-
-def rows(tree, name):
-    """The cells of the table in the region @name, as texts."""
-    region = next(e for e in tree.iter() if e.get("id") == name)
-    return [
-        [" ".join("".join(cell.itertext()).split()) for cell in row] for row in region.iter("tr")
-    ][1:]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -167,29 +150,29 @@ def test_page_before_anything(berth, path):
 
 def test_policies_page(berth):
     ask(berth, "waits", ["n1", "n2"])
-    tree, text = read(berth, "/policies")
-    assert "1 pod waits. Without policy zones 1 of 1 waiting pods could be placed" in text
-    found = rows(tree, "policies")
+    shown = read(berth, "/policies")
+    assert "1 pod waits. Without policy zones 1 of 1 waiting pods could be placed" in shown.main
+    found = shown.rows("policies")
     assert [row[0] for row in found] == ["zones", "trial"]
     assert found[0][1:6] == ["Enforce", "1 of 1 waiting", "1", "2", "1"]
     assert found[1][1].startswith("Observe") and found[1][2] == "0"
-    assert rows(tree, "rules-zones")[0][:5] == [
+    assert shown.rows("rules-zones")[0][:5] == [
         "zone", "filter, nodeLabels", "wrong zone", "1", "2"
     ]
-    assert "berth check --print-cel" in text
+    assert "berth check --print-cel" in shown.main
 
 
 def test_nodes_page(berth):
     ask(berth, "waits", ["n1", "n2"])
-    tree, text = read(berth, "/nodes")
-    assert "lowest 0 %, median 0 %, highest 25 %. Above 90 %: 0 nodes. 1 cordoned." in text
-    assert [row[0] for row in rows(tree, "nodes")] == ["n1", "n2", "n10"]
-    assert rows(tree, "nodes")[0][1] == "✓ ready, cordoned"
-    heat = next(e for e in tree.iter() if e.get("id") == "heat")
+    shown = read(berth, "/nodes")
+    assert "lowest 0 %, median 0 %, highest 25 %. Above 90 %: 0 nodes. 1 cordoned." in shown.main
+    assert [row[0] for row in shown.rows("nodes")] == ["n1", "n2", "n10"]
+    assert shown.rows("nodes")[0][1] == "✓ ready, cordoned"
+    heat = shown.part("heat")
     assert heat.get("data-column") == "used.cpu"
 
-    tree, text = read(berth, "/nodes?column=used.cpu&order=highest")
-    assert [row[0] for row in rows(tree, "nodes")] == ["n2", "n1", "n10"]
+    shown = read(berth, "/nodes?column=used.cpu&order=highest")
+    assert [row[0] for row in shown.rows("nodes")] == ["n2", "n1", "n10"]
     read(berth, "/nodes?column=x", status=400)
     read(berth, "/nodes?page=9", status=404)
 
@@ -197,23 +180,22 @@ def test_nodes_page(berth):
 def test_node_page(berth):
     ask(berth, "waits", ["n1", "n2"])
     ask(berth, "fits", ["n10"])
-    tree, text = read(berth, "/node?name=n2")
-    assert "1 pod on it" in text and "zone=b" in text
-    assert rows(tree, "node-resources")[0][:4] == ["cpu", "4", "1", "3"]
-    failures = rows(tree, "node-failures")
+    shown = read(berth, "/node?name=n2")
+    assert "1 pod on it" in shown.main and "zone=b" in shown.main
+    assert shown.rows("node-resources")[0][:4] == ["cpu", "4", "1", "3"]
+    failures = shown.rows("node-failures")
     assert ["default/waits", "zones/zone", "wrong zone"] in [row[:3] for row in failures]
-    assert len(rows(tree, "node-verdicts")) == 1
-    verdict = rows(tree, "node-verdicts")[0]
+    assert len(shown.rows("node-verdicts")) == 1
+    verdict = shown.rows("node-verdicts")[0]
     assert verdict[1:6] == ["default/waits", "filter", "✗ rejected", "zones/zone", "wrong zone"]
-    assert "berth explain --last" in text
+    assert "berth explain --last" in shown.main
 
-    tree, _ = read(berth, "/node?name=n10")
-    assert ["default/fits", "✓ passes every filter of berth", "", ""] not in rows(
-        tree, "node-failures"
-    )  # one that is only observed fails it
-    assert [row[3] for row in rows(tree, "node-verdicts")] == ["✓ passed"]
-    _, text = read(berth, "/node?name=gone", status=404)
-    assert "berth knows no node of that name" in text
+    shown = read(berth, "/node?name=n10")
+    passes = ["default/fits", "✓ passes every filter of berth", "", ""]
+    assert passes not in shown.rows("node-failures")  # one that is only observed fails it
+    assert [row[3] for row in shown.rows("node-verdicts")] == ["✓ passed"]
+    shown = read(berth, "/node?name=gone", status=404)
+    assert "berth knows no node of that name" in shown.main
     read(berth, "/node", status=400)
 
 
@@ -222,25 +204,25 @@ def test_node_of_then(start_berth, policy, tmp_path):
     cluster = write_cluster(tmp_path / "cluster.json", [node("n1", "before")])
     berth = start_berth("--policy", policy, "--cluster", cluster)
     path, then = "/node?name=n1", "&at=2200-01-01T00:00:00Z"
-    assert "is not kept any more" in read(berth, path + then)[1]
+    assert "is not kept any more" in read(berth, path + then).main
     ask(berth, "waits", ["n1"])
     write_cluster(cluster, [node("n1", "after")])
     berth.proc.send_signal(signal.SIGHUP)
-    wait_until(lambda: "zone=after" in read(berth, path)[1], "the new cluster")
-    assert "zone=before" in read(berth, path + then)[1]
+    wait_until(lambda: "zone=after" in read(berth, path).main, "the new cluster")
+    assert "zone=before" in read(berth, path + then).main
 
 
 def test_what_if_page(berth):
-    tree, text = read(berth, "/what-if")
-    form = next(e for e in tree.iter() if e.get("id") == "what-if-form")
+    shown = read(berth, "/what-if")
+    form = shown.part("what-if-form")
     knobs = {e.get("data-set"): e.get("value") for e in form.iter("input") if e.get("data-set")}
     assert knobs == {"zones.near.weight": "2", "zones.params.limit": "0.5"}
     areas = list(form.iter("textarea"))
     assert [area.text.lstrip("\n") for area in areas] == [POLICIES]
     assert areas[0].get("data-file").endswith("policy.yaml")
-    assert "Nothing is applied" in text
-    assert "berth what-if --set zones.params.limit=0.5 --last 1000" in text
-    assert any(e.get("id") == "what-if-result" for e in tree.iter())
+    assert "Nothing is applied" in shown.main
+    assert "berth what-if --set zones.params.limit=0.5 --last 1000" in shown.main
+    assert shown.part("what-if-result") is not None
 
 
 HOSTILE = "<script>alert(1)</script>\u202e\" onload='x"
@@ -254,7 +236,6 @@ def test_hostile_names_are_text(start_berth, policy, tmp_path):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     post(berth, "filter", {"Pod": pod(HOSTILE), "NodeNames": ["n1", HOSTILE]})
     for path in [*PAGES, "/node?name=n1", "/node?name=%3Cscript%3E"]:
-        reply = get(berth, path, headers={"Accept": "text/html"})
-        assert "<script>alert" not in reply.text and "\u202e" not in reply.text, path
-        ElementTree.fromstring(reply.text)
-    assert "<script>alert(1)</script>" in read(berth, "/node?name=n1")[1]
+        source = Page(get(berth, path, headers=HTML)).source
+        assert "<script>alert" not in source and "\u202e" not in source, path
+    assert "<script>alert(1)</script>" in read(berth, "/node?name=n1").main
