@@ -10,15 +10,12 @@
 #include "base/dice.h"
 #include "base/error.h"
 #include "demo/caller.h"
+#include "extender/sample.h"
 #include "json/read.h"
 #include "json/write.h"
 
 #define DRIVER_BUDGET ((size_t)256 * 1024 * 1024)
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
-
-/* kube-scheduler's numFeasibleNodesToFind(). */
-#define SAMPLE_MIN 100u
-#define SAMPLE_PERCENT_MIN 5u
 
 struct Driver {
     Caller *caller;
@@ -69,16 +66,6 @@ void driver_bind_in(Driver *driver, World *world) {
 
 /* --- kube-scheduler's own part ---------------------------------------------- */
 
-size_t driver_sample_size(size_t n_nodes) {
-    size_t percent, n;
-
-    if (n_nodes < SAMPLE_MIN)
-        return n_nodes;
-    percent = n_nodes / 125 < 50 - SAMPLE_PERCENT_MIN ? 50 - n_nodes / 125 : SAMPLE_PERCENT_MIN;
-    n = n_nodes * percent / 100;
-    return n < SAMPLE_MIN ? SAMPLE_MIN : n;
-}
-
 static int64_t free_after(const NodeTable *cluster, uint32_t row, size_t resource, const Pod *pod) {
     return table_amount(cluster, row, resource, AMOUNT_FREE) -
            resources_get(&pod->requests, cluster->resources[resource]);
@@ -116,7 +103,7 @@ int64_t driver_own_score(const NodeTable *cluster, uint32_t row, const Pod *pod)
 
 /* Goes round the cluster from where the last search ended. */
 static int find_nodes(Driver *driver, const NodeTable *cluster, Placement *placement, Rows *ret) {
-    size_t wanted = driver_sample_size(cluster->n_rows), n_seen = 0;
+    size_t wanted = sample_size(cluster->n_rows, /* percentage= */ 0), n_seen = 0;
 
     assert(cluster->n_rows > 0);
     *ret = (Rows){.items = ARENA_ARRAY(driver->arena, uint32_t, wanted)};

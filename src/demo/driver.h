@@ -79,6 +79,3 @@ int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, 
 /* "87 node is not in the workspace pool, 12 …": as many as fit into @width bytes, one
  * at least, and "+2 more" for the rest. */
 void placement_print_reasons(const Placement *placement, size_t width, Buf *out);
-
-/* How many nodes kube-scheduler looks for in a cluster of @n_nodes. */
-size_t driver_sample_size(size_t n_nodes);

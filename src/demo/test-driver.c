@@ -4,34 +4,6 @@
 
 #include "base/test-assert.h"
 
-/* kube-scheduler's own figures (extender-protocol.md, 2.2). */
-static void test_sample_size(void **state) {
-    static const struct {
-        size_t n_nodes, n_offered;
-    } cases[] = {
-        {1, 1},
-        {99, 99},
-        {100, 100},
-        {200, 100},
-        {500, 230},
-        {1000, 420},
-        {2000, 680},
-        {3125, 781},
-        {5000, 500},
-        {5625, 281},
-        {10000, 500},
-        {15000, 750},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        char name[32];
-
-        (void)snprintf(name, sizeof(name), "%zu nodes", cases[i].n_nodes);
-        assert_case(name, driver_sample_size(cases[i].n_nodes) == cases[i].n_offered);
-    }
-}
-
 static void test_reasons(void **state) {
     static const Placement placement = {
         .n_reasons = 3,
@@ -84,7 +56,6 @@ static void test_no_reply(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample_size),
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_no_reply),
     };

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "extender/sample.h"
 #include "simulate/fit.h"
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
-#define FEW_NODES 100u /* fewer are all tried */
-#define LEAST_PERCENTAGE 5
 #define POINTS_PER_SCORE 10 /* an extender's scores go to 10, a plugin's to 100 */
 #define BEST 100
 
@@ -89,20 +88,6 @@ Scheduler *scheduler_free(Scheduler *scheduler) {
     return NULL;
 }
 
-size_t nodes_to_find(size_t n_nodes, unsigned percentage) {
-    size_t n;
-
-    if (n_nodes < FEW_NODES)
-        return n_nodes;
-    if (percentage == 0) {
-        size_t less = n_nodes / 125;
-
-        percentage = less >= 50 - LEAST_PERCENTAGE ? LEAST_PERCENTAGE : (unsigned)(50 - less);
-    }
-    n = n_nodes * percentage / 100;
-    return n < FEW_NODES ? FEW_NODES : n;
-}
-
 /* --- filters ------------------------------------------------------------ */
 
 /* A number for a resource that no node has, so that it can be told by its name. */
@@ -154,7 +139,7 @@ static void find_feasible(Scheduler *scheduler, Cycle *cycle) {
     const Outlook *outlook = cycle->outlook;
     const uint32_t *order = outlook->only ? outlook->only : scheduler->ground->order;
     size_t n = outlook->only ? outlook->n_only : scheduler->ground->n_order;
-    size_t enough = cycle->asked == NO_ROW ? nodes_to_find(n, scheduler->options.percentage) : n;
+    size_t enough = cycle->asked == NO_ROW ? sample_size(n, scheduler->options.percentage) : n;
     size_t at = n > 0 ? scheduler->start % n : 0, n_tried = 0;
 
     for (; n_tried < n && cycle->n < enough; n_tried++) {

@@ -80,6 +80,3 @@ int scheduler_choose(
 
 /* "Insufficient cpu". Into @out. */
 void reason_print(const Scheduler *scheduler, Reason reason, Buf *out);
-
-/* After how many feasible nodes kube-scheduler stops. */
-size_t nodes_to_find(size_t n_nodes, unsigned percentage);

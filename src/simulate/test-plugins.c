@@ -1,10 +1,10 @@
 /* Each plugin of kube-scheduler by itself: cases with numbers worked out by hand from its rules. */
 
+#include "extender/sample.h"
 #include "simulate/fit.h"
 #include "simulate/images.h"
 #include "simulate/test-stage.h"
 
-#define GIB ((int64_t)1024 * 1024 * 1024)
 #define MIB ((int64_t)1024 * 1024)
 
 /* --- formulas ------------------------------------------------------------------ */
@@ -66,7 +66,7 @@ static void test_image_score(void **state) {
     assert_int_equal(image_score(523 * MIB, 2), 25);
 }
 
-static void test_nodes_to_find(void **state) {
+static void test_sample_size(void **state) {
     static const struct {
         size_t n;
         unsigned percentage;
@@ -75,10 +75,18 @@ static void test_nodes_to_find(void **state) {
         {0, 0, 0},
         {99, 0, 99},
         {99, 10, 99},
-        {100, 0, 100},  /* 50 %, but 100 at least */
+        {1, 0, 1},
+        {100, 0, 100}, /* 50 %, but 100 at least */
+        {200, 0, 100},
+        {500, 0, 230},
         {1000, 0, 420}, /* 50 - 8 */
         {5000, 0, 500}, /* 50 - 40 */
-        {6000, 0, 300}, /* 5 % at least */
+        {2000, 0, 680},
+        {3125, 0, 781},
+        {5625, 0, 281}, /* from here on 5 % */
+        {6000, 0, 300},
+        {10000, 0, 500},
+        {15000, 0, 750},
         {50000, 0, 2500},
         {1000, 70, 700},
         {1000, 5, 100},
@@ -87,7 +95,7 @@ static void test_nodes_to_find(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_int_equal(nodes_to_find(cases[i].n, cases[i].percentage), cases[i].want);
+        assert_int_equal(sample_size(cases[i].n, cases[i].percentage), cases[i].want);
 }
 
 /* --- filters ------------------------------------------------------------------- */
@@ -394,7 +402,7 @@ int main(void) {
         cmocka_unit_test(test_least_allocated),
         cmocka_unit_test(test_balanced),
         cmocka_unit_test(test_image_score),
-        cmocka_unit_test(test_nodes_to_find),
+        cmocka_unit_test(test_sample_size),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_scores),
         cmocka_unit_test(test_order),
