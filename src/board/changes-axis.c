@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "board/hour.h"
 
 #define WIDTH 720
 #define ROWS 4 /* of numbers, above the lines */
@@ -18,7 +19,6 @@
 #define HEIGHT (BOTTOM + 22)
 #define NUMBER_WIDTH 26.0 /* what a number takes, with room beside it */
 #define MARKS_MAX 100u
-#define SLOTS_SHOWN (LATENCY_SLOTS - 1) /* the last one is not over yet */
 
 /* Minutes that the axis may have: a berth that was started a moment ago has no hour to show. */
 static const unsigned spans_min[] = {10, 30, 60};
@@ -61,11 +61,6 @@ static double rejected_of(const LatencySlot *slot) {
     return (double)slot->n_rejected;
 }
 
-static double p99_of(const LatencySlot *slot) {
-    return slot->n[VERB_FILTER] > 0 ? (double)slot->p99_nsec[VERB_FILTER] / (double)NSEC_PER_MSEC
-                                    : (double)NAN;
-}
-
 typedef struct AxisLine {
     const char *class;
     const char *label, *unit; /* "nodes rejected: highest 40 in ten seconds" */
@@ -74,20 +69,20 @@ typedef struct AxisLine {
 
 static const AxisLine lines[] = {
     {"rejected", "Whole line: nodes rejected by filters", "in ten seconds", rejected_of},
-    {"p99", "Dashed line: 99 of 100 filters within", "ms", p99_of},
+    {"p99", "Dashed line: 99 of 100 filters within", "ms", hour_p99_msec},
 };
 
 /* NaN: nothing is known, also before the start. */
 static double value_of(const Axis *axis, const AxisLine *line, size_t slot) {
     const LatencySlot *at = &axis->slots[slot];
 
-    return at->ago_sec * NSEC_PER_SEC <= uptime_nsec(axis->sitting) ? line->of(at) : (double)NAN;
+    return hour_was_there(axis->sitting, at) ? line->of(at) : (double)NAN;
 }
 
 static double highest_of(const Axis *axis, const AxisLine *line) {
     double highest = 0;
 
-    for (size_t i = axis->first; i < SLOTS_SHOWN; i++)
+    for (size_t i = axis->first; i < HOUR_SLOTS; i++)
         highest = fmax(highest, value_of(axis, line, i)); /* which passes NaN over */
     return highest;
 }
@@ -97,7 +92,7 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
     double highest = highest_of(axis, line);
     bool is_open = false;
 
-    for (size_t i = axis->first; i < SLOTS_SHOWN; i++) {
+    for (size_t i = axis->first; i < HOUR_SLOTS; i++) {
         double value = value_of(axis, line, i);
         double x = (double)(i + 1 - axis->first) * WIDTH / (double)(LATENCY_SLOTS - axis->first);
         double y = BOTTOM - (highest > 0 ? value / highest * (BOTTOM - TOP - 4) : 0);
@@ -112,7 +107,7 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
     html_attr(axis->html, "class", str_from_c(line->class));
     html_attr(axis->html, "fill", STR("none"));
     html_attr(axis->html, "d", buf_str(&path));
-    if (line->of == p99_of)
+    if (line->of == hour_p99_msec)
         html_attr(axis->html, "stroke-dasharray", STR("5 3"));
     html_close(axis->html);
 }
@@ -245,7 +240,7 @@ static void draw_caption(const Axis *axis) {
 }
 
 void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n) {
-    LatencySlot *slots = ARENA_RAW(sitting->arena, LatencySlot, LATENCY_SLOTS);
+    const LatencySlot *slots = hour_read(sitting);
     unsigned span_min = choose_span(uptime_nsec(sitting));
     Axis axis = {
         .sitting = sitting,
@@ -257,7 +252,6 @@ void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes
 
     if (!slots)
         return;
-    latency_slots(sitting->answers->latency, sitting->now_nsec, slots);
     html_open(html, "figure");
     html_attr(html, "id", STR("axis"));
     html_flag(html, "data-live");

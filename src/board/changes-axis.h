@@ -12,7 +12,6 @@
 
 #include "board/board.h"
 #include "serve/changes.h"
-#include "serve/latency.h"
 
 /* @changes: the newest first. Draws a <figure>. */
 void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n);

@@ -12,14 +12,12 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "board/board.h"
+#include "board/hour.h"
 #include "board/piece.h"
-#include "serve/latency.h"
 
 #define WINDOW_DEFAULT_SEC 300
 #define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
 #define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's, unless it is told otherwise */
-#define SLOTS_SHOWN (LATENCY_SLOTS - 1)      /* the last one is not over yet */
 
 typedef struct LatencySight {
     const Sitting *sitting;
@@ -273,19 +271,8 @@ static double requests_of(const LatencySlot *slot) {
     return n / LATENCY_SLOT_SEC;
 }
 
-static double p99_of(const LatencySlot *slot) {
-    return slot->n[VERB_FILTER] > 0 ? (double)slot->p99_nsec[VERB_FILTER] / (double)NSEC_PER_MSEC
-                                    : (double)NAN;
-}
-
 static double late_of(const LatencySlot *slot) {
     return slot->n_late;
-}
-
-/* Before the start there is no line, rather than one that says nothing happened. */
-static bool was_there(const LatencySight *sight, const LatencySlot *slot) {
-    return slot->ago_sec * NSEC_PER_SEC <=
-           sight->sitting->now_nsec - sight->sitting->answers->fixed.started_at_nsec;
 }
 
 static void draw_line(const LatencySight *sight, const LatencySlot *slots, double *values,
@@ -294,26 +281,24 @@ static void draw_line(const LatencySight *sight, const LatencySlot *slots, doubl
         .label = label,
         .unit = unit,
         .values = values,
-        .n = SLOTS_SHOWN,
+        .n = HOUR_SLOTS,
         .step_sec = LATENCY_SLOT_SEC,
     };
 
-    for (size_t i = 0; i < SLOTS_SHOWN; i++)
-        values[i] = was_there(sight, &slots[i]) ? of(&slots[i]) : (double)NAN;
+    for (size_t i = 0; i < HOUR_SLOTS; i++)
+        values[i] = hour_was_there(sight->sitting, &slots[i]) ? of(&slots[i]) : (double)NAN;
     piece_line(sight->html, &line);
 }
 
 static void draw_hour(const LatencySight *sight) {
-    Arena *arena = sight->sitting->arena;
-    LatencySlot *slots = ARENA_RAW(arena, LatencySlot, LATENCY_SLOTS);
-    double *values = ARENA_RAW(arena, double, LATENCY_SLOTS);
+    const LatencySlot *slots = hour_read(sight->sitting);
+    double *values = ARENA_RAW(sight->sitting->arena, double, HOUR_SLOTS);
 
     if (!slots || !values)
         return;
-    latency_slots(sight->sitting->answers->latency, sight->sitting->now_nsec, slots);
     piece_section(sight->html, "hour", "The last hour");
     draw_line(sight, slots, values, requests_of, "Requests", "a second");
-    draw_line(sight, slots, values, p99_of, "99 of 100 filters within", "ms");
+    draw_line(sight, slots, values, hour_p99_msec, "99 of 100 filters within", "ms");
     draw_line(sight, slots, values, late_of, "Out of time", "in ten seconds");
     html_close(sight->html);
 }

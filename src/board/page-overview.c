@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "board/board.h"
 #include "board/headline.h"
+#include "board/hour.h"
 #include "board/piece.h"
-#include "serve/latency.h"
 #include "serve/pods-sight.h"
 
 #define WINDOW_SEC 300
@@ -81,14 +81,12 @@ static void draw_p99(const Sitting *sitting, Html *html) {
 }
 
 static void draw_tiles(const Sitting *sitting, Html *html) {
-    LatencySlot *slots = ARENA_ARRAY(sitting->arena, LatencySlot, LATENCY_SLOTS);
+    const LatencySlot *slots = hour_read(sitting);
     LatencyVerb verbs[_VERB_MAX];
-    Latency *latency = sitting->answers->latency;
 
     if (!slots)
         return;
-    latency_read(latency, WINDOW_SEC, sitting->now_nsec, verbs);
-    latency_slots(latency, sitting->now_nsec, slots);
+    latency_read(sitting->answers->latency, WINDOW_SEC, sitting->now_nsec, verbs);
     piece_section(html, "figures", "The last five minutes");
     html_open(html, "dl");
     html_attr(html, "class", STR("tiles"));
