@@ -15,7 +15,8 @@ const Asset *asset_find(Str name) {
     return NULL;
 }
 
-Str asset_text(const Asset *asset, Arena *arena) {
+/* Its text, in @arena. ptr NULL: out of memory. */
+static Str unpack(const Asset *asset, Arena *arena) {
     unsigned char *text = arena_alloc(arena, asset->n_text + 1);
     z_stream stream = {
         .next_in = (z_const Bytef *)(uintptr_t)asset->gzip,
@@ -76,7 +77,7 @@ void asset_show(const Asset *asset, const HttpRequest *request, const HttpHeader
         headers, n_headers, etag, is_gzip && !is_known, request->arena, &reply->n_headers);
     if (slice && !is_known)
         *slice = is_gzip ? str_of((const char *)asset->gzip, asset->n_gzip)
-                         : asset_text(asset, request->arena);
+                         : unpack(asset, request->arena);
     if (!slice || !reply->headers || (!is_known && !slice->ptr)) {
         *reply = (HttpReply){.tag = reply->tag, .status = 503, .retry_after_sec = 1};
         return;

@@ -30,9 +30,6 @@ extern const size_t asset_table_n;
 /* NULL: there is none of that name. */
 const Asset *asset_find(Str name);
 
-/* Its text, in @arena. ptr NULL: out of memory. */
-Str asset_text(const Asset *asset, Arena *arena);
-
 /* Whether @etag is among those of an If-None-Match header. */
 bool asset_is_known(Str if_none_match, const char *etag);
 

@@ -243,22 +243,6 @@ void html_duration(Html *html, int64_t nsec) {
         append_duration(html->out, nsec);
 }
 
-void html_bytes(Html *html, uint64_t n) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)n;
-    size_t unit = 0;
-
-    end_tag(html);
-    if (n < 1024) {
-        buf_append_int(html->out, (int64_t)n);
-        buf_append(html->out, STR(" B"));
-        return;
-    }
-    for (value /= 1024; value >= 1023.5 && unit + 1 < ELEMENTS_OF(units); unit++)
-        value /= 1024;
-    append_amount(html->out, value, units[unit]);
-}
-
 /* --- times ------------------------------------------------------------------------------------ */
 
 /* "12 s": whole seconds, since a page that is drawn again should mostly be the same. */

@@ -53,10 +53,9 @@ void html_element(Html *html, const char *tag, const char *class, Str text);
 void html_element_c(Html *html, const char *tag, const char *class, const char *text);
 void html_printf(Html *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* 4,203; 12 µs, 3.4 ms, 1.2 s, 3 min 20 s; 1.5 GiB. A duration below 0 is not known: "–". */
+/* 4,203; 12 µs, 3.4 ms, 1.2 s, 3 min 20 s. A duration below 0 is not known: "–". */
 void html_count(Html *html, uint64_t n);
 void html_duration(Html *html, int64_t nsec);
-void html_bytes(Html *html, uint64_t n);
 
 /* <time datetime="…Z" title="2026-01-02 03:04:05 UTC">12 s ago</time>; or "in 12 s". */
 void html_time(Html *html, int64_t at_nsec, int64_t now_nsec);

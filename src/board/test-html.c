@@ -291,31 +291,6 @@ static void test_durations(void **state) {
     }
 }
 
-static const struct {
-    uint64_t n;
-    const char *want;
-} sizes[] = {
-    {0, "0 B"},
-    {1023, "1023 B"},
-    {1024, "1.0 KiB"},
-    {1536, "1.5 KiB"},
-    {1047000, "1022 KiB"},
-    {1048064, "1.0 MiB"},
-    {UINT64_C(1610612736), "1.5 GiB"},
-    {UINT64_MAX, "16 EiB"},
-};
-
-static void test_sizes(void **state) {
-    (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(sizes); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
-        Html html = HTML(&out);
-
-        html_bytes(&html, sizes[i].n);
-        assert_text(sizes[i].want, buf_str(&out), sizes[i].want);
-    }
-}
-
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
 
 static const struct {
@@ -366,7 +341,6 @@ int main(void) {
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_every_parameter_byte),
         cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_times),
     };
 

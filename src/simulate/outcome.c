@@ -30,7 +30,8 @@ Outcome *outcome_free(Outcome *outcome) {
 
 /* --- shapes ------------------------------------------------------------- */
 
-size_t shape_fits(const Ground *ground, const Resources *shape, uint32_t row) {
+/* How many pods of shape @shape fit on the node of @row, now. */
+static size_t shape_fits(const Ground *ground, const Resources *shape, uint32_t row) {
     int64_t n = ground->pods == SIZE_MAX ? 0 : ground_free_amount(ground, ground->pods, row);
 
     for (size_t i = 0; i < shape->n; i++) {

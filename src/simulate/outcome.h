@@ -108,8 +108,5 @@ void outcome_measure(Outcome *outcome, const Ground *ground, const Resources *sh
 /* Adds a sample; from time to time one is enough. */
 void outcome_sample(Outcome *outcome, const Sample *sample);
 
-/* How many pods of shape @shape fit on the node of @row, now. */
-size_t shape_fits(const Ground *ground, const Resources *shape, uint32_t row);
-
 /* Pods that are, or were, on another node than in @first, of those placed in both. */
 size_t outcome_moves(const Outcome *outcome, const Outcome *first);

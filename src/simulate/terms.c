@@ -191,7 +191,7 @@ void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret) {
 
 /* --- asking ------------------------------------------------------------- */
 
-bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
+static bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
     if (term->holds_nowhere || !selector_matches(&term->labels, labels))
         return false;
     for (size_t i = 0; i < term->n_names; i++)

@@ -49,8 +49,6 @@ typedef struct NodeTerms {
 void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret);
 void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret);
 
-bool term_holds(const NodeTerm *term, Str name, const Labels *labels);
-
 /* Whether one of them holds. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);
 
