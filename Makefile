@@ -15,7 +15,7 @@ WEB ?=
 FOLDER ?=
 
 # The layers that have threads; the others may not (tools/check-layers).
-THREADED := base|input|kube|load|serve|demo
+THREADED := base|http|input|kube|load|serve|demo
 
 # Tests of commands that have one thread: nothing for ThreadSanitizer to see.
 ONE_THREAD := cel_differential certs completion config conformance docs eval load_presets man monitoring \

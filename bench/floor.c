@@ -25,8 +25,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "serve/server.h"
-#include "serve/tls.h"
+#include "http/server.h"
+#include "http/tls.h"
 
 #define TICK_NSEC (250 * NSEC_PER_MSEC)
 #define DRAIN_SEC 4

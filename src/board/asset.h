@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Asset {
     const char *name;         /* "board.css" */

@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "board/html.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 /* --- paragraphs and sections ------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /*
  * Linux lets two sockets of SO_REUSEADDR have the same address as long as neither listens at the
- * moment of bind(): this one never does, and the server's (serve/server.c) may then.
+ * moment of bind(): this one never does, and the server's (http/server.c) may then.
  */
 
 #include "demo/held-port.h"

@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "demo/held-port.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 /* Writes what is answered to @request to @out; @reply->status is 200 unless it says otherwise.
  * True: the request has become a stream (server_stream()), and nothing is to be sent. */

@@ -15,6 +15,8 @@
 
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "http/server.h"
+#include "http/tls.h"
 #include "serve/board-hook.h"
 #include "serve/callers.h"
 #include "serve/changes.h"
@@ -25,9 +27,7 @@
 #include "serve/measuring.h"
 #include "serve/metrics.h"
 #include "serve/reload.h"
-#include "serve/server.h"
 #include "serve/status-page.h"
-#include "serve/tls.h"
 #include "serve/updates.h"
 #include "serve/warnings.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Answers Answers;
 typedef struct Reader Reader;

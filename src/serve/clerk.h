@@ -14,7 +14,7 @@
  */
 
 #include "base/cleanup.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 #define CLERK_THREADS 2u
 #define CLERK_QUEUE_MAX 64u

@@ -17,7 +17,6 @@
  * The way through the folder, whose meson.build has all files in this order:
  *
  *   current.h      the view in force, and who exchanges it
- *   server.h       HTTP, for which pods and verbs are just bytes
  *   answers.h      what a request gets back; page-answers.h: beside the verbs
  *   live.h         a cluster that is watched, and binds
  *   measuring.h    what is measured of nodes
@@ -33,13 +32,13 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
+#include "http/server.h"
+#include "http/tls.h"
 #include "policy/exemption.h"
 #include "serve/answers.h"
 #include "serve/board-hook.h"
 #include "serve/live.h"
 #include "serve/pages.h"
-#include "serve/server.h"
-#include "serve/tls.h"
 
 typedef struct Daemon Daemon;
 

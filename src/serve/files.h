@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 #include "cluster/snapshot.h"
+#include "http/tls.h"
 #include "policy/program.h"
 #include "serve/changes.h"
 #include "serve/current.h"
 #include "serve/daemon.h"
 #include "serve/measuring.h"
 #include "serve/reload.h"
-#include "serve/tls.h"
 #include "serve/token.h"
 
 typedef struct Files {

@@ -26,10 +26,10 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "http/server.h"
 #include "kube/mirror.h"
 #include "serve/announcements.h"
 #include "serve/passes.h"
-#include "serve/server.h"
 
 typedef struct Live Live;
 

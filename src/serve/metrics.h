@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
+#include "http/server.h"
 #include "serve/decisions.h"
 #include "serve/live.h"
 #include "serve/measuring.h"
@@ -21,7 +22,6 @@
 #include "serve/reload.h"
 #include "serve/routes.h"
 #include "serve/rule-figures.h"
-#include "serve/server.h"
 
 typedef struct Metrics Metrics;
 

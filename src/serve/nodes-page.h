@@ -7,7 +7,7 @@
  */
 
 #include "base/buf.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Answers Answers;
 

@@ -19,9 +19,9 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "http/server.h"
+#include "http/tls.h"
 #include "serve/answers.h"
-#include "serve/server.h"
-#include "serve/tls.h"
 #include "serve/token.h"
 
 typedef struct Pages Pages;

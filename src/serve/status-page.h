@@ -16,11 +16,11 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "extender/view.h"
+#include "http/tls.h"
 #include "serve/callers.h"
 #include "serve/live.h"
 #include "serve/metrics.h"
 #include "serve/reload.h"
-#include "serve/tls.h"
 
 /* Room that the buffer of the page should have: 1,000 policies with names of 253 bytes fit. */
 #define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "serve/test-client.h"
+#include "http/test-client.h"
 
 #define TAG 3
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/test-client.h"
+#include "http/test-client.h"
 
 #define END_SEC 5 /* what is promised after SIGTERM */
 

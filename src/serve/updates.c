@@ -1,6 +1,6 @@
 /*
  * The daemon's thread makes one text for all; each listener has a copy of it in the buffer of its
- * stream (serve/server.h), and who does not take it is dropped there. Listeners come from workers
+ * stream (http/server.h), and who does not take it is dropped there. Listeners come from workers
  * and go here.
  */
 

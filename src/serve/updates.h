@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Answers Answers;
 typedef struct Updates Updates;

@@ -3,7 +3,7 @@
 /* The answer of a verb as the reply to a request. */
 
 #include "extender/verbs.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 static inline void reply_with(HttpReply *reply, const Answer *answer) {
     reply->status = answer->status;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Answers Answers;
 

@@ -1,4 +1,4 @@
-#include "serve/pending.h"
+#include "http/pending.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "serve/body.h"
+#include "http/body.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -9,8 +9,8 @@
 #include <microhttpd.h>
 #include <stddef.h>
 
-#include "serve/headers.h"
-#include "serve/server.h"
+#include "http/headers.h"
+#include "http/server.h"
 
 /* As libmicrohttpd gives it, and @target: path and query as they were sent. */
 typedef struct HeadLine {

@@ -1,4 +1,4 @@
-#include "serve/reply.h"
+#include "http/reply.h"
 
 #include <stdio.h>
 #include <string.h>

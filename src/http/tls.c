@@ -1,4 +1,4 @@
-#include "serve/tls.h"
+#include "http/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/ref.h"
-#include "serve/certificates.h"
+#include "http/certificates.h"
 
 #define KEY_ID_MAX 64
 #define DIGEST_SIZE 32

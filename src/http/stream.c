@@ -1,4 +1,4 @@
-#include "serve/stream.h"
+#include "http/stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>

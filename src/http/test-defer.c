@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/server.h"
-#include "serve/test-client.h"
-#include "serve/test-identity.h"
-#include "serve/tls.h"
+#include "http/server.h"
+#include "http/test-client.h"
+#include "http/test-identity.h"
+#include "http/tls.h"
 
 #define QUEUE_MAX 256u
 #define TAG 5

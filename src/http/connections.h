@@ -29,8 +29,8 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "serve/server.h"
-#include "serve/tls.h"
+#include "http/server.h"
+#include "http/tls.h"
 
 #define CONNECTION_LINGER_SEC 2
 

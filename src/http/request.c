@@ -7,8 +7,8 @@
  * answer() calls handle() and queues the reply. Each may refuse instead. All run
  * on the worker that owns the connection, so a request needs no lock of its own.
  * When handle() has put the reply off, answer() is called again once it is there;
- * in between the request is in the hands of serve/pending.h. A reply that goes on is
- * in those of serve/stream.h until the request ends.
+ * in between the request is in the hands of http/pending.h. A reply that goes on is
+ * in those of http/stream.h until the request ends.
  *
  * What is held while a client sends its body or takes its reply is counted by the
  * body store: the body, and the arena if it is not small. While a body is coming
@@ -23,12 +23,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "serve/headers.h"
-#include "serve/pending.h"
-#include "serve/reply.h"
-#include "serve/request-head.h"
-#include "serve/server-internal.h"
-#include "serve/stream.h"
+#include "http/headers.h"
+#include "http/pending.h"
+#include "http/reply.h"
+#include "http/request-head.h"
+#include "http/server-internal.h"
+#include "http/stream.h"
 
 /* An arena up to this is not counted: libmicrohttpd's memory for a connection is not
  * either, and a health check should be answered when there is no room at all. */

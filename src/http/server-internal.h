@@ -9,12 +9,12 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
-#include "serve/arena-pool.h"
-#include "serve/body.h"
-#include "serve/connections.h"
-#include "serve/pending.h"
-#include "serve/server.h"
-#include "serve/stream.h"
+#include "http/arena-pool.h"
+#include "http/body.h"
+#include "http/connections.h"
+#include "http/pending.h"
+#include "http/server.h"
+#include "http/stream.h"
 
 struct Server {
     ServerOptions options;

@@ -1,4 +1,4 @@
-#include "serve/request-head.h"
+#include "http/request-head.h"
 
 #include <string.h>
 

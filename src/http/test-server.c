@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/test-client.h"
+#include "http/test-client.h"
 
 /* What the callbacks have seen. */
 typedef struct Seen {

@@ -1,4 +1,4 @@
-#include "serve/connections.h"
+#include "http/connections.h"
 
 #include <linux/sockios.h>
 #include <linux/tcp.h>

@@ -1,4 +1,4 @@
-#include "serve/certificates.h"
+#include "http/certificates.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/server.h"
-#include "serve/test-client.h"
+#include "http/server.h"
+#include "http/test-client.h"
 
 #define TAG 7
 #define HEAD_MAX 1024u

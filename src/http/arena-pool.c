@@ -1,4 +1,4 @@
-#include "serve/arena-pool.h"
+#include "http/arena-pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "serve/headers.h"
+#include "http/headers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

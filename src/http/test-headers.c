@@ -1,4 +1,4 @@
-#include "serve/headers.h"
+#include "http/headers.h"
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"

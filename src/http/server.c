@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -16,11 +16,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "serve/body.h"
-#include "serve/connections.h"
-#include "serve/pending.h"
-#include "serve/server-internal.h"
-#include "serve/tls.h"
+#include "http/body.h"
+#include "http/connections.h"
+#include "http/pending.h"
+#include "http/server-internal.h"
+#include "http/tls.h"
 
 /* What libmicrohttpd may use per connection. Half of it is the buffer bodies are
  * read through: larger ones save system calls, but all that was used is zeroed

@@ -1,4 +1,4 @@
-#include "serve/tls.h"
+#include "http/tls.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve/test-identity.h"
+#include "http/test-identity.h"
 
 /* --- files --- */
 

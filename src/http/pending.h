@@ -26,7 +26,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 typedef struct Pendings Pendings;
 

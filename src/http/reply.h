@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "serve/server.h"
+#include "http/server.h"
 
 #define REPLY_RAW_MAX 16384u
 

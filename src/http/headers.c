@@ -1,4 +1,4 @@
-#include "serve/headers.h"
+#include "http/headers.h"
 
 /* Longer lengths do not fit 64 bits; nobody has such bodies. */
 #define LENGTH_DIGITS_MAX 18

@@ -8,7 +8,7 @@
  *
  * What is sent waits in a ring; libmicrohttpd's worker takes from it when the client can take more,
  * and lets the connection be suspended when there is nothing. For suspending and resuming, what
- * serve/pending.h says is true here, too: one lock over all of it, and nobody is left suspended
+ * http/pending.h says is true here, too: one lock over all of it, and nobody is left suspended
  * when the server ends.
  *
  * An HttpStream belongs to two, its request and whoever sends, and outlives the server when it is
@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "serve/connections.h"
-#include "serve/server.h"
+#include "http/connections.h"
+#include "http/server.h"
 
 typedef struct Streams Streams;
 
