@@ -169,7 +169,7 @@ static void show_page(const Sitting *sitting, const BoardPage *page, const char 
 
 static void show_found(
     Answers *answers, const BoardPage *page, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     char error[QUERY_ERROR_MAX] = "";
     Sentence sentence;
     Query query = {0};

@@ -23,30 +23,28 @@
 typedef struct Stage {
     TestScene scene;
     View *view;
+    Current current; /* with that view in force */
     Reloads reloads;
     Answers answers;
     Arena *arena;
     int64_t now;
 } Stage;
 
-static inline View *stage_view(void *context) {
-    return view_ref(((Stage *)context)->view);
-}
-
 #define UPTIME_SEC 100 /* less than any machine that has just built this is up */
 
 static inline void stage_init_text(Stage *stage, const char *text) {
-    *stage = (Stage){.reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
+    *stage = (Stage){
+        .current = CURRENT_INIT, .reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
     scene_init_text(&stage->scene, text);
     assert_int_equal(
         view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
             /* before= */ NULL,
             &stage->view),
         0);
+    stage->current.view = stage->view;
     stage->arena = arena_new(BUDGET);
     stage->answers = (Answers){
-        .context = stage,
-        .view = stage_view,
+        .current = &stage->current,
         .reloads = &stage->reloads,
         .decisions = decisions_new(1000, ROOM),
         .metrics = metrics_new(),

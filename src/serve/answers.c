@@ -85,7 +85,7 @@ static void note_decision(Answers *answers, Verb verb, const View *view, const D
 }
 
 void answers_note_bind(Answers *answers, const Decision *decision) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
 
     note_decision(answers, VERB_BIND, view, decision, clock_wall_nsec(), /* since_nsec= */ -1);
 }
@@ -126,7 +126,7 @@ static bool is_over(void *context) {
 #define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->fixed.deadline_nsec};

@@ -21,6 +21,7 @@
 #include "serve/callers.h"
 #include "serve/changes.h"
 #include "serve/clerk.h"
+#include "serve/current.h"
 #include "serve/decisions.h"
 #include "serve/latency.h"
 #include "serve/live.h"
@@ -48,8 +49,7 @@ typedef struct AnswerCounts {
 /* Everything is borrowed, and filled in by who owns it before the server starts; but the server
  * itself: whoever has asked for the view finds it. */
 typedef struct Answers {
-    void *context;
-    View *(*view)(void *context); /* a reference to the view in force. Any thread */
+    Current *current; /* where the view in force is */
 
     bool is_quiet;             /* no log of requests */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */

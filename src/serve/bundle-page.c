@@ -152,7 +152,7 @@ static bool take_policies(Changes *changes, const View *view, const Recording *r
 
 static unsigned make_bundle(Answers *answers, const HttpRequest *request,
     const BundleQuestion *question, Arena *arena, Buf *out) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     _cleanup_(recording_done) Recording recording = {0};
     BundlePage page_texts[ELEMENTS_OF(pages)] = {0};
     unsigned status;

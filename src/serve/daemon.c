@@ -94,13 +94,6 @@ static int start_measuring(Daemon *daemon, char *error) {
 
 /* --- the cluster that is watched ---------------------------------------------------- */
 
-static bool publish_live(void *context, Snapshot *snapshot) {
-    if (daemon_publish(context, snapshot) == 0)
-        return true;
-    log_error("out of memory: the cluster as it was stays in force");
-    return false;
-}
-
 static void note_bind(void *context, const Decision *decision) {
     Daemon *daemon = context;
 
@@ -110,8 +103,7 @@ static void note_bind(void *context, const Decision *decision) {
 /* Its thread begins to publish at once, and finds itself in the daemon: that is what the
  * lock is for. */
 static int start_live(Daemon *daemon, char *error) {
-    const LiveCallbacks callbacks = {
-        .context = daemon, .publish = publish_live, .view = view_of, .bound = note_bind};
+    const LiveCallbacks callbacks = {.context = daemon, .bound = note_bind};
     LiveOptions options = daemon->options->live;
     int r;
 
@@ -120,7 +112,7 @@ static int start_live(Daemon *daemon, char *error) {
     options.mirror.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&options, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
+    r = live_new(&options, &daemon->current, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     return error_trace(r);
 }
@@ -163,8 +155,7 @@ static void fill_answers(Daemon *daemon) {
     const Books *books = &daemon->books;
 
     daemon->answers = (Answers){
-        .context = daemon,
-        .view = view_of,
+        .current = &daemon->current,
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
         .fixed = describe(daemon),

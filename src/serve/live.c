@@ -1,4 +1,5 @@
 #include "serve/live.h"
+#include "serve/current.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +23,7 @@
 #define JOB_BUDGET ((size_t)64 * 1024 * 1024)
 
 struct Live {
+    Current *current; /* the daemon's */
     LiveCallbacks callbacks;
     Mirror *mirror;
     Passes *passes; /* NULL: it may not bind */
@@ -53,8 +55,10 @@ bool live_is_wanted(const LiveOptions *options) {
 static bool publish(void *context, Snapshot *snapshot) {
     Live *live = context;
 
-    if (!live->callbacks.publish(live->callbacks.context, snapshot))
+    if (current_set_snapshot(live->current, snapshot) < 0) {
+        log_error("out of memory: the cluster as it was stays in force");
         return false;
+    }
     bypass_note_synced(live->bypass, clock_monotonic_nsec());
     return true;
 }
@@ -188,8 +192,7 @@ static const char *find_pass(
 /* On the mirror's thread, with everything bound before this in the view. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
-    const LiveCallbacks *callbacks = &bind->live->callbacks;
-    _cleanup_(view_unrefp) View *shown = callbacks->view(callbacks->context), *view = NULL;
+    _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
     Moment moment = {.now_nsec = clock_wall_nsec()};
     /* The view in force may not have the binds of this very turn yet. */
     ViewParts parts = {
@@ -272,7 +275,7 @@ static const char *start_bind(
 }
 
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = live->callbacks.view(live->callbacks.context);
+    _cleanup_(view_unrefp) View *view = current_view(live->current);
     _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
     const char *error;
     BindArgs args;
@@ -333,8 +336,8 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
-    size_t size) {
+int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
+    Live **ret, char *error, size_t size) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
     char text[ACCESS_ERROR_MAX] = "out of memory";
     Access *access = NULL;
@@ -343,6 +346,7 @@ int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **
     (void)snprintf(error, size, "out of memory");
     if (!live)
         return error_origin(-ENOMEM);
+    live->current = current;
     live->callbacks = *callbacks;
     live->lease_namespace = options->mirror.lease_namespace;
     live->lease_name = options->mirror.lease_name;

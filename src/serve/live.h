@@ -31,6 +31,7 @@
 #include "serve/announcements.h"
 #include "serve/passes.h"
 
+typedef struct Current Current; /* serve/current.h */
 typedef struct Live Live;
 
 #define LIVE_BIND_WINDOW_SEC (PASSES_WINDOW_NSEC / NSEC_PER_SEC)
@@ -54,17 +55,15 @@ bool live_is_wanted(const LiveOptions *options);
 
 typedef struct LiveCallbacks {
     void *context;
-    bool (*publish)(
-        void *context, Snapshot *snapshot); /* on the mirror's thread; false: not taken */
-    View *(*view)(void *context);           /* a reference to the current view */
     /* A bind has been decided, for figures and the log. */
     void (*bound)(void *context, const Decision *decision);
 } LiveCallbacks;
 
-/* Finds out how to reach the API server, and begins. @options are borrowed. 0; or a negative
- * errno with a message for a person in @error (of @size bytes). */
-int live_new(const LiveOptions *options, const LiveCallbacks *callbacks, Live **ret, char *error,
-    size_t size);
+/* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
+ * mirror's thread. @options and @current are borrowed. 0; or a negative errno with a message for a
+ * person in @error (of @size bytes). */
+int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
+    Live **ret, char *error, size_t size);
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
 DEFINE_CLEANUP(Live *, live_free)
 

@@ -290,7 +290,7 @@ static int add_rejected(NodesMaking *making) {
 /* --- all together ----------------------------------------------------------------------------- */
 
 int nodes_sight_make(Answers *answers, Arena *arena, NodesSight *ret) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     NodesMaking making = {.answers = answers, .view = view, .arena = arena, .sight = ret};
     int r;
 

@@ -61,7 +61,7 @@ static const LiveStatus *live_status_of(Answers *answers, LiveStatus *ret) {
 static void answer_health(Answers *answers, HealthProbe probe, const HttpRequest *request,
     const Reader *reader, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     MeasuringStatus measuring;
     LiveStatus live;
     HealthState state = {
@@ -82,7 +82,7 @@ static void answer_health(Answers *answers, HealthProbe probe, const HttpRequest
 
 static void answer_metrics(Answers *answers, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     DecisionsFigures decisions = {0};
     MeasuringStatus measuring;
     LiveStatus live;
@@ -120,7 +120,7 @@ static void answer_decisions(Answers *answers, const HttpRequest *request, HttpR
 
 static void answer_sources(Answers *answers, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(SOURCES_PAGE_MAX);
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     MeasuringStatus status;
     SourcesState state = {
         .view = view,
@@ -136,7 +136,7 @@ static void answer_sources(Answers *answers, const HttpRequest *request, HttpRep
 
 static void answer_status(Answers *answers, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(STATUS_PAGE_MAX);
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     LiveStatus live;
     StatusState state = {
         .fixed = &answers->fixed,

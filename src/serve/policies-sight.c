@@ -456,7 +456,7 @@ static void ask_once_more(Sighting *sighting) {
 
 int policies_sight_make(Answers *answers, bool (*is_over)(void *context), void *context,
     Arena *arena, PoliciesSight *ret) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(TRIAL_BUDGET);
     Sighting sighting = {
         .answers = answers,

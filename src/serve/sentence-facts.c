@@ -102,7 +102,7 @@ static void look_at_requests(Answers *answers, int64_t now_nsec, SentenceFacts *
 
 bool sentence_facts(
     Answers *answers, int64_t wall_nsec, int64_t now_nsec, Arena *arena, SentenceFacts *ret) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     char digest[DIGEST_TEXT_MAX];
 
     *ret = (SentenceFacts){.is_draining = atomic_load(&answers->is_draining)};

@@ -15,17 +15,14 @@
 typedef struct Stage {
     TestScene scene;
     View *view;
+    Current current; /* with that view in force */
     Answers answers; /* with that view; no decisions unless a test gives it some, which it frees */
     Arena *arena;
     int64_t now; /* for tests in which time goes by */
 } Stage;
 
-static inline View *stage_view(void *context) {
-    return view_ref(((Stage *)context)->view);
-}
-
 static inline void stage_init(Stage *stage, const char *text) {
-    *stage = (Stage){0};
+    *stage = (Stage){.current = CURRENT_INIT};
     scene_init_text(&stage->scene, text);
     assert_int_equal(view_new(&(ViewParts){.snapshot = stage->scene.snapshot,
                                   .program = stage->scene.program,
@@ -36,8 +33,8 @@ static inline void stage_init(Stage *stage, const char *text) {
                          &stage->view),
         0);
     stage->arena = arena_new(STAGE_BUDGET);
-    stage->answers.context = stage;
-    stage->answers.view = stage_view;
+    stage->current.view = stage->view;
+    stage->answers.current = &stage->current;
     stage->answers.metrics = metrics_new();
     assert_true(stage->arena && stage->answers.metrics);
 }

@@ -131,7 +131,7 @@ static int compare_totals(const void *a, const void *b) {
 
 /* What the rules in force have rejected since the start, those that reject most. */
 static void write_rules(JsonWriter *writer, Answers *answers, Arena *arena) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     const Program *program = view->program;
     RuleTotal *totals = ARENA_ARRAY(arena, RuleTotal, program->n_filters);
 

@@ -235,7 +235,7 @@ static unsigned answer(Answers *answers, const WhatIfQuestion *question, const V
 }
 
 unsigned what_if_page(Answers *answers, const HttpRequest *request, Buf *out) {
-    _cleanup_(view_unrefp) View *view = answers->view(answers->context);
+    _cleanup_(view_unrefp) View *view = current_view(answers->current);
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
     WhatIfQuestion question = {0};
