@@ -160,6 +160,19 @@ def test_call_trees_are_of_the_source():
     assert n_seen > 30
 
 
+def test_words_of_the_glossary_are_of_the_source():
+    """A word of docs/glossary.md that is a name in the code is declared in the folder of the file beside it."""
+    rows = re.findall(r"^\| (.+?) \| .+ \| `([\w./-]+)` \|$", (ROOT / "docs/glossary.md").read_text(), re.M)
+    assert len(rows) > 100
+    for words, path in rows:
+        header = ROOT / "src" / path
+        assert header.exists(), path
+        declared = "".join(p.read_text() for p in header.parent.glob("*.h") if not p.name.startswith("test-"))
+        for before, name in re.findall(r"(…?)`(\w+)`", words):
+            whole = rf"\w+{name}" if before else name
+            assert re.search(rf"^typedef (?:struct|enum) {whole}\b|^}} {whole};", declared, re.M), words
+
+
 def test_every_function_is_documented(berth_path):
     """docs/cel.md lists what `berth eval --functions` prints, and nothing else."""
     done = subprocess.run([berth_path, "eval", "--functions"], capture_output=True, text=True, timeout=60, check=True)
