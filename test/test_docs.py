@@ -160,6 +160,18 @@ def test_call_trees_are_of_the_source():
     assert n_seen > 30
 
 
+def test_limits_are_of_the_source():
+    """A ceiling that docs/architecture.md names is defined, and every file that it names is there."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    sources = "".join(p.read_text() for p in (ROOT / "src").rglob("*.[ch]"))
+    limits = re.findall(r"`([A-Z][A-Z_]+)`", text[text.index("## Limits"):])
+    assert len(limits) > 90
+    assert [name for name in limits if not re.search(rf"^#define {name}\b", sources, re.M)] == []
+    paths = re.findall(r"`(?:src/)?([a-z]+/[\w*-]+\.[ch])`", text)
+    assert len(paths) > 40
+    assert [path for path in paths if not list((ROOT / "src").glob(path))] == []
+
+
 def test_words_of_the_glossary_are_of_the_source():
     """A word of docs/glossary.md that is a name in the code is declared in the folder of the file beside it."""
     rows = re.findall(r"^\| (.+?) \| .+ \| `([\w./-]+)` \|$", (ROOT / "docs/glossary.md").read_text(), re.M)
