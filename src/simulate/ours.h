@@ -18,9 +18,8 @@
 
 typedef struct OursParts {
     const NodeTable *table; /* the cluster at the start; borrowed */
-    const uint32_t *order;  /* its rows that have a node, as they will be asked about; borrowed. Set
-                             * by
-                             * run_scenario() */
+    /* Its rows that have a node, as they will be asked about; borrowed. Set by run_scenario(). */
+    const uint32_t *order;
     size_t n_order;
     Program *program;
     const CelZones *zones;        /* may be NULL; must outlive it */

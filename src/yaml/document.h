@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * YamlDocument: one YAML document as a tree in which every node knows its place.
+ * YamlNode: one YAML document as a tree in which every node knows its place.
  *
  * A thin layer over libfyaml that hides it: libfyaml does the parsing and finds
  * syntax errors; what comes out is a plain tree in an arena. Duplicate keys are
