@@ -48,6 +48,21 @@ def test_options_are_those_of_help(berth_path):
         assert [line.replace(" ,", ",") for line in shown] == told, command
 
 
+def test_headings_are_those_of_help(berth_path):
+    """The first line of a paragraph; what else is in it is prose."""
+    for command in commands(berth_path):
+        page = (ROOT / f"man/berth-{command}.1").read_text()
+        options = page.partition('.\\" options:begin')[2].partition('.\\" options:end')[0]
+        for heading in re.findall(r"^\.Ss (.*)$", options, re.M):
+            assert f"\n\n{heading}\n" in run(berth_path, command, "--help"), command
+
+
+def test_values_are_spelt_as_they_are_typed():
+    assert "\npending, hot-node, " in (ROOT / "man/berth-demo.1").read_text()
+    assert "\nsecond-scheduler: " in (ROOT / "man/berth-install.1").read_text()
+    assert "\nmetrics.NAME in expressions.\n" in (ROOT / "man/berth-policy.5").read_text()
+
+
 def test_what_is_generated_is_new(berth_path):
     done = subprocess.run(
         [ROOT / "tools/generate-man", berth_path, "--check"], capture_output=True, text=True
