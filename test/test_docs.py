@@ -192,6 +192,16 @@ def test_every_function_is_documented(berth_path):
     assert re.search(r"```text\n(.*?)```", page, re.S)[1] == done.stdout
 
 
+def test_every_macro_is_documented():
+    """docs/cel.md lists what src/cel/macro.c expands, and nothing else."""
+    table = (ROOT / "src/cel/macro.c").read_text()
+    names = re.findall(r'(?:LOOP\(|\.name = STR\()"(\w+)"', table)
+    names += [f"{space}.{name}".strip(".") for space, name in re.findall(r'SPACE\("(\w*)", "(\w+)"', table)]
+    names += [f"cel.{name}" for name in re.findall(r'\bNAME\("(\w+)"', table)]
+    told = re.search(r" Macros\n(.*?)\n\n", (ROOT / "docs/cel.md").read_text(), re.S)[1]
+    assert set(re.findall(r"`([\w.]+)`", told)) == set(names)
+
+
 def test_policy_in_the_readme_is_the_example():
     blocks = re.findall(r"```yaml\n(apiVersion.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks[0] == (ROOT / "examples/policy.yaml").read_text()
