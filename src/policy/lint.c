@@ -327,7 +327,13 @@ static void check_twin(
 static void check_twins(Lint *lint) {
     const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
     const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
-    Map tests = MAP_INIT, values = MAP_INIT;
+    Map tests = MAP_INIT;
+    /* The same value, normalized otherwise, says something else. */
+    Map values[] = {
+        [NORMALIZE_NONE] = MAP_INIT,
+        [NORMALIZE_MIN_MAX] = MAP_INIT,
+        [NORMALIZE_RANK] = MAP_INIT,
+    };
 
     for (size_t i = 0; i < lint->policy->n_filters; i++)
         check_twin(
@@ -337,10 +343,11 @@ static void check_twins(Lint *lint) {
             scores,
             i,
             lint->policy->scores[i].value.text,
-            &values,
+            &values[lint->policy->scores[i].normalize],
             STR("leave one out, and add its weight to the other's"));
     map_done(&tests);
-    map_done(&values);
+    for (size_t i = 0; i < ELEMENTS_OF(values); i++)
+        map_done(&values[i]);
 }
 
 static void check_rules(Lint *lint) {
