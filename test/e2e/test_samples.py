@@ -15,24 +15,16 @@ from nodemode import Live
 from objects import AVOID
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
 POLICY = """
 filters:
   - {name: pool, nodeLabels: {pool: blue}, reason: node is not in the pool}
 """
-
-
-def find_block(language):
-    (block,) = re.findall(rf"```{language}\n(.*?)```", PROTOCOL, re.DOTALL)
-    return block
-
 
 SAMPLES = {
     "examples": (
         (ROOT / "examples" / "scheduler-policy.json").read_text(),
         (ROOT / "examples" / "kube-scheduler-config.yaml").read_text(),
     ),
-    "manual": (find_block("json"), find_block("yaml")),
 }
 LEGACY = {name: json.loads(texts[0]) for name, texts in SAMPLES.items()}
 CURRENT = {name: texts[1] for name, texts in SAMPLES.items()}
