@@ -114,7 +114,7 @@ static const Str new_fields[] = {
     STR("onMissing"),
     STR("normalize"),
     STR("reason"),
-    STR("message"),
+    STR("messageExpression"),
     STR("unresolvable"),
     STR("mode"),
 };

@@ -36,6 +36,8 @@ static const Case cases[] = {
     {"web.pool.mode=Observe", "\"mode\":\"Observe\"", NULL},
     {"other.full.maxPods=7", "\"maxPods\":7", NULL},
     {"other.full.reason=\"too full\"", "\"reason\":\"too full\"", NULL},
+    {"other.full.messageExpression=\"'full'\"", "\"messageExpression\":\"'full'\"", NULL},
+    {"other.full.message=x", NULL, "other.full.message: there is no field \"message\"; there are"},
     {"othr.full.maxPods=7",
         NULL,
         "othr.full.maxPods: there is no policy \"othr\"; did you mean \"other\"?"},
