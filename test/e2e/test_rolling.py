@@ -134,14 +134,23 @@ def test_restarts_in_turns(cluster, start):
     assert replicas.failures() == []
     assert replicas.balancer.n_refused == 0
     # No pod had to be tried again, and no score was lost, which kube-scheduler would not tell.
-    assert (replicas.count("filter"), replicas.count("prioritize")) == (n, n)
+    wait_for(
+        "all requests in the logs",
+        lambda: (replicas.count("filter"), replicas.count("prioritize")),
+        lambda seen: seen == (n, n),
+    )
 
 
 def test_without_the_delay_requests_fail(cluster, start):
     """What the scenario before relies on."""
     replicas = start(0)
     arrivals = Arrivals(cluster)
-    replicas.restart(replicas.ports[0])
+
+    def look():
+        # The balancer may happen to look just when one is gone: then nothing is refused.
+        replicas.restart(replicas.ports[0])
+        return replicas.balancer.n_refused
+
+    wait_for("a connection to be refused", look)
     cluster.wait_places(arrivals.end())
-    assert replicas.balancer.n_refused > 0
-    assert replicas.failures() != []
+    wait_for("an Event about it", replicas.failures)

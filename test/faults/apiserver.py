@@ -53,7 +53,16 @@ class Watch:
         self.ending = None  # or a function that ends the exchange in its own way
         self.version = None  # the last one its client was told
         self.n_sent = 0
-        self.bookmarked_at = time.monotonic()
+        self.began_at = self.sent_at = self.bookmarked_at = time.monotonic()
+        self.longest_silence = 0  # seconds in which it was sent nothing
+
+    def age(self):
+        return time.monotonic() - self.began_at
+
+    def end_silence(self):
+        now = time.monotonic()
+        self.longest_silence = max(self.longest_silence, now - self.sent_at)
+        self.sent_at = now
 
     def add(self, line, version=None):
         self.queue.append((line, version))
@@ -319,6 +328,7 @@ class ApiServer(ScriptedServer):
             self._stream(exchange, watch, deadline)
         finally:
             with self.lock:
+                watch.end_silence()
                 watch.is_open = False
 
     def _begin_watch(self, watch):
@@ -352,7 +362,9 @@ class ApiServer(ScriptedServer):
                 self._add_due_bookmark(watch)
                 lines, ending = watch.take(), watch.ending
             exchange.connection.check()
-            exchange.send_chunk(lines)
+            if lines:
+                exchange.send_chunk(lines)
+                watch.end_silence()
             if ending:
                 ending(exchange)
                 return

@@ -14,6 +14,10 @@ def names_of(server):
     return sorted(server.state.objects["nodes"])
 
 
+def failures(berth):
+    return [berth.figure("berth_cluster_failures_total", kind) for kind in ("nodes", "pods")]
+
+
 def change(server, step=0):
     """Something of everything: new, other, gone."""
     state = server.state
@@ -43,7 +47,8 @@ def decisions_go_on_while_the_api_server_is_down(server, start_live):
         n_answers = asking.n_answers
         wait_until(lambda: asking.n_answers > n_answers + 100, "more answers")
         change(server)
-        time.sleep(1)  # long enough for several tries
+        before = failures(berth)
+        wait_until(lambda: all(n >= m + 2 for n, m in zip(failures(berth), before)), "more tries")
     server.listen()
     berth.wait_true(server)
     wait_until(berth.is_connected, "berth to say that all is well")

@@ -267,11 +267,15 @@ def bookmarks_keep_a_quiet_watch(server, start_live):
     fill(server)
     server.bookmark_seconds = 0.3
     berth = start_live("--watch-silence", SILENCE)
-    wait_until(lambda: watched(server), "watches")
-    first = server.open_watches()
-    time.sleep(2 * SILENCE + 0.5)
-    assert server.open_watches() == first
+
+    def outlived():
+        return watched(server) and all(w.age() > 2 * SILENCE + 0.5 for w in server.open_watches())
+
+    wait_until(outlived, "watches that are older than silence could become")
     assert berth.is_connected()
+    # On a busy machine a bookmark can come too late. Nothing else ends a watch.
+    ended = [watch for watch in server.watches if not watch.is_open]
+    assert all(watch.longest_silence > SILENCE / 2 for watch in ended)
 
 
 def the_network_is_a_black_hole(server, start_live):

@@ -6,7 +6,6 @@ What every fault test builds upon. Skipped where no control plane was built (too
 import json
 import os
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -33,12 +32,12 @@ class Kubectl:
         self.path, self.folder = bin / "kubectl", folder
         self.kubeconfig = side.write_kubeconfig()
 
-    def start(self, *args):
+    def start(self, *args, stdout=subprocess.PIPE):
         return subprocess.Popen(
             [self.path, *args],
             env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)},
             cwd=self.folder,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -89,19 +88,20 @@ def run_commands(kubectl):
 def test_kubectl_watches(e2e_bin, scripted, tmp_path):
     kubectl = Kubectl(e2e_bin, scripted, tmp_path)
     state = scripted.server.state
-    watching = kubectl.start("get", "pods", "-A", "-w", "-o", "name")
+    # Made, changed, marked for deletion, deleted.
+    printed, expected = tmp_path / "printed", "pod/seen\n" * 4
+    with printed.open("w") as file:
+        watching = kubectl.start("get", "pods", "-A", "-w", "-o", "name", stdout=file)
     try:
         wait_for("a watch", lambda: scripted.server.open_watches("pods"))
         made = state.create(scripted.server.watches[-1].kind, pod("seen"), "default")
         state.patch(made.kind, made.key, {"metadata": {"labels": {"a": "b"}}})
         state.delete(made.kind, made.key)
-        wait_for("the watch to be sent", scripted.server.is_idle)
-        time.sleep(0.2)
+        wait_for("kubectl to print it", printed.read_text, lambda text: len(text) >= len(expected))
     finally:
         watching.terminate()
-        out, _ = watching.communicate()
-    # Made, changed, marked for deletion, deleted.
-    assert out == "pod/seen\n" * 4
+        watching.communicate()
+    assert printed.read_text() == expected
 
 
 def test_kubectl_sees_no_difference(e2e_bin, real, scripted, tmp_path):
