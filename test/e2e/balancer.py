@@ -17,7 +17,7 @@ class Balancer:
     def __init__(self, ports, is_ready):
         """@ports: of the endpoints. @is_ready(port): how that is found out."""
         self.ports, self.is_ready, self.favourite = ports, is_ready, ports[0]
-        self.ready, self.n_refused, self.n_connections = set(), 0, 0
+        self.ready, self.n_refused = set(), 0
         self.is_stopping = False
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -39,7 +39,6 @@ class Balancer:
                 near, _ = self.listener.accept()
             except OSError:
                 return  # stop()
-            self.n_connections += 1
             threading.Thread(target=self._serve, args=(near,), daemon=True).start()
 
     def _serve(self, near):

@@ -107,26 +107,15 @@ def bare(plane):
 
 
 @pytest.fixture(params=nodemode.ALL, ids=lambda mode: mode.name)
-def mode(request, berth_path):
+def mode(request):
     """How berth learns of nodes: the scenario runs once for each way."""
-    return check_mode(request.param, berth_path)
+    return request.param
 
 
 @pytest.fixture(params=nodemode.BY_NAMES, ids=lambda mode: mode.name)
-def names_mode(request, berth_path):
+def names_mode(request):
     """The same, for what berth can only do when it knows the cluster."""
-    return check_mode(request.param, berth_path)
-
-
-def check_mode(mode, berth_path):
-    if mode.name == "live" and not can_watch(berth_path):
-        pytest.skip("this berth has no --kubeconfig")
-    return mode
-
-
-def can_watch(berth_path):
-    usage = subprocess.run([berth_path, "serve", "--help"], capture_output=True, text=True)
-    return "--kubeconfig" in usage.stdout
+    return request.param
 
 
 @pytest.hookimpl(hookwrapper=True)

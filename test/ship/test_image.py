@@ -20,7 +20,7 @@ from nameserver import NameServer
 MOST = 30_000_000  # bytes, compressed
 UID = 65532
 
-# 12:00 in London's winter is 14:00 in Berlin's summer: the zones are those of the database.
+# 12:00 UTC is 14:00 in Berlin's summer: the zones are those of the database.
 POLICY = """\
 apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy
