@@ -42,6 +42,11 @@ from scripted import ScriptedServer
 PATCH_TYPES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
+class Nowhere(list):
+    def append(self, item):
+        pass
+
+
 class Watch:
     """An open watch: lines that wait to be sent, and what was sent so far."""
 
@@ -63,6 +68,10 @@ class Watch:
         now = time.monotonic()
         self.longest_silence = max(self.longest_silence, now - self.sent_at)
         self.sent_at = now
+
+    def lose(self):
+        """What happens from now on goes nowhere, and the connection stays open."""
+        self.queue = Nowhere()
 
     def add(self, line, version=None):
         self.queue.append((line, version))

@@ -63,6 +63,10 @@ def has_new_watches(server, old):
     return sorted(kinds) == ["nodes", "pods"] and not any(watch.is_open for watch in old)
 
 
+def count_relists(server):
+    return [len(server.relists(resource)) for resource in ("nodes", "pods")]
+
+
 # --- what is believed, and what is true ---
 
 UNITS = {"": 1, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1024, "Mi": 1024**2, "Gi": 1024**3}

@@ -7,7 +7,7 @@ import faults
 import pytest
 from apistate import NODES, PODS, Refused
 from client import wait_until
-from live import fill, node, pod
+from live import count_relists, fill, node, pod
 
 HTML = b"<html><body>Bad Gateway</body></html>"
 HUGE = b'{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":['
@@ -50,10 +50,6 @@ ANSWERS = {
 }
 
 
-def relists(server):
-    return [len(server.relists(resource)) for resource in ("nodes", "pods")]
-
-
 def check_recovery(server, berth):
     server.state.put(NODES, node("later"))
     server.state.put(PODS, pod("later", on="later"))
@@ -90,7 +86,7 @@ def answer_watch(server, start_live, name):
     check_recovery(server, berth)
     # What does not say that the version is too old is no reason to list.
     if name not in ("410",):
-        assert all(n <= 2 for n in relists(server))
+        assert all(n <= 2 for n in count_relists(server))
 
 
 @pytest.mark.parametrize("name", ANSWERS)

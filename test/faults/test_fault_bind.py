@@ -173,14 +173,9 @@ def test_bound_pods_count_before_the_watch_shows_them(cluster, start_live):
     berth = start_live("--bind")
     wait_until(lambda: cluster.open_watches("pods"), "a watch")
     berth.filter(["small"], first)
-    cluster.open_watches("pods")[0].queue = Nowhere()
+    cluster.open_watches("pods")[0].lose()
     assert berth.bind(first, "small") == ""
     assert berth.filter(["small"], second).json()["FailedNodes"] == {"small": "no room"}
-
-
-class Nowhere(list):
-    def append(self, item):
-        pass
 
 
 # --- kill -9 ---

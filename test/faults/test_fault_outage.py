@@ -7,7 +7,7 @@ import faults
 import pytest
 from apistate import NODES, PODS
 from client import get, wait_until
-from live import Asking, fill, has_new_watches, node, pod, same_as
+from live import Asking, count_relists, fill, has_new_watches, node, pod, same_as
 
 
 def names_of(server):
@@ -54,7 +54,7 @@ def decisions_go_on_while_the_api_server_is_down(server, start_live):
     wait_until(berth.is_connected, "berth to say that all is well")
     assert "disconnected" not in berth.health()
     # Nothing was compacted meanwhile: it went on where it was.
-    assert len(server.relists("nodes")) == len(server.relists("pods")) == 1
+    assert count_relists(server) == [1, 1]
 
 
 def berth_starts_before_the_api_server(server, start_live):
@@ -146,7 +146,7 @@ def restarts_without_lists(server, start_live):
             change(server, step + 10)
             wait_until(lambda: has_new_watches(server, old), "watches")
         berth.wait_true(server)
-    assert len(server.relists("nodes")) == len(server.relists("pods")) == 1
+    assert count_relists(server) == [1, 1]
 
 
 def restarts_that_forget_need_one_list_each(server, start_live):
@@ -177,7 +177,7 @@ def connections_are_reset(server, start_live):
         change(server, step)
         wait_until(lambda: has_new_watches(server, old), "watches")
     berth.wait_true(server)
-    assert len(server.relists("nodes")) == len(server.relists("pods")) == 1
+    assert count_relists(server) == [1, 1]
 
 
 SCENES = [

@@ -8,7 +8,7 @@ import faults
 import pytest
 from apistate import NODES, PODS, encode, encode_event, make_bookmark
 from client import wait_until
-from live import SCALE, fill, make_view, node, pod, true_view
+from live import SCALE, count_relists, fill, make_view, node, pod, true_view
 
 N_NODES, N_PODS = 40, 200
 BATCHES, PER_BATCH = 6 * SCALE, 400
@@ -122,7 +122,7 @@ def lie(server, start_live, seed, chunk):
         liar.run(PER_BATCH)
         berth.wait_view(liar.model.view)
     # Nothing of it was a reason to ask for everything again.
-    assert len(server.relists("nodes")) == len(server.relists("pods")) == 1
+    assert count_relists(server) == [1, 1]
     assert liar.model.view() != true_view(server)
 
     for resource in ("nodes", "pods"):
