@@ -177,6 +177,12 @@ def test_notes_of_the_static_pod(chart):
     assert "<no value>" not in notes
 
 
+def test_notes_of_the_static_pod_take_policies_from_where_they_are(chart):
+    notes = chart.notes(HERE / "values" / "default-scheduler-existing.yaml")
+    assert "everything-passes" not in notes
+    assert "get configmap my-policies" in notes and 'get my-policies "$file" >' in notes
+
+
 def test_notes_have_no_gaps(chart, values):
     notes = chart.notes(values)
     assert "<no value>" not in notes and "%!" not in notes
