@@ -21,6 +21,8 @@ THREADED := (base|http|input|kube|load|serve|demo)/.*|cel/threads|cluster/names|
 ONE_THREAD := cel_differential certs completion config conformance docs eval load_presets man monitoring \
 	policy_schema presets setup
 
+SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy)
+
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -128,10 +130,8 @@ clean: ## remove what was built
 $(BUILD)/build.ninja: | setup-build
 	@tools/configure $(BUILD)
 
-setup-build setup-test setup-lint setup-fuzz setup-coverage setup-fresh setup-image setup-deb \
-	setup-ship setup-deploy:
+$(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
 .PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
-	fresh image deb ship-test install uninstall clean setup-build setup-test setup-lint setup-fuzz \
-	setup-coverage setup-fresh setup-image setup-deb setup-ship setup-deploy
+	fresh image deb ship-test install uninstall clean $(SETUPS)
