@@ -157,6 +157,8 @@ def test_without_apt(machine):
     result = machine.setup("build", has=packages[1:])
     assert result.returncode == 0
     assert packages[0] in result.stderr and packages[1] not in result.stderr
+    result = machine.setup("build", has=packages[1:], uid=1000)
+    assert result.returncode == 0 and "sudo apt-get" not in result.stderr  # root would not help
     machine.remove("dpkg-query")
     result = machine.setup("build", has=packages)
     assert result.returncode == 0
