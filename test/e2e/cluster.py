@@ -177,7 +177,7 @@ class Cluster:
             access = ["--kubeconfig", self.plane.berth_kubeconfig]
             return self.run_berth("dump", "--compare", berth.dump_file, *access)
 
-        done = wait_for("the dump to be true", look, lambda done: done.returncode == 0, seconds=10)
+        done = wait_for("the dump to be true", look, lambda done: done.returncode == 0)
         assert done.stdout == f"{berth.dump_file} and the cluster are the same\n"
 
     # --- who decides ---

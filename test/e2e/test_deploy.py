@@ -128,7 +128,7 @@ class Rights:
     def wait_states(self, *expected):
         """Until B301, B302 and B303 are so; roles take their moment. Returns what was found."""
         wanted = dict(zip(("B301", "B302", "B303"), expected))
-        code, found = wait_for("the rights", self.check, lambda seen: states(seen[1]) == wanted, 10)
+        code, found = wait_for("the rights", self.check, lambda seen: states(seen[1]) == wanted)
         assert code == ("failed" in expected)
         return found
 

@@ -139,7 +139,7 @@ filters:
         wake(cluster, "there")
         return cluster.pod("other")["spec"].get("nodeName")
 
-    wait_for("the other pod to get a node", look, seconds=30)
+    wait_for("the other pod to get a node", look)
     cluster.wait_pending(last, "node has a pod of this owner")
 
 

@@ -220,16 +220,12 @@ def installation(cluster, monkeypatch):
 
 
 def test_check_of_what_works(installation):
-    code, found = wait_for(
-        "all to be well", installation.look, lambda seen: not failures(seen[1]), seconds=10
-    )
+    code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]))
     assert (code, skipped(found)) == (0, NOT_TOLD)
 
 
 @pytest.mark.parametrize("damage, codes", BROKEN.values(), ids=BROKEN.keys())
 def test_check_of_what_does_not(installation, damage, codes):
     damage(installation)
-    code, found = wait_for(
-        f"{codes}", installation.look, lambda seen: failures(seen[1]) == codes, seconds=5
-    )
+    code, found = wait_for(f"{codes}", installation.look, lambda seen: failures(seen[1]) == codes)
     assert code == 1

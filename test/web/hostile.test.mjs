@@ -159,7 +159,7 @@ test('when they come by an update', async () => {
   await page.locator('#live', { hasText: 'live' }).waitFor();
   const name = '<svg onload=hacked=9>late';
   await stage.berth.verb('filter', { Pod: pod(name, name), NodeNames: [NAMES[0][0]] });
-  await page.locator('main').getByText(`${name}/${name}`).first().waitFor({ timeout: 10000 });
+  await page.locator('main').getByText(`${name}/${name}`).first().waitFor();
   assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
   assert.deepEqual(await page.evaluate(() => globalThis.refused), []);
   await page.context().close();

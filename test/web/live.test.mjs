@@ -26,7 +26,7 @@ test('a decision comes on screen by itself', async () => {
   await page.goto('/');
   await page.locator('#live', { hasText: 'live' }).waitFor();
   await ask('live', 'first');
-  await shows('live/first').waitFor({ timeout: 10000 });
+  await shows('live/first').waitFor();
   assert.deepEqual(said, []);
 });
 
@@ -37,7 +37,7 @@ test('pause holds it, resume brings what was missed', async () => {
   await page.waitForTimeout(QUIET_MS);
   assert.equal(await shows('live/second').count(), 0);
   await page.locator('#pause').click();
-  await shows('live/second').waitFor({ timeout: 10000 });
+  await shows('live/second').waitFor();
 });
 
 test('what is open stays open, and focus and scrolling stay where they are', async () => {
@@ -49,7 +49,7 @@ test('what is open stays open, and focus and scrolling stay where they are', asy
   const attempts = page.locator('#attempt h2');
   assert.equal(await attempts.textContent(), 'Attempt 8 of 8');
   await ask('ml', 'train-2', gpu);
-  await page.locator('#attempt h2', { hasText: 'Attempt 9 of 9' }).waitFor({ timeout: 10000 });
+  await page.locator('#attempt h2', { hasText: 'Attempt 9 of 9' }).waitFor();
   assert.ok(await reason.evaluate((element) => element.open), 'it was closed');
   assert.equal(await page.evaluate(() => document.activeElement.localName), 'summary');
   assert.equal(await page.evaluate(() => scrollY), 120);
@@ -63,7 +63,7 @@ test('a sorted table stays sorted', async () => {
   assert.equal(await heading.getAttribute('aria-sort'), 'ascending');
   const before = await first();
   await ask('zoo', 'newest');
-  await page.locator('#pods a.pod', { hasText: 'zoo/newest' }).waitFor({ timeout: 10000 });
+  await page.locator('#pods a.pod', { hasText: 'zoo/newest' }).waitFor();
   assert.equal(await first(), before);
   assert.equal(before, 'batch/job-1');
 });
@@ -93,7 +93,7 @@ test('a page that nobody sees asks nothing', async () => {
     .locator('main')
     .getByText('live/unseen', { exact: true })
     .first()
-    .waitFor({ timeout: 10000 });
+    .waitFor();
   await hidden.context().close();
 });
 
@@ -109,9 +109,9 @@ test('when berth is gone the page says since when', async () => {
   });
   await lost
     .locator('#live', { hasText: /not connected since \d\d:\d\d:\d\d UTC/ })
-    .waitFor({ timeout: 10000 });
+    .waitFor();
   await lost.unroute('**/api/v1/events');
   await lost.context().setOffline(false);
-  await lost.locator('#live', { hasText: 'live' }).waitFor({ timeout: 15000 });
+  await lost.locator('#live', { hasText: 'live' }).waitFor();
   await lost.context().close();
 });
