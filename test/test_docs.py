@@ -207,6 +207,14 @@ def test_policy_in_the_readme_is_the_example():
     assert blocks[0] == (ROOT / "examples/policy.yaml").read_text()
 
 
+def test_figures_in_the_readme_are_those_of_the_benchmarks():
+    figures = re.search(r"^\| nodes \| mode (?:.*\n)+?(?!\|)", (ROOT / "README.md").read_text(), re.M)[0]
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    assert figures in page
+    memory = re.search(r"Memory: (.*?)\.", (ROOT / "README.md").read_text(), re.S)[1]
+    assert " ".join(memory.split()) in " ".join(page.split())
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "policies").glob("*.yaml")), ids=lambda p: p.name)
 def test_shipped_policies_are_good(berth_path, path):
     done = subprocess.run([berth_path, "check", path], capture_output=True, text=True, timeout=60)
