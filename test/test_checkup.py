@@ -416,6 +416,13 @@ def test_rights(run, plain, api, tmp_path):
         assert run(*arguments, "--only", "B303").code == FAILED, right
 
 
+def test_rights_of_events(run, start_berth, api, tmp_path):
+    """Events are created, and never changed: that is the right that is asked for."""
+    berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path), "--events")
+    run(*in_cluster(api, tmp_path, berth), "--service-account", "berth-system/berth", "--only", "B302")
+    assert {right for _, right, _ in api.reviews if "events" in right} == {"create events"}
+
+
 def test_rights_of_nobody(run, plain, api, tmp_path):
     """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
     done = run(*in_cluster(api, tmp_path, plain))

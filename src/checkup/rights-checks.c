@@ -84,7 +84,7 @@ static const RoleText roles[] = {
         STR(""),
         STR(""),
         "berth-events",
-        "--verb=create,patch --resource=events.events.k8s.io"},
+        "--verb=create --resource=events.events.k8s.io"},
     {STR("coordination.k8s.io"),
         STR("leases"),
         STR(""),

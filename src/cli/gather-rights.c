@@ -62,7 +62,6 @@ static const Right rights[] = {
     {DUTY_LEASE, false, STR("update"), LEASES, WHO_BINDS},
     {DUTY_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""), "to wake pods (--wake-up)"},
     {DUTY_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
-    {DUTY_EVENTS, false, STR("patch"), EVENTS, EVENTS_WHY},
     {DUTY_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {DUTY_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
 

@@ -8,7 +8,7 @@ import yaml
 from rendering import HERE, NAMESPACE, OVERLAYS, of_kind
 
 DECIDE = {("*", "", kind, "", verb) for kind in ("nodes", "pods") for verb in ("get", "list", "watch")}
-EVENTS = {("*", "events.k8s.io", "events", "", verb) for verb in ("create", "patch")}
+EVENTS = {("*", "events.k8s.io", "events", "", "create")}
 BIND = {("*", "", "pods/binding", "", "create")}
 WAKE_UP = {("*", "", "nodes", "", "patch")}
 SCHEDULER_ROLES = {
