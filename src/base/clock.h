@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-#define NSEC_PER_SEC INT64_C(1000000000)
-#define NSEC_PER_MSEC INT64_C(1000000)
+#include "base/nsec.h"
 
 int64_t clock_monotonic_nsec(void);  /* for durations and deadlines; unaffected by clock changes */
 int64_t clock_wall_nsec(void);       /* since 1970 UTC; for stamps and certificates only */

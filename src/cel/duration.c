@@ -9,8 +9,8 @@
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define MAX_NS (UINT64_C(1) << 63) /* the most that a negative one can hold */
 
 /* --- reading ---------------------------------------------------------------- */
@@ -58,10 +58,10 @@ static bool take_unit(Str *text, uint64_t *ret_ns) {
         {STR("us"), 1000},
         {STR("\u00b5s"), 1000}, /* the micro sign */
         {STR("\u03bcs"), 1000}, /* the Greek letter */
-        {STR("ms"), 1000000},
-        {STR("s"), SECOND_NS},
-        {STR("m"), 60 * SECOND_NS},
-        {STR("h"), 3600 * SECOND_NS},
+        {STR("ms"), NSEC_PER_MSEC},
+        {STR("s"), NSEC_PER_SEC},
+        {STR("m"), 60 * NSEC_PER_SEC},
+        {STR("h"), 3600 * NSEC_PER_SEC},
     };
     size_t n = 0;
 
@@ -127,7 +127,7 @@ void cel_duration_print(int64_t ns, Buf *out) {
 
     if (ns < 0)
         buf_append_char(out, '-');
-    buf_append_int(out, (int64_t)(size / SECOND_NS));
-    calendar_print_fraction((uint32_t)(size % SECOND_NS), out);
+    buf_append_int(out, (int64_t)(size / NSEC_PER_SEC));
+    calendar_print_fraction((uint32_t)(size % NSEC_PER_SEC), out);
     buf_append_char(out, 's');
 }

@@ -1,6 +1,6 @@
 #include "cel/entry.h"
 
-#define NANOS INT64_C(1000000000)
+#include "base/nsec.h"
 
 CelValue cel_entry_error(void) {
     static const CelError error = {.text = {.ptr = "error", .len = 5}};
@@ -18,7 +18,7 @@ uint8_t cel_entry_state(CelKind kind, CelValue v) {
 
 /* False: further away than nanoseconds reach. */
 static bool time_of(CelValue v, int64_t *ret) {
-    return !__builtin_mul_overflow(v.i, NANOS, ret) &&
+    return !__builtin_mul_overflow(v.i, NSEC_PER_SEC, ret) &&
            !__builtin_add_overflow(*ret, (int64_t)v.len, ret);
 }
 
@@ -47,10 +47,10 @@ void cel_entry_set(CelColumn *column, size_t i, CelKind kind, CelValue v) {
 }
 
 static CelValue timestamp_of(int64_t ns) {
-    int64_t sec = ns / NANOS, rest = ns % NANOS;
+    int64_t sec = ns / NSEC_PER_SEC, rest = ns % NSEC_PER_SEC;
 
     return rest >= 0 ? cel_timestamp(sec, (uint32_t)rest)
-                     : cel_timestamp(sec - 1, (uint32_t)(rest + NANOS));
+                     : cel_timestamp(sec - 1, (uint32_t)(rest + NSEC_PER_SEC));
 }
 
 CelValue cel_entry_get(const CelColumn *column, size_t i, CelKind kind) {

@@ -5,11 +5,11 @@
  * timestamp all the same, so such a row is odd. What is between two instants is a duration
  * exactly if it fits the lane, so there it is an error.
  */
+#include "base/nsec.h"
 #include "cel/kernel-loop.h"
 #include "cel/timestamp.h"
 
-#define SECOND_NS INT64_C(1000000000)
-#define SECONDS_MAX (INT64_MAX / SECOND_NS) /* either way */
+#define SECONDS_MAX (INT64_MAX / NSEC_PER_SEC) /* either way */
 
 #define MOVE(name, expression, fails, state)                                                       \
     KERNEL_BINARY_FAILING(                                                                         \
@@ -23,23 +23,23 @@ MOVE(add_time_duration, kernel_sum(x, y), kernel_sum_fails(x, y), CEL_STATE_ODD)
 
 /* Rounded towards the past. */
 KERNEL_INLINE int64_t seconds_of(int64_t ns) {
-    return ns / SECOND_NS - (ns % SECOND_NS < 0);
+    return ns / NSEC_PER_SEC - (ns % NSEC_PER_SEC < 0);
 }
 
 KERNEL_INLINE uint32_t nanos_of(int64_t ns) {
-    int64_t nanos = ns % SECOND_NS;
+    int64_t nanos = ns % NSEC_PER_SEC;
 
-    return (uint32_t)(nanos < 0 ? nanos + SECOND_NS : nanos);
+    return (uint32_t)(nanos < 0 ? nanos + NSEC_PER_SEC : nanos);
 }
 
 #define INT_TO_INT(name, expression)                                                               \
     KERNEL_UNARY(cel_kernel_##name, int64_t, ints, int64_t, ints, expression)
 
 INT_TO_INT(int_of_time, seconds_of(x))
-INT_TO_INT(duration_hours, x / (3600 * SECOND_NS))
-INT_TO_INT(duration_minutes, x / (60 * SECOND_NS))
-INT_TO_INT(duration_seconds, x / SECOND_NS)
-INT_TO_INT(duration_milliseconds, x / 1000000 % 1000)
+INT_TO_INT(duration_hours, x / (3600 * NSEC_PER_SEC))
+INT_TO_INT(duration_minutes, x / (60 * NSEC_PER_SEC))
+INT_TO_INT(duration_seconds, x / NSEC_PER_SEC)
+INT_TO_INT(duration_milliseconds, x / NSEC_PER_MSEC % 1000)
 
 #define PART(name, part) INT_TO_INT(name, cel_timestamp_part(seconds_of(x), nanos_of(x), part))
 
@@ -59,4 +59,4 @@ KERNEL_INLINE bool is_far(int64_t seconds) {
 }
 
 KERNEL_UNARY_FAILING(cel_kernel_time_of_int, int64_t, ints, int64_t, ints,
-    (is_far(x) ? 0 : x) * SECOND_NS, is_far(x), CEL_STATE_ODD)
+    (is_far(x) ? 0 : x) * NSEC_PER_SEC, is_far(x), CEL_STATE_ODD)

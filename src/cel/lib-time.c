@@ -7,6 +7,7 @@
  * host (CelRun.zones), or an offset like "+05:30".
  */
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "cel/duration.h"
 #include "cel/library.h"
 #include "cel/timestamp.h"
@@ -242,10 +243,10 @@ TIMESTAMP_PARTS(X)
 /* The whole duration in that unit, rounded towards 0; only milliseconds are those of the
  * second (timestamps/duration_converters/get_milliseconds; cel-go counts them all). */
 #define DURATION_PARTS(X)                                                                          \
-    X(getHours, INT64_C(3600000000000), INT64_MAX)                                                 \
-    X(getMinutes, INT64_C(60000000000), INT64_MAX)                                                 \
-    X(getSeconds, INT64_C(1000000000), INT64_MAX)                                                  \
-    X(getMilliseconds, INT64_C(1000000), 1000)
+    X(getHours, 3600 * NSEC_PER_SEC, INT64_MAX)                                                    \
+    X(getMinutes, 60 * NSEC_PER_SEC, INT64_MAX)                                                    \
+    X(getSeconds, NSEC_PER_SEC, INT64_MAX)                                                         \
+    X(getMilliseconds, NSEC_PER_MSEC, 1000)
 
 #define X(name, unit, modulus)                                                                     \
     CEL_FUNCTION(name##_duration) {                                                                \

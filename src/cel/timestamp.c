@@ -1,8 +1,7 @@
 #include "cel/timestamp.h"
 
 #include "base/calendar.h"
-
-#define SECOND_NS INT64_C(1000000000)
+#include "base/nsec.h"
 
 bool cel_timestamp_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
     return calendar_parse(text, ret_sec, ret_nanos);
@@ -21,10 +20,10 @@ static bool move(int64_t *sec, uint32_t *nanos, int64_t more, int64_t more_nanos
     int64_t sum = *sec + more, sum_nanos = (int64_t)*nanos + more_nanos;
 
     if (sum_nanos < 0) {
-        sum_nanos += SECOND_NS;
+        sum_nanos += NSEC_PER_SEC;
         sum--;
-    } else if (sum_nanos >= SECOND_NS) {
-        sum_nanos -= SECOND_NS;
+    } else if (sum_nanos >= NSEC_PER_SEC) {
+        sum_nanos -= NSEC_PER_SEC;
         sum++;
     }
     if (!cel_timestamp_is_valid(sum))
@@ -35,17 +34,18 @@ static bool move(int64_t *sec, uint32_t *nanos, int64_t more, int64_t more_nanos
 }
 
 bool cel_timestamp_add(int64_t *sec, uint32_t *nanos, int64_t ns) {
-    return move(sec, nanos, ns / SECOND_NS, ns % SECOND_NS);
+    return move(sec, nanos, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
 /* Not add(-ns): the smallest duration has no negative. */
 bool cel_timestamp_subtract(int64_t *sec, uint32_t *nanos, int64_t ns) {
-    return move(sec, nanos, -(ns / SECOND_NS), -(ns % SECOND_NS));
+    return move(sec, nanos, -(ns / NSEC_PER_SEC), -(ns % NSEC_PER_SEC));
 }
 
 bool cel_timestamp_difference(
     int64_t sec, uint32_t nanos, int64_t other_sec, uint32_t other_nanos, int64_t *ret_ns) {
-    __int128 ns = (__int128)(sec - other_sec) * SECOND_NS + (int64_t)nanos - (int64_t)other_nanos;
+    __int128 ns =
+        (__int128)(sec - other_sec) * NSEC_PER_SEC + (int64_t)nanos - (int64_t)other_nanos;
 
     if (ns < INT64_MIN || ns > INT64_MAX)
         return false;

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/nsec.h"
 #include "base/shell.h"
 #include "checkup/address.h"
 #include "checkup/judges.h"
@@ -281,7 +282,6 @@ void judge_host_resolves(const Facts *facts, Verdict *verdict) {
 
 /* --- how long it may take ------------------------------------------------------------------- */
 
-#define NSEC 1e9
 #define DEADLINE_DEFAULT_SEC 0.1 /* berth serve --deadline */
 #define TIMEOUT_LONG_SEC 2.0     /* scheduling stands still while kube-scheduler waits */
 #define TIMEOUT_BIND_SEC 12.0    /* berth gives the API server 10 s for a bind */
@@ -290,7 +290,7 @@ void judge_host_resolves(const Facts *facts, Verdict *verdict) {
 static double timeout_sec(const ExtenderEntry *entry) {
     int64_t nsec = entry->timeout_nsec == 0 ? WIRING_TIMEOUT_DEFAULT : entry->timeout_nsec;
 
-    return (double)nsec / NSEC;
+    return (double)nsec / NSEC_PER_SEC;
 }
 
 /* The longest of all. */

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/double.h"
+#include "base/nsec.h"
 #include "base/vec.h"
 #include "cel/number.h"
 #include "cel/timestamp.h"
@@ -119,7 +120,7 @@ static CelValue bytes_of(JsonReader *reader, Str base64, Arena *arena) {
 static CelValue duration_of(JsonReader *reader, int64_t seconds, int64_t nanos) {
     int64_t ns = 0;
 
-    if (__builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
+    if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns) ||
         __builtin_add_overflow(ns, nanos, &ns))
         json_fail(reader, JSON_E_RANGE, "a duration that fits");
     return cel_duration(ns);
@@ -321,7 +322,7 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
         write_bytes(writer, cel_str(v));
         break;
     case CEL_DURATION:
-        write_time(writer, v.i / 1000000000, v.i % 1000000000);
+        write_time(writer, v.i / NSEC_PER_SEC, v.i % NSEC_PER_SEC);
         break;
     case CEL_TIMESTAMP:
         write_time(writer, v.i, v.len);

@@ -2,8 +2,7 @@
 
 #include "base/calendar.h"
 #include "base/double.h"
-
-#define NSEC_PER_SEC INT64_C(1000000000)
+#include "base/nsec.h"
 
 /* "2026-01-02T03:04:05" */
 #define LOCAL_LEN 19u

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
+#include "base/nsec.h"
 #include "base/num.h"
 #include "model/workload.h"
 
-#define NSEC_PER_SEC INT64_C(1000000000)
 #define MILLI 1000.0
 
 /* Of a namespace, a kind and a name as long as Kubernetes lets them be; a longer one is not

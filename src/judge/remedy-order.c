@@ -7,11 +7,11 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/nsec.h"
 #include "judge/remedy-part.h"
 
 #define STEPS_TRIED 4   /* around the place where a line crosses zero */
 #define NUMBER_MAX 1e15 /* beyond, steps of one are not exact */
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 typedef enum Relation { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, NO_ORDER } Relation;
 

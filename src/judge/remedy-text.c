@@ -2,12 +2,12 @@
 
 #include <math.h>
 
+#include "base/nsec.h"
 #include "cel/duration.h"
 #include "judge/remedy-part.h"
 
 #define TEXT_MAX ((size_t)16 * 1024)
 #define VALUES_TOLD 8u /* of a list */
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 static const char *const fact_places[_FACT_KIND_MAX] = {
     [FACT_LABEL] = "node.metadata.labels",

@@ -11,12 +11,12 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "cel/duration.h"
 #include "policy/cel-text.h"
 #include "policy/kind.h"
 
 #define CREATED "node.metadata.creationTimestamp"
-#define SECOND_NS 1e9
 
 /* --- the filter ----------------------------------------------------------------- */
 
@@ -147,7 +147,7 @@ static void write_score(PolicyReader *reader, const YamlNode *value, RuleText *r
     buf_append(out,
         STR("math.greatest(0.0, math.least(100.0, (double(int(now)) - double(int(" CREATED
             "))) * (100.0 / "));
-    cel_text_double(out, (double)taste.full / SECOND_NS);
+    cel_text_double(out, (double)taste.full / NSEC_PER_SEC);
     buf_append(out, STR("))) : 0.0"));
 }
 

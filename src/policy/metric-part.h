@@ -12,7 +12,6 @@
 
 #include "policy/metric.h"
 
-#define METRIC_SECOND INT64_C(1000000000)
 #define METRIC_TEXT_MAX 128u /* bytes of names of labels and zones */
 
 /* An entry while it is read: where what was given stands. */

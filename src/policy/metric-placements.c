@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/nsec.h"
 #include "policy/metric-guess.h"
 #include "policy/metric-part.h"
 #include "policy/promql-text.h"
@@ -255,7 +256,7 @@ void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *g
 /* --- for people ------------------------------------------------------------------------------- */
 
 static void describe_time(Buf *out, int64_t nsec) {
-    int64_t seconds = nsec / METRIC_SECOND;
+    int64_t seconds = nsec / NSEC_PER_SEC;
 
     if (seconds >= 60 && seconds % 60 == 0)
         buf_printf(out, "%lldm", (long long)(seconds / 60));

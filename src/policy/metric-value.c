@@ -1,5 +1,6 @@
 /* Values that several fields of a metric have: resources, labels of Prometheus, lengths of time. */
 
+#include "base/nsec.h"
 #include "policy/metric-part.h"
 
 static const char *const resource_words[] = {"cpu", "memory", NULL};
@@ -50,8 +51,8 @@ bool metric_read_time(PolicyReader *reader, const YamlNode *value, const char *w
             value,
             "%s must be from %llds to %llds, not \"%.*s\"",
             what,
-            (long long)(min / METRIC_SECOND),
-            (long long)(max / METRIC_SECOND),
+            (long long)(min / NSEC_PER_SEC),
+            (long long)(max / NSEC_PER_SEC),
             STR_FMT(value->text));
         return false;
     }

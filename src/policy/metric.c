@@ -4,6 +4,7 @@
  * asked for, how placements count from what is measured (metric-guess.c).
  */
 
+#include "base/nsec.h"
 #include "policy/metric-part.h"
 
 static const char *const aggregate_words[] = {"sum", "max", "avg", NULL}; /* GaugeAggregate */
@@ -174,7 +175,7 @@ static void read_max_age(PolicyReader *reader, const YamlNode *value, void *into
 
     reading->max_age = value;
     (void)metric_read_time(
-        reader, value, "maxAge", METRIC_SECOND, READER_DURATION_MAX, &reading->gauge->max_age_nsec);
+        reader, value, "maxAge", NSEC_PER_SEC, READER_DURATION_MAX, &reading->gauge->max_age_nsec);
 }
 
 /* Three intervals; but not more than 5 minutes, unless even that is hardly an interval. */

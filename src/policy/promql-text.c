@@ -1,9 +1,9 @@
 #include "policy/promql-text.h"
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 
-#define SECOND INT64_C(1000000000)
-#define MINUTE (60 * SECOND)
+#define MINUTE (60 * NSEC_PER_SEC)
 
 bool promql_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
@@ -72,8 +72,8 @@ int64_t promql_cut_duration(Str *text) {
         Str unit;
         int64_t nsec;
     } units[] = {
-        {STR("ms"), SECOND / 1000},
-        {STR("s"), SECOND},
+        {STR("ms"), NSEC_PER_MSEC},
+        {STR("s"), NSEC_PER_SEC},
         {STR("m"), MINUTE},
         {STR("h"), 60 * MINUTE},
         {STR("d"), 24 * 60 * MINUTE},

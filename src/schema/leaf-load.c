@@ -5,11 +5,10 @@
 
 #include <assert.h>
 
+#include "base/nsec.h"
 #include "schema/leaf.h"
 #include "schema/metric-leaf.h"
 #include "schema/pod.h"
-
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 typedef struct Load {
     const Leaf *leaf;

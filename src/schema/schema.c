@@ -5,6 +5,7 @@
 
 #include "schema/schema.h"
 
+#include "base/nsec.h"
 #include "schema/cluster.h"
 #include "schema/domain.h"
 #include "schema/functions.h"
@@ -12,8 +13,6 @@
 #include "schema/node.h"
 #include "schema/pod.h"
 #include "schema/record.h"
-
-#define NSEC_PER_SEC INT64_C(1000000000)
 
 const SchemaRecord *const schema_records[] = {
     &schema_owner,

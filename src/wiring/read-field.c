@@ -9,11 +9,12 @@
 #include <stdio.h>
 
 #include "base/base64.h"
+#include "base/nsec.h"
 #include "cel/duration.h"
 #include "wiring/read-part.h"
 
 #define PEM_MAX ((size_t)1024 * 1024)
-#define TIME_SHORT INT64_C(1000000) /* below it nothing is answered */
+#define TIME_SHORT NSEC_PER_MSEC /* below it nothing is answered */
 
 /* --- fields ---------------------------------------------------------------- */
 
@@ -122,7 +123,7 @@ void wiring_print_time(Buf *out, int64_t nsec) {
     static const struct {
         int64_t nsec;
         const char *unit;
-    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+    } units[] = {{NSEC_PER_SEC, "s"}, {NSEC_PER_MSEC, "ms"}, {1000, "us"}, {1, "ns"}};
     size_t i = 0;
 
     while (nsec % units[i].nsec != 0)
