@@ -10,11 +10,11 @@
  * only then, says where. So the usual loop has no branch and no state in it.
  */
 
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "cel/kernel.h"
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
-#define KERNEL VECTOR void
+#define KERNEL WIDE_LOOPS void
 
 enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor true */
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -30,7 +30,7 @@ static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
 }
 
 /* Whether any of them has states. */
-VECTOR static bool load_values(
+WIDE_LOOPS static bool load_values(
     const CelWork *work, const CelPlanColumn *column, const CelFrame *frame, CelRegister *reg) {
     const CelColumn *from = NULL;
     uint32_t block = 0;

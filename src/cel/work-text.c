@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -214,7 +214,7 @@ static int same_by_texts(
 }
 
 /* Entries @from to @to have one dictionary: at most one of its strings is @v. */
-VECTOR static void same_by_code(const CelRegister *text, const CelDictionary *dictionary,
+WIDE_LOOPS static void same_by_code(const CelRegister *text, const CelDictionary *dictionary,
     CelValue v, bool is_negated, size_t from, size_t to, uint8_t *out) {
     const uint16_t *codes = text->column.codes;
     uint32_t code = 0;

@@ -7,12 +7,12 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "cluster/loads.h"
 #include "judge/judge-internal.h"
 
-VECTOR static void mark(const uint8_t *restrict states, const uint8_t *restrict missing, size_t n,
-    uint8_t *restrict ret) {
+WIDE_LOOPS static void mark(const uint8_t *restrict states, const uint8_t *restrict missing,
+    size_t n, uint8_t *restrict ret) {
     for (size_t i = 0; i < n; i++)
         ret[i] = states[i] == CEL_STATE_ERROR && missing[i] == CEL_STATE_TRUE ? JUDGE_STATE_MISSING
                                                                               : states[i];

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "judge/judge-internal.h"
 
 /* Judging all rows in order is cheaper than judging a part of them out of order, if the part
@@ -93,7 +93,7 @@ static int find_asked(const Judge *judge, Order *order) {
     return 0;
 }
 
-VECTOR static uint32_t count_states(const uint8_t *states, size_t n, uint8_t state) {
+WIDE_LOOPS static uint32_t count_states(const uint8_t *states, size_t n, uint8_t state) {
     uint32_t found = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -101,7 +101,7 @@ VECTOR static uint32_t count_states(const uint8_t *states, size_t n, uint8_t sta
     return found;
 }
 
-VECTOR static uint32_t count_asked(
+WIDE_LOOPS static uint32_t count_asked(
     const uint8_t *restrict states, const uint8_t *restrict is_asked, size_t n, uint8_t state) {
     uint32_t found = 0;
 

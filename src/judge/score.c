@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "judge/judge-internal.h"
 #include "judge/normalize.h"
 
@@ -54,7 +54,7 @@ static void settle(const Score *score, const uint8_t *states, size_t n, double *
                                                        : settled(values[i], score->on_error);
 }
 
-VECTOR static void add_given(
+WIDE_LOOPS static void add_given(
     const Given *given, size_t n, double on_error, double share, double *restrict totals) {
     const double *restrict values = given->values;
     const uint8_t *restrict states = given->states;

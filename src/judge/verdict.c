@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/wide-loops.h"
 #include "judge/judge-internal.h"
 
 /* Verdicts as they are found, by the order's rows. */
@@ -22,7 +22,8 @@ static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filt
     return filter->policy->is_observed == docket->observed && judge_applies(judge, filter->policy);
 }
 
-VECTOR static void take_lower(uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
+WIDE_LOOPS static void take_lower(
+    uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
     for (size_t i = 0; i < n; i++)
         said[i] = said[i] < other[i] ? said[i] : other[i];
 }
@@ -59,7 +60,7 @@ static void note_known_all(const Judge *judge, const Docket *docket, size_t begi
 }
 
 /* Whether some row could still be failed by filter @number. */
-VECTOR static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
+WIDE_LOOPS static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
     uint16_t most = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -68,8 +69,8 @@ VECTOR static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
 }
 
 /* An error is as good as @on_error, which is true or false. */
-VECTOR static void note_states(uint16_t number, uint8_t on_error, const uint8_t *restrict states,
-    size_t n, uint16_t *restrict said) {
+WIDE_LOOPS static void note_states(uint16_t number, uint8_t on_error,
+    const uint8_t *restrict states, size_t n, uint16_t *restrict said) {
     for (size_t i = 0; i < n; i++) {
         uint8_t state = states[i] == CEL_STATE_ERROR ? on_error : states[i];
         uint16_t verdict = state == CEL_STATE_TRUE ? VERDICT_PASS : number;
@@ -79,7 +80,7 @@ VECTOR static void note_states(uint16_t number, uint8_t on_error, const uint8_t 
 }
 
 /* onMissing takes the place of what is missing. */
-VECTOR static void settle_missing(uint8_t on_missing, size_t n, uint8_t *states) {
+WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *states) {
     for (size_t i = 0; i < n; i++)
         states[i] = states[i] == JUDGE_STATE_MISSING ? on_missing : states[i];
 }
@@ -169,7 +170,8 @@ typedef struct FailedCounts {
 } FailedCounts;
 
 /* While nothing is measured this is all that a request costs more: processors can count bits. */
-VECTOR static FailedCounts count_bits(const Facts *facts, const uint64_t *asked, size_t filter) {
+WIDE_LOOPS static FailedCounts count_bits(
+    const Facts *facts, const uint64_t *asked, size_t filter) {
     FailedCounts counts = {0};
 
     for (size_t i = 0; i < facts->n_chunks; i++) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * VECTOR: a function whose loops over arrays are worth the widest registers there are.
+ * WIDE_LOOPS: a function whose loops over arrays are worth the widest registers there are.
  *
  * It is made twice, for processors with AVX2 and without; the loader takes the one that fits. No
  * FMA: it would round once where two operations round twice. Sanitizers do not go together with it.
@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) &&                        \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define VECTOR __attribute__((target_clones("avx2", "default")))
+#define WIDE_LOOPS __attribute__((target_clones("avx2", "default")))
 #else
-#define VECTOR
+#define WIDE_LOOPS
 #endif
