@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/hour.h"
 
 #define WIDTH 720

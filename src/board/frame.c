@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/calendar.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/piece.h"
 #include "version.h"
 

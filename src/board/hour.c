@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 
 const LatencySlot *hour_read(const Sitting *sitting) {
     LatencySlot *slots = ARENA_RAW(sitting->arena, LatencySlot, LATENCY_SLOTS);

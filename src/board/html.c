@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/calendar.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 

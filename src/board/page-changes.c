@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/board.h"
 #include "board/changes-axis.h"
 #include "board/piece.h"

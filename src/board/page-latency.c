@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/hour.h"
 #include "board/piece.h"
 

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/shell.h"
 #include "board/node-facts.h"
 #include "board/node-part.h"

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "board/board.h"
 #include "board/headline.h"
 #include "board/hour.h"

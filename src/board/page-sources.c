@@ -5,7 +5,6 @@
  * For the modules: <p id="sources-verdict">, tables #metrics and #sources.
  */
 
-#include "base/clock.h"
 #include "board/board.h"
 #include "board/piece.h"
 #include "serve/gauge-state.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/shell.h"
 #include "base/visible.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/calendar.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/headline.h"
 #include "board/pod-part.h"
 

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/nsec.h"
 #include "bundle/bundle-part.h"
 #include "cluster/fingerprint.h"
 #include "model/time.h"

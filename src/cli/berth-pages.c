@@ -9,7 +9,7 @@
 
 #include "base/calendar.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/vec.h"
 #include "json/read.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/map.h"
+#include "base/nsec.h"
 #include "base/shell.h"
 #include "base/visible.h"
 #include "cli/bundle-source.h"

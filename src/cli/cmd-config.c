@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cli/commands.h"
 #include "cli/config-settings.h"
 #include "cli/terminal.h"

@@ -3,7 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/origin.h"
 #include "cli/commands.h"
 #include "cli/usage.h"

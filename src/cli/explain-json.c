@@ -1,6 +1,6 @@
 /* The explanation as JSON: everything, by the schema in docs/policy.md. */
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cel/timestamp.h"
 #include "cli/explain-print.h"
 #include "json/write.h"

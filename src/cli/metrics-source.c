@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/diag.h"
+#include "base/nsec.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "input/measurements.h"

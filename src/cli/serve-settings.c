@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "board/board.h"
 #include "cli/commands.h"
 #include "model/node.h"

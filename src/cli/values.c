@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/quantity.h"
 #include "base/str.h"
 #include "cel/duration.h"

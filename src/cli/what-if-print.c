@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/visible.h"
 #include "extender/score.h"
 #include "model/time.h"

@@ -1,6 +1,6 @@
 #include "cli/wired-berth.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "cli/terminal.h"

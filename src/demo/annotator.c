@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/calendar.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/nsec.h"
 #include "demo/usage.h"
 
 #define MARKS_BUDGET ((size_t)64 * 1024)

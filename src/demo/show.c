@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/shell.h"
 #include "demo/panel-print.h"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "cluster/test-load.h"
 

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/dice.h"
+#include "base/nsec.h"
 #include "policy/metric-guess.h"
 #include "policy/promql-text.h"
 

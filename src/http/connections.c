@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 
 /* Connections that are cut stay in the table until their worker has noticed. */
 #define SPARE 64u

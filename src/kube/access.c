@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/nsec.h"
 #include "base/origin.h"
 #include "kube/kubeconfig.h"
 #include "kube/message.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/utf8.h"
 #include "kube/micro-time.h"
 #include "kube/status.h"

@@ -1,6 +1,6 @@
 #include "kube/backoff.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 
 /* SplitMix64. Nothing here is a secret. */
 static uint64_t roll(Backoff *backoff) {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "kube/status.h"
 #include "kube/url.h"
 #include "json/read.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cluster/store.h"
 #include "kube/backoff.h"
 #include "kube/reflector.h"

@@ -1,7 +1,7 @@
 #include "kube/micro-time.h"
 
 #include "base/calendar.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 
 void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "kube/reflector-part.h"
 
 /* A document of which we cannot say what it is about: something may be missing. If the

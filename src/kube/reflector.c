@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "kube/message.h"
 #include "kube/reflector-part.h"
 #include "kube/url.h"

@@ -1,7 +1,7 @@
 #include "kube/backoff.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 
 #define ROUNDS 20000

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "kube/binding.h"
 #include "test-fake-client.h"

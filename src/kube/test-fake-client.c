@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/deadline.h"
+#include "base/nsec.h"
 
 #define PATIENCE_SEC 10
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "kube/reflector.h"
 #include "kube/test-fake-client.h"

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "test-fake-client.h"
 

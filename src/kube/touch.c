@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/calendar.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "kube/url.h"
 #include "model/node.h"
 #include "json/write.h"

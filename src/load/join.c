@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/nsec.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
 

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/thread.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "kube/url.h"
 
 Question *question_new(Reading *model, uint64_t seed) {

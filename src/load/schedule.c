@@ -1,6 +1,6 @@
 #include "load/schedule.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/num.h"
 
 static int64_t sane_interval(int64_t interval_nsec) {

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/test-folder.h"
 #include "load/test-prometheus.h"
 

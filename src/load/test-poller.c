@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "load/server.h"
 #include "load/test-prometheus.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cluster/test-load.h"
 #include "kube/test-server.h"
 #include "load/poller.h"

@@ -1,7 +1,7 @@
 #include "load/schedule.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 
 #define SEC NSEC_PER_SEC

@@ -1,5 +1,6 @@
 #include "load/telling.h"
 
+#include "base/clock.h"
 #include "load/test-prometheus.h"
 
 /* A desk with one reading, whose state a test sets. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/hash.h"
+#include "base/nsec.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "model/node.h"

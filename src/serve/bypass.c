@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "serve/asked.h"
 
 struct Bypass {

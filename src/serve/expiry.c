@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/nsec.h"
 #include "cluster/loads.h"
 #include "policy/program.h"
 #include "serve/gauge-state.h"

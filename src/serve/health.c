@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 
 #define HEALTH_NOTE_MAX (RELOAD_ERROR_MAX + 64u)
 

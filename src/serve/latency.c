@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 
 #define N_EXACT 8u
 #define TIME_BUCKETS 112u /* the last begins at 2^28 * 1.75 ticks: 120 s */

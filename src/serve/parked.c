@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
+#include "base/nsec.h"
 
 #define PARKED_NSEC (PARKED_SEC * NSEC_PER_SEC)
 

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/str.h"
 #include "cluster/names.h"
 #include "model/pod.h"

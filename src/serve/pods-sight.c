@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/nsec.h"
 
 /* How many decisions are taken between two takings of the lock that decisions wait for. */
 #define READ_AT_ONCE 64u

@@ -1,6 +1,6 @@
 #include "serve/sentence-facts.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "serve/answers.h"
 #include "serve/gauge-state.h"
 #include "serve/waiting.h"

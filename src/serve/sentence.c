@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "serve/sentence-facts.h"
 
 #define DAY_SEC 86400

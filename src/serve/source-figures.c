@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "policy/program.h"
 #include "serve/exposition.h"
 

@@ -1,6 +1,5 @@
 #include "serve/sources-page.h"
 
-#include "base/clock.h"
 #include "cluster/loads.h"
 #include "policy/metric.h"
 #include "serve/gauge-state.h"

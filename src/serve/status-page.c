@@ -1,6 +1,6 @@
 #include "serve/status-page.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "cluster/fingerprint.h"
 #include "serve/page-field.h"
 #include "version.h"

@@ -1,6 +1,6 @@
 #include "serve/bypass.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "serve/decisions-page.h"
 #include "serve/test-noted.h"
 

@@ -1,6 +1,6 @@
 #include "serve/expiry.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "policy/test-scene.h"
 #include "serve/gauge-state.h"

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 
 #define USEC INT64_C(1000)

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 
 /* When it is no longer doubtful whether somebody waits since before the start. */

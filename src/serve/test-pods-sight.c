@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "serve/test-stage.h"
 
 static const char scene_text[] =

@@ -1,6 +1,6 @@
 #include "serve/sentence.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "base/test-assert.h"
 #include "serve/sentence-facts.h"
 

@@ -1,6 +1,6 @@
 #include "serve/status-page.h"
 
-#include "base/clock.h"
+#include "base/nsec.h"
 #include "serve/test-stage.h"
 
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)

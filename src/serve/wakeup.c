@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
+#include "base/nsec.h"
 #include "model/node.h"
 
 typedef struct Marked {

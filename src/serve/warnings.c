@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "base/nsec.h"
 #include "cel/column.h"
 
 /* One bit for each rule that has been told: filters by number, then scores, then the match of each

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/nsec.h"
 
 typedef struct Look {
     WatchChanges *watch;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/nsec.h"
 #include "simulate/ground.h"
 #include "simulate/waiting.h"
 
