@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/map.h"
 #include "base/nsec.h"
 #include "base/shell.h"
@@ -178,39 +179,26 @@ static bool report(const Bundle *bundle, const char *path, size_t size, Arena *a
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-static int complain_file(const char *path) {
+static int complain_file(const char *path, int r) {
     char text[512];
 
-    (void)snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+    (void)snprintf(text, sizeof(text), "%s: %s", path, strerror(-r));
     terminal_complain(WHO, text);
     return EXIT_UNREACHABLE;
-}
-
-static bool write_all(int fd, Str bytes) {
-    while (bytes.len > 0) {
-        ssize_t n = write(fd, bytes.ptr, bytes.len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        bytes = str_skip(bytes, (size_t)n);
-    }
-    return true;
 }
 
 /* For its owner alone: a cluster is in it. */
 static int save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool is_written;
+    int r;
 
     if (fd < 0)
-        return complain_file(path);
-    is_written = write_all(fd, file);
-    if (fd != STDOUT_FILENO && close(fd) < 0)
-        is_written = false;
-    return is_written ? 0 : complain_file(path);
+        return complain_file(path, -errno);
+    r = fd_write(fd, file);
+    if (fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
+        r = -errno;
+    return r < 0 ? complain_file(path, r) : 0;
 }
 
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "cli/authority.h"
 #include "kube/message.h"
 #include "kube/secret.h"
@@ -125,18 +126,6 @@ static int set_rights(const PemFolder *folder, PemFile file, int fd) {
     return fchmod(fd, mode) < 0 ? error_origin(-errno) : 0;
 }
 
-static int write_all(int fd, Str text) {
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.ptr, text.len);
-
-        if (n < 0 && errno != EINTR)
-            return error_origin(-errno);
-        if (n > 0)
-            text = str_skip(text, (size_t)n);
-    }
-    return fsync(fd) < 0 ? error_origin(-errno) : 0;
-}
-
 static int write_beside(const PemFolder *folder, PemFile file) {
     char name[64];
     int fd, r;
@@ -148,7 +137,9 @@ static int write_beside(const PemFolder *folder, PemFile file) {
         return error_origin(-errno);
     r = set_rights(folder, file, fd);
     if (r == 0)
-        r = write_all(fd, pem_folder_text(folder, file));
+        r = fd_write(fd, pem_folder_text(folder, file));
+    if (r == 0 && fsync(fd) < 0)
+        r = error_origin(-errno);
     if (close(fd) < 0 && r == 0)
         r = error_origin(-errno);
     return error_trace(r);

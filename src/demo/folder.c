@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 #define FOLDERS_MAX 32
 
@@ -71,19 +72,6 @@ void folder_done(Folder *folder) {
     *folder = FOLDER_NONE;
 }
 
-static int write_all(int fd, Str text) {
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.ptr, text.len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        text = str_skip(text, (size_t)n);
-    }
-    return 0;
-}
-
 static int replace(const Folder *folder, const char *name, const char *new_name, Str text) {
     int fd =
         openat(folder->fd, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -91,7 +79,7 @@ static int replace(const Folder *folder, const char *name, const char *new_name,
 
     if (fd < 0)
         return -errno;
-    r = write_all(fd, text);
+    r = fd_write(fd, text);
     if (close(fd) < 0 && r == 0)
         r = -errno;
     if (r == 0 && renameat(folder->fd, new_name, folder->fd, name) < 0)

@@ -1,8 +1,9 @@
 #include "demo/voice.h"
 
-#include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 void voice_done(Voice *voice) {
     buf_done(&voice->text);
@@ -89,16 +90,8 @@ void voice_status(Voice *voice, Str line) {
 }
 
 void voice_flush(Voice *voice) {
-    Str rest = buf_str(&voice->text);
-
-    while (rest.len > 0 && !voice->has_failed) {
-        ssize_t n = write(STDOUT_FILENO, rest.ptr, rest.len);
-
-        if (n >= 0)
-            rest = str_skip(rest, (size_t)n);
-        else if (errno != EINTR)
-            voice->has_failed = true;
-    }
+    if (!voice->has_failed)
+        voice->has_failed = fd_write(STDOUT_FILENO, buf_str(&voice->text)) < 0;
     buf_reset(&voice->text);
 }
 

@@ -7,26 +7,17 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "cluster/dump.h"
 
 #define DUMP_PATH_MAX 4096u
 
-static int write_all(void *context, Str bytes) {
-    int fd = *(const int *)context;
-
-    while (bytes.len > 0) {
-        ssize_t n = write(fd, bytes.ptr, bytes.len);
-
-        if (n < 0 && errno != EINTR)
-            return error_origin(-errno);
-        if (n > 0)
-            bytes = str_skip(bytes, (size_t)n);
-    }
-    return 0;
+static int write_bytes(void *context, Str bytes) {
+    return error_trace(fd_write(*(const int *)context, bytes));
 }
 
 static int write_to(int fd, const Snapshot *snapshot) {
-    return error_trace(dump_write(snapshot, (DumpSink){.write = write_all, .context = &fd}));
+    return error_trace(dump_write(snapshot, (DumpSink){.write = write_bytes, .context = &fd}));
 }
 
 /* A new file of that name, or none. */

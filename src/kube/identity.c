@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "kube/message.h"
 #include "kube/secret.h"
 #include "version.h"
@@ -38,22 +39,13 @@ struct Identity {
 };
 
 static int memory_file_init(MemoryFile *file, const char *pem) {
-    Str left = str_from_c(pem);
-
     if (!pem)
         return 0;
     file->fd = memfd_create("berth", MFD_CLOEXEC);
     if (file->fd < 0)
         return error_origin(-errno);
     (void)snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
-    while (left.len > 0) {
-        ssize_t n = write(file->fd, left.ptr, left.len);
-
-        if (n < 0 && errno != EINTR)
-            return error_origin(-errno);
-        left = str_skip(left, n > 0 ? (size_t)n : 0);
-    }
-    return 0;
+    return error_trace(fd_write(file->fd, str_from_c(pem)));
 }
 
 static void memory_file_done(MemoryFile *file) {
