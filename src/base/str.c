@@ -23,6 +23,13 @@ bool str_eq_nocase(Str a, Str b) {
     return true;
 }
 
+bool str_contains_nocase(Str s, Str part) {
+    for (size_t i = 0; i + part.len <= s.len; i++)
+        if (str_eq_nocase(str_take(str_skip(s, i), part.len), part))
+            return true;
+    return false;
+}
+
 bool str_has_prefix(Str s, Str prefix) {
     return s.len >= prefix.len && str_eq(str_take(s, prefix.len), prefix);
 }

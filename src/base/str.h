@@ -54,6 +54,7 @@ int str_cmp(Str a, Str b);
 
 /* ASCII letters compare without regard to case; all other bytes exactly. */
 bool str_eq_nocase(Str a, Str b);
+bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */
 
 bool str_has_prefix(Str s, Str prefix);
 bool str_has_suffix(Str s, Str suffix);

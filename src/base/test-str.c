@@ -50,6 +50,11 @@ static void test_parts(void **state) {
     assert_true(str_eq_nocase(STR("Content-LENGTH"), STR("content-length")));
     assert_false(str_eq_nocase(STR("@"), STR("`"))); /* differ in the same bit as letters */
     assert_false(str_eq_nocase(STR("a"), STR("ab")));
+    assert_true(str_contains_nocase(s, STR("BCa")));
+    assert_true(str_contains_nocase(s, s));
+    assert_false(str_contains_nocase(s, STR("ac")));
+    assert_false(str_contains_nocase(STR("ab"), s));
+    assert_true(str_contains_nocase(STR_NULL, STR("")));
 }
 
 static void test_split(void **state) {

@@ -36,13 +36,6 @@ static bool read_question(const Sitting *sitting, PodsQuestion *ret, char *error
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-static bool contains(Str text, Str part) {
-    for (size_t i = 0; i + part.len <= text.len; i++)
-        if (str_eq_nocase(str_take(str_skip(text, i), part.len), part))
-            return true;
-    return false;
-}
-
 /* "namespace/name" is one text for who searches. */
 static bool fits(const PodSight *pod, const PodsQuestion *question, Arena *scratch) {
     Str text = question->text, full;
@@ -53,8 +46,9 @@ static bool fits(const PodSight *pod, const PodsQuestion *question, Arena *scrat
         return true;
     arena_reset(scratch);
     full = arena_printf(scratch, "%.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
-    return contains(full, text) || contains(pod->node, text) || contains(pod->reason, text) ||
-           contains(pod->policy, text) || str_eq(pod->uid, text);
+    return str_contains_nocase(full, text) || str_contains_nocase(pod->node, text) ||
+           str_contains_nocase(pod->reason, text) || str_contains_nocase(pod->policy, text) ||
+           str_eq(pod->uid, text);
 }
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024)

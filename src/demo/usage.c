@@ -6,7 +6,6 @@
 #include "demo/usage.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/dice.h"
 #include "base/nsec.h"
@@ -77,19 +76,11 @@ static double wave(Dice *dice, size_t least_sec, size_t most_sec, int64_t now_ns
 
 /* --- what a query is of ----------------------------------------------------------------------- */
 
-static bool contains(Str text, const char *word) {
-    size_t len = strlen(word);
-
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (str_eq_nocase(str_of(text.ptr + i, len), str_from_c(word)))
-            return true;
-    return false;
-}
-
 static GaugeUnit guess_unit(Str query) {
-    if (contains(query, "100"))
+    if (str_contains_nocase(query, STR("100")))
         return GAUGE_PERCENT;
-    return contains(query, "/") || contains(query, "ratio") || contains(query, "1 -")
+    return str_contains_nocase(query, STR("/")) || str_contains_nocase(query, STR("ratio")) ||
+                   str_contains_nocase(query, STR("1 -"))
                ? GAUGE_FRACTION
                : GAUGE_AMOUNT;
 }
@@ -97,31 +88,31 @@ static GaugeUnit guess_unit(Str query) {
 /* The first word that occurs decides. */
 static Usage read_words(Str query) {
     static const struct {
-        const char *word;
+        Str word;
         UsageKind kind;
         size_t resource;
     } words[] = {
-        {"temp", USAGE_TEMPERATURE, TABLE_CPU},
-        {"stddev", USAGE_DEVIATION, TABLE_CPU},
-        {"stdvar", USAGE_DEVIATION, TABLE_CPU},
-        {"node_load", USAGE_QUEUE, TABLE_CPU},
-        {"MemAvailable", USAGE_FREE, TABLE_MEMORY},
-        {"MemFree", USAGE_FREE, TABLE_MEMORY},
-        {"mem", USAGE_USED, TABLE_MEMORY},
-        {"cpu", USAGE_USED, TABLE_CPU},
+        {STR("temp"), USAGE_TEMPERATURE, TABLE_CPU},
+        {STR("stddev"), USAGE_DEVIATION, TABLE_CPU},
+        {STR("stdvar"), USAGE_DEVIATION, TABLE_CPU},
+        {STR("node_load"), USAGE_QUEUE, TABLE_CPU},
+        {STR("MemAvailable"), USAGE_FREE, TABLE_MEMORY},
+        {STR("MemFree"), USAGE_FREE, TABLE_MEMORY},
+        {STR("mem"), USAGE_USED, TABLE_MEMORY},
+        {STR("cpu"), USAGE_USED, TABLE_CPU},
     };
     Usage usage = {.kind = USAGE_OTHER, .unit = guess_unit(query)};
 
     for (size_t i = 0; i < ELEMENTS_OF(words); i++) {
-        if (!contains(query, words[i].word))
+        if (!str_contains_nocase(query, words[i].word))
             continue;
         usage.kind = words[i].kind;
         usage.resource = words[i].resource;
         break;
     }
-    if (usage.kind == USAGE_DEVIATION && contains(query, "mem"))
+    if (usage.kind == USAGE_DEVIATION && str_contains_nocase(query, STR("mem")))
         usage.resource = TABLE_MEMORY;
-    if (usage.kind == USAGE_FREE && contains(query, "1 -"))
+    if (usage.kind == USAGE_FREE && str_contains_nocase(query, STR("1 -")))
         usage.kind = USAGE_USED;
     return usage;
 }
