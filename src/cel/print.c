@@ -241,13 +241,11 @@ static void print_at(Printer *p, CelValue v, uint32_t depth) {
 
 /* Back to @len bytes, or to where the character begins that lies across. */
 static void cut(Buf *out, size_t start, size_t len) {
-    size_t at = start + len;
+    Str text = str_skip(buf_str(out), start), shown = utf8_take(text, len);
 
-    if (out->len <= at)
+    if (shown.len == text.len)
         return;
-    while (at > start && ((unsigned char)out->data[at] & 0xc0) == 0x80)
-        at--;
-    out->len = at;
+    out->len = start + shown.len;
     buf_append(out, STR("…"));
 }
 

@@ -91,11 +91,7 @@ CelValue cel_fail_hint(CelRun *run, Str text, Str hint) {
 }
 
 Str cel_excerpt(Str text) {
-    size_t n = text.len < EXCERPT_MAX ? text.len : EXCERPT_MAX;
-
-    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
-        n--;
-    return str_take(text, n);
+    return utf8_take(text, EXCERPT_MAX);
 }
 
 CelValue cel_no_overload(CelRun *run) {

@@ -1,6 +1,7 @@
 #include "cel/tree.h"
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 
 static const char *const node_names[CEL_N_NODES] = {
@@ -123,12 +124,10 @@ static void print_flags(const CelNode *node, Buf *out) {
 
 static void print_text(const CelTree *tree, const CelNode *node, Buf *out) {
     Str text = str_of(tree->source.ptr + node->from, node->to - node->from);
-    size_t len = text.len < TEXT_MAX ? text.len : TEXT_MAX;
+    Str shown = utf8_take(text, TEXT_MAX);
 
-    while (len > 0 && len < text.len && (text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    (void)visible_append(out, str_take(text, len));
-    if (len < text.len)
+    (void)visible_append(out, shown);
+    if (shown.len < text.len)
         buf_append(out, STR("…"));
 }
 

@@ -492,13 +492,11 @@ static void print_quoted(Str text, Buf *out) {
 }
 
 void cel_url_fault_print(Str text, const CelUrlFault *fault, Buf *out) {
-    size_t n = text.len < CEL_URL_QUOTED_MAX ? text.len : CEL_URL_QUOTED_MAX;
+    Str shown = utf8_take(text, CEL_URL_QUOTED_MAX);
 
-    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
-        n--; /* not inside a code point */
     buf_append(out, STR("parse "));
-    print_quoted(str_take(text, n), out);
-    buf_append(out, n < text.len ? STR("…: ") : STR(": "));
+    print_quoted(shown, out);
+    buf_append(out, shown.len < text.len ? STR("…: ") : STR(": "));
     buf_append(out, str_from_c(fault->before));
     if (fault->part.ptr)
         print_quoted(str_take(fault->part, CEL_URL_QUOTED_MAX), out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "json/read.h"
 
 /* --- counters ------------------------------------------------------------------------------- */
@@ -38,13 +39,11 @@ const TopDecision *top_state_decision(const TopState *state, size_t back) {
 
 /* A copy that is cut, but not within a character. */
 static void copy(char *to, size_t size, Str text) {
-    size_t n = text.len < size - 1 ? text.len : size - 1;
+    Str shown = utf8_take(text, size - 1);
 
-    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
-        n--;
-    if (n > 0)
-        memcpy(to, text.ptr, n);
-    to[n] = '\0';
+    if (shown.len > 0)
+        memcpy(to, shown.ptr, shown.len);
+    to[shown.len] = '\0';
 }
 
 static void take_text(JsonReader *reader, Arena *arena, char *to, size_t size) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 #include "cluster/inventory.h"
 #include "model/time.h"
@@ -63,15 +64,10 @@ static Buf *begin_line(Report *report) {
 
 /* Cut to what is shown, but not inside a character. */
 static void print_cut(Buf *out, Str text) {
-    size_t len = text.len;
+    Str shown = utf8_take(text, DIFFERENCE_VALUE_MAX);
 
-    if (len > DIFFERENCE_VALUE_MAX) {
-        len = DIFFERENCE_VALUE_MAX;
-        while (len > 0 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
-            len--;
-    }
-    (void)visible_append(out, str_take(text, len));
-    if (len < text.len)
+    (void)visible_append(out, shown);
+    if (shown.len < text.len)
         buf_append(out, STR("…"));
 }
 

@@ -37,18 +37,9 @@ void phrase_add(Phrase *phrase, const char *format, ...) {
     drop_half_character(phrase);
 }
 
-/* At most @max bytes, and no half character at the end. */
-static Str take_characters(Str text, size_t max) {
-    if (text.len <= max)
-        return text;
-    while (max > 0 && (text.ptr[max] & 0xc0) == 0x80)
-        max--;
-    return str_take(text, max);
-}
-
 void phrase_show(Phrase *phrase, Str text, size_t max) {
     _cleanup_(buf_done) Buf out = BUF_INIT(SHOWN_MAX);
-    Str shown = visible_take(take_characters(text, max), max);
+    Str shown = visible_take(utf8_take(text, max), max);
 
     (void)visible_append(&out, shown);
     phrase_add(phrase, "%.*s%s", STR_FMT(buf_str(&out)), shown.len < text.len ? "…" : "");

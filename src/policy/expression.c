@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "cel/limits.h"
 #include "cel/program.h"
 #include "policy/scope.h"
@@ -87,13 +88,6 @@ static bool find_place(const Written *written, size_t line, size_t column, Place
     return true;
 }
 
-/* Byte @at of @text, or where its character begins. */
-static size_t character_at(Str text, size_t at) {
-    while (at > 0 && at < text.len && ((unsigned char)text.ptr[at] & 0xc0) == 0x80)
-        at--;
-    return at;
-}
-
 /* A line that stands nowhere in the file, for a message: of a long one what is around @column. */
 static Str excerpt(Arena *arena, Str line, size_t column) {
     size_t from, to;
@@ -103,8 +97,8 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
     from = column - 1 > EXCERPT_MAX / 2 ? column - 1 - EXCERPT_MAX / 2 : 0;
     if (from > line.len - EXCERPT_MAX)
         from = line.len - EXCERPT_MAX;
-    from = character_at(line, from);
-    to = character_at(line, from + EXCERPT_MAX);
+    from = utf8_take(line, from).len;
+    to = utf8_take(line, from + EXCERPT_MAX).len;
     return arena_printf(arena,
         "%s%.*s%s",
         from > 0 ? "…" : "",

@@ -56,14 +56,9 @@ void builder_complain(Builder *builder, Place place, Str text, Str hint) {
 static void complain_about(
     Builder *builder, Place place, const char *before, Str word, Str after, Str hint) {
     Buf text = BUF_INIT(512);
-    size_t len = word.len;
+    Str shown = utf8_take(word, SHOWN_MAX);
 
-    if (len > SHOWN_MAX) {
-        len = SHOWN_MAX;
-        while (len > 0 && ((unsigned char)word.ptr[len] & 0xc0) == 0x80)
-            len--;
-    }
-    buf_printf(&text, "%s\"%.*s%s\"", before, (int)len, word.ptr, len < word.len ? "…" : "");
+    buf_printf(&text, "%s\"%.*s%s\"", before, STR_FMT(shown), shown.len < word.len ? "…" : "");
     buf_append(&text, after);
     builder_complain(builder, place, buf_str(&text), hint);
     buf_done(&text);
