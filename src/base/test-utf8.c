@@ -136,6 +136,13 @@ static void test_take(void **state) {
     assert_int_equal(utf8_take(STR_NULL, 2).len, 0);
 }
 
+static void test_count(void **state) {
+    (void)state;
+    assert_int_equal(utf8_count(STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z")), 5);
+    assert_int_equal(utf8_count(STR("\x80\xff\xff")), 2); /* what is not UTF-8, too */
+    assert_int_equal(utf8_count(STR_NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_point),
@@ -144,6 +151,7 @@ int main(void) {
         cmocka_unit_test(test_valid_length),
         cmocka_unit_test(test_unsafe),
         cmocka_unit_test(test_take),
+        cmocka_unit_test(test_count),
         cmocka_unit_test(test_append_valid),
     };
 

@@ -1,9 +1,5 @@
 #include "base/utf8.h"
 
-static bool is_continuation(unsigned char byte) {
-    return (byte & 0xc0) == 0x80;
-}
-
 size_t utf8_decode(Str text, uint32_t *ret) {
     /* By the length of the sequence: bits of the lead byte, least value allowed. */
     static const unsigned char lead_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
@@ -20,7 +16,7 @@ size_t utf8_decode(Str text, uint32_t *ret) {
     if (lead < 0xc2 || lead > 0xf4 || n > text.len)
         return 0;
     for (size_t i = 1; i < n; i++) {
-        if (!is_continuation(bytes[i]))
+        if (utf8_is_start(text.ptr[i]))
             return 0;
         c = c << 6 | (bytes[i] & 0x3f);
     }
@@ -59,6 +55,14 @@ bool utf8_is_unsafe(uint32_t c) {
            (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+size_t utf8_count(Str text) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += utf8_is_start(text.ptr[i]);
+    return n;
+}
+
 size_t utf8_valid_length(Str text) {
     size_t at = 0;
 
@@ -76,7 +80,7 @@ size_t utf8_valid_length(Str text) {
 Str utf8_take(Str text, size_t max) {
     if (text.len <= max)
         return text;
-    while (max > 0 && is_continuation((unsigned char)text.ptr[max]))
+    while (max > 0 && !utf8_is_start(text.ptr[max]))
         max--;
     return str_take(text, max);
 }

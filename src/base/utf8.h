@@ -21,6 +21,14 @@ size_t utf8_encode(uint32_t c, char out[4]);
  * controls (C0, DEL, C1), line separators, bidirectional marks, the byte order mark. */
 bool utf8_is_unsafe(uint32_t c);
 
+/* Whether @c begins a character of valid UTF-8: all bytes do but those that go on with one. */
+static inline bool utf8_is_start(char c) {
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* How many characters begin in @text. */
+size_t utf8_count(Str text);
+
 /* Offset of the first byte that is not valid UTF-8, or @text.len. */
 size_t utf8_valid_length(Str text);
 

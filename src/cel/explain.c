@@ -35,14 +35,6 @@ typedef struct Explain {
 
 /* --- lines ----------------------------------------------------------------------------- */
 
-static size_t width_of(Str text) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
 static Str text_of(const Explain *x, uint32_t i) {
     const CelNode *node = cel_explain_node(&x->parts, i);
 
@@ -55,7 +47,7 @@ static void print_source(Str text, size_t room, Buf *out) {
 
     for (size_t i = 0; i < text.len; i++) {
         bool is_space = text.ptr[i] == ' ' || (text.ptr[i] >= '\t' && text.ptr[i] <= '\r');
-        bool is_more = ((unsigned char)text.ptr[i] & 0xc0) == 0x80;
+        bool is_more = !utf8_is_start(text.ptr[i]);
 
         if (!is_more && width >= room) {
             buf_append(out, STR("…"));
@@ -158,7 +150,7 @@ static void add_line(Explain *x, const CelExplainPart *item) {
     line->branch = line_branch(x, item);
     line->text = line_text(x, item);
     line->value = line_value(x, item);
-    line->width = width_of(line->branch) + width_of(line->text);
+    line->width = utf8_count(line->branch) + utf8_count(line->text);
     line->is_missing = item->entry == CEL_NOT_SEEN;
     line->is_error =
         !line->is_missing && cel_explain_seen(&x->parts, item->entry)->value.kind == CEL_ERROR;

@@ -2,19 +2,17 @@
  * The standard functions that are neither operators nor conversions. matches() is in
  * lib-regex.c, times are in lib-time.c.
  */
+#include "base/utf8.h"
 #include "cel/library.h"
 #include "cel/type.h"
 
 /* In code points: every byte that is not in the middle of one (trap 8). */
 CEL_FUNCTION(size_of_string) {
     Str text = cel_str(args[0]);
-    int64_t n = 0;
 
     if (text.len > CEL_FREE_BYTES && !cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
-    for (size_t i = 0; i < text.len; i++)
-        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return cel_int(n);
+    return cel_int((int64_t)utf8_count(text));
 }
 
 CEL_FUNCTION(size_of_bytes) {

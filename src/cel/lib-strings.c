@@ -16,18 +16,6 @@
 
 /* Code points and bytes. */
 
-static bool is_start(char c) {
-    return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-static size_t count_points(Str s) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.len; i++)
-        n += is_start(s.ptr[i]);
-    return n;
-}
-
 /* The offset at which code point @index starts; s.len for the one after the last, NOWHERE
  * beyond that. */
 static size_t offset_of(Str s, int64_t index) {
@@ -36,7 +24,7 @@ static size_t offset_of(Str s, int64_t index) {
     if (index < 0 || left > s.len)
         return NOWHERE;
     for (size_t i = 0; i < s.len; i++) {
-        if (is_start(s.ptr[i]) && left-- == 0)
+        if (utf8_is_start(s.ptr[i]) && left-- == 0)
             return i;
     }
     return left == 0 ? s.len : NOWHERE;
@@ -46,7 +34,7 @@ static size_t offset_of(Str s, int64_t index) {
 static size_t point_length(Str s) {
     size_t n = 1;
 
-    while (n < s.len && !is_start(s.ptr[n]))
+    while (n < s.len && !utf8_is_start(s.ptr[n]))
         n++;
     return n;
 }
@@ -153,7 +141,7 @@ CEL_FUNCTION(trim) {
     while (s.len > 0) {
         size_t last = s.len - 1;
 
-        while (last > 0 && !is_start(s.ptr[last]))
+        while (last > 0 && !utf8_is_start(s.ptr[last]))
             last--;
         if (!starts_with_space(str_skip(s, last)))
             break;
@@ -178,8 +166,7 @@ CEL_FUNCTION(index_of_from) {
         return args[2];
     rest = str_skip(s, from);
     found = find_bytes(rest, part);
-    return cel_int(
-        found != NOWHERE ? args[2].i + (int64_t)count_points(str_take(rest, found)) : -1);
+    return cel_int(found != NOWHERE ? args[2].i + (int64_t)utf8_count(str_take(rest, found)) : -1);
 }
 
 CEL_FUNCTION(index_of) {
@@ -202,7 +189,7 @@ static CelValue find_last(CelRun *run, Str s, Str part, size_t from) {
         if (!cel_charge_bytes(run, part.len))
             return cel_exhausted(run);
         if (memcmp(at, part.ptr, part.len) == 0)
-            return cel_int((int64_t)count_points(str_take(s, n)));
+            return cel_int((int64_t)utf8_count(str_take(s, n)));
     }
     return cel_int(-1);
 }
@@ -212,7 +199,7 @@ CEL_FUNCTION(last_index_of) {
 
     if (!cel_charge_bytes(run, s.len))
         return cel_exhausted(run);
-    return part.len > 0 ? find_last(run, s, part, s.len) : cel_int((int64_t)count_points(s));
+    return part.len > 0 ? find_last(run, s, part, s.len) : cel_int((int64_t)utf8_count(s));
 }
 
 CEL_FUNCTION(last_index_of_from) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 
 void voice_done(Voice *voice) {
     buf_done(&voice->text);
@@ -41,23 +42,14 @@ void voice_heading(Voice *voice, const char *text) {
     buf_append_char(&voice->text, '\n');
 }
 
-/* Columns of @word: bytes that go on with a letter take none. */
-static size_t columns_of(Str word) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < word.len; i++)
-        n += ((unsigned char)word.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
 void voice_paragraph(Voice *voice, const char *lead, Str text) {
-    size_t indent = columns_of(str_from_c(lead)), column = indent;
+    size_t indent = utf8_count(str_from_c(lead)), column = indent;
     bool is_first = true;
     Str word;
 
     buf_append(&voice->text, str_from_c(lead));
     while (str_split(&text, ' ', &word)) {
-        size_t n = columns_of(word);
+        size_t n = utf8_count(word);
 
         if (!is_first && column + 1 + n > VOICE_COLUMNS) {
             buf_append_char(&voice->text, '\n');
