@@ -5,13 +5,12 @@
  */
 
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "base/fuzz.h"
 
 static int replay_file(const char *path) {
     FILE *file = fopen(path, "rb");

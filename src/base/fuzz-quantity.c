@@ -4,15 +4,13 @@
  * and written out in nano-units it must read as the same amount again.
  */
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "base/quantity.h"
 #include "base/str.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_same_again(Quantity quantity) {
     char digits[48];
@@ -28,21 +26,21 @@ static void check_same_again(Quantity quantity) {
     } while (rest > 0);
     if (quantity.nano < 0)
         digits[--at] = '-';
-    assert(quantity_parse(str_of(digits + at, sizeof(digits) - at), &again));
-    assert(quantity_cmp(quantity, again) == 0);
+    require(quantity_parse(str_of(digits + at, sizeof(digits) - at), &again));
+    require(quantity_cmp(quantity, again) == 0);
 }
 
 static void check_accessors(Quantity quantity) {
     int64_t value = quantity_value(quantity), milli = quantity_milli(quantity);
     Quantity zero = {0};
 
-    assert((value > 0) - (value < 0) == quantity_cmp(quantity, zero)); /* never rounds to 0 */
-    assert((milli > 0) - (milli < 0) == quantity_cmp(quantity, zero));
+    require((value > 0) - (value < 0) == quantity_cmp(quantity, zero)); /* never rounds to 0 */
+    require((milli > 0) - (milli < 0) == quantity_cmp(quantity, zero));
     if (value > INT64_MIN && value < INT64_MAX) {
         __int128 whole = (__int128)value * 1000000000;
 
-        assert(value >= 0 ? whole >= quantity.nano : whole <= quantity.nano);
-        assert((value >= 0 ? whole - quantity.nano : quantity.nano - whole) < 1000000000);
+        require(value >= 0 ? whole >= quantity.nano : whole <= quantity.nano);
+        require((value >= 0 ? whole - quantity.nano : quantity.nano - whole) < 1000000000);
     }
 }
 
@@ -61,7 +59,7 @@ static void check_against_libc(Str text, Quantity quantity) {
     libc = strtold(copy, &end);
     if (end == copy || *end != '\0' || fabsl(libc) > 1e29L || (exponent && end - exponent > 5))
         return;
-    assert(fabsl(ours - libc) <= 1e-9L + fabsl(libc) * 1e-17L);
+    require(fabsl(ours - libc) <= 1e-9L + fabsl(libc) * 1e-17L);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -69,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Quantity quantity = {.nano = 42};
 
     if (!quantity_parse(text, &quantity)) {
-        assert(quantity.nano == 42);
+        require(quantity.nano == 42);
         return 0;
     }
     check_same_again(quantity);

@@ -10,18 +10,14 @@
  * What can be read is asked for what a replay asks.
  */
 
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "base/buf.h"
+#include "base/fuzz.h"
 #include "base/hash.h"
 #include "bundle/bundle.h"
 #include "bundle/pack.h"
 #include "bundle/tar.h"
 
 #define ROOM ((size_t)64 * 1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void begin_file(Pack *pack, Str name) {
     char path[TAR_NAME_MAX + 1] = "b/";
@@ -37,8 +33,7 @@ static void pack_files(Str text, Buf *out) {
     bool is_open = false;
     Str line;
 
-    if (!pack)
-        abort();
+    require(pack);
     while (text.len > 0 && str_split(&text, '\n', &line)) {
         if (is_open && !str_has_prefix(line, STR("="))) {
             pack_write(pack, line);
@@ -52,8 +47,7 @@ static void pack_files(Str text, Buf *out) {
     }
     if (is_open)
         pack_end(pack);
-    if (pack_finish(pack) < 0)
-        abort();
+    require(pack_finish(pack) >= 0);
     pack_free(pack);
 }
 

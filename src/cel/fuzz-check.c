@@ -3,10 +3,10 @@
  * promised of the notes holds. The first byte says which mode.
  */
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "base/hash.h"
 #include "cel/check.h"
 #include "cel/cost.h"
@@ -14,8 +14,6 @@
 #include "cel/signature.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const CelField fields[] = {
     {.name = STR("name"), .type = &cel_string_type, .max_size = 63},
@@ -45,16 +43,16 @@ static const CelEnv *environment(void) {
         return env;
     hash_set_key(1);
     arena = arena_new(BUDGET);
-    assert(arena);
+    require(arena);
     env = cel_env_new(arena);
-    assert(env && cel_env_add_record(env, &record) == 0);
+    require(env && cel_env_add_record(env, &record) == 0);
     for (size_t i = 0; i < ELEMENTS_OF(variables); i++) {
         const CelType *type = cel_type_read(env, variables[i].type, arena);
         int r = type ? cel_env_add_variable(env, variables[i].name, type, 0, 0, NULL) : -1;
 
-        assert(r == 0);
+        require(r == 0);
     }
-    assert(cel_env_set_container(env, STR("com.example")) == 0);
+    require(cel_env_set_container(env, STR("com.example")) == 0);
     return env;
 }
 
@@ -63,13 +61,13 @@ static void check_notes(const CelChecked *checked) {
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNote *note = &checked->notes[i];
 
-        assert(note->type && !note->type->is_open && !cel_type_contains(note->type, CEL_T_ERROR));
+        require(note->type && !note->type->is_open && !cel_type_contains(note->type, CEL_T_ERROR));
         if (note->ref == CEL_REF_LOCAL)
-            assert(checked->tree->nodes[note->binder].kind == CEL_NODE_BINDER && note->binder < i);
+            require(checked->tree->nodes[note->binder].kind == CEL_NODE_BINDER && note->binder < i);
         if (note->ref == CEL_REF_VARIABLE || note->ref == CEL_REF_CONSTANT)
-            assert(note->variable);
+            require(note->variable);
         if (note->field != UINT32_MAX)
-            assert(note->field < record.n_fields);
+            require(note->field < record.n_fields);
     }
 }
 
@@ -96,12 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             &tree) != 0)
         return 0;
     r = cel_check(environment(), tree, &options, arena, &diags, &checked);
-    assert(r == 0 || r == CEL_CHECK_REFUSED);
-    assert((r == 0) == (diags.n_errors == 0));
+    require(r == 0 || r == CEL_CHECK_REFUSED);
+    require((r == 0) == (diags.n_errors == 0));
     if (r != 0)
         return 0;
     check_notes(checked);
-    assert(cel_cost_estimate(checked, arena, &cost) == 0 && cost.min <= cost.max);
+    require(cel_cost_estimate(checked, arena, &cost) == 0 && cost.min <= cost.max);
     cel_cost_refuse(checked, cost, cost.max / 2, &diags);
     return 0;
 }

@@ -5,12 +5,12 @@
  * the values are as declared, with types or without.
  */
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "base/hash.h"
 #include "cel/env.h"
 #include "cel/explain.h"
@@ -24,8 +24,6 @@
 #define DEPTH_MAX 3
 #define PARTS_MAX 5
 #define TEXT_MAX ((size_t)1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* --- names ----------------------------------------------------------------------------- */
 
@@ -68,12 +66,12 @@ static const CelEnv *environment(uint32_t *slots) {
 
         hash_set_key(1);
         env = cel_env_new(arena);
-        assert(env && cel_env_add_record(env, &node_type) == 0);
+        require(env && cel_env_add_record(env, &node_type) == 0);
         for (size_t i = 0; i < N_SLOTS; i++) {
             const CelType *type = cel_type_read(env, variables[i].type, arena);
             int r = cel_env_add_variable(env, variables[i].name, type, 0, 0, &kept[i]);
 
-            assert(type && r == 0);
+            require(type && r == 0);
         }
     }
     memcpy(slots, kept, sizeof(kept));
@@ -135,7 +133,7 @@ static CelValue next_list(Reader *in, int depth, Next *next) {
     uint32_t n = next_byte(in) % PARTS_MAX;
     CelValue *items = cel_list_begin(in->run, n);
 
-    assert(items);
+    require(items);
     for (uint32_t i = 0; i < n; i++)
         items[i] = next(in, depth + 1);
     return cel_list_end(in->run, items, n);
@@ -146,7 +144,7 @@ static CelValue next_map(Reader *in, int depth, Next *next) {
     CelEntry *entries = cel_map_begin(in->run, n);
     CelValue map;
 
-    assert(entries);
+    require(entries);
     for (uint32_t i = 0; i < n; i++)
         entries[i] = (CelEntry){next_text(in), next(in, depth + 1)};
     map = cel_map_end(in->run, entries, n);
@@ -240,7 +238,7 @@ static void answer(const Case *c, Mode mode, Buf *out) {
     run.fuel = FUEL;
     if (eval(c, mode, arena, &run, &v) != 0)
         return;
-    assert(run.fuel >= 0 && v.kind != CEL_ABSENT && v.kind < CEL_N_KINDS);
+    require(run.fuel >= 0 && v.kind != CEL_ABSENT && v.kind < CEL_N_KINDS);
     if (run.limit)
         return;
     if (v.kind == CEL_ERROR)

@@ -3,16 +3,13 @@
  * reads as the same again when it is written in its canonical form.
  */
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "base/str.h"
 #include "cel/amount.h"
 #include "cel/ip.h"
 #include "cel/semver.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_ip(Str text) {
     CelIp ip, again;
@@ -20,17 +17,17 @@ static void check_ip(Str text) {
     const char *why = NULL;
 
     if (!cel_ip_parse(text, &ip, &why)) {
-        assert(why);
+        require(why);
         return;
     }
     canonical = cel_ip_text(&ip);
-    assert(cel_ip_parse(str_from_c(canonical.text), &again, NULL));
-    assert(cel_ip_equal(&ip, &again));
-    assert(strcmp(canonical.text, cel_ip_text(&again).text) == 0);
-    assert(cel_ip_is_unspecified(&ip) + cel_ip_is_loopback(&ip) +
-               cel_ip_is_link_local_multicast(&ip) + cel_ip_is_link_local_unicast(&ip) +
-               cel_ip_is_global_unicast(&ip) <=
-           1);
+    require(cel_ip_parse(str_from_c(canonical.text), &again, NULL));
+    require(cel_ip_equal(&ip, &again));
+    require(strcmp(canonical.text, cel_ip_text(&again).text) == 0);
+    require(cel_ip_is_unspecified(&ip) + cel_ip_is_loopback(&ip) +
+                cel_ip_is_link_local_multicast(&ip) + cel_ip_is_link_local_unicast(&ip) +
+                cel_ip_is_global_unicast(&ip) <=
+            1);
 }
 
 static void check_cidr(Str text) {
@@ -39,16 +36,16 @@ static void check_cidr(Str text) {
     const char *why = NULL;
 
     if (!cel_cidr_parse(text, &cidr, &why)) {
-        assert(why);
+        require(why);
         return;
     }
     canonical = cel_cidr_text(&cidr);
-    assert(cel_cidr_parse(str_from_c(canonical.text), &again, NULL));
-    assert(cel_cidr_equal(&cidr, &again));
+    require(cel_cidr_parse(str_from_c(canonical.text), &again, NULL));
+    require(cel_cidr_equal(&cidr, &again));
     masked = cel_cidr_masked(&cidr);
     again = cel_cidr_masked(&masked);
-    assert(cel_cidr_equal(&masked, &again));
-    assert(cel_cidr_has_cidr(&cidr, &masked) && cel_cidr_has_cidr(&masked, &cidr));
+    require(cel_cidr_equal(&masked, &again));
+    require(cel_cidr_has_cidr(&cidr, &masked) && cel_cidr_has_cidr(&masked, &cidr));
 }
 
 static void check_semver(Str text, bool normalise) {
@@ -57,15 +54,15 @@ static void check_semver(Str text, bool normalise) {
     const char *why = NULL;
 
     if (!cel_semver_parse(text, normalise, &version, &why)) {
-        assert(why);
-        assert(!normalise || !cel_semver_parse(text, /* normalise= */ false, &again, NULL));
+        require(why);
+        require(!normalise || !cel_semver_parse(text, /* normalise= */ false, &again, NULL));
         return;
     }
     cel_semver_print(&version, &out);
-    assert(buf_error(&out) == 0);
-    assert(cel_semver_parse(buf_str(&out), /* normalise= */ false, &again, NULL));
-    assert(cel_semver_cmp(&version, &again) == 0);
-    assert(normalise || str_eq(buf_str(&out), text));
+    require(buf_error(&out) == 0);
+    require(cel_semver_parse(buf_str(&out), /* normalise= */ false, &again, NULL));
+    require(cel_semver_cmp(&version, &again) == 0);
+    require(normalise || str_eq(buf_str(&out), text));
 }
 
 static void check_amount(Str text) {
@@ -76,16 +73,16 @@ static void check_amount(Str text) {
     if (cel_amount_parse(text, &amount) != 0)
         return;
     cel_amount_print(&amount, &out);
-    assert(cel_amount_parse(buf_str(&out), &again) == 0);
-    assert(cel_amount_cmp(&amount, &again) == 0);
+    require(cel_amount_parse(buf_str(&out), &again) == 0);
+    require(cel_amount_cmp(&amount, &again) == 0);
     if (cel_amount_add(&amount, &again, &sum)) {
-        assert(cel_amount_sub(&sum, &again, &again));
-        assert(cel_amount_cmp(&amount, &again) == 0);
+        require(cel_amount_sub(&sum, &again, &again));
+        require(cel_amount_cmp(&amount, &again) == 0);
     }
     if (cel_amount_to_int(&amount, &whole)) {
         again = cel_amount_from_int(whole);
-        assert(cel_amount_cmp(&amount, &again) == 0);
-        assert(cel_amount_to_double(&amount) == (double)whole);
+        require(cel_amount_cmp(&amount, &again) == 0);
+        require(cel_amount_to_double(&amount) == (double)whole);
     }
 }
 

@@ -9,31 +9,21 @@
  * The first byte of the input says whether macros are expanded.
  */
 
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "base/arena.h"
+#include "base/fuzz.h"
 #include "cel/limits.h"
 #include "cel/parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 #define BUDGET ((size_t)1 << 26)
 #define SHORT_TEXT 200
 
 static void check_mistakes(const DiagList *diags, Str source) {
-    CHECK(diags->n_errors > 0 && diags->diags.n > 0);
+    require(diags->n_errors > 0 && diags->diags.n > 0);
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
-        CHECK(diag->text.len > 0 && diag->place.line > 0 && diag->place.column > 0);
-        CHECK(diag->place.column <= source.len + 1 && diag->place.width > 0);
+        require(diag->text.len > 0 && diag->place.line > 0 && diag->place.column > 0);
+        require(diag->place.column <= source.len + 1 && diag->place.width > 0);
     }
 }
 
@@ -41,19 +31,19 @@ static void check_node(const CelTree *tree, uint32_t i, uint32_t *children) {
     const CelNode *node = &tree->nodes[i];
     uint32_t size = 1;
 
-    CHECK(node->size <= i + 1);
+    require(node->size <= i + 1);
     cel_tree_children(tree, i, children);
     for (uint32_t n = 0; n < node->n_children; n++)
         size += tree->nodes[children[n]].size;
-    CHECK(size == node->size);
-    CHECK(node->from < node->to && node->to <= tree->source.len);
-    CHECK(node->at < tree->source.len);
-    CHECK(node->kind != CEL_NODE_LITERAL || node->literal.kind > CEL_ERROR);
+    require(size == node->size);
+    require(node->from < node->to && node->to <= tree->source.len);
+    require(node->at < tree->source.len);
+    require(node->kind != CEL_NODE_LITERAL || node->literal.kind > CEL_ERROR);
     if (node->call > 0) {
         const CelNode *call = &tree->nodes[node->call];
 
-        CHECK(node->call < tree->n_nodes && call->kind == CEL_NODE_CALL && call->is_receiver);
-        CHECK(node->call + 1 - call->size == i);
+        require(node->call < tree->n_nodes && call->kind == CEL_NODE_CALL && call->is_receiver);
+        require(node->call + 1 - call->size == i);
     }
 }
 
@@ -74,13 +64,13 @@ static void check_parts(const CelTree *tree, const CelParseOptions *options) {
         DiagList diags = DIAG_LIST_IN(arena);
         CelTree *part = NULL;
 
-        CHECK(arena);
+        require(arena);
         if (node->kind != CEL_NODE_OPTIONAL && node->kind != CEL_NODE_FIELD) {
             Str text = str_of(tree->source.ptr + node->from, node->to - node->from);
 
-            CHECK(cel_parse(STR("part"), text, options, arena, &diags, &part) == 0);
-            CHECK(part->n_nodes == node->size);
-            CHECK(
+            require(cel_parse(STR("part"), text, options, arena, &diags, &part) == 0);
+            require(part->n_nodes == node->size);
+            require(
                 node->kind == CEL_NODE_BINDER || part->nodes[part->n_nodes - 1].kind == node->kind);
         }
         (void)arena_free(arena);
@@ -91,13 +81,13 @@ static void check_tree(const CelTree *tree, const CelParseOptions *options, Aren
     uint32_t *children = ARENA_RAW(arena, uint32_t, tree->n_nodes);
     Buf out = BUF_INIT(BUDGET);
 
-    CHECK(children);
-    CHECK(tree->n_nodes > 0 && tree->n_nodes <= CEL_NODES_MAX);
-    CHECK(tree->nodes[tree->n_nodes - 1].size == tree->n_nodes);
+    require(children);
+    require(tree->n_nodes > 0 && tree->n_nodes <= CEL_NODES_MAX);
+    require(tree->nodes[tree->n_nodes - 1].size == tree->n_nodes);
     for (uint32_t i = 0; i < tree->n_nodes; i++)
         check_node(tree, i, children);
     cel_tree_print(tree, &out);
-    CHECK(buf_error(&out) == 0 && out.len > 0);
+    require(buf_error(&out) == 0 && out.len > 0);
     buf_done(&out);
     if (tree->source.len <= SHORT_TEXT && is_written(tree))
         check_parts(tree, options);
@@ -115,13 +105,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     if (!arena)
         arena = arena_new(BUDGET);
-    CHECK(arena);
+    require(arena);
     arena_reset(arena);
     diags = DIAG_LIST_IN(arena);
     options.no_macros = data[0] == '!';
     source = str_of((const char *)data + 1, size - 1);
     r = cel_parse(STR("fuzz"), source, &options, arena, &diags, &tree);
-    CHECK(r == 0 || r == CEL_PARSE_REFUSED);
+    require(r == 0 || r == CEL_PARSE_REFUSED);
     if (r == 0)
         check_tree(tree, &options, arena);
     else

@@ -4,23 +4,20 @@
  * it away leads back, and so does the difference.
  */
 
-#include <assert.h>
-
 #include "base/buf.h"
+#include "base/fuzz.h"
 #include "cel/duration.h"
 #include "cel/timestamp.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_timestamp(int64_t sec, uint32_t nanos) {
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
     int64_t again;
     uint32_t again_nanos;
 
-    assert(cel_timestamp_is_valid(sec) && nanos < 1000000000);
+    require(cel_timestamp_is_valid(sec) && nanos < 1000000000);
     cel_timestamp_print(sec, nanos, &out);
-    assert(cel_timestamp_parse(buf_str(&out), &again, &again_nanos));
-    assert(again == sec && again_nanos == nanos);
+    require(cel_timestamp_parse(buf_str(&out), &again, &again_nanos));
+    require(again == sec && again_nanos == nanos);
 }
 
 static void check_duration(int64_t ns) {
@@ -28,8 +25,8 @@ static void check_duration(int64_t ns) {
     int64_t again;
 
     cel_duration_print(ns, &out);
-    assert(cel_duration_parse(buf_str(&out), &again));
-    assert(again == ns);
+    require(cel_duration_parse(buf_str(&out), &again));
+    require(again == ns);
 }
 
 static void check_sum(int64_t sec, uint32_t nanos, int64_t ns) {
@@ -37,13 +34,13 @@ static void check_sum(int64_t sec, uint32_t nanos, int64_t ns) {
     uint32_t moved_nanos = nanos;
 
     if (!cel_timestamp_add(&moved, &moved_nanos, ns)) {
-        assert(moved == sec && moved_nanos == nanos);
+        require(moved == sec && moved_nanos == nanos);
         return;
     }
     check_timestamp(moved, moved_nanos);
-    assert(cel_timestamp_difference(moved, moved_nanos, sec, nanos, &between) && between == ns);
-    assert(cel_timestamp_subtract(&moved, &moved_nanos, ns));
-    assert(moved == sec && moved_nanos == nanos);
+    require(cel_timestamp_difference(moved, moved_nanos, sec, nanos, &between) && between == ns);
+    require(cel_timestamp_subtract(&moved, &moved_nanos, ns));
+    require(moved == sec && moved_nanos == nanos);
 }
 
 /* "TIMESTAMP DURATION", or one of them. */

@@ -3,14 +3,11 @@
  * The offset is a function of the time alone: asking again, in another order, changes nothing.
  */
 
-#include <assert.h>
-
 #include "base/arena.h"
+#include "base/fuzz.h"
 #include "cel/zone.h"
 
 #define OFFSET_MAX (26 * 3600)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const int64_t times[] = {INT64_MIN,
@@ -31,9 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         offsets[i] = cel_zone_offset(zone, times[i]);
-        assert(offsets[i] >= -OFFSET_MAX && offsets[i] <= OFFSET_MAX);
+        require(offsets[i] >= -OFFSET_MAX && offsets[i] <= OFFSET_MAX);
     }
     for (size_t i = sizeof(times) / sizeof(times[0]); i > 0; i--)
-        assert(cel_zone_offset(zone, times[i - 1]) == offsets[i - 1]);
+        require(cel_zone_offset(zone, times[i - 1]) == offsets[i - 1]);
     return 0;
 }

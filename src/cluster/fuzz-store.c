@@ -1,13 +1,11 @@
 /* Any bytes as operations on a store and on the model. */
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fuzz.h"
 #include "base/hash.h"
 #include "cluster/test-model.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const ModelOptions options = {.n_nodes = 5,

@@ -6,8 +6,7 @@
  * Twice: with a budget that is ample, and with one that may not last.
  */
 
-#include <stdlib.h>
-
+#include "base/fuzz.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
@@ -43,13 +42,6 @@ static const char scene_text[] =
     "pods:\n"
     "  - {on: n1, uid: u1, labels: {app: web}, requests: {cpu: 1}}\n"
     "  - {on: n2, uid: u2, requests: {cpu: 1, memory: 1Mi}}\n";
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 /* Made once, for the process: what is reachable is no leak. */
 static const View *fixed_view(void) {

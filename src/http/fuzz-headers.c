@@ -1,11 +1,7 @@
 /* Header lines that nobody wrote: reading them ends, and stays inside. */
 
-#include <assert.h>
-#include <stdint.h>
-
+#include "base/fuzz.h"
 #include "http/headers.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Str block = str_of((const char *)data, size);
@@ -13,13 +9,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     headers_add_block(&headers, block);
     headers_finish(&headers, /* is_http_1_1= */ true);
-    assert(headers.n_lines <= size);
+    require(headers.n_lines <= size);
     if (headers.status == 0) {
-        assert(headers.n_hosts == 1);
-        assert(headers.n_lengths + headers.n_codings <= 1);
-        assert(!headers.is_chunked || headers.content_length == 0);
+        require(headers.n_hosts == 1);
+        require(headers.n_lengths + headers.n_codings <= 1);
+        require(!headers.is_chunked || headers.content_length == 0);
     } else
-        assert(headers.problem);
+        require(headers.problem);
     (void)headers_request_line_is_clean(str_take(block, size / 2), str_skip(block, size / 2));
     return 0;
 }

@@ -6,25 +6,15 @@
  *   - a string that was accepted unescapes, and its text quotes back to itself
  */
 
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fuzz.h"
 #include "base/utf8.h"
 #include "json/token.h"
 #include "json/write.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
 static void check_same_error(const JsonReader *a, const JsonReader *b) {
-    CHECK(a->error == b->error && a->error_at == b->error_at && a->error_text == b->error_text);
+    require(a->error == b->error && a->error_at == b->error_at && a->error_text == b->error_text);
 }
 
 static void check_text(const JsonReader *reader, Arena *arena) {
@@ -32,13 +22,13 @@ static void check_text(const JsonReader *reader, Arena *arena) {
     Str text = json_unescape(reader->text, arena), again = STR_NULL;
     JsonReader second;
 
-    CHECK(text.ptr || reader->text.len == 0);
-    CHECK(utf8_valid_length(text) == text.len);
+    require(text.ptr || reader->text.len == 0);
+    require(utf8_valid_length(text) == text.len);
     json_quote(&quoted, text);
     json_reader_init(&second, buf_str(&quoted));
     json_string(&second, arena, &again);
     json_end(&second);
-    CHECK(json_error(&second) == JSON_OK && str_eq(again, text));
+    require(json_error(&second) == JSON_OK && str_eq(again, text));
 }
 
 static void check_tokens(Str input, Arena *arena, JsonReader *ret) {
@@ -62,10 +52,10 @@ static void check_skip(Str input, const JsonReader *tokens) {
     if (json_error(&slow) == JSON_OK) {
         json_reader_init(&fast, input);
         json_skip_fast(&fast, &fast_raw);
-        CHECK(json_error(&fast) == JSON_OK);
-        CHECK(fast_raw.ptr == slow_raw.ptr && fast_raw.len == slow_raw.len);
+        require(json_error(&fast) == JSON_OK);
+        require(fast_raw.ptr == slow_raw.ptr && fast_raw.len == slow_raw.len);
         if (slow_raw.ptr[0] == '{' || slow_raw.ptr[0] == '[')
-            CHECK(scan_container(slow_raw) == slow_raw.len);
+            require(scan_container(slow_raw) == slow_raw.len);
         json_end(&slow);
     }
     check_same_error(&slow, tokens);
@@ -80,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     if (!arena)
         arena = arena_new((size_t)1 << 24);
-    CHECK(arena);
+    require(arena);
     check_tokens(input, arena, &tokens);
     check_skip(input, &tokens);
     return 0;

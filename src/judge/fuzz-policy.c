@@ -4,8 +4,7 @@
  * value going out of range.
  */
 
-#include <stdlib.h>
-
+#include "base/fuzz.h"
 #include "judge/judge.h"
 #include "policy/test-scene.h"
 
@@ -15,13 +14,6 @@ static const char scene_text[] =
     "  n2: {ready: false, taints: [{key: gpu, effect: NoSchedule}]}\n"
     "pods: [{on: n1, labels: {app: web}, requests: {cpu: 1, memory: 1Gi}}]\n"
     "pod: {namespace: team-a, labels: {app: web}, requests: {cpu: 1}}\n";
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static const TestScene *fixed_scene(void) {
     static TestScene scene;

@@ -3,19 +3,11 @@
  * that can be sent.
  */
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "kube/access.h"
 #include "kube/exec.h"
 #include "kube/secret.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static void check_part(SecretKind kind, const char *text) {
     require(!text || !secret_complaint(kind, str_from_c(text)));

@@ -7,25 +7,17 @@
  * of them.
  */
 
-#include <stdint.h>
 #include <stdlib.h>
 
+#include "base/fuzz.h"
 #include "kube/frame.h"
 #include "kube/status.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 /* Of exactly its size, for the sanitizer. */
 static char *copy_of(Str text) {
     char *copy = malloc(text.len > 0 ? text.len : 1);
 
-    CHECK(copy);
+    require(copy);
     if (text.len > 0)
         memcpy(copy, text.ptr, text.len);
     return copy;
@@ -41,15 +33,15 @@ static void read_all(Str document, Arena *arena) {
     document.ptr = copy;
     arena_reset(arena);
     if (event_read(document, &event)) {
-        CHECK(
+        require(
             event.object.ptr >= copy && event.object.ptr + event.object.len <= copy + document.len);
-        CHECK(event.object.ptr[0] == '{');
+        require(event.object.ptr[0] == '{');
         if (object_meta_read(event.object, arena, true, &meta))
-            CHECK(meta.version.len > 0);
+            require(meta.version.len > 0);
         (void)api_status_read(event.object, arena, &status);
     }
     if (list_page_read(document, arena, &page))
-        CHECK(page.version.len > 0 && page.items.len > 0);
+        require(page.version.len > 0 && page.items.len > 0);
     free(copy);
 }
 
@@ -79,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     if (!arena)
         arena = arena_new((size_t)1 << 20);
-    CHECK(arena);
+    require(arena);
     stream = rest = str_of((const char *)data + 2, size - 2);
     piece = 1u + data[0];
     frame = FRAME_INIT(1u + (size_t)data[1] * 16);
@@ -90,15 +82,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         stream = str_skip(stream, piece);
         bytes.ptr = copy;
         while ((r = frame_next(&frame, &bytes, &document)) == FRAME_DOCUMENT) {
-            CHECK(next_line(&rest, frame.half.ceiling, &line));
-            CHECK(str_eq(document, line));
+            require(next_line(&rest, frame.half.ceiling, &line));
+            require(str_eq(document, line));
             read_all(document, arena);
         }
-        CHECK(frame.half.len <= frame.half.ceiling);
+        require(frame.half.len <= frame.half.ceiling);
         free(copy);
     }
-    CHECK(r == 0 || r == FRAME_TOO_LARGE);
-    CHECK(!next_line(&rest, frame.half.ceiling, &line));
+    require(r == 0 || r == FRAME_TOO_LARGE);
+    require(!next_line(&rest, frame.half.ceiling, &line));
     frame_done(&frame);
     return 0;
 }

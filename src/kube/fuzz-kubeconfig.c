@@ -3,21 +3,13 @@
  * their promises. Several files are separated by a line "%%".
  */
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "base/origin.h"
 #include "kube/access.h"
 #include "kube/kubeconfig.h"
 
 #define FILES_MAX 4
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static void check_secret(const Secret *secret) {
     require(!secret->text || !secret_complaint(secret->kind, str_from_c(secret->text)));

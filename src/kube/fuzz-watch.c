@@ -6,9 +6,7 @@
  * at any time, and the reflector always has something it waits for.
  */
 
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "base/fuzz.h"
 #include "base/nsec.h"
 #include "cluster/store.h"
 #include "kube/backoff.h"
@@ -16,14 +14,6 @@
 #include "model/node.h"
 #include "model/pod.h"
 #include "test-fake-client.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static Arena *arena;
 static Store *store;
@@ -56,9 +46,9 @@ static int put(Str object, bool is_item) {
     if (!is_nodes && str_is_empty(pod.name))
         return SINK_UNFIT;
     if (is_nodes)
-        CHECK((is_item ? store_list_node : store_apply_node)(store, &node) >= 0);
+        require((is_item ? store_list_node : store_apply_node)(store, &node) >= 0);
     else
-        CHECK((is_item ? store_list_pod : store_apply_pod)(store, &pod) >= 0);
+        require((is_item ? store_list_pod : store_apply_pod)(store, &pod) >= 0);
     return 0;
 }
 
@@ -78,14 +68,14 @@ static int sink_apply(void *context, EventType type, const ObjectMeta *meta, Str
 }
 
 static void sink_notice(void *context, ReflectorNotice what, const char *why, int64_t retry) {
-    CHECK(what != REFLECTOR_LOST || (why[0] != '\0' && retry >= 0));
+    require(what != REFLECTOR_LOST || (why[0] != '\0' && retry >= 0));
 }
 
 static void check(const Reflector *reflector) {
     Snapshot *snapshot = NULL;
 
-    CHECK(reflector_held(reflector) <= (size_t)512 * 1024);
-    CHECK(store_publish(store, &snapshot) == 0);
+    require(reflector_held(reflector) <= (size_t)512 * 1024);
+    require(store_publish(store, &snapshot) == 0);
     snapshot_unref(snapshot);
 }
 
@@ -113,7 +103,7 @@ static size_t next_call(Reflector *reflector, Client *client, unsigned how) {
             begin(client, n, how);
             continue;
         }
-        CHECK(at > now && at != INT64_MAX);
+        require(at > now && at != INT64_MAX);
         now = at;
     }
 }
@@ -160,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     store = store_new();
     client = client_new(NULL);
     reflector = reflector_new(client, &options);
-    CHECK(arena && store && client && reflector);
+    require(arena && store && client && reflector);
     feed(reflector, client, str_of((const char *)data + 2, size - 2), 16u + 8u * data[0], data[1]);
     reflector_free(reflector);
     client_free(client);

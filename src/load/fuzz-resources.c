@@ -1,19 +1,12 @@
 /* Any bytes as a list of metrics.k8s.io: no crash; a message that fits, or finite numbers. */
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "load/vector.h"
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static void read_list(Str body, Str resource, bool is_of_pods) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);

@@ -6,22 +6,15 @@
  */
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "base/hash.h"
 #include "cluster/store.h"
 #include "load/join.h"
 #include "load/vector.h"
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static void check_text(const char *text, size_t size) {
     const char *end = memchr(text, '\0', size);

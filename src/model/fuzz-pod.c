@@ -3,13 +3,10 @@
  * crash, no read past the end, and only what the headers promise comes out.
  */
 
-#include <assert.h>
-
+#include "base/fuzz.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/time.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static size_t touched; /* keeps the reads below from being optimised away */
 
@@ -21,52 +18,52 @@ static void touch(Str str) {
 static void check_labels(const Labels *labels) {
     for (size_t i = 0; i < labels->n; i++) {
         touch(labels->items[i].value);
-        assert(i == 0 || str_cmp(labels->items[i - 1].key, labels->items[i].key) < 0);
-        assert(labels_find(labels, labels->items[i].key) == &labels->items[i].value);
+        require(i == 0 || str_cmp(labels->items[i - 1].key, labels->items[i].key) < 0);
+        require(labels_find(labels, labels->items[i].key) == &labels->items[i].value);
     }
 }
 
 static void check_resources(const Resources *resources) {
-    assert(resources->n <= RESOURCES_MAX);
+    require(resources->n <= RESOURCES_MAX);
     for (size_t i = 0; i < resources->n; i++)
-        assert(resources_find(resources, resources->items[i].name) == &resources->items[i]);
+        require(resources_find(resources, resources->items[i].name) == &resources->items[i]);
 }
 
 static void check_time(int64_t sec) {
-    assert(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
+    require(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
 }
 
 static void check_annotations(const Labels *annotations) {
     check_labels(annotations);
-    assert(annotations->n <= NODE_ANNOTATIONS_MAX);
+    require(annotations->n <= NODE_ANNOTATIONS_MAX);
     for (size_t i = 0; i < annotations->n; i++)
-        assert(annotations->items[i].value.len <= NODE_ANNOTATION_VALUE_MAX);
+        require(annotations->items[i].value.len <= NODE_ANNOTATION_VALUE_MAX);
 }
 
 static void check_conditions(const Node *node) {
-    assert(node->n_conditions <= NODE_CONDITIONS_MAX);
+    require(node->n_conditions <= NODE_CONDITIONS_MAX);
     for (size_t i = 0; i < node->n_conditions; i++) {
-        assert(node->conditions[i].type.len > 0);
+        require(node->conditions[i].type.len > 0);
         touch(node->conditions[i].type);
         touch(node->conditions[i].status);
     }
 }
 
 static void check_images(const Node *node) {
-    assert(node->n_images <= NODE_IMAGES_MAX);
+    require(node->n_images <= NODE_IMAGES_MAX);
     for (size_t i = 0; i < node->n_images; i++) {
         const Image *image = &node->images[i];
 
-        assert(image->n_names <= NODE_IMAGE_NAMES_MAX && image->size >= 0);
+        require(image->n_names <= NODE_IMAGE_NAMES_MAX && image->size >= 0);
         for (size_t j = 0; j < image->n_names; j++)
             touch(image->names[j]);
     }
 }
 
 static void check_addresses(const Node *node) {
-    assert(node->n_addresses <= NODE_ADDRESSES_MAX);
+    require(node->n_addresses <= NODE_ADDRESSES_MAX);
     for (size_t i = 0; i < node->n_addresses; i++) {
-        assert(node->addresses[i].text.len > 0);
+        require(node->addresses[i].text.len > 0);
         touch(node->addresses[i].text);
         touch(address_type_name(node->addresses[i].type));
     }
@@ -100,7 +97,7 @@ static bool decode_node(Str text, Arena *arena, Node *ret) {
     json_end(&reader);
     if (json_error(&reader))
         return false;
-    assert(ret->name.len > 0);
+    require(ret->name.len > 0);
     check_labels(&ret->labels);
     check_resources(&ret->allocatable);
     check_annotations(&ret->annotations);

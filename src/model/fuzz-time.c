@@ -3,18 +3,16 @@
  * same digits, and reads the same when it is written out again.
  */
 
-#include <assert.h>
 #include <time.h>
 
+#include "base/fuzz.h"
 #include "model/time.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int number(Str text, size_t from, size_t len) {
     int64_t value = -1;
 
     (void)str_to_int64(str_take(str_skip(text, from), len), &value);
-    assert(value >= 0);
+    require(value >= 0);
     return (int)value;
 }
 
@@ -43,12 +41,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int64_t sec = 42, again = 42;
 
     if (!time_parse(text, &sec)) {
-        assert(sec == 42);
+        require(sec == 42);
         return 0;
     }
-    assert(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
-    assert(sec == by_libc(text));
+    require(sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST);
+    require(sec == by_libc(text));
     time_print(sec, &out);
-    assert(out.error || (out.len == 20 && time_parse(buf_str(&out), &again) && again == sec));
+    require(out.error || (out.len == 20 && time_parse(buf_str(&out), &again) && again == sec));
     return 0;
 }

@@ -7,10 +7,9 @@
  * recurses, and gives up, without a verdict, after a number of steps or at a depth.
  */
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/fuzz.h"
 #include "regex/program.h"
 #include "regex/tree.h"
 
@@ -20,8 +19,6 @@
 #define STEPS_MAX 50000
 #define DEPTH_MAX 1500
 #define GROUPS_MAX 32
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What is left to match after a node. */
 typedef struct Rest {
@@ -197,12 +194,12 @@ static void check_against_slow(Str pattern, Str text, int found, const RegexSpan
     Slow slow = {.text = text, .tree = &tree};
     bool slowly;
 
-    assert(arena && regex_parse(pattern, arena, &tree, &error) == 0);
+    require(arena && regex_parse(pattern, arena, &tree, &error) == 0);
     slowly = find_slowly(&slow);
     if (slow.gave_up)
         return;
-    assert(slowly == (found == 1));
-    assert(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
+    require(slowly == (found == 1));
+    require(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
 }
 
 /* Every match lies behind the one before it. Whether there is one; the first is in @ret_spans. */
@@ -213,15 +210,15 @@ static int check_scan(const Regex *regex, Str text, RegexSpan *ret_spans, size_t
     size_t end = 0;
     int r, found = 0;
 
-    assert(scan);
+    require(scan);
     while ((r = regex_scan_next(scan, &work, spans)) == 1) {
-        assert(spans[0].from >= end && spans[0].to >= spans[0].from && spans[0].to <= text.len);
+        require(spans[0].from >= end && spans[0].to >= spans[0].from && spans[0].to <= text.len);
         end = spans[0].to;
         if (!found)
             memcpy(ret_spans, spans, n * sizeof(*spans));
         found = 1;
     }
-    assert(r == 0);
+    require(r == 0);
     return found;
 }
 
@@ -231,7 +228,7 @@ static RegexPool *shared_pool(void) {
 
     if (!pool)
         pool = regex_pool_new(16000);
-    assert(pool);
+    require(pool);
     return pool;
 }
 
@@ -248,18 +245,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     text = split == SIZE_MAX ? STR_NULL : str_skip(input, split + 1);
     if (pattern.len > PATTERN_MAX || text.len > TEXT_MAX)
         return 0;
-    assert(arena);
+    require(arena);
     regex = regex_compile(pattern, MAX_INSTRUCTIONS, arena, &error);
     if (!regex) {
-        assert(error.text.len > 0 && error.offset <= pattern.len);
+        require(error.text.len > 0 && error.offset <= pattern.len);
         return 0;
     }
     n = regex_n_groups(regex) + 1;
     n = n < GROUPS_MAX ? n : 1;
     found = check_scan(regex, text, spans, n);
-    assert(regex_size(regex) <= MAX_INSTRUCTIONS);
-    assert(regex_matches(regex, text, NULL) == found);
-    assert(regex_matches(regex, text, shared_pool()) == found);
+    require(regex_size(regex) <= MAX_INSTRUCTIONS);
+    require(regex_matches(regex, text, NULL) == found);
+    require(regex_matches(regex, text, shared_pool()) == found);
     if (n > 1 || regex_n_groups(regex) == 0)
         check_against_slow(pattern, text, found, spans, n);
     return 0;

@@ -4,20 +4,13 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "wiring/test-config.h"
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
 #define WRITTEN_MAX ((size_t)16 * 1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 /* Strings with letters that YAML wants escaped are read, but nobody writes them. */
 static bool is_printable(Str text) {

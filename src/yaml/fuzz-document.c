@@ -3,19 +3,11 @@
  * the text and whose JSON is a YAML document with the same JSON.
  */
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
+#include "base/fuzz.h"
 #include "yaml/document.h"
 
 #define ARENA_SIZE ((size_t)64 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-    if (!holds)
-        abort();
-}
 
 static void check_place(Place place, Str source) {
     Str line = STR_NULL;
