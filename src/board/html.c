@@ -10,6 +10,7 @@
 #include "base/nsec.h"
 #include "base/utf8.h"
 #include "base/visible.h"
+#include "kube/url.h"
 
 #define MINUTE_NSEC (60 * NSEC_PER_SEC)
 #define HOUR_NSEC (60 * MINUTE_NSEC)
@@ -289,24 +290,6 @@ void html_time(Html *html, int64_t at_nsec, int64_t now_nsec) {
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-/* All but what RFC 3986 calls unreserved. What is written needs no other escaping. */
-static void append_percent(Buf *out, Str value) {
-    static const char digits[] = "0123456789ABCDEF";
-
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.ptr[i];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            c == '-' || c == '.' || c == '_' || c == '~') {
-            buf_append_char(out, (char)c);
-        } else {
-            buf_append_char(out, '%');
-            buf_append_char(out, digits[c >> 4]);
-            buf_append_char(out, digits[c & 15]);
-        }
-    }
-}
-
 void html_open_link(Html *html, const char *path, const HtmlParameter *parameters, size_t n) {
     const char *separator = "?";
 
@@ -319,7 +302,7 @@ void html_open_link(Html *html, const char *path, const HtmlParameter *parameter
         buf_append(html->out, str_from_c(separator));
         buf_append(html->out, str_from_c(parameters[i].name));
         buf_append_char(html->out, '=');
-        append_percent(html->out, parameters[i].value);
+        url_escape(html->out, parameters[i].value); /* needs no other escaping */
         separator = "&amp;";
     }
     buf_append_char(html->out, '"');

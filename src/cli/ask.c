@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "cli/ask-part.h"
+#include "kube/url.h"
 #include "json/read.h"
 
 #define DATE_MAX 64u
@@ -182,20 +183,9 @@ int ask_get(const AskAccess *access, Str path, Arena *arena, Str *ret, char *err
     return 1;
 }
 
-/* Everything but letters, digits and "-._~" (RFC 3986). */
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
 Str ask_escape(Str text, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(3 * text.len + 1);
 
-    for (size_t i = 0; i < text.len; i++) {
-        if (is_plain(text.ptr[i]))
-            buf_append_char(&out, text.ptr[i]);
-        else
-            buf_printf(&out, "%%%02X", (unsigned char)text.ptr[i]);
-    }
+    url_escape(&out, text);
     return arena_copy(arena, buf_str(&out));
 }
