@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/double.h"
 #include "base/map.h"
 #include "base/quantity.h"
@@ -17,8 +18,7 @@
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 
 static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '/' || c == '-';
+    return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
 }
 
 /* The next run of @text, cut off its front. False: there is none. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/nsec.h"
@@ -101,8 +102,7 @@ static Str base_name(Str path) {
 }
 
 static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return ascii_is_alnum(c) || c == '-' || c == '_' || c == '.';
 }
 
 /* "policy/003-pool.yaml": safe in a folder, and each once. */

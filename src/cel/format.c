@@ -1,5 +1,6 @@
 #include "cel/format.h"
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
@@ -76,7 +77,7 @@ static Str read_precision(Str rest, CelFormatPiece *piece) {
     size_t n = 0;
 
     piece->precision = 0;
-    while (n < rest.len && rest.ptr[n] >= '0' && rest.ptr[n] <= '9') {
+    while (n < rest.len && ascii_is_digit(rest.ptr[n])) {
         if (piece->precision <= CEL_PRECISION_MAX)
             piece->precision = piece->precision * 10 + (uint32_t)(rest.ptr[n] - '0');
         n++;

@@ -6,6 +6,7 @@
  * is wrong with it, word for word as the API server says it: these texts are what
  * people compare and show.
  */
+#include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -57,24 +58,12 @@ static void complain(Messages *messages, Str text) {
 
 /* --- names ------------------------------------------------------------------ */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-
 static bool is_label(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         bool is_end = i == 0 || i + 1 == text.len;
 
-        if (!is_lower(c) && !is_digit(c) && (c != '-' || is_end))
+        if (!ascii_is_lower(c) && !ascii_is_digit(c) && (c != '-' || is_end))
             return false;
     }
     return text.len > 0;
@@ -98,8 +87,7 @@ static bool is_qualified_part(Str text) {
         char c = text.ptr[i];
         bool is_end = i == 0 || i + 1 == text.len;
 
-        if (!is_lower(c) && !is_upper(c) && !is_digit(c) &&
-            ((c != '-' && c != '_' && c != '.') || is_end))
+        if (!ascii_is_alnum(c) && ((c != '-' && c != '_' && c != '.') || is_end))
             return false;
     }
     return text.len > 0;
@@ -126,7 +114,7 @@ static void check_subdomain(Str text, Messages *messages) {
 static void check_1035_label(Str text, Messages *messages) {
     if (text.len > LABEL_MAX)
         complain(messages, STR("must be no more than 63 characters"));
-    if (!is_label(text) || is_digit(text.ptr[0]))
+    if (!is_label(text) || ascii_is_digit(text.ptr[0]))
         complain(messages, STR(NOT_1035_LABEL));
 }
 
@@ -218,7 +206,7 @@ static void check_uuid(Str text, Messages *messages) {
         for (size_t end = at + groups[i]; at < end; at++) {
             char c = at < text.len ? text.ptr[at] : '\0';
 
-            if (!is_digit(c) && !(c >= 'a' && c <= 'f') && !(c >= 'A' && c <= 'F')) {
+            if (ascii_hex_value(c) < 0) {
                 complain(messages, STR("does not match the UUID format"));
                 return;
             }
@@ -237,7 +225,7 @@ static void check_byte(Str text, Messages *messages) {
     for (size_t i = 0; i < n; i++) {
         char c = text.ptr[i];
 
-        if (!is_lower(c) && !is_upper(c) && !is_digit(c) && c != '+' && c != '/') {
+        if (!ascii_is_alnum(c) && c != '+' && c != '/') {
             complain(messages, STR("invalid base64"));
             return;
         }
@@ -261,9 +249,9 @@ static void check_date(Str text, Messages *messages) {
 static bool is_offset(Str text) {
     if (text.len == 1)
         return text.ptr[0] == 'z' || text.ptr[0] == 'Z';
-    return text.len == 6 && (text.ptr[0] == '+' || text.ptr[0] == '-') && is_digit(text.ptr[1]) &&
-           is_digit(text.ptr[2]) && text.ptr[3] == ':' && is_digit(text.ptr[4]) &&
-           is_digit(text.ptr[5]);
+    return text.len == 6 && (text.ptr[0] == '+' || text.ptr[0] == '-') &&
+           ascii_is_digit(text.ptr[1]) && ascii_is_digit(text.ptr[2]) && text.ptr[3] == ':' &&
+           ascii_is_digit(text.ptr[4]) && ascii_is_digit(text.ptr[5]);
 }
 
 /* Any one character and digits: Kubernetes' pattern has a dot that is not escaped. */
@@ -273,7 +261,7 @@ static Str without_fraction(Str text) {
 
     if (n == 0 || c == '\n')
         return text;
-    while (digits < text.len && is_digit(text.ptr[digits]))
+    while (digits < text.len && ascii_is_digit(text.ptr[digits]))
         digits++;
     return digits > n ? str_skip(text, digits) : text;
 }
@@ -285,7 +273,7 @@ static bool is_clock(Str text) {
     if (text.len < 8)
         return false;
     for (size_t i = 0; i < 8; i++)
-        if (i % 3 == 2 ? text.ptr[i] != ':' : !is_digit(text.ptr[i]))
+        if (i % 3 == 2 ? text.ptr[i] != ':' : !ascii_is_digit(text.ptr[i]))
             return false;
     for (size_t i = 0; i < 8; i += 3)
         if (memcmp(text.ptr + i, last + i, 2) > 0)

@@ -6,6 +6,7 @@
  * getters take UTC too unless a zone is given: a name of the IANA database, looked up by the
  * host (CelRun.zones), or an offset like "+05:30".
  */
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "cel/duration.h"
@@ -149,7 +150,7 @@ static bool take_two_digits(Str *text, int max, int *ret) {
     size_t n = 0;
 
     *ret = 0;
-    for (; n < 2 && n < text->len && text->ptr[n] >= '0' && text->ptr[n] <= '9'; n++)
+    for (; n < 2 && n < text->len && ascii_is_digit(text->ptr[n]); n++)
         *ret = *ret * 10 + (text->ptr[n] - '0');
     *text = str_skip(*text, n);
     return n > 0 && *ret <= max;

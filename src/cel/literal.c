@@ -12,19 +12,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
 /* --- numbers ------------------------------------------------------------- */
 
+/* UINT32_MAX: it is none. */
 static unsigned digit_value(char c) {
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F')
-        return (unsigned)(c - 'A') + 10;
-    return UINT32_MAX;
+    return (unsigned)ascii_hex_value(c);
 }
 
 /* Digits, with 0x before them or not. False: more than 64 bits. */

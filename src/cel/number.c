@@ -1,5 +1,6 @@
 #include "cel/number.h"
 
+#include "base/ascii.h"
 #include "base/double.h"
 
 #define NUMBER_TEXT_MAX 4096 /* bytes of a number with "_" in it, or of none at all */
@@ -52,8 +53,7 @@ static bool read_word(Str text, double *ret) {
 }
 
 static bool is_digit(char c, bool is_hex) {
-    c = (char)(c | 0x20);
-    return (c >= '0' && c <= '9') || (is_hex && c >= 'a' && c <= 'f');
+    return is_hex ? ascii_hex_value(c) >= 0 : ascii_is_digit(c);
 }
 
 /* "_" stands between digits, or between 0x and the first. Copies the rest to @out. */

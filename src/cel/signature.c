@@ -5,6 +5,7 @@
 
 #include "cel/signature.h"
 
+#include "base/ascii.h"
 #include "cel/limits.h"
 
 typedef struct Reader {
@@ -71,8 +72,7 @@ static bool take(Reader *reader, Str token) {
 }
 
 static bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '@' || c == '-' || c == '/';
+    return ascii_is_alnum(c) || c == '_' || c == '@' || c == '-' || c == '/';
 }
 
 /* A name with dots inside; the dot before a receiver's parameters is not one of them. */

@@ -3,6 +3,7 @@
  * the other way round, or something this language does not have. Each gets its own hint.
  */
 
+#include "base/ascii.h"
 #include "cel/checker.h"
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
@@ -201,7 +202,7 @@ static Str full_name(CelChecker *checker, uint32_t node, Str dotted) {
 }
 
 static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return ascii_is_alnum(c) || c == '_';
 }
 
 /* The first byte that is no space, from @at on or, with @by = -1, before it; 0: there is none. */

@@ -25,10 +25,6 @@ typedef enum Place {
     IN_ZONE = 32, /* of an IPv6 address; plain bytes as in a host */
 } Place;
 
-static bool is_alphanumeric(unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 #define IN_ALL (IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE)
 #define IN_NAMES (IN_HOST | IN_ZONE)
 
@@ -127,7 +123,7 @@ static bool cut_scheme(Str *rest, Str *ret_scheme, CelUrlFault *fault) {
     *ret_scheme = STR_NULL;
     for (size_t i = 0; i < rest->len; i++) {
         char c = rest->ptr[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool is_letter = ascii_is_letter(c);
 
         if (c == ':' && i == 0)
             return fail(fault, "missing protocol scheme", NULL, 0, NULL);
@@ -136,7 +132,7 @@ static bool cut_scheme(Str *rest, Str *ret_scheme, CelUrlFault *fault) {
             *rest = str_skip(*rest, i + 1);
             return true;
         }
-        if (!is_letter && (i == 0 || !((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.')))
+        if (!is_letter && (i == 0 || !(ascii_is_digit(c) || c == '+' || c == '-' || c == '.')))
             return true;
     }
     return true;
@@ -228,7 +224,7 @@ static bool check_user(Str user, CelUrlFault *fault) {
     for (size_t i = 0; i < user.len; i++) {
         char c = user.ptr[i];
 
-        if (!is_alphanumeric((unsigned char)c) && (c == '\0' || !strchr("-._:~!$&'()*+,;=%@", c)))
+        if (!ascii_is_alnum(c) && (c == '\0' || !strchr("-._:~!$&'()*+,;=%@", c)))
             return fail(fault, "net/url: invalid userinfo", NULL, 0, NULL);
     }
     return check_escapes(str_take(user, colon), IN_USER, fault) &&
@@ -362,11 +358,8 @@ static void respell_user(Str user, Buf *out) {
 }
 
 static void append_lower(Str text, Buf *out) {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-
-        buf_append_char(out, (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c));
-    }
+    for (size_t i = 0; i < text.len; i++)
+        buf_append_char(out, ascii_lower(text.ptr[i]));
 }
 
 /* The whole again, from its parts and the path as it was spelled. */

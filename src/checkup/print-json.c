@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "checkup/check.h"
 #include "json/write.h"
 
@@ -18,8 +19,7 @@ static void write_hint(JsonWriter *writer, const char *code) {
     int len = snprintf(hint, sizeof(hint), "docs/troubleshooting.md#%s", code);
 
     for (int i = 0; i < len && i < HINT_MAX; i++)
-        if (hint[i] >= 'A' && hint[i] <= 'Z')
-            hint[i] = (char)(hint[i] - 'A' + 'a');
+        hint[i] = ascii_lower(hint[i]);
     write_text(writer, STR("hint"), str_from_c(hint));
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "checkup/check.h"
 #include "cli/ask.h"
 #include "cluster/snapshot.h"
@@ -27,8 +28,7 @@ static bool is_plain(Str name) {
 
         if (c == '-' && (i == 0 || name.ptr[i - 1] == '/'))
             return false;
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            !strchr("._/-@", c))
+        if (!ascii_is_alnum(c) && !strchr("._/-@", c))
             return false;
     }
     return name.len > 0;

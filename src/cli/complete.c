@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "cli/commands.h"
 #include "cli/complete-live.h"
@@ -71,8 +72,7 @@ static void offer_all(Line *line, const NameList *names, const NameList *abouts)
 
 static bool is_word(Str word) {
     for (size_t i = 0; i < word.len; i++)
-        if (!(word.ptr[i] >= 'a' && word.ptr[i] <= 'z') && word.ptr[i] != '-' &&
-            !(word.ptr[i] >= '0' && word.ptr[i] <= '9'))
+        if (!ascii_is_lower(word.ptr[i]) && word.ptr[i] != '-' && !ascii_is_digit(word.ptr[i]))
             return false;
     return word.len > 0;
 }

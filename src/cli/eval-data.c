@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "cel/type.h"
@@ -39,9 +40,9 @@ static bool is_name(Str name) {
             return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        bool is_letter = ascii_is_letter(c) || c == '_';
 
-        if (!is_letter && (is_start || ((c < '0' || c > '9') && c != '.')))
+        if (!is_letter && (is_start || (!ascii_is_digit(c) && c != '.')))
             return false;
         is_start = c == '.';
     }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
@@ -211,7 +212,7 @@ static int minor_of(Str version) {
 
     if (!str_has_prefix(version, STR("v1.")))
         return -1;
-    for (; i < version.len && i < 6 && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+    for (; i < version.len && i < 6 && ascii_is_digit(version.ptr[i]); i++)
         minor = 10 * minor + (version.ptr[i] - '0');
     return i > 3 ? minor : -1;
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -23,8 +24,7 @@ bool value_is_label(Str text) {
     if (text.len == 0 || text.len > 63 || text.ptr[0] == '-' || text.ptr[text.len - 1] == '-')
         return false;
     for (size_t i = 0; i < text.len; i++)
-        if (!(text.ptr[i] >= 'a' && text.ptr[i] <= 'z') &&
-            !(text.ptr[i] >= '0' && text.ptr[i] <= '9') && text.ptr[i] != '-')
+        if (!ascii_is_lower(text.ptr[i]) && !ascii_is_digit(text.ptr[i]) && text.ptr[i] != '-')
             return false;
     return true;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "input/file.h"
@@ -42,8 +43,7 @@ _Static_assert(ZONES_MAX + ZONES_ABSENT_MAX < N_PLACES * 3 / 4, "places to spare
 /* --- names ------------------------------------------------------------------ */
 
 static bool is_name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '+' || c == '-' || c == '/';
+    return ascii_is_alnum(c) || c == '_' || c == '+' || c == '-' || c == '/';
 }
 
 /* A name cannot leave the folder: no dots, no slash in front. */

@@ -3,12 +3,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "kube/secret.h"
 
 static bool is_token_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 static bool is_name(Str name) {

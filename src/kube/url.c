@@ -1,8 +1,9 @@
 #include "kube/url.h"
 
+#include "base/ascii.h"
+
 static bool is_plain(char c) {
-    return (unsigned char)(c - 'a') < 26 || (unsigned char)(c - 'A') < 26 ||
-           (unsigned char)(c - '0') < 10 || c == '-' || c == '.' || c == '_' || c == '~';
+    return ascii_is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 void url_escape(Buf *out, Str text) {

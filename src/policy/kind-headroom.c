@@ -11,6 +11,7 @@
  * 1000): 100 * 0.07 is more than 7 in floating point, and a slot too many would be kept free.
  */
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/quantity.h"
 #include "model/resources.h"
@@ -30,7 +31,7 @@ typedef struct Reserve {
 /* To Kubernetes "m" and "." are nothing; whoever writes them here has forgotten something. */
 static bool has_digit(Str text) {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] >= '0' && text.ptr[i] <= '9')
+        if (ascii_is_digit(text.ptr[i]))
             return true;
     return false;
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/double.h"
 #include "policy/promql-text.h"
@@ -274,8 +275,7 @@ static bool add_number(Guess *guess) {
     size_t n = 0;
     double value;
 
-    while (
-        n < guess->text.len && (promql_is_digit(guess->text.ptr[n]) || guess->text.ptr[n] == '.'))
+    while (n < guess->text.len && (ascii_is_digit(guess->text.ptr[n]) || guess->text.ptr[n] == '.'))
         n++;
     if (!double_parse(promql_cut(&guess->text, n), &value, &is_over) || is_over)
         return false;
@@ -307,7 +307,7 @@ static bool add_token(Guess *guess) {
 
     if (promql_is_letter(c))
         return add_word(guess);
-    if (promql_is_digit(c))
+    if (ascii_is_digit(c))
         return add_number(guess);
     if (promql_is_quote(c)) /* an argument: what follows a comma is checked there */
         return guess->n_waiting > 0 && guess->waiting[guess->n_waiting - 1].has_more &&

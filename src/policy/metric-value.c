@@ -1,5 +1,6 @@
 /* Values that several fields of a metric have: resources, labels of Prometheus, lengths of time. */
 
+#include "base/ascii.h"
 #include "base/nsec.h"
 #include "policy/metric-part.h"
 
@@ -20,13 +21,11 @@ void metric_read_label(PolicyReader *reader, const YamlNode *value, const char *
 
     if (!reader_string(reader, value, what, &name))
         return;
-    is_label =
-        name.len > 0 && name.len <= METRIC_TEXT_MAX && !(name.ptr[0] >= '0' && name.ptr[0] <= '9');
+    is_label = name.len > 0 && name.len <= METRIC_TEXT_MAX && !ascii_is_digit(name.ptr[0]);
     for (size_t i = 0; is_label && i < name.len; i++) {
         char c = name.ptr[i];
 
-        is_label =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        is_label = ascii_is_alnum(c) || c == '_';
     }
     if (is_label)
         *ret = name;

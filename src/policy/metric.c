@@ -4,6 +4,7 @@
  * asked for, how placements count from what is measured (metric-guess.c).
  */
 
+#include "base/ascii.h"
 #include "base/nsec.h"
 #include "policy/metric-part.h"
 
@@ -43,8 +44,7 @@ static void read_zone(PolicyReader *reader, const YamlNode *value, void *into) {
     for (size_t i = 0; is_zone && i < zone.len; i++) {
         char c = zone.ptr[i];
 
-        is_zone = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-' || c == '+' || c == '/';
+        is_zone = ascii_is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/';
     }
     if (is_zone)
         ((MetricReading *)into)->gauge->zone = zone;

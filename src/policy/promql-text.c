@@ -1,16 +1,13 @@
 #include "policy/promql-text.h"
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
 
 #define MINUTE (60 * NSEC_PER_SEC)
 
 bool promql_is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
-}
-
-bool promql_is_digit(char c) {
-    return c >= '0' && c <= '9';
+    return ascii_is_letter(c) || c == '_' || c == ':';
 }
 
 static bool is_space(char c) {
@@ -36,7 +33,7 @@ Str promql_cut_word(Str *text) {
     size_t n = 0;
 
     while (n < text->len &&
-           (promql_is_letter(text->ptr[n]) || (n > 0 && promql_is_digit(text->ptr[n]))))
+           (promql_is_letter(text->ptr[n]) || (n > 0 && ascii_is_digit(text->ptr[n]))))
         n++;
     return promql_cut(text, n);
 }
@@ -82,10 +79,10 @@ int64_t promql_cut_duration(Str *text) {
     };
     int64_t sum = 0, most = 24 * 60 * MINUTE;
 
-    while (text->len > 0 && promql_is_digit(text->ptr[0])) {
+    while (text->len > 0 && ascii_is_digit(text->ptr[0])) {
         int64_t number = 0, factor = 0;
 
-        while (text->len > 0 && promql_is_digit(text->ptr[0])) {
+        while (text->len > 0 && ascii_is_digit(text->ptr[0])) {
             number = number < most ? number * 10 + (text->ptr[0] - '0') : most;
             (void)promql_cut(text, 1);
         }

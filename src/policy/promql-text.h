@@ -14,7 +14,6 @@
 #include "policy/promql.h"
 
 bool promql_is_letter(char c); /* of a name: also '_' and ':' */
-bool promql_is_digit(char c);
 bool promql_is_quote(char c);
 
 /* The first @n bytes. */

@@ -2,6 +2,8 @@
 
 #include "policy/rule-fields.h"
 
+#include "base/ascii.h"
+
 #define NAME_MAX_BYTES 63u
 
 /* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
@@ -16,8 +18,7 @@ bool rule_name_is_valid(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
 
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '-' || c == '_' || c == '.'))
+        if (!(ascii_is_alnum(c) || c == '-' || c == '_' || c == '.'))
             return false;
     }
     return true;

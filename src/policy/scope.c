@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "cel/run.h"
 #include "policy/metric.h"
@@ -28,9 +29,9 @@ static CelValue get_value(const CelRecord *record, uint32_t field, CelRun *run) 
 bool scope_name_is_valid(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        bool is_letter = ascii_is_letter(c) || c == '_';
 
-        if (!is_letter && !(i > 0 && c >= '0' && c <= '9'))
+        if (!is_letter && !(i > 0 && ascii_is_digit(c)))
             return false;
     }
     return name.len > 0 && name.len <= 63;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "regex/parser.h"
@@ -203,7 +204,7 @@ static bool is_group_name(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
 
-        if (c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z'))
+        if (c != '_' && !ascii_is_alnum(c))
             return false;
     }
     return name.len > 0;
@@ -284,7 +285,7 @@ static bool take_count(Str text, size_t *at, uint32_t *ret) {
     size_t from = *at;
     uint32_t n = 0;
 
-    while (*at < text.len && text.ptr[*at] >= '0' && text.ptr[*at] <= '9') {
+    while (*at < text.len && ascii_is_digit(text.ptr[*at])) {
         if (n <= REGEX_REPEAT_MAX)
             n = n * 10 + (uint32_t)(text.ptr[*at] - '0');
         (*at)++;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 
 #define NUMBER_MAX 64u /* a longer text stays what it is */
@@ -67,14 +68,6 @@ static unsigned take_base(Str *digits) {
     return digits->len > 1 && digits->ptr[0] == '0' ? 8 : 10;
 }
 
-static unsigned digit_value(char c) {
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (unsigned)(c - 'a') + 10;
-    return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
-}
-
 static Str skip_sign(Str text) {
     return str_skip(text, str_has_prefix(text, STR("-")) || str_has_prefix(text, STR("+")));
 }
@@ -87,10 +80,11 @@ static bool parse_int(Str text, int64_t *ret) {
     text = skip_sign(text);
     base = take_base(&text);
     for (size_t i = 0; i < text.len; i++) {
-        unsigned digit = digit_value(text.ptr[i]);
-        int64_t step = is_negative ? -(int64_t)digit : (int64_t)digit;
+        int digit = ascii_hex_value(text.ptr[i]);
+        int64_t step = is_negative ? -digit : digit;
 
-        if (digit >= base || __builtin_mul_overflow(value, (int64_t)base, &value) ||
+        if (digit < 0 || digit >= (int)base ||
+            __builtin_mul_overflow(value, (int64_t)base, &value) ||
             __builtin_add_overflow(value, step, &value))
             return false;
     }
@@ -101,7 +95,7 @@ static bool parse_int(Str text, int64_t *ret) {
 static size_t count_digits(Str text) {
     size_t n = 0;
 
-    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
+    while (n < text.len && ascii_is_digit(text.ptr[n]))
         n++;
     return n;
 }

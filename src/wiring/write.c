@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "base/ascii.h"
 #include "base/origin.h"
 #include "wiring/read-part.h"
 #include "json/write.h"
@@ -49,14 +50,13 @@ static bool is_plain(Str text) {
         STR("y"),
         STR("n")};
 
-    if (text.len == 0 || text.ptr[text.len - 1] == ':' ||
-        (text.ptr[0] >= '0' && text.ptr[0] <= '9'))
+    if (text.len == 0 || text.ptr[text.len - 1] == ':' || ascii_is_digit(text.ptr[0]))
         return false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '/' &&
-            (i == 0 || (!(c >= '0' && c <= '9') && !memchr("-._:+=", c, 6))))
+        if (!ascii_is_letter(c) && c != '/' &&
+            (i == 0 || (!ascii_is_digit(c) && !memchr("-._:+=", c, 6))))
             return false;
     }
     for (size_t i = 0; i < ELEMENTS_OF(words); i++)
