@@ -13,6 +13,7 @@
 #include "json/test-oracle.h"
 
 #include "base/cleanup.h"
+#include "base/dice.h"
 #include "base/test-assert.h"
 #include "json/token.h"
 
@@ -154,18 +155,13 @@ static const Str seeds[] = {
     STR("\"\\uD834\\uDD1E\""),
 };
 
-static uint64_t next_random(uint64_t *seed) {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *seed >> 33;
-}
-
 /* Replaces, inserts, removes or repeats something. */
-static size_t mutate(char *text, size_t len, uint64_t *seed) {
+static size_t mutate(char *text, size_t len, Dice *dice) {
     static const char bytes[] = "{}[]\",:\\/ \n\tu0189aAeE.+-tfn\x7f\x80\xbf\xc3\xe2\xf0\x1f";
-    char byte = bytes[next_random(seed) % sizeof(bytes)]; /* the NUL at the end included */
-    size_t at = next_random(seed) % (len + 1);
+    char byte = bytes[dice_pick(dice, sizeof(bytes))]; /* the NUL at the end included */
+    size_t at = dice_pick(dice, len + 1);
 
-    switch (next_random(seed) % 4) {
+    switch (dice_pick(dice, 4)) {
     case 0:
         if (at < len)
             text[at] = byte;
@@ -193,16 +189,16 @@ static size_t mutate(char *text, size_t len, uint64_t *seed) {
 }
 
 static void test_mutations(void **state) {
-    uint64_t seed = 7;
+    Dice dice = {.state = 7};
     char text[TEXT_MAX];
 
     for (int i = 0; i < MUTATIONS; i++) {
         Str start = seeds[i % ELEMENTS_OF(seeds)];
-        size_t len = start.len, n = 1 + next_random(&seed) % 3;
+        size_t len = start.len, n = 1 + dice_pick(&dice, 3);
 
         memcpy(text, start.ptr, len);
         while (n-- > 0)
-            len = mutate(text, len, &seed);
+            len = mutate(text, len, &dice);
         compare(str_of(text, len));
     }
 }

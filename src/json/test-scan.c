@@ -1,5 +1,6 @@
 /* Every kernel against a loop that anybody can check by eye. */
 
+#include "base/dice.h"
 #include "json/scan.h"
 
 #include <stdlib.h>
@@ -165,11 +166,6 @@ static void test_escapes(void **state) {
     }
 }
 
-static uint64_t next_random(uint64_t *seed) {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *seed >> 33;
-}
-
 static void test_random(void **state) {
     static const char *const alphabets[] = {
         "{}[]\"\\x",
@@ -179,15 +175,15 @@ static void test_random(void **state) {
         "\x1f\x20\x7f\x80\xff!\"#[\\]",
         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"",
     };
-    uint64_t seed = 1;
+    Dice dice = {.state = 1};
     char text[400];
 
     for (size_t round = 0; round < 30000; round++) {
         const char *alphabet = alphabets[round % ELEMENTS_OF(alphabets)];
-        size_t n = strlen(alphabet), len = next_random(&seed) % sizeof(text);
+        size_t n = strlen(alphabet), len = dice_pick(&dice, sizeof(text));
 
         for (size_t i = 0; i < len; i++)
-            text[i] = alphabet[next_random(&seed) % n];
+            text[i] = alphabet[dice_pick(&dice, n)];
         if (len > 0 && round % 4 != 0)
             text[0] = round % 2 ? '{' : '[';
         check_kernels(str_of(text, len));

@@ -1,3 +1,4 @@
+#include "base/dice.h"
 #include "json/write.h"
 
 #include <errno.h>
@@ -152,15 +153,15 @@ static void test_double(void **state) {
 
 static void test_double_reads_back(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1000);
-    uint64_t seed = 42;
+    Dice dice = {.state = 42};
 
     for (int i = 0; i < 20000; i++) {
         JsonWriter w = JSON_WRITER(&out);
         JsonReader reader;
+        uint64_t bits = dice_roll(&dice);
         double value, read = 0;
 
-        seed = seed * UINT64_C(6364136223846793005) + 1;
-        memcpy(&value, &seed, sizeof(value));
+        memcpy(&value, &bits, sizeof(value));
         if (!isfinite(value))
             continue;
         json_write_double(&w, value);

@@ -2,17 +2,8 @@
 
 #include "base/nsec.h"
 
-/* SplitMix64. Nothing here is a secret. */
-static uint64_t roll(Backoff *backoff) {
-    uint64_t z = backoff->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to) {
-    return from + (int64_t)(roll(backoff) % ((uint64_t)(to - from) + 1));
+    return from + (int64_t)dice_pick(&backoff->dice, (uint64_t)(to - from) + 1);
 }
 
 static int64_t ceiling_of(unsigned n_failures) {

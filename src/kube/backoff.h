@@ -13,18 +13,20 @@
 
 #include <stdint.h>
 
+#include "base/dice.h"
+
 #define BACKOFF_LEAST_MSEC 200          /* ceiling of the first delay */
 #define BACKOFF_MOST_MSEC 10000         /* no ceiling is above this */
 #define BACKOFF_BURST 5                 /* tries that need not wait for the ration */
 #define BACKOFF_RETRY_AFTER_MAX_SEC 300 /* a server that asks for more gets this */
 
 typedef struct Backoff {
-    uint64_t random;     /* state of the generator */
+    Dice dice;
     unsigned n_failures; /* in a row */
     int64_t paid_nsec;   /* the ration is used up to this time */
 } Backoff;
 
-#define BACKOFF_INIT(seed) ((Backoff){.random = (seed), .paid_nsec = INT64_MIN / 2})
+#define BACKOFF_INIT(seed) ((Backoff){.dice = {.state = (seed)}, .paid_nsec = INT64_MIN / 2})
 
 /* A number from @from to @to, both included. */
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to);

@@ -1,3 +1,4 @@
+#include "base/dice.h"
 #include "kube/lease.h"
 
 #include <stdio.h>
@@ -71,7 +72,7 @@ typedef struct Server {
 } Server;
 
 static struct {
-    uint64_t random;
+    Dice dice;
     int64_t now; /* true */
     bool is_faulty;
     double drift;
@@ -92,22 +93,14 @@ static Peer *current;
 
 /* --- chance ------------------------------------------------------------------------------ */
 
-static uint64_t draw(void) {
-    uint64_t z = (world.random += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static int64_t pick(int64_t from, int64_t to) {
     if (to <= from)
         return from;
-    return from + (int64_t)(draw() % (uint64_t)(to - from + 1));
+    return from + (int64_t)dice_pick(&world.dice, (size_t)(to - from + 1));
 }
 
 static bool chance(unsigned percent) {
-    return draw() % 100 < percent;
+    return dice_percent(&world.dice, percent);
 }
 
 /* --- clocks -------------------------------------------------------------------------------- */
@@ -126,7 +119,7 @@ static int64_t peer_clock(void) {
 }
 
 static int64_t peer_wall_clock(void) {
-    return (int64_t)(draw() >> 1); /* it must not matter */
+    return (int64_t)(dice_roll(&world.dice) >> 1); /* it must not matter */
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -545,7 +538,7 @@ static void check_idleness(uint64_t seed) {
 
 static void run_round(uint64_t seed) {
     memset(&world, 0, sizeof(world));
-    world.random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    world.dice.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
     world.now = SEC;
     world.is_faulty = true;
     world.drift = chance(30) ? 0.05 : 0.001;

@@ -1,3 +1,4 @@
+#include "base/dice.h"
 #include "model/time.h"
 
 #include <stdio.h>
@@ -159,16 +160,12 @@ static void test_every_day(void **state) {
 }
 
 static void test_random_seconds(void **state) {
-    uint64_t dice = 0x9e3779b97f4a7c15u;
+    Dice dice = {.state = 1};
 
     (void)state;
-    for (size_t i = 0; i < 100000; i++) {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
+    for (size_t i = 0; i < 100000; i++)
         check_against_libc(
-            CALENDAR_FIRST + (int64_t)(dice % (uint64_t)(CALENDAR_LAST - CALENDAR_FIRST + 1)));
-    }
+            CALENDAR_FIRST + (int64_t)dice_pick(&dice, CALENDAR_LAST - CALENDAR_FIRST + 1));
 }
 
 static void test_decode(void **state) {

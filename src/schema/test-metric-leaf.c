@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/dice.h"
 #include "cluster/test-measured.h"
 #include "schema/metric-leaf.h"
 
@@ -111,17 +112,17 @@ static void test_in_order(void **state) {
 }
 
 static void test_in_any_order(void **state) {
-    uint32_t rows[N_ASKED], random = 1;
+    uint32_t rows[N_ASKED];
+    Dice dice = {.state = 1};
     Lab lab;
 
     (void)state;
     lab_fill(&lab);
     for (unsigned round = 0; round < 50; round++) {
         for (size_t i = 0; i < N_ASKED; i++) {
-            random = random * 1664525u + 1013904223u;
             /* often the next one; the row behind the last is the unknown node's */
-            rows[i] = i > 0 && random >> 30 ? (rows[i - 1] + 1) % (N_NODES + 1)
-                                            : (random >> 8) % (N_NODES + 1);
+            rows[i] = i > 0 && dice_percent(&dice, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
+                                                       : (uint32_t)dice_pick(&dice, N_NODES + 1);
         }
         check_rows(&lab, rows, N_ASKED);
     }
