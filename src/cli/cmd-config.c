@@ -79,7 +79,8 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
         terminal_complain(WHO, error);
         return EXIT_UNREACHABLE;
     }
-    if (pem.len == 0 || !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
+    if (!pem.data || pem.len == 0 ||
+        !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
         (void)fprintf(stderr, WHO ": %s holds no certificate (PEM)\n", settings->tls_ca);
         return EXIT_FAILED;
     }

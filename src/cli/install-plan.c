@@ -28,7 +28,7 @@ void plan_step(InstallPlan *plan, const char *what) {
     buf_printf(plan->out, "\n%u. %s\n", ++plan->n_steps, what);
 }
 
-__attribute__((format(printf, 3, 0))) static void put_line(
+__attribute__((format(printf, 3, 0), nonnull(3))) static void put_line(
     InstallPlan *plan, const char *indent, const char *format, va_list arguments) {
     char line[4096] = "";
 

@@ -82,7 +82,7 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
 
 /* However long names and reasons are, the command stays, and no character is cut in two. */
 static void test_the_command_fits(void **state) {
-    char name[254], namespace[64], reason[1500];
+    char name[254], namespace[64], reason[1500] = "";
     const Filter rule = {.reason = str_of(reason, sizeof(reason))};
     const Filter *filters[] = {&rule};
     Program program = {.filters = filters, .n_filters = 1};
