@@ -200,7 +200,8 @@ CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     v = value_of(reader, &typed, arena);
     if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
         json_fail(reader, JSON_E_TYPE, "a value that can be");
-    return v;
+    /* an error may lie in a run that is over: it goes no further */
+    return json_error(reader) == JSON_OK ? v : cel_absent();
 }
 
 /* --- writing ---------------------------------------------------------------------- */
