@@ -12,9 +12,6 @@
 #include "bundle/bundle.h"
 #include "cli/server-source.h"
 
-#define BUNDLE_LAST_DEFAULT 1000
-#define BUNDLE_LAST_MAX 10000
-
 /* What a running berth is asked for. */
 typedef struct BundleWish {
     int64_t last;

@@ -24,6 +24,7 @@
 #include "cli/usage.h"
 #include "cli/values.h"
 #include "model/time.h"
+#include "serve/recorder.h"
 
 #define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)
@@ -260,7 +261,7 @@ static int set_cluster(Settings *settings, const char *value) {
 static int set_option(Settings *settings, int option) {
     switch (option) {
     case 'l':
-        return value_number("bundle", "last", optarg, 1, BUNDLE_LAST_MAX, &settings->wish.last);
+        return value_number("bundle", "last", optarg, 1, RECORDER_LAST_MAX, &settings->wish.last);
     case 'a':
         settings->wish.is_anonymous = true;
         return 0;
@@ -286,7 +287,7 @@ int cmd_bundle(int argc, char *argv[]) {
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    Settings settings = {.wish.last = BUNDLE_LAST_DEFAULT};
+    Settings settings = {.wish.last = RECORDER_LAST_DEFAULT};
     const char *problem;
     int option;
 

@@ -21,6 +21,7 @@
 #include "input/policy-set.h"
 #include "input/zones.h"
 #include "replay/what-if.h"
+#include "serve/recorder.h"
 
 #define WHO "berth what-if"
 #define WHAT_IF_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
@@ -287,7 +288,7 @@ static int set_option(Settings *settings, int option) {
     case 's':
         return add_setting(settings, optarg);
     case 'l':
-        return value_number("what-if", "last", optarg, 1, BUNDLE_LAST_MAX, &settings->last);
+        return value_number("what-if", "last", optarg, 1, RECORDER_LAST_MAX, &settings->last);
     case 'b':
         settings->bundle = optarg;
         return 0;
@@ -321,7 +322,7 @@ int cmd_what_if(int argc, char *argv[]) {
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    Settings settings = {.last = BUNDLE_LAST_DEFAULT, .weight = 1};
+    Settings settings = {.last = RECORDER_LAST_DEFAULT, .weight = 1};
     const char *problem;
     int option;
 
