@@ -3,6 +3,49 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
+static void test_parse(void **state) {
+    static const struct {
+        const char *url;
+        bool is_good, is_tls, is_v6;
+        const char *host;
+        uint16_t port;
+        const char *path;
+    } cases[] = {
+        {"https://h", true, true, false, "h", 443, ""},
+        {"http://h", true, false, false, "h", 80, ""},
+        {"https://h:6443/a/b", true, true, false, "h", 6443, "/a/b"},
+        {"https://[fd00::1]", true, true, true, "fd00::1", 443, ""},
+        {"https://[fd00::1]:1/x", true, true, true, "fd00::1", 1, "/x"},
+        {"https://h:", true, true, false, "h", 443, ""},
+        {"https://h:65535", true, true, false, "h", 65535, ""},
+        {"https://h:65536", false, 0, 0, "", 0, ""},
+        {"https://h:0", false, 0, 0, "", 0, ""},
+        {"https://h:x", false, 0, 0, "", 0, ""},
+        {"https://u@h", false, 0, 0, "", 0, ""},
+        {"https://[fd00::1", false, 0, 0, "", 0, ""},
+        {"https://[fd00::1]6443", false, 0, 0, "", 0, ""},
+        {"https://[]", false, 0, 0, "", 0, ""},
+        {"https://", false, 0, 0, "", 0, ""},
+        {"https:///x", false, 0, 0, "", 0, ""},
+        {"ftp://h", false, 0, 0, "", 0, ""},
+        {"h:6443", false, 0, 0, "", 0, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *name = cases[i].url;
+        Origin origin = {0};
+
+        assert_case(name, origin_parse(str_from_c(name), &origin) == cases[i].is_good);
+        if (!cases[i].is_good)
+            continue;
+        assert_case(name, origin.is_tls == cases[i].is_tls && origin.is_v6 == cases[i].is_v6);
+        assert_text(name, origin.host, cases[i].host);
+        assert_case(name, origin.port == cases[i].port);
+        assert_text(name, origin.path, cases[i].path);
+    }
+}
+
 /* What of a URL is this machine. */
 static void test_loopback(void **state) {
     static const struct {
@@ -170,6 +213,7 @@ static void test_complaints(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse),
         cmocka_unit_test(test_loopback),
         cmocka_unit_test(test_redirects),
         cmocka_unit_test(test_control_characters),
