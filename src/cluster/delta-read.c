@@ -375,7 +375,7 @@ static int apply_nodes(
     for (size_t i = 0; i < rooms.held.n; i++) {
         char text[HOLDER_MAX];
 
-        (void)store_remove_node(store, holder_name(rooms.held.items[i], text));
+        store_remove_node(store, holder_name(rooms.held.items[i], text));
     }
     return r < 0 ? error_trace(r) : r;
 }
@@ -386,27 +386,24 @@ static int apply_pod(Store *store, const DeltaPod *pod) {
     return outcome(store_apply_pod(store, &pod->pod));
 }
 
-static int remove_all(const Delta *delta, Store *store) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < delta->forgotten.n; i++)
-        r = store_forget(store, delta->forgotten.items[i]);
-    for (size_t i = 0; r == 0 && i < delta->removed_pods.n; i++)
-        r = store_remove_pod(store,
+static void remove_all(const Delta *delta, Store *store) {
+    for (size_t i = 0; i < delta->forgotten.n; i++)
+        store_forget(store, delta->forgotten.items[i]);
+    for (size_t i = 0; i < delta->removed_pods.n; i++)
+        store_remove_pod(store,
             delta->removed_pods.items[i].namespace,
             delta->removed_pods.items[i].name,
             STR_NULL);
-    for (size_t i = 0; r == 0 && i < delta->removed_nodes.n; i++)
-        r = store_remove_node(store, delta->removed_nodes.items[i]);
-    return error_trace(r);
+    for (size_t i = 0; i < delta->removed_nodes.n; i++)
+        store_remove_node(store, delta->removed_nodes.items[i]);
 }
 
 int delta_apply(
     const Delta *delta, Store *store, const Snapshot *before, Arena *arena, size_t *spare) {
-    int r = remove_all(delta, store);
+    int r;
 
-    if (r == 0)
-        r = apply_nodes(delta, store, before, arena, spare);
+    remove_all(delta, store);
+    r = apply_nodes(delta, store, before, arena, spare);
     for (size_t i = 0; r == 0 && i < delta->pods.n; i++)
         r = apply_pod(store, &delta->pods.items[i]);
     return r < 0 ? error_trace(r) : r;

@@ -77,12 +77,11 @@ int store_apply_node(Store *store, const Node *node) {
     return 0;
 }
 
-int store_remove_node(Store *store, Str name) {
+void store_remove_node(Store *store, Str name) {
     Site *site = rows_find(&store->rows, name);
 
     if (site && site->node)
         rows_remove_node(&store->rows, site);
-    return 0;
 }
 
 int store_apply_pod(Store *store, const Pod *pod) {
@@ -110,14 +109,13 @@ int store_apply_pod(Store *store, const Pod *pod) {
     return is_bound ? STORE_BOUND : 0;
 }
 
-int store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
+void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
     const Pod *pod = store_find_pod(store, namespace, name);
 
     if (!str_is_empty(uid))
         store_settle(store, uid);
     if (pod && (str_is_empty(uid) || str_eq(pod->uid, uid)))
         store_drop_pod(store, pod);
-    return 0;
 }
 
 /* --- the ledger ------------------------------------------------------------------ */
@@ -169,9 +167,8 @@ int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
     return error_trace(enter(store, entry, TAKE_PTR(record), until_nsec));
 }
 
-int store_forget(Store *store, Str uid) {
+void store_forget(Store *store, Str uid) {
     store_settle(store, uid);
-    return 0;
 }
 
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec) {

@@ -61,9 +61,9 @@ int store_apply_node(Store *store, const Node *node);
 int store_apply_pod(Store *store, const Pod *pod);
 
 /* Unknown ones are passed over. A pod of another UID than @uid stays (an old event about
- * a pod that has been made anew); @uid empty: any. 0: they do not fail. */
-int store_remove_node(Store *store, Str name);
-int store_remove_pod(Store *store, Str namespace, Str name, Str uid);
+ * a pod that has been made anew); @uid empty: any. */
+void store_remove_node(Store *store, Str name);
+void store_remove_pod(Store *store, Str namespace, Str name, Str uid);
 
 typedef enum StoreKind {
     STORE_NODES,
@@ -81,7 +81,7 @@ int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing chan
  * since when. Replaces an entry of the same UID. Nothing to do when the watch shows it there
  * already. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
-int store_forget(Store *store, Str uid); /* unknown UIDs are passed over. 0: does not fail */
+void store_forget(Store *store, Str uid); /* unknown UIDs are passed over */
 
 /* The pod as it is assumed, its node_name where, and until when; NULL when it is not. Borrowed
  * until the store changes. */

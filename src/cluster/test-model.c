@@ -731,8 +731,7 @@ static const char *do_remove_node(Model *model) {
     unsigned index = any_node(model);
     Texts texts = {0};
 
-    if (store_remove_node(model->store, node_name(&texts, index)) != 0)
-        return WRONG(model, "removing node %u", index);
+    store_remove_node(model->store, node_name(&texts, index));
     remove_node(model, index);
     return NULL;
 }
@@ -744,9 +743,8 @@ static const char *do_remove_pod(Model *model) {
     MadePod made;
 
     make_pod(&made, index, &(PodFacts){.generation = (uint8_t)generation}, 0);
-    if (store_remove_pod(
-            model->store, made.pod.namespace, made.pod.name, is_any ? STR_NULL : made.pod.uid) != 0)
-        return WRONG(model, "removing pod %u", index);
+    store_remove_pod(
+        model->store, made.pod.namespace, made.pod.name, is_any ? STR_NULL : made.pod.uid);
     if (!is_any)
         drop_entry(model, index, generation);
     if (is_any || pod->generation == generation)
@@ -790,8 +788,7 @@ static const char *do_forget(Model *model) {
     unsigned index = any_pod(model), generation = roll(model->dice, GENERATIONS);
     Texts texts = {0};
 
-    if (store_forget(model->store, pod_uid(&texts, index, generation)) != 0)
-        return WRONG(model, "forgetting pod %u", index);
+    store_forget(model->store, pod_uid(&texts, index, generation));
     drop_entry(model, index, generation);
     return NULL;
 }

@@ -239,22 +239,18 @@ World *world_free(World *world) {
 
 /* --- time ------------------------------------------------------------------ */
 
-/* Whether the pod may go now: it lives on a while when there is no memory to say so. */
-static bool end_pod(World *world, const WorldPod *pod) {
-    const Pod *model = &pod->model;
-
-    return pod->ends_at <= world->now &&
-           store_remove_pod(world->store, model->namespace, model->name, model->uid) >= 0;
-}
-
 static void end_pods(World *world) {
     size_t kept = 0;
 
     for (size_t i = 0; i < world->n_pods; i++) {
-        if (end_pod(world, world->pods[i]))
-            free(world->pods[i]);
-        else
-            world->pods[kept++] = world->pods[i];
+        WorldPod *pod = world->pods[i];
+
+        if (pod->ends_at > world->now) {
+            world->pods[kept++] = pod;
+            continue;
+        }
+        store_remove_pod(world->store, pod->model.namespace, pod->model.name, pod->model.uid);
+        free(pod);
     }
     world->n_ended += world->n_pods - kept;
     world->n_pods = kept;

@@ -194,7 +194,7 @@ static void take_back(const Entry *entry) {
 
     if (!entry->before ||
         store_assume(store, entry->before, entry->before->node_name, entry->before_until) != 0)
-        (void)store_forget(store, entry->job->uid);
+        store_forget(store, entry->job->uid);
 }
 
 static void on_bound(void *context, BindingOutcome outcome, const char *error) {

@@ -63,8 +63,11 @@ static int sink_end(void *context) {
 static int sink_apply(void *context, EventType type, const ObjectMeta *meta, Str object) {
     if (type != EVENT_DELETED)
         return put(object, false);
-    return is_nodes ? store_remove_node(store, meta->name)
-                    : store_remove_pod(store, meta->namespace, meta->name, meta->uid);
+    if (is_nodes)
+        store_remove_node(store, meta->name);
+    else
+        store_remove_pod(store, meta->namespace, meta->name, meta->uid);
+    return 0;
 }
 
 static void sink_notice(void *context, ReflectorNotice what, const char *why, int64_t retry) {

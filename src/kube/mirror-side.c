@@ -100,27 +100,29 @@ static int on_end(void *context) {
         store_list_end(side->mirror->store, side->kind == MIRROR_NODES ? STORE_NODES : STORE_PODS));
 }
 
-static int remove_object(Side *side, const ObjectMeta *meta) {
+static void remove_object(Side *side, const ObjectMeta *meta) {
     Store *store = side->mirror->store;
-    int r = side->kind == MIRROR_NODES
-                ? store_remove_node(store, meta->name)
-                : store_remove_pod(store, meta->namespace, meta->name, meta->uid);
 
-    return r < 0 ? error_trace(r) : 0;
+    if (side->kind == MIRROR_NODES)
+        store_remove_node(store, meta->name);
+    else
+        store_remove_pod(store, meta->namespace, meta->name, meta->uid);
 }
 
 static int on_apply(void *context, EventType type, const ObjectMeta *meta, Str text) {
     Side *side = context;
     Mirror *mirror = side->mirror;
     Object object;
-    int r, removed;
+    int r;
 
-    if (type == EVENT_DELETED)
-        return error_trace(remove_object(side, meta));
+    if (type == EVENT_DELETED) {
+        remove_object(side, meta);
+        return 0;
+    }
     r = decode(side, text, &object);
     if (r != 0) { /* it counts as not there, as it would in a list */
-        removed = remove_object(side, meta);
-        return removed < 0 ? error_trace(removed) : r;
+        remove_object(side, meta);
+        return r;
     }
     if (side->kind == MIRROR_NODES)
         return taken(side, &object, store_apply_node(mirror->store, &object.node));

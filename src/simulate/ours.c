@@ -141,8 +141,8 @@ int ours_add(Ours *ours, const Pod *pod) {
     return r < 0 ? error_trace(r) : r == STORE_FULL ? error_origin(-ENOMEM) : 0;
 }
 
-int ours_remove(Ours *ours, const Pod *pod) {
-    return error_trace(store_remove_pod(ours->store, pod->namespace, pod->name, STR_NULL));
+void ours_remove(Ours *ours, const Pod *pod) {
+    store_remove_pod(ours->store, pod->namespace, pod->name, STR_NULL);
 }
 
 const Program *ours_program(const Ours *ours) {

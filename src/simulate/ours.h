@@ -35,9 +35,10 @@ int ours_new(const OursParts *parts, Ours **ret);
 Ours *ours_free(Ours *ours); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Ours *, ours_free)
 
-/* @pod has a node now; or is gone. 0, or -ENOMEM. */
+/* @pod has a node now. 0, or -ENOMEM. */
 int ours_add(Ours *ours, const Pod *pod);
-int ours_remove(Ours *ours, const Pod *pod);
+/* It is gone. */
+void ours_remove(Ours *ours, const Pod *pod);
 
 /* The filter verb about @rows, in @arena. 0, or -ENOMEM. */
 int ours_filter(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,

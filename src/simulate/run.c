@@ -78,7 +78,7 @@ static int put(Run *run, uint32_t number, uint32_t row) {
     return 0;
 }
 
-static int take_off(Run *run, uint32_t number) {
+static void take_off(Run *run, uint32_t number) {
     PodFate *fate = &run->outcome->fates[number];
     Footprint footprint = footprint_of(run->scenario->arrivals[number].want);
     char uid[UID_MAX];
@@ -87,7 +87,8 @@ static int take_off(Run *run, uint32_t number) {
     ground_remove(run->ground, fate->row, &footprint);
     fate->fate = FATE_ENDED;
     run->outcome->n_ended++;
-    return run->ours ? error_trace(ours_remove(run->ours, &pod)) : 0;
+    if (run->ours)
+        ours_remove(run->ours, &pod);
 }
 
 static int settle_residents(Run *run) {
@@ -232,15 +233,12 @@ static double next_event(const Run *run) {
 
 static int end_pods(Run *run) {
     bool has_ended = false;
-    int r = 0;
 
-    while (r == 0 && run->endings.n > 0 && run->endings.items[0].at <= run->now) {
-        r = take_off(run, endings_take(&run->endings).arrival);
+    while (run->endings.n > 0 && run->endings.items[0].at <= run->now) {
+        take_off(run, endings_take(&run->endings).arrival);
         has_ended = true;
     }
-    if (r == 0 && has_ended && run->waiting.n > 0)
-        r = retry(run);
-    return error_trace(r);
+    return has_ended && run->waiting.n > 0 ? error_trace(retry(run)) : 0;
 }
 
 /* Pods that come now. Without times each is a moment of its own. */
