@@ -50,13 +50,7 @@ static Str hostname_label(const Node *node) {
 }
 
 static bool is_called_the_same(const Node *a, const Node *b) {
-    if (a->n_addresses != b->n_addresses || !str_eq(hostname_label(a), hostname_label(b)))
-        return false;
-    for (size_t i = 0; i < a->n_addresses; i++)
-        if (a->addresses[i].type != b->addresses[i].type ||
-            !str_eq(a->addresses[i].text, b->addresses[i].text))
-            return false;
-    return true;
+    return str_eq(hostname_label(a), hostname_label(b)) && node_addresses_equal(a, b);
 }
 
 /* Whether every row's node is called as it was. A record that is new, but says the same, takes the
