@@ -9,30 +9,15 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+#include "base/test-failing.h"
 #include "policy/program.h"
-
-static size_t n_seen;
-static size_t due; /* the number of the allocation that fails; SIZE_MAX: none does */
-static bool is_lasting;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
-void *__real_arena_alloc(Arena *arena, size_t size);
-void *__real_arena_zalloc(Arena *arena, size_t count, size_t size);
-Str __real_arena_copy(Arena *arena, Str str);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
-void *__wrap_arena_alloc(Arena *arena, size_t size);
-void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size);
-Str __wrap_arena_copy(Arena *arena, Str str);
-
-static bool is_due(void) {
-    size_t number = n_seen++;
-
-    return is_lasting ? number >= due : number == due;
-}
 
 void *__wrap_malloc(size_t size) {
     return is_due() ? NULL : __real_malloc(size);
@@ -44,24 +29,6 @@ void *__wrap_calloc(size_t n, size_t size) {
 
 void *__wrap_realloc(void *old, size_t size) {
     return is_due() ? NULL : __real_realloc(old, size);
-}
-
-/* More than any arena gives: it refuses, and remembers that. */
-#define TOO_MUCH (SIZE_MAX / 2)
-
-void *__wrap_arena_alloc(Arena *arena, size_t size) {
-    return __real_arena_alloc(arena, is_due() ? TOO_MUCH : size);
-}
-
-void *__wrap_arena_zalloc(Arena *arena, size_t count, size_t size) {
-    return is_due() ? __real_arena_alloc(arena, TOO_MUCH) : __real_arena_zalloc(arena, count, size);
-}
-
-Str __wrap_arena_copy(Arena *arena, Str str) {
-    if (!is_due())
-        return __real_arena_copy(arena, str);
-    (void)!__real_arena_alloc(arena, TOO_MUCH);
-    return STR_NULL;
 }
 
 static const char text[] =
