@@ -1,10 +1,14 @@
 """A small HTTP client for tests, which looks at every reply as strictly as it can."""
 
+import contextlib
 import http.client
 import json
 import os
 import pathlib
+import re
+import socket
 import time
+import types
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 FIXTURES = REPOSITORY / "test" / "wire" / "fixtures"
@@ -101,6 +105,38 @@ def wait_until(check, what):
             return result
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
         time.sleep(0.05)
+
+
+def pages_of(berth):
+    """The listener of --pages-listen, as something that can be asked. Once for a berth: it is read."""
+    line = berth.proc.stdout.readline().strip()
+    scheme, host, port = re.match(r"pages on (https?)://(.*):(\d+)$", line).groups()
+    url = f"{scheme}://{host}:{port}"
+    return types.SimpleNamespace(scheme=scheme, host=host, port=int(port), url=url)
+
+
+def wait_for_figures(berth, wanted):
+    """Waits until these are as wanted, and returns all: a request is counted just after its reply."""
+    seen = {}
+
+    def look():
+        seen.update(metrics(berth))
+        return all(seen.get(name) == value for name, value in wanted.items())
+
+    with contextlib.suppress(AssertionError):
+        wait_until(look, "the figures")
+    assert {name: seen.get(name) for name in wanted} == wanted
+    return seen
+
+
+@contextlib.contextmanager
+def held_port():
+    """A port of 127.0.0.1 where nobody listens. It is bound all the while, so that the system gives it
+    to nobody; a berth that is told to may listen there, as both say SO_REUSEADDR."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def fixture_body(name):

@@ -13,7 +13,6 @@ import subprocess
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-START_SECONDS = 20
 STOP_SECONDS = 20
 
 

@@ -6,8 +6,8 @@ import signal
 import socket
 import time
 
-from client import PATIENCE, get, open_connection, post, wait_until
-from test_pages import SECRET, authority, bearer, pages_of, tls, token_file  # noqa: F401
+from client import PATIENCE, get, open_connection, pages_of, post, wait_until
+from test_pages import SECRET, authority, bearer, tls, token_file  # noqa: F401
 
 PATH = "/api/v1/events"
 STREAMS_MAX = 16

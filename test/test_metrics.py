@@ -17,7 +17,7 @@ from client import (
     metrics,
     open_connection,
     post,
-    wait_until,
+    wait_for_figures,
     write_cluster,
 )
 
@@ -57,21 +57,6 @@ def berth(start_logged, tmp_path):
     nodes = [{"metadata": {"name": n, "labels": labels}} for n, labels in LABELS.items()]
     cluster = write_cluster(tmp_path / "cluster.json", nodes)
     return start_logged("--policy", tmp_path / "policy.yaml", "--cluster", cluster)
-
-
-def rises(berth, wanted):
-    """Waits until these figures are as wanted: a request is counted just after its reply."""
-
-    def check():
-        figures = metrics(berth)
-        return all(figures.get(name) == value for name, value in wanted.items()) and figures
-
-    try:
-        return wait_until(check, "the figures")
-    except AssertionError:
-        figures = metrics(berth)
-        assert {name: figures.get(name) for name in wanted} == wanted
-        raise
 
 
 def by_verb(name, **values):
@@ -140,7 +125,7 @@ def test_requests(berth):
     send("bind", bind, 200)
     connection.close()
 
-    figures = rises(
+    figures = wait_for_figures(
         berth,
         {
             'berth_requests_total{verb="filter",code="200"}': 3,
@@ -183,7 +168,7 @@ def test_other_requests(berth):
     assert get(berth, "/nothing").status == 404
     assert get(berth, "/filter").status == 405
     assert get(berth, "/version").status == 200
-    rises(
+    wait_for_figures(
         berth,
         {
             'berth_requests_total{verb="health",code="200"}': 3,
@@ -199,7 +184,7 @@ def test_refusals(start_logged):
     assert ask(berth, "POST", "/filter", b"x" * 2000).status == 413
     assert ask(berth, "POST", "/filter", b"{}", {"X": "y" * 4000}).status == 431
     assert ask(berth, "POST", "/filter", b"{}", {"Content-Encoding": "gzip"}).status == 415
-    rises(
+    wait_for_figures(
         berth,
         {
             'berth_refused_total{cause="body_size"}': 1,
@@ -224,9 +209,9 @@ def test_rules_keep_their_counts_over_a_reload(berth, tmp_path):
     """A counter never goes back: that would look like a restart."""
     post(berth, "filter", {"Pod": {}, "NodeNames": ["n4"]})
     gone = 'berth_nodes_rejected_total{policy="zones",rule="zone"}'
-    rises(berth, {gone: 1})
+    wait_for_figures(berth, {gone: 1})
     (tmp_path / "policy.yaml").write_text(POLICY.replace("name: zones", "name: areas"))
-    rises(
+    wait_for_figures(
         berth,
         {
             gone: 1,

@@ -6,12 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import types
 
 import pytest
 
 from authority import Authority
-from client import ask, get, metrics, open_connection, post, wait_until
+from client import ask, get, metrics, open_connection, pages_of, post, wait_until
 
 SECRET = "a-token-of-good-length"
 HEALTH = ["/livez", "/readyz", "/healthz", "/readyz?verbose"]
@@ -27,13 +26,6 @@ spec: {filters: [{name: all, expression: 'true', reason: none}]}
 
 def bearer(token):
     return {"Authorization": f"Bearer {token}"}
-
-
-def pages_of(berth):
-    """The second listener, as something that can be asked."""
-    line = berth.proc.stdout.readline().strip()
-    scheme, host, port = re.match(r"pages on (https?)://(.*):(\d+)$", line).groups()
-    return types.SimpleNamespace(scheme=scheme, host=host, port=int(port))
 
 
 @pytest.fixture

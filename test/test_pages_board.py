@@ -5,8 +5,9 @@ import re
 import subprocess
 
 import pytest
-from client import ask, get, metrics, open_connection
-from test_pages import SECRET, authority, bearer, pages_of, tls, token_file  # noqa: F401
+
+from client import ask, get, metrics, open_connection, pages_of
+from test_pages import SECRET, authority, bearer, tls, token_file  # noqa: F401
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 BOARD = ["/pods", "/pod?namespace=a&name=b", "/policies", "/assets/board.css"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from client import get, metrics, post, wait_until, write_cluster
+from client import get, post, wait_for_figures, wait_until, write_cluster
 
 HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
 
@@ -10,20 +10,6 @@ HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
 def policy(name, spec):
     lines = "".join(f"  {line}\n" for line in spec.strip().splitlines())
     return f"{HEAD}metadata: {{name: {name}}}\nspec:\n{lines}"
-
-
-def rises(berth, wanted):
-    """Waits until these figures are as wanted: a request is counted just after its reply."""
-
-    def look():
-        figures = metrics(berth)
-        return {name: figures.get(name) for name in wanted}
-
-    try:
-        wait_until(lambda: look() == wanted, "the figures")
-    except AssertionError:
-        assert look() == wanted
-        raise
 
 
 def warnings(berth, text):
@@ -80,25 +66,25 @@ def errors(**counts):
 
 
 def test_errors_are_decided_and_counted(failing):
-    rises(failing, errors(zones_strict=0, zones_lenient=0, zones_near=0, some_match=0))
+    wait_for_figures(failing, errors(zones_strict=0, zones_lenient=0, zones_near=0, some_match=0))
     said = ask(failing, "filter", ALL)
     # The pod has no labels: lenient fails everywhere and lets everything pass.
     assert said["NodeNames"] == ["n1"]
     assert said["FailedNodes"]["n3"] == "wrong zone"
-    rises(failing, errors(zones_strict=1, zones_lenient=3, zones_near=0, some_match=1))
+    wait_for_figures(failing, errors(zones_strict=1, zones_lenient=3, zones_near=0, some_match=1))
 
     scores = {entry["Host"]: entry["Score"] for entry in ask(failing, "prioritize", ALL)}
     assert scores == {"n1": 10, "n2": 7}
-    rises(failing, errors(zones_strict=1, zones_lenient=3, zones_near=1, some_match=2))
+    wait_for_figures(failing, errors(zones_strict=1, zones_lenient=3, zones_near=1, some_match=2))
 
     # With its label match.expression gives an answer, and the policy applies.
     assert ask(failing, "filter", ALL, {"app": "web", "zone": "x"})["NodeNames"] == []
-    rises(failing, errors(zones_strict=2, zones_lenient=4, zones_near=1, some_match=2))
+    wait_for_figures(failing, errors(zones_strict=2, zones_lenient=4, zones_near=1, some_match=2))
 
     pod = {"metadata": {"name": "p"}}
     victims = {"n1": {"Pods": [{"UID": "u"}]}, "n3": {"Pods": [{"UID": "v"}]}}
     post(failing, "preempt", {"Pod": pod, "NodeNameToMetaVictims": victims})
-    rises(failing, errors(zones_strict=3, zones_lenient=6, zones_near=1, some_match=3))
+    wait_for_figures(failing, errors(zones_strict=3, zones_lenient=6, zones_near=1, some_match=3))
 
 
 def test_errors_are_told_once(failing, tmp_path):
@@ -194,7 +180,7 @@ def test_time_enough(start_slow):
     """The slow rule is not wrong, only slow."""
     berth = start_slow(slow_policy("reject"), "--deadline", "60s")
     assert ask(berth, "filter", NAMES)["NodeNames"] == NAMES[1:]
-    rises(berth, late_figures("filter", 0, 0, 0))
+    wait_for_figures(berth, late_figures("filter", 0, 0, 0))
     assert not warnings(berth, "time was up")
 
 
@@ -204,13 +190,13 @@ def test_time_is_up_rejects(start_slow):
     assert said["NodeNames"] == []
     assert said["FailedNodes"] == {"n0": "it is n0", **dict.fromkeys(NAMES[1:], LATE)}
     assert said["FailedAndUnresolvableNodes"] == {}
-    rises(berth, late_figures("filter", 1, N_NODES, N_NODES - 1))
+    wait_for_figures(berth, late_figures("filter", 1, N_NODES, N_NODES - 1))
 
     # Only nodes that were asked about count, though all of the table are judged.
     assert len(ask(berth, "filter", [*NAMES[1:31], "ghost"])["FailedNodes"]) == 31
     decision = get(berth, "/api/v1/decisions?outcome=late").json()["decisions"][0]
     assert decision["counts"]["late"] == decision["counts"]["unjudged"] == 30
-    rises(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
+    wait_for_figures(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
 
     (told,) = warnings(berth, "time was up")  # the second line would come too soon
     assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in told
@@ -221,7 +207,7 @@ def test_time_is_up_allows(start_slow):
     said = ask(berth, "filter", NAMES)
     assert said["NodeNames"] == NAMES[1:]
     assert said["FailedNodes"] == {"n0": "it is n0"}
-    rises(berth, late_figures("filter", 1, N_NODES, 0))
+    wait_for_figures(berth, late_figures("filter", 1, N_NODES, 0))
     (decision,) = get(berth, "/api/v1/decisions").json()["decisions"]
     assert decision["counts"]["late"] == 0
     assert decision["counts"]["unjudged"] == N_NODES
@@ -231,7 +217,7 @@ def test_time_is_up_for_scores(start_slow):
     spec = policy("slow", f"""scores: [{{name: pairs, expression: "{SLOW} ? 100 : 0"}}]""")
     berth = start_slow(spec, "--deadline", "1ms")
     assert ask(berth, "prioritize", NAMES) == []
-    rises(berth, late_figures("prioritize", 1, N_NODES, 0))
+    wait_for_figures(berth, late_figures("prioritize", 1, N_NODES, 0))
 
 
 def test_time_is_up_for_preempt(start_slow):
@@ -239,7 +225,7 @@ def test_time_is_up_for_preempt(start_slow):
     victims = {name: {"Pods": [{"UID": f"{name[1:]}-0"}]} for name in NAMES}
     reply = post(berth, "preempt", {"Pod": {}, "NodeNameToMetaVictims": victims})
     assert reply.json() == {"NodeNameToMetaVictims": {}}
-    rises(berth, late_figures("preempt", 1, N_NODES, 0))
+    wait_for_figures(berth, late_figures("preempt", 1, N_NODES, 0))
 
 
 def test_narrowed_nodes_are_counted(start_slow):
@@ -254,4 +240,4 @@ scores: [{name: number, expression: "int(node.metadata.name.substring(1))", norm
     said = ask(berth, "filter", NAMES)
     assert said["NodeNames"] == NAMES[-3:] and said["FailedNodes"] == {}
     ask(berth, "filter", NAMES[:3])  # no more than that: nothing to leave out
-    rises(berth, {"berth_narrowed_nodes_total": N_NODES - 3})
+    wait_for_figures(berth, {"berth_narrowed_nodes_total": N_NODES - 3})
