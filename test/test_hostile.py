@@ -1,7 +1,6 @@
 """Clients that are slow, wrong or hostile: each gets a clear refusal, others do not notice.
 
-Deadlines are made short by flags. What is asserted about time is only that something is over after
-its deadline and a generous slack.
+Deadlines are made short by flags. Nothing is asserted about time but that what has a deadline ends.
 """
 
 import contextlib
@@ -19,10 +18,10 @@ import time
 
 import pytest
 
-from client import IS_SANITIZED, write_cluster
+from client import IS_SANITIZED, PATIENCE, metrics, wait_until, write_cluster
 
 MIB = 1024 * 1024
-SLACK = 8  # seconds; the machine may be busy
+SLACK = PATIENCE
 
 BODY = json.dumps(
     {"Pod": {"metadata": {"name": "a"}}, "NodeNames": ["n1", "n2"], "Nodes": None}
@@ -42,7 +41,7 @@ def connect(berth, receive_buffer=None):
     sock = socket.socket()
     if receive_buffer:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    sock.settimeout(20)
+    sock.settimeout(PATIENCE)
     sock.connect((berth.host, berth.port))
     return sock
 
@@ -104,14 +103,33 @@ def is_closed(sock, seconds=SLACK):
     return False
 
 
+def ask_well(berth):
+    """The reply to a good request, on a new connection; None when that is turned away."""
+    with connect(berth) as sock, sock.makefile("rb") as stream:
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(good_request())
+        return read_reply(stream)
+
+
 def assert_well(berth):
     """The server answers a good request, on a new connection."""
-    with connect(berth) as sock, sock.makefile("rb") as stream:
-        sock.sendall(good_request())
-        reply = read_reply(stream)
+    reply = ask_well(berth)
     assert berth.is_alive()
     assert reply.status == 200
     assert "content-length" in reply.headers
+
+
+def wait_for_room(berth):
+    """Until those that have gone are seen to have gone, and a new connection is served."""
+    reply = wait_until(lambda: ask_well(berth), "room for one more")
+    assert reply.status == 200
+
+
+def wait_until_held(berth, n_bytes):
+    """Until what was sent has arrived: requests under way hold so much."""
+    wait_until(
+        lambda: metrics(berth)["berth_request_memory_bytes"] >= n_bytes, f"{n_bytes} bytes to be held"
+    )
 
 
 # --- what is refused by its headers alone ---
@@ -243,7 +261,7 @@ def assert_small(server, mib):
     """The memory that berth has. A sanitizer keeps what was freed, and the more so the more requests
     were served meanwhile: what it holds says nothing of berth, so only the plain build is measured."""
     if not IS_SANITIZED:
-        assert server.rss_kib() < mib * 1024
+        wait_until(lambda: server.rss_kib() < mib * 1024, f"less than {mib} MiB")
 
 
 def zeros(size):
@@ -256,7 +274,7 @@ def zeros(size):
 def test_huge_body_is_refused(server, length_known):
     """300 MiB with the default limit of 128: the client, who only listens when it has sent all it
     can, still sees the 413."""
-    connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
     headers = {"Content-Length": str(300 * MIB)} if length_known else {}
     with contextlib.suppress(ConnectionError):
         connection.request(
@@ -353,18 +371,28 @@ def test_refused_body_gets_no_continue(server):
     assert closed
 
 
-def test_memory_budget(start_berth):
+def wait_until_taken(server, body):
+    """Until there is room for it."""
+    raw = good_request(body, "Connection: close")
+    wait_until(lambda: exchange(server, raw)[0].status == 200, "the body to be taken")
+
+
+def test_memory_budget(start_berth, berth_path):
     """Bodies under way may hold --max-memory together; the one that passes it gets 503, and when
     they are gone there is room again. Announcing costs nobody anything."""
+    only_berth(berth_path)
     server = start_berth("--max-memory", 16 * MIB, "--max-body", 16 * MIB, "--body-grace", 30)
     with contextlib.ExitStack() as stack:
         announcers = [stack.enter_context(connect(server)) for _ in range(50)]
         for sock in announcers:
             sock.sendall(head(f"Content-Length: {16 * MIB}"))
-        time.sleep(0.3)
+        wait_until(
+            lambda: metrics(server)["berth_connections"] > len(announcers), "all of them to be heard"
+        )
         assert_well(server)
 
         announcers[0].sendall(b"0" * (12 * MIB))
+        wait_until_held(server, 12 * MIB)
         with announcers[1].makefile("rb") as stream:
             with contextlib.suppress(ConnectionError):
                 announcers[1].sendall(b"0" * (12 * MIB))
@@ -372,9 +400,7 @@ def test_memory_budget(start_berth):
         assert reply.status == 503
         assert int(reply.headers["retry-after"]) > 0
         assert_well(server)
-    time.sleep(0.3)
-    body = BODY.ljust(12 * MIB)
-    assert exchange(server, good_request(body, "Connection: close"))[0].status == 200
+    wait_until_taken(server, BODY.ljust(12 * MIB))
 
 
 READY = """
@@ -423,8 +449,7 @@ def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
                     headers = stream.read().lower()
                     assert b"retry-after: " in headers and b"connection: close" in headers
     assert set(statuses) == {200, 503}
-    time.sleep(0.5)
-    assert exchange(server, good_request(body, "Connection: close"))[0].status == 200
+    wait_until_taken(server, body)
 
 
 def test_memory_goes_back(server):
@@ -432,7 +457,6 @@ def test_memory_goes_back(server):
     for _ in range(3):
         reply, _ = exchange(server, good_request(body, "Connection: close"))
         assert reply.status == 200
-    time.sleep(0.2)
     assert_small(server, 32)
 
 
@@ -450,15 +474,14 @@ def test_slow_headers_while_others_are_served(start_berth):
         slow = [stack.enter_context(connect(server)) for _ in range(1000)]
         start = time.monotonic()
         for i, sock in enumerate(slow):
-            sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nX-Slow: "[: 10 + i % 30])
-        served = 0
+            with contextlib.suppress(ConnectionError):  # where all this takes longer than its deadline
+                sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nX-Slow: "[: 10 + i % 30])
+        assert_well(server)
         while time.monotonic() - start < 1.5:
             assert_well(server)
-            served += 1
-        assert served > 0
         assert_small(server, before // 1024 + 64)
         for sock in slow:
-            assert is_closed(sock, max(0.1, start + 2 + SLACK - time.monotonic()))
+            assert is_closed(sock)
     assert_well(server)
 
 
@@ -477,7 +500,7 @@ def test_dripping_headers_do_not_help(server):
         start = time.monotonic()
         ended = False
         sock.settimeout(0.2)
-        while not ended and time.monotonic() - start < 2 + SLACK:
+        while not ended and time.monotonic() - start < SLACK:
             try:
                 sock.sendall(b"X")
                 ended = not sock.recv(1000)
@@ -499,13 +522,13 @@ def test_next_request_has_a_deadline_too(server):
         assert read_reply(stream).status == 200
         time.sleep(0.6)
         sock.sendall(b"POST /filt")
-        assert is_closed(sock, 2 + SLACK)
+        assert is_closed(sock)
     assert_well(server)
 
 
 def test_silent_connection_is_closed(server):
     with connect(server) as sock:
-        assert is_closed(sock, 2 + SLACK)
+        assert is_closed(sock)
 
 
 def test_idle_connection_is_closed(start_berth):
@@ -513,7 +536,7 @@ def test_idle_connection_is_closed(start_berth):
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(good_request())
         assert read_reply(stream).status == 200
-        assert is_closed(sock, 1 + SLACK)
+        assert is_closed(sock)
 
 
 def test_slow_body_is_told(server):
@@ -544,10 +567,10 @@ def test_body_at_a_fair_rate_is_read(start_berth):
     server = start_berth("--body-grace", 1, "--body-min-rate", 1000)
     body = BODY.ljust(12_000)
     with connect(server) as sock, sock.makefile("rb") as stream:
-        sock.sendall(head(f"Content-Length: {len(body)}"))
-        for at in range(0, len(body), 600):
-            sock.sendall(body[at : at + 600])
+        sock.sendall(head(f"Content-Length: {len(body)}") + body[:600])
+        for at in range(600, len(body), 600):
             time.sleep(0.1)
+            sock.sendall(body[at : at + 600])
         assert read_reply(stream).status == 200
 
 
@@ -577,7 +600,7 @@ def test_stopped_clients(start_berth):
             assert client.stdout.readline() == b"sent\n"
             os.waitpid(client.pid, os.WUNTRACED)
         assert_well(server)
-        end = time.monotonic() + 1 + SLACK
+        end = time.monotonic() + SLACK
         while connections_from(server) > 0 and time.monotonic() < end:
             assert_well(server)
             time.sleep(0.2)
@@ -616,7 +639,7 @@ def test_client_that_never_reads(start_berth):
     raw = large_reply_request()
     with connect(server, receive_buffer=4096) as sock:
         sock.sendall(raw)
-        end = time.monotonic() + 1 + SLACK
+        end = time.monotonic() + SLACK
         while connections_from(server) > 0 and time.monotonic() < end:
             assert_well(server)
             time.sleep(0.2)
@@ -629,7 +652,6 @@ def test_client_that_never_reads(start_berth):
 
 
 def count_open(socks):
-    time.sleep(0.5)
     n_open = 0
     for sock in socks:
         sock.setblocking(False)
@@ -648,9 +670,8 @@ def test_connection_caps(start_berth, flag):
     server = start_berth(flag, 10)
     with contextlib.ExitStack() as stack:
         socks = [stack.enter_context(connect(server)) for _ in range(40)]
-        assert count_open(socks) <= 10
-    time.sleep(0.5)
-    assert_well(server)
+        wait_until(lambda: count_open(socks) <= 10, "the others to be turned away")
+    wait_for_room(server)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
@@ -669,9 +690,8 @@ def test_full_house_of_silent_clients_lets_new_ones_in(start_berth):
     server = start_berth("--max-connections", 10, "--header-timeout", 60)
     with contextlib.ExitStack() as stack:
         socks = [stack.enter_context(connect(server)) for _ in range(10)]
-        time.sleep(1.5)
-        assert_well(server)
-        assert_well(server)
+        wait_for_room(server)
+        wait_for_room(server)
         assert count_open(socks) >= 8
 
 
@@ -725,10 +745,11 @@ def test_http_1_0(server):
 # --- the end ---
 
 
-def test_sigterm_lets_requests_finish(start_berth):
+def test_sigterm_lets_requests_finish(start_logged, berth_path):
     """A request under way when SIGTERM comes is answered; idle connections are closed; new ones
-    are refused; exit 0 within five seconds."""
-    server = start_berth()
+    are refused; it ends well as soon as that is done, not when its time for that is up."""
+    only_berth(berth_path)
+    server = start_logged()
     body = BODY.ljust(200_000)
     with contextlib.ExitStack() as stack:
         idle = stack.enter_context(connect(server))
@@ -738,37 +759,36 @@ def test_sigterm_lets_requests_finish(start_berth):
         busy = stack.enter_context(connect(server))
         busy_stream = stack.enter_context(busy.makefile("rb"))
         busy.sendall(head(f"Content-Length: {len(body)}") + body[:100_000])
-        time.sleep(0.3)
+        wait_until_held(server, 100_000)
 
-        start = time.monotonic()
         server.proc.send_signal(signal.SIGTERM)
-        time.sleep(0.7)
-        with pytest.raises(OSError):
-            with connect(server) as late:
-                late.sendall(good_request())
-                if not late.recv(1):
-                    raise ConnectionResetError
+        wait_until(lambda: not takes_requests(server), "nobody to be let in any more")
         busy.sendall(body[100_000:])
         reply = read_reply(busy_stream)
         assert reply.status == 200
         assert reply.headers.get("connection", "").lower() == "close"
         assert is_closed(idle)
         assert server.proc.wait(SLACK) == 0
-        assert time.monotonic() - start < 5
+        assert "connections cut" not in server.log.read_text()
 
 
-def test_sigterm_with_clients_that_stay(start_berth):
-    """Clients that do not end their requests do not hold the server up."""
-    server = start_berth("--body-grace", 60, "--header-timeout", 60)
+def takes_requests(server):
+    try:
+        return ask_well(server) is not None
+    except OSError:
+        return False
+
+
+def test_sigterm_with_clients_that_stay(start_berth, berth_path):
+    """Clients that do not end their requests do not hold the server up until their deadlines."""
+    only_berth(berth_path)
+    server = start_berth("--body-grace", 600, "--header-timeout", 600)
     with contextlib.ExitStack() as stack:
         for raw in (b"", b"POST /fil", head("Content-Length: 1000") + b"{"):
             sock = stack.enter_context(connect(server))
             sock.sendall(raw)
-        time.sleep(0.3)
-        start = time.monotonic()
+        wait_until(lambda: metrics(server)["berth_connections"] == 4, "them and us")
         assert server.stop() == 0
-        # ThreadSanitizer waits for a second when threads are left.
-        assert time.monotonic() - start < 5 + IS_SANITIZED
 
 
 def test_busy_clients_lose_nothing_at_sigterm(start_berth):

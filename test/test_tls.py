@@ -16,10 +16,9 @@ import types
 import pytest
 
 from authority import FUTURE, PAST, Authority
+from client import PATIENCE, metrics, wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
-
-SLACK = 15  # seconds for a new certificate to be served
 
 BODY = json.dumps({"Pod": {"metadata": {"name": "a"}}, "NodeNames": ["n1"], "Nodes": None})
 
@@ -33,14 +32,10 @@ def authorities(tmp_path_factory):
     return Authority(folder / "own", "own"), Authority(folder / "other", "other")
 
 
-def client_context(authority, pair=None):
-    return authority.context(pair)
-
-
 def post(berth, context, connection=None):
     """The status of a filter call."""
     own = connection or http.client.HTTPSConnection(
-        berth.host, berth.port, context=context, timeout=20
+        berth.host, berth.port, context=context, timeout=PATIENCE
     )
     own.request("POST", "/filter", BODY)
     reply = own.getresponse()
@@ -96,7 +91,7 @@ def test_clients(start_tls, authorities):
     assert berth.url.startswith("https://")
     wrong = {}
     for name, (authority, wish, allowed) in CLIENTS.items():
-        status = post(berth, client_context(own, authorities[authority].issue(**wish)))
+        status = post(berth, own.context(authorities[authority].issue(**wish)))
         if (status == 200) != allowed or (not allowed and status not in (401, 403)):
             wrong[name] = status
     assert wrong == {}
@@ -104,34 +99,34 @@ def test_clients(start_tls, authorities):
 
 def test_no_certificate(start_tls, authorities):
     berth = start_tls()
-    assert post(berth, client_context(authorities[0])) in (401, 403)
+    assert post(berth, authorities[0].context()) in (401, 403)
 
 
 def test_self_signed_certificate(start_tls, authorities, tmp_path):
     berth = start_tls()
     impostor = Authority(tmp_path / "impostor", NAME)
     pair = impostor.certificate, impostor.key
-    assert post(berth, client_context(authorities[0], pair)) in (401, 403)
+    assert post(berth, authorities[0].context(pair)) in (401, 403)
 
 
 def test_allowed_names_are_flags(start_tls, authorities):
     own, _ = authorities
     berth = start_tls("--client-name", "alice", "--client-name", "bob")
-    assert post(berth, client_context(own, own.issue("bob"))) == 200
-    assert post(berth, client_context(own, own.issue("alice"))) == 200
-    assert post(berth, client_context(own, own.issue(NAME))) in (401, 403)
+    assert post(berth, own.context(own.issue("bob"))) == 200
+    assert post(berth, own.context(own.issue("alice"))) == 200
+    assert post(berth, own.context(own.issue(NAME))) in (401, 403)
 
 
 def test_without_client_ca_all_are_let_in(start_tls, authorities):
     berth = start_tls(clients=False)
-    assert post(berth, client_context(authorities[0])) == 200
+    assert post(berth, authorities[0].context()) == 200
 
 
 def test_refused_client_may_send_a_large_body(start_tls, authorities):
     """It is told without being read."""
     berth = start_tls()
     connection = http.client.HTTPSConnection(
-        berth.host, berth.port, context=client_context(authorities[0]), timeout=20
+        berth.host, berth.port, context=authorities[0].context(), timeout=PATIENCE
     )
     with contextlib.suppress(ConnectionError, ssl.SSLError):
         connection.request("POST", "/filter", b"0" * 20_000_000)
@@ -143,7 +138,7 @@ def test_body_over_the_limit(start_tls, authorities):
     berth = start_tls("--max-body", 1_000_000, clients=False)
     for chunked in (False, True):
         connection = http.client.HTTPSConnection(
-            berth.host, berth.port, context=client_context(authorities[0]), timeout=20
+            berth.host, berth.port, context=authorities[0].context(), timeout=PATIENCE
         )
         body = iter([b"0" * 100_000] * 200)
         headers = {} if chunked else {"Content-Length": "20000000"}
@@ -151,7 +146,7 @@ def test_body_over_the_limit(start_tls, authorities):
             connection.request("POST", "/filter", body, headers, encode_chunked=chunked)
         assert connection.getresponse().status == 413
         connection.close()
-    assert post(berth, client_context(authorities[0])) == 200
+    assert post(berth, authorities[0].context()) == 200
 
 
 # --- what is spoken ---
@@ -174,12 +169,13 @@ def lenient_server(pair):
                     with contextlib.suppress(OSError), context.wrap_socket(sock, True) as tls:
                         tls.recv(1)
 
-        listener.settimeout(5)
         thread = threading.Thread(target=serve)
         thread.start()
-        yield types.SimpleNamespace(host="127.0.0.1", port=listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        try:
+            yield types.SimpleNamespace(host="127.0.0.1", port=listener.getsockname()[1])
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)  # which ends accept()
+            thread.join()
 
 
 def handshake(berth, **settings):
@@ -192,7 +188,7 @@ def handshake(berth, **settings):
     context.maximum_version = settings.get("most", ssl.TLSVersion.TLSv1_3)
     context.set_alpn_protocols(settings.get("protocols", ["h2", "http/1.1"]))
     try:
-        with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+        with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
             with context.wrap_socket(sock) as tls:
                 return tls.version(), tls.cipher()[0], tls.selected_alpn_protocol()
     except (ssl.SSLError, ConnectionError):
@@ -229,47 +225,55 @@ def test_only_http_1_1_is_offered(start_tls):
 
 def test_handshake_has_a_deadline(start_tls):
     berth = start_tls("--header-timeout", 1)
-    with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+    with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
         sock.sendall(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a ClientHello
         assert sock.recv(100) == b""
 
 
 def test_connection_caps(start_tls, authorities):
     """Who is one too many is turned away, even in the middle of a handshake."""
-    berth = start_tls("--max-connections-per-address", 3, clients=False)
-    context = client_context(authorities[0])
-    served = []
+    cap, n_clients = 3, 20
+    berth = start_tls("--max-connections-per-address", cap, clients=False)
+    context = authorities[0].context()
 
-    def call():
-        with contextlib.suppress(OSError):
-            connection = http.client.HTTPSConnection(
-                berth.host, berth.port, context=context, timeout=20
-            )
+    def call(all_have_tried):
+        connection = http.client.HTTPSConnection(
+            berth.host, berth.port, context=context, timeout=PATIENCE
+        )
+        try:
             served.append(post(berth, context, connection))
-            time.sleep(0.5)
+        except OSError:
+            pass  # turned away
+        finally:
+            all_have_tried.wait(PATIENCE)  # who was let in stays until then
             connection.close()
 
+    def is_served():
+        with contextlib.suppress(OSError):
+            return post(berth, context) == 200
+
+    served = []
     for _ in range(3):
-        threads = [threading.Thread(target=call) for _ in range(20)]
+        all_have_tried = threading.Barrier(n_clients)
+        threads = [threading.Thread(target=call, args=[all_have_tried]) for _ in range(n_clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert berth.is_alive()
-    assert 3 <= len(served) < 60
+        assert berth.is_alive()
+        wait_until(is_served, "those before to be gone")
     assert set(served) == {200}
-    time.sleep(0.5)
-    assert post(berth, context) == 200
+    assert cap <= len(served) < 3 * n_clients
 
 
 def test_plain_http_on_the_tls_port(start_tls, authorities):
     berth = start_tls(clients=False)
-    with socket.create_connection((berth.host, berth.port), timeout=20) as sock:
+    with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
         sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
         with contextlib.suppress(ConnectionError):
             while sock.recv(1000):
                 pass
-    assert post(berth, client_context(authorities[0])) == 200
+    assert post(berth, authorities[0].context()) == 200
 
 
 # --- certificates that change ---
@@ -311,10 +315,7 @@ def pem(path):
 
 
 def wait_until_served(berth, certificate):
-    end = time.monotonic() + SLACK
-    while served_certificate(berth) != pem(certificate):
-        assert time.monotonic() < end, "the new certificate is not served"
-        time.sleep(0.1)
+    wait_until(lambda: served_certificate(berth) == pem(certificate), "the new certificate")
 
 
 class Traffic:
@@ -332,7 +333,7 @@ class Traffic:
             try:
                 if keep and not connection:
                     connection = http.client.HTTPSConnection(
-                        self.berth.host, self.berth.port, context=self.context, timeout=20
+                        self.berth.host, self.berth.port, context=self.context, timeout=PATIENCE
                     )
                 self.statuses.append(post(self.berth, self.context, connection))
             except OSError as failure:
@@ -356,7 +357,7 @@ def test_rotation_under_traffic(start_berth, authorities, tmp_path):
     secret = MountedSecret(tmp_path / "secret")
     secret.put(*own.issue_server(), own.certificate)
     berth = start_berth(*secret.flags())
-    with Traffic(berth, client_context(own, own.issue(NAME))) as traffic:
+    with Traffic(berth, own.context(own.issue(NAME))) as traffic:
         for _ in range(5):
             pair = own.issue_server()
             secret.put(*pair, own.certificate)
@@ -380,7 +381,8 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
     secret = MountedSecret(tmp_path / "secret")
     secret.put(*good, own.certificate)
     berth = start_berth(*secret.flags())
-    context = client_context(own, own.issue(NAME))
+    context = own.context(own.issue(NAME))
+    refused = 'berth_config_reloads_total{config="certificates",result="refused"}'
     for bad in (
         (other[0], good[1], own.certificate),
         (good[0], other[1], own.certificate),
@@ -388,18 +390,16 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         (*other, empty),
         (empty, empty, own.certificate),
     ):
+        before = metrics(berth, context=context)[refused]
         secret.put(*bad)
         berth.proc.send_signal(signal.SIGHUP)
-        time.sleep(0.6)
+        wait_until(lambda: metrics(berth, context=context)[refused] > before, "a refusal")
         assert served_certificate(berth) == pem(good[0])
         assert post(berth, context) == 200
     assert "[+]certificates ok: degraded" in readyz(berth, context)
     assert "[+]certificates ok\n" in readyz(berth)  # reasons are not for all
     secret.put(*good, own.certificate)  # put back: nothing to load, and nothing wrong any more
-    deadline = time.monotonic() + 20
-    while "degraded" in readyz(berth, context):
-        assert time.monotonic() < deadline, "the alarm does not clear"
-        time.sleep(0.1)
+    wait_until(lambda: "degraded" not in readyz(berth, context), "the alarm to clear")
     secret.put(*other, own.certificate)
     berth.proc.send_signal(signal.SIGHUP)
     wait_until_served(berth, other[0])
@@ -412,7 +412,7 @@ def readyz(berth, context=None):
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    connection = http.client.HTTPSConnection("127.0.0.1", berth.port, timeout=20, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", berth.port, timeout=PATIENCE, context=context)
     connection.request("GET", "/readyz?verbose")
     text = connection.getresponse().read().decode()
     connection.close()
@@ -425,11 +425,11 @@ def test_client_ca_rotates(start_berth, authorities, tmp_path):
     secret = MountedSecret(tmp_path / "secret")
     secret.put(*own.issue_server(), own.certificate)
     berth = start_berth(*secret.flags())
-    old_client = client_context(own, own.issue(NAME))
-    new_client = client_context(own, other.issue(NAME))
+    old_client = own.context(own.issue(NAME))
+    new_client = own.context(other.issue(NAME))
     assert post(berth, old_client) == 200
     assert post(berth, new_client) in (401, 403)
-    kept = http.client.HTTPSConnection(berth.host, berth.port, context=old_client, timeout=20)
+    kept = http.client.HTTPSConnection(berth.host, berth.port, context=old_client, timeout=PATIENCE)
     assert post(berth, old_client, kept) == 200
 
     pair = own.issue_server()
@@ -461,7 +461,7 @@ def test_bad_set_at_the_start_is_an_error(berth_path, authorities):
     done = subprocess.run(
         [*command, "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", other],
         capture_output=True,
-        timeout=20,
+        timeout=PATIENCE,
         text=True,
         check=False,
     )
