@@ -17,7 +17,9 @@ import time
 import pytest
 import yaml
 
-LIVE_SECONDS = 2.5  # the program's own ceiling is one second; the machine may be busy
+from client import PATIENCE, held_port, pages_of
+
+QUICK_SECONDS = 0.05  # of the processor's time
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def complete(berth_path):
     def run(*words, env=None):
         done = subprocess.run(
             [berth_path, "__complete", *map(str, words)],
-            capture_output=True, text=True, timeout=20, env={**os.environ, **(env or {})},
+            capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **(env or {})},
         )  # fmt: skip
         assert done.returncode == 0 and done.stderr == "", done
         *lines, directive = done.stdout.splitlines()
@@ -80,7 +82,7 @@ def options_of_getopt(berth, command):
         for last in ([f"--{letter}=x", "--no-such"], [f"--{letter}"]):
             done = subprocess.run(
                 [berth, command, *last], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                env={**os.environ, "LC_ALL": "C", "HOME": "/nonexistent"}, timeout=20,
+                env={**os.environ, "LC_ALL": "C", "HOME": "/nonexistent"}, timeout=PATIENCE,
             )  # fmt: skip
             for line in done.stderr.splitlines():
                 if re.search(r"is ambiguous|allow an argument|requires an argument", line):
@@ -205,11 +207,11 @@ def api_server():
 
     class Handler(http.server.BaseHTTPRequestHandler):
         asked = []
-        delay = 0
+        may_answer = threading.Event()
 
         def do_GET(self):
             self.asked.append(self.path)
-            time.sleep(self.delay)
+            self.may_answer.wait(2 * PATIENCE)
             path = self.path.partition("?")[0]
             pods = [("web", "a-1"), ("web", "a-2"), ("jobs", "b"), ("jobs", "done")]
             pods += [("web", name) for name in HOSTILE]
@@ -233,11 +235,13 @@ def api_server():
         def log_message(self, *_):
             pass
 
+    Handler.may_answer.set()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url, server.handler = f"http://127.0.0.1:{server.server_port}", Handler
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
+    Handler.may_answer.set()
     server.shutdown()
     thread.join()
     server.server_close()
@@ -254,26 +258,29 @@ def test_names_of_the_api_server(complete, kubeconfig, api_server):
     assert set(complete("explain", "--kubeconfig", path, "--node=n2")[0]) == {"--node=n2"}
 
 
-def test_slow_server(complete, kubeconfig, api_server):
-    api_server.handler.delay = 4
+def test_a_server_that_does_not_answer_is_given_up(complete, kubeconfig, api_server):
+    api_server.handler.may_answer.clear()
     path = kubeconfig(api_server.url, "c")
-    start = time.monotonic()
     assert complete("explain", "--kubeconfig", path, "")[0] == {}
-    assert time.monotonic() - start < LIVE_SECONDS
+    assert len(api_server.handler.asked) == 1 and not api_server.handler.may_answer.is_set()
 
 
-def test_nobody_answers(complete, kubeconfig):
-    path = kubeconfig("http://127.0.0.1:1", "c")
-    start = time.monotonic()
-    for words in (
-        ("explain", "--kubeconfig", path, ""),
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explain", "--kubeconfig", "KUBECONFIG", ""),
         ("explain", "--kubeconfig", "/none", ""),
         ("explain", "--cluster", "/none", "--node", ""),
-        ("explain", "--server", "http://127.0.0.1:1", "--last", ""),
+        ("explain", "--server", "URL", "--last", ""),
         ("dump", "--kubeconfig", "/dev/null", "--context", ""),
-    ):
-        assert complete(*words) == ({}, False), words
-    assert time.monotonic() - start < 5 * LIVE_SECONDS
+    ],
+    ids=" ".join,
+)
+def test_nobody_is_there(complete, kubeconfig, words):
+    with held_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        named = {"URL": url, "KUBECONFIG": kubeconfig(url, "c")}
+        assert complete(*(named.get(word, word) for word in words)) == ({}, False)
 
 
 def test_nodes_of_a_file(complete, tmp_path):
@@ -310,25 +317,29 @@ def test_decided_pods_behind_a_token(complete, start_berth, tmp_path):
     token = tmp_path / "token"
     token.write_text("a-long-token-for-pages-0123456789\n")
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token)
-    pages = re.search(r"http://\S+", berth.proc.stdout.readline())[0]
+    pages = pages_of(berth).url
     ask_about_pods(berth)
     assert complete("explain", "--server", pages, "--last", "shop/web")[0] == {}
     words = complete("explain", "--server", pages, "--token-file", token, "--last", "shop/web")[0]
     assert set(words) == {"shop/web-1", "shop/web-2"}
 
 
+def processor_seconds(*command):
+    """That a run of it takes at least, however busy the machine is: the least of some."""
+    used = []
+    for _ in range(7):
+        proc = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(proc.pid, 0)
+        proc.returncode = os.waitstatus_to_exitcode(status)
+        assert proc.returncode == 0
+        used.append(usage.ru_utime + usage.ru_stime)
+    return min(used)
+
+
 def test_quick(berth_path):
-    """50 ms, besides what it takes to start the program at all (a sanitizer takes its time)."""
-
-    def best(*arguments):
-        times = []
-        for _ in range(7):
-            start = time.monotonic()
-            subprocess.run([berth_path, *arguments], capture_output=True, check=True)
-            times.append(time.monotonic() - start)
-        return min(times)
-
-    assert best("__complete", "serve", "--") < best("version") + 0.05
+    """Besides what it takes to start the program at all (a sanitizer takes its time)."""
+    start = processor_seconds(berth_path, "version")
+    assert processor_seconds(berth_path, "__complete", "serve", "--") < start + QUICK_SECONDS
 
 
 # --- as a plugin of kubectl ---
@@ -357,7 +368,7 @@ def test_kubectl(berth_path, tmp_path):
         (tmp_path / name).symlink_to(pathlib.Path(berth_path).resolve())
     done = subprocess.run(
         ["kubectl", "__complete", "berth", "completion", "z"],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.stdout.split() == ["zsh", ":4"]
@@ -459,7 +470,7 @@ def test_key(berth_path, tmp_path, shell):
 
     def wait_for(text):
         nonlocal seen
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while text not in seen:
             assert time.monotonic() < end, seen.decode(errors="replace")
             if select.select([master], [], [], 0.2)[0]:

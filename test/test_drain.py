@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from client import get, open_connection, post, wait_until
-from test_pages import pages_of
+from client import PATIENCE, get, open_connection, pages_of, post, wait_until
 
 BODY = {"Pod": {"metadata": {"name": "p"}}, "Nodes": {"items": [{"metadata": {"name": "n1"}}]}}
 POLICY = """\
@@ -26,13 +25,12 @@ LAG = 0.3  # seconds until endpoints follow readiness
 
 
 def test_readiness_goes_at_once_and_requests_are_still_taken(start_berth):
-    berth = start_berth("--drain-delay", 2, "--pages-listen", "127.0.0.1:0")
+    berth = start_berth("--drain-delay", 300, "--pages-listen", "127.0.0.1:0")
     pages = pages_of(berth)
     kept = open_connection(berth)
     assert post(berth, "filter", BODY, connection=kept).headers["Connection"] != "close"
     idle = open_connection(berth)
     idle.connect()
-    begin = time.monotonic()
     berth.proc.send_signal(signal.SIGTERM)
     wait_until(lambda: get(berth, "/readyz").status == 500, "readiness to go")
     for listener in (berth, pages):
@@ -41,12 +39,18 @@ def test_readiness_goes_at_once_and_requests_are_still_taken(start_berth):
         assert get(listener, "/metrics").headers["Connection"] == "close"
     reply = post(berth, "filter", BODY, connection=kept)  # it was not cut
     assert reply.status == 200 and reply.headers["Connection"] == "close"
-    time.sleep(1)
     reply = post(berth, "filter", BODY, connection=idle)  # nor was this
     assert reply.status == 200 and reply.headers["Connection"] == "close"
     assert post(berth, "filter", BODY).status == 200  # and new ones come in
-    assert berth.proc.wait(10) == 0
-    assert 1.9 < time.monotonic() - begin < 8
+    berth.proc.send_signal(signal.SIGTERM)
+
+
+def test_it_ends_by_itself_when_the_delay_is_over(start_berth):
+    berth = start_berth("--drain-delay", 2)
+    begin = time.monotonic()
+    berth.proc.send_signal(signal.SIGTERM)
+    assert berth.proc.wait(PATIENCE) == 0
+    assert time.monotonic() - begin > 1.9  # not sooner, however busy the machine is
 
 
 @pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGINT])
@@ -55,7 +59,7 @@ def test_a_second_signal_ends_the_delay(start_berth, again):
     berth.proc.send_signal(signal.SIGTERM)
     wait_until(lambda: get(berth, "/readyz").status == 500, "readiness to go")
     berth.proc.send_signal(again)
-    assert berth.proc.wait(10) == 0
+    assert berth.proc.wait(PATIENCE) == 0
 
 
 def test_files_are_still_followed(start_berth, tmp_path):
@@ -72,7 +76,7 @@ def test_files_are_still_followed(start_berth, tmp_path):
 @pytest.mark.parametrize("value", ["301", "-1", "x"])
 def test_refused(berth_path, value):
     done = subprocess.run(
-        [berth_path, "serve", "--drain-delay", value], capture_output=True, text=True, timeout=20
+        [berth_path, "serve", "--drain-delay", value], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 2 and "drain-delay" in done.stderr
 
@@ -156,14 +160,14 @@ class Caller(threading.Thread):
 def restart(berth, start, endpoints, flags):
     """The same port, as a Service has the same address."""
     berth.proc.send_signal(signal.SIGTERM)
-    assert berth.proc.wait(20) == 0
+    assert berth.proc.wait(PATIENCE) == 0
     new = start("--listen", f"{berth.host}:{berth.port}", *flags)
     endpoints.berths[endpoints.berths.index(berth)] = new
     wait_until(lambda: new in endpoints.ready, "the new one to be asked")
 
 
 def test_a_rolling_restart_loses_no_request(start_berth):
-    flags = ["--drain-delay", 2]
+    flags = ["--drain-delay", 4]  # much more than LAG: only on a very busy machine is it too little
     endpoints = Endpoints([start_berth(*flags), start_berth(*flags)])
     callers = [Caller(endpoints, 1 / RATE) for _ in range(CLIENTS)]
     callers += [Caller(endpoints, pause) for pause in (0.7, 1.1, 3.0)]  # and some that idle
