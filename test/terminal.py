@@ -1,5 +1,6 @@
 """A terminal as a person has it: a program in tmux, keys typed, the screen read."""
 
+import re
 import shutil
 import subprocess
 import time
@@ -7,7 +8,7 @@ import uuid
 
 import pytest
 
-PATIENCE = 30
+from client import PATIENCE
 
 
 class Terminal:
@@ -47,12 +48,18 @@ class Terminal:
     def colours(self):
         return self.tmux("capture-pane", "-p", "-e")
 
-    def wait_for(self, *texts, gone=()):
-        """The screen, once it shows all of these and nothing of what is to be gone."""
+    def wait_for(self, *texts, gone=(), like=()):
+        """The screen, once it shows all of these, something like each of the patterns @like, and nothing
+        of what is to be gone. All of it is to be waited for: a screen may be half drawn."""
         until = time.monotonic() + PATIENCE
         while True:
             shown = self.screen()
-            if all(text in shown for text in texts) and not any(text in shown for text in gone):
+            if (
+                all(text in shown for text in texts)
+                and all(re.search(pattern, shown, re.M) for pattern in like)
+                and not any(text in shown for text in gone)
+            ):
                 return shown
-            assert time.monotonic() < until, f"not on the screen: {texts}, or still: {gone}\n{shown}"
+            wanted = [*texts, *like]
+            assert time.monotonic() < until, f"not on the screen: {wanted}, or still: {gone}\n{shown}"
             time.sleep(0.05)

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from client import PATIENCE
+from client import REPOSITORY as ROOT
+
 BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
 
 # pod, node or "pending", passed/offered, score or "-", time
@@ -160,7 +162,7 @@ def test_two_at_once_do_not_share_files(environment):
         finally:
             first.terminate()
             first.stdout.read()
-        assert first.wait(timeout=10) == 0
+        assert first.wait(timeout=PATIENCE) == 0
 
 
 def test_own_policy(environment, tmp_path):
@@ -307,7 +309,7 @@ class LiveDemo:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
             os.execve(BERTH, [BERTH, "demo", *args], env)
 
-    def read_until(self, pattern, timeout=20):
+    def read_until(self, pattern, timeout=PATIENCE):
         deadline = time.monotonic() + timeout
         while not re.search(pattern, self.text):
             assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.text}"
@@ -329,7 +331,7 @@ class LiveDemo:
         os.write(self.fd, b"\x03")
         return self.wait()
 
-    def wait(self, timeout=15):
+    def wait(self, timeout=PATIENCE):
         deadline = time.monotonic() + timeout
         while self.read(0.2):
             assert time.monotonic() < deadline, f"does not end:\n{self.text}"

@@ -119,6 +119,9 @@ class Case:
         self.becomes(COOL)
 
 
+NEVER = "10m"  # values do not grow old before the test is over
+
+
 def case(source="shared", label="node", on_missing="reject", max_age="4s"):
     def register(function):
         name = function.__name__
@@ -203,7 +206,7 @@ def redirected_in_circles(it):
     it.fails(faults.redirect(f"{it.server.url}/api/v1/query?query={it.name}"), "redirect")
 
 
-@case()
+@case(max_age=NEVER)
 def redirected_to_itself(it):
     """As a proxy adds a path."""
 
@@ -226,11 +229,13 @@ def flooded(it):
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     before = it.berth.rss_kib()
+    too_large = "larger than|within 1 s" if IS_SANITIZED else "larger than"
     for action in (flood(), flood(has_length=False), faults.endless()):
         with it.broken(action), watching_memory(it.berth) as seen:
             it.becomes(NONE)
-            # A sanitizer may be too slow to take so much before the time is up.
-            assert re.search("larger than|within 1 s" if IS_SANITIZED else "larger than", it.told()["error"])
+            # Who was too slow to take so much before the time is up, tries again; a sanitizer may never
+            # be fast enough.
+            wait_until(lambda: re.search(too_large, it.told()["error"]), "so much to be refused")
         it.becomes(COOL)
         if not IS_SANITIZED:  # what was freed is kept for a while, to be watched
             assert seen.most_kib < before + MEMORY_KIB
@@ -263,49 +268,49 @@ def watching_memory(berth):
 # --- answers that say less than they should ---
 
 
-@case()
+@case(max_age=NEVER)
 def half_missing(it):
     some = {name: GOOD[name] for name in [*COOL[:2], *HOT[:3]]}
     it.drops(by_node(**some), COOL[:2])
 
 
-@case(on_missing="allow")
+@case(on_missing="allow", max_age=NEVER)
 def half_missing_allowed(it):
     some = {name: GOOD[name] for name in [*COOL[:2], *HOT[:3]]}
     it.drops(by_node(**some), [*COOL, *HOT[3:]])
 
 
-@case()
+@case(max_age=NEVER)
 def nothing_at_all(it):
     it.drops([], NONE)
 
 
-@case()
+@case(max_age=NEVER)
 def not_a_number(it):
     odd = {"n0": math.nan, "n1": math.inf, "n2": -math.inf}
     it.drops(by_node(**{**GOOD, **odd}), COOL[3:], nan=1, infinite=2)
 
 
-@case()
+@case(max_age=NEVER)
 def duplicates(it):
     """Which of two would be right is not guessed."""
     twice = [sample(0.1, node="n0", job="a"), sample(0.7, node="n0", job="b")]
     it.drops([*by_node(**GOOD)[1:], *twice], COOL[1:], duplicate=2)
 
 
-@case()
+@case(max_age=NEVER)
 def strangers(it):
     it.drops(by_node(**GOOD, n77=0.1, n78=0.1)[1:], COOL[1:], no_node=2)
 
 
-@case()
+@case(max_age=NEVER)
 def renamed_label(it):
     """The query's author has renamed a label: nothing fits any more."""
     renamed = [sample(value, kubernetes_node=name) for name, value in GOOD.items()]
     it.drops(renamed, NONE, no_label=10)
 
 
-@case(label=None)
+@case(label=None, max_age=NEVER)
 def renamed_label_found(it):
     """Without nodeLabel the new one is found."""
     it.set(by_node(**GOOD))
@@ -314,7 +319,7 @@ def renamed_label_found(it):
     it.becomes(["n9"])
 
 
-@case()
+@case(max_age=NEVER)
 def old_series(it):
     """By the server's own clock."""
     late = [sample(0.2, at=-3600, node="n0"), sample(0.2, at=3600, node="n1")]
@@ -361,7 +366,7 @@ def frozen(it):
     it.becomes(COOL)
 
 
-@case("restarted")
+@case("restarted", max_age="20s")
 def restarted(it):
     """Again and again, but never for long: nobody notices."""
     it.set(by_node(**GOOD))
@@ -396,7 +401,7 @@ def token_changes(it):
     it.becomes(COOL)
 
 
-@case("ahead")
+@case("ahead", max_age=NEVER)
 def clock_ahead(it):
     """An hour, and it says so itself: what was measured now is of now."""
     it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
@@ -404,7 +409,7 @@ def clock_ahead(it):
     it.stays()
 
 
-@case("behind")
+@case("behind", max_age=NEVER)
 def clock_behind(it):
     """An hour, without a Date: the newest series tells what time it is there."""
     it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
@@ -412,7 +417,7 @@ def clock_behind(it):
     it.stays()
 
 
-@case("manners")
+@case("manners", max_age=NEVER)
 def other_manners(it):
     """gzip, chunks, and a connection that ends after each answer."""
     it.set(by_node(**GOOD))

@@ -1,6 +1,7 @@
 """Changed files are read again: the new one is in force, or the last good one stays, loudly."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -274,6 +275,17 @@ def test_file_that_goes_away(start_logged, cluster, tmp_path):
 # --- SIGHUP ---
 
 
+@contextlib.contextmanager
+def halted(berth):
+    """It does nothing meanwhile."""
+    berth.proc.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, berth.proc.pid, os.WSTOPPED | os.WNOWAIT)
+    try:
+        yield
+    finally:
+        berth.proc.send_signal(signal.SIGCONT)
+
+
 def test_sighup_forces(start_logged, cluster, tmp_path):
     """Also when nothing has changed that could be seen from outside."""
     policy = tmp_path / "policy.yaml"
@@ -282,8 +294,9 @@ def test_sighup_forces(start_logged, cluster, tmp_path):
     good = 'berth_config_reloads_total{config="%s",result="good"}'
     assert metrics(berth)[good % "policy"] == 1
     status = policy.stat()
-    policy.write_text(policy_text("b"))
-    os.utime(policy, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with halted(berth):  # or it could look between the two
+        policy.write_text(policy_text("b"))
+        os.utime(policy, ns=(status.st_atime_ns, status.st_mtime_ns))
     for n in (1, 2):
         berth.proc.send_signal(signal.SIGHUP)
         wait_until(lambda: berth.log.read_text().count("signal=SIGHUP") == n, "the signal")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from client import REPOSITORY, get, metrics, post, wait_until, write_cluster
+from client import REPOSITORY, get, metrics, post, wait_for_figures, wait_until, write_cluster
 from prometheus import Scripted, by_node, sample
 
 QUERY = "node_load"
@@ -282,7 +282,7 @@ def test_sources_reload(start_logged, server, cluster, policy, tmp_path):
         assert log_lines(berth, "new configuration refused")
         write_sources(sources, server.url)
         wait_passed(berth, ["n1", "n3"])
-        assert metrics(berth)['berth_config_last_reload_success{config="sources"}'] == 1
+        wait_for_figures(berth, {'berth_config_last_reload_success{config="sources"}': 1})
     finally:
         other.stop()
 
