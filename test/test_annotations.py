@@ -87,9 +87,11 @@ def test_annotations_decide(start_berth, tmp_path):
 
 def test_values_grow_old_by_themselves(start_berth, tmp_path):
     policy = yaml.safe_load(yaml.safe_dump(POLICY))
-    policy["spec"]["metrics"][0]["maxAge"] = "3s"
+    policy["spec"]["metrics"][0]["maxAge"] = "6s"
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
-    cluster = write_nodes(tmp_path / "cluster.json", cool={KEY: written(0.2, -1)})
+    cluster = write_nodes(tmp_path / "cluster.json", cool={})
     berth = start_berth("--policy", tmp_path / "policy.yaml", "--cluster", cluster)
-    assert passed(berth) == ["cool"]
+    assert passed(berth) == []
+    write_nodes(cluster, cool={KEY: written(0.2)})
+    wait_until(lambda: passed(berth) == ["cool"], "the value to count")
     wait_until(lambda: passed(berth) == [], "the value to be too old")
