@@ -13,6 +13,7 @@ import types
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 FIXTURES = REPOSITORY / "test" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
+FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # what the program ends with
 PATIENCE = 30  # seconds, for things that take a moment; the machine may be busy
 
 
@@ -141,6 +142,18 @@ def held_port():
 
 def fixture_body(name):
     return (FIXTURES / f"{name}.json").read_bytes()
+
+
+def replace(path, text):
+    """As editors and `kubectl cp` do it: a new file takes the old one's name."""
+    new = path.with_name("." + path.name + ".new")
+    new.write_text(text)
+    return new.replace(path)
+
+
+def log_lines(berth, words):
+    """What a berth of start_logged() has said, of lines that are like @words."""
+    return [line for line in berth.log.read_text().splitlines() if re.search(words, line)]
 
 
 def write_cluster(path, nodes, pods=()):

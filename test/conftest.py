@@ -12,8 +12,8 @@ import subprocess
 
 import pytest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-STOP_SECONDS = 20
+from client import PATIENCE, REPOSITORY
+
 
 
 class Berth:
@@ -42,7 +42,7 @@ class Berth:
         if self.is_alive():
             self.proc.send_signal(signal.SIGTERM)
         try:
-            return self.proc.wait(STOP_SECONDS)
+            return self.proc.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.proc.kill()
             self.proc.wait()
@@ -57,6 +57,20 @@ def berth_path():
     if not path.exists():
         pytest.fail(f"{path} does not exist: build first, or set BERTH")
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def outcome_of(berth_path):
+    """outcome_of(command, *options) -> (exit code, stdout, stderr)"""
+
+    def run(*words):
+        done = subprocess.run(
+            [berth_path, *map(str, words)],
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    return run
 
 
 @pytest.fixture

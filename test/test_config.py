@@ -1,6 +1,7 @@
 """berth config: what kube-scheduler is told, for policies in files and for a berth that runs."""
 
 import base64
+import functools
 import json
 import re
 import subprocess
@@ -9,9 +10,8 @@ import pytest
 import yaml
 
 from authority import Authority
-from client import PATIENCE, write_cluster
+from client import FAILED, FINE, UNREACHABLE, USAGE, write_cluster
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 
 HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
 FILTERS = "  filters:\n    - {name: pool, nodeLabels: {pool: web}, reason: not in the pool}\n"
@@ -22,17 +22,9 @@ WIDE = "  wire: {maxScore: 100}\n"
 
 
 @pytest.fixture
-def config(berth_path):
+def config(outcome_of):
     """config(*options) -> (exit code, stdout, stderr)"""
-
-    def run(*options):
-        done = subprocess.run(
-            [berth_path, "config", *map(str, options)],
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    return functools.partial(outcome_of, "config")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """berth demo, as the person at the keyboard sees it: with and without a terminal."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -146,23 +147,25 @@ def test_dump_cluster_in_vain(environment, path, why):
     assert result.stderr == f"berth demo: cannot write {path}: {why}\n"
 
 
-def test_two_at_once_do_not_share_files(environment):
-    with subprocess.Popen(
-        [BERTH, "demo", "--pods", "0", "--pace", "50"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as first:
+@contextlib.contextmanager
+def running_demo(env):
+    """A demo that goes on until the block is left; what it has said of where it serves."""
+    command = [BERTH, "demo", "--pods", "0", "--pace", "50"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as demo:
         try:
-            start = first.stdout.readline() + first.stdout.readline()
-            assert "serving" in start
-            second = run("--pods", "1", env=environment)
-            assert second.returncode == 0, second.stderr
-            assert re.search(r"berth-demo-\d+-2/pod\.json", second.stdout)
+            yield demo.stdout.readline() + demo.stdout.readline()
         finally:
-            first.terminate()
-            first.stdout.read()
-        assert first.wait(timeout=PATIENCE) == 0
+            demo.terminate()
+            demo.stdout.read()
+        assert demo.wait(timeout=PATIENCE) == 0
+
+
+def test_two_at_once_do_not_share_files(environment):
+    with running_demo(environment) as said:
+        assert "serving" in said
+        second = run("--pods", "1", env=environment)
+        assert second.returncode == 0, second.stderr
+        assert re.search(r"berth-demo-\d+-2/pod\.json", second.stdout)
 
 
 def test_own_policy(environment, tmp_path):
@@ -260,22 +263,10 @@ def test_wrong_usage(environment, args):
 
 
 def test_address_in_use(environment):
-    with subprocess.Popen(
-        [BERTH, "demo", "--pods", "0", "--pace", "50"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as first:
-        try:
-            url = re.search(
-                r"http://(\S+)", first.stdout.readline() + first.stdout.readline()
-            ).group(1)
-            second = run("--listen", url, env=environment)
-            assert second.returncode == 3
-            assert "cannot listen" in second.stderr
-        finally:
-            first.terminate()
-            first.stdout.read()
+    with running_demo(environment) as said:
+        second = run("--listen", re.search(r"http://(\S+)", said)[1], env=environment)
+        assert second.returncode == 3
+        assert "cannot listen" in second.stderr
 
 
 def test_help(environment):

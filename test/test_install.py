@@ -1,5 +1,6 @@
 """berth install plan: what it sees of a cluster, what it says of it, and that it only looks."""
 
+import functools
 import re
 import shlex
 import subprocess
@@ -8,10 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from client import PATIENCE, REPOSITORY
+from client import FAILED, FINE, REPOSITORY, UNREACHABLE, USAGE
 from small_api import SmallApi, pod, refusal, scheduler_pod
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 TAINTS = [{"key": CONTROL_PLANE, "effect": "NoSchedule"}]
@@ -67,17 +67,9 @@ def cluster():
 
 
 @pytest.fixture
-def install(berth_path):
+def install(outcome_of):
     """install(*options) -> (exit code, stdout, stderr)"""
-
-    def run(*options):
-        done = subprocess.run(
-            [berth_path, "install", *map(str, options)],
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    return functools.partial(outcome_of, "install")
 
 
 @pytest.fixture
@@ -137,20 +129,20 @@ def test_every_plan_is_whole(install, mode, tool):
         assert (REPOSITORY / path).exists(), path
 
 
-def test_commands_are_of_this_program(install, berth_path):
+@pytest.mark.parametrize("mode", ["second-scheduler", "default-scheduler", "standalone"])
+def test_commands_are_of_this_program(install, outcome_of, mode):
     """Every option that a plan gives to berth is one that the command has."""
-    for mode in ("second-scheduler", "default-scheduler", "standalone"):
-        _, out, _ = install("plan", "--mode", mode, "--tool", "kustomize")
-        for command in commands(out):
-            for part in re.split(r"\||&&|>|\(|\)", command):
-                words = shlex.split(part, comments=True)
-                if words[:1] != ["berth"]:
-                    continue
-                help_text = subprocess.run(
-                    [berth_path, words[1], "--help"], capture_output=True, text=True, check=True
-                ).stdout
-                for option in (word for word in words if word.startswith("--")):
-                    assert option in help_text, (command, option)
+    code, out, err = install("plan", "--mode", mode, "--tool", "kustomize")
+    assert (code, err) == (FINE, "")
+    parts = [part for command in commands(out) for part in re.split(r"\||&&|>|\(|\)", command)]
+    ours = [words for part in parts if (words := shlex.split(part, comments=True))[:1] == ["berth"]]
+    assert ours
+    for name in {words[1] for words in ours}:
+        code, help_text, err = outcome_of(name, "--help")
+        assert (code, err) == (FINE, "")
+        for words in ours:
+            options = [word for word in words if word.startswith("--") and words[1] == name]
+            assert [option for option in options if option not in help_text] == [], words
 
 
 def test_the_overlay_that_is_written(install, tmp_path):
