@@ -1,11 +1,10 @@
 """The dashboard's pages of figures: latency, changes, sources."""
 
-import os
 
 import pytest
 
 from board import read, text_of
-from client import get, post, wait_until, write_cluster
+from client import get, post, replace, wait_until, write_cluster
 from prometheus import Scripted, by_node
 
 QUERY = 'node_load{a="<b>&"}'
@@ -20,11 +19,6 @@ spec:
   filters:
     - {{name: hot, expression: "metrics.load < 0.5", reason: hot, onMissing: allow}}
 """
-
-
-def replace(path, content):
-    path.with_suffix(".new").write_text(content)
-    os.replace(path.with_suffix(".new"), path)
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """What changed: /api/v1/changes."""
 
-import os
 
 import pytest
 
-from client import get, wait_until, write_cluster
+from client import get, replace, wait_until, write_cluster
 
 POLICY = """\
 apiVersion: berth.dev/v1alpha1
@@ -28,12 +27,6 @@ def wait_kinds(berth, kinds):
     """The newest first."""
     wait_until(lambda: [change["kind"] for change in changes(berth)] == kinds, f"{kinds}")
     return changes(berth)
-
-
-def replace(path, text):
-    new = path.with_name("." + path.name + ".new")
-    new.write_text(text)
-    os.replace(new, path)
 
 
 @pytest.fixture

@@ -14,10 +14,21 @@ import time
 import pytest
 
 from authority import PAST, Authority
-from client import PATIENCE, get, held_port, pages_of, post, wait_until, write_cluster
+from client import (
+    FAILED,
+    FINE,
+    PATIENCE,
+    UNREACHABLE,
+    USAGE,
+    get,
+    held_port,
+    pages_of,
+    post,
+    wait_until,
+    write_cluster,
+)
 from small_api import SmallApi, pod, scheduler_pod
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 
 POLICY = """
 apiVersion: berth.dev/v1alpha1

@@ -14,9 +14,8 @@ import subprocess
 
 import pytest
 
-from client import PATIENCE, REPOSITORY, get, write_cluster
+from client import FAILED, FINE, PATIENCE, REPOSITORY, UNREACHABLE, USAGE, get
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 COMMANDS = [
     "serve", "check", "explain", "top", "simulate", "what-if", "bundle", "eval", "dump", "demo",
     "certs", "completion", "config", "install", "version",

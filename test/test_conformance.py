@@ -1,12 +1,11 @@
 """The conformance vectors of the expression language, where they are at hand."""
 
-import pathlib
 import subprocess
 import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from client import REPOSITORY as ROOT
 
 
 def test_vectors(berth_path):

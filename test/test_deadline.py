@@ -4,10 +4,9 @@ import subprocess
 
 import pytest
 
-from client import PATIENCE, post, write_cluster
+from client import PATIENCE, USAGE, post, write_cluster
 
 NODES = 2000
-USAGE = 2
 LATE = "berth ran out of time to judge the node"
 
 # Every label with every label of a node, joined with the pod's name: nothing of it can be kept.

@@ -1,12 +1,11 @@
 """What a running berth remembers of its decisions, as JSON."""
 
 import re
-import ssl
 
 import pytest
 
+from authority import Authority
 from client import PATIENCE, ask, get, metrics, post, wait_until, write_cluster
-from test_tls import Authority
 
 POLICY = """\
 apiVersion: berth.dev/v1alpha1
@@ -351,13 +350,6 @@ def tls(tmp_path):
     return authority, server, authority.issue("system:kube-scheduler"), authority.issue("mallory")
 
 
-def with_certificate(authority, pair=None):
-    made = ssl.create_default_context(cafile=authority.certificate)
-    if pair:
-        made.load_cert_chain(*pair)
-    return made
-
-
 def start_with_tls(start_berth, files, authority, server):
     return start_berth(
         *flags(files), "--tls-cert", server[0], "--tls-key", server[1],
@@ -368,8 +360,8 @@ def start_with_tls(start_berth, files, authority, server):
 def test_access(start_berth, files, tls):
     authority, server, good, bad = tls
     berth = start_with_tls(start_berth, files, authority, server)
-    post(berth, "filter", names("web", "n1"), context=with_certificate(authority, good))
+    post(berth, "filter", names("web", "n1"), context=authority.context(good))
     for path in ("/api/v1/decisions", "/api/v1/decisions/1", "/metrics"):
-        assert get(berth, path, context=with_certificate(authority, good)).status == 200
-        assert get(berth, path, context=with_certificate(authority, bad)).status == 403
-        assert get(berth, path, context=with_certificate(authority)).status == 403
+        assert get(berth, path, context=authority.context(good)).status == 200
+        assert get(berth, path, context=authority.context(bad)).status == 403
+        assert get(berth, path, context=authority.context()).status == 403

@@ -5,9 +5,8 @@ import subprocess
 
 import pytest
 
-from client import PATIENCE, write_cluster
+from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, write_cluster
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 
 
 @pytest.fixture

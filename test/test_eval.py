@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+from client import FAILED, FINE, UNREACHABLE, USAGE
+
 
 NODE = """\
 metadata:

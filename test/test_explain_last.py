@@ -25,7 +25,6 @@ from test_decisions import (  # noqa: F401
     names,
     start_with_tls,
     tls,
-    with_certificate,
 )
 
 def explain(berth_path, berth, name, *options):
@@ -375,7 +374,7 @@ def test_unreachable(berth_path):
 def test_access(start_berth, files, berth_path, tls):
     authority, server, good, bad = tls
     berth = start_with_tls(start_berth, files, authority, server)
-    post(berth, "filter", names("web", "n1"), context=with_certificate(authority, good))
+    post(berth, "filter", names("web", "n1"), context=authority.context(good))
 
     def last(*options):
         return explain(berth_path, berth, "default/web", "--ca", authority.certificate, *options)

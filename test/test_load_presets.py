@@ -8,13 +8,13 @@ LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Random clu
 import datetime
 import json
 import math
-import pathlib
 import random
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from client import REPOSITORY as ROOT
+
 NOW = datetime.datetime(2026, 11, 16, 9, 0, 0, tzinfo=datetime.timezone.utc)
 AGE = 20  # seconds since everything was measured
 ROUNDS = 12

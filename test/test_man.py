@@ -1,13 +1,13 @@
 """Manual pages: one for each command, with all that its --help says, and well formed."""
 
-import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from client import REPOSITORY as ROOT
+
 PAGES = sorted((ROOT / "man").glob("*.[1-9]"))
 SECTIONS = {
     "1": ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"],

@@ -1,15 +1,15 @@
 """The alerts and the dashboard in deploy/monitoring: they speak when they must, and of figures that berth has."""
 
 import json
-import pathlib
 import re
 import subprocess
 
 import pytest
 import yaml
+
+from client import REPOSITORY as ROOT
 from prometheus import find_program
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "deploy" / "monitoring"
 RULES = yaml.safe_load((FOLDER / "berth-rules.yaml").read_text())
 DASHBOARD = json.loads((FOLDER / "berth-dashboard.json").read_text())

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import pathlib
 import random
 import re
 import subprocess
@@ -10,9 +9,9 @@ import subprocess
 import pytest
 import yaml
 
+from client import REPOSITORY as ROOT
 from json_schema import errors
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMA = json.loads((ROOT / "docs/policy.schema.json").read_text())
 HEAD = {"apiVersion": "berth.dev/v1alpha1", "kind": "PlacementPolicy"}
 

@@ -1,14 +1,14 @@
 """The presets of policies/: each is explained, tested and shown, and the page about them is true."""
 
 import os
-import pathlib
 import re
 import shlex
 import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from client import REPOSITORY as ROOT
+
 PAGE = "policies/README.md"
 PRESETS = sorted(path.name for path in (ROOT / "policies").glob("*.yaml"))
 

@@ -7,14 +7,13 @@ more exporter that speaks of all nodes and pods by name. The test decides what t
 import http.client
 import json
 import os
-import re
 import subprocess
 from urllib.parse import urlencode
 
 import pytest
 import yaml
 
-from client import PATIENCE, get, metrics, post, wait_until, write_cluster
+from client import PATIENCE, get, log_lines, metrics, post, wait_until, write_cluster
 from prometheus import (
     Exporter,
     Prometheus,
@@ -159,10 +158,6 @@ def scores(berth):
     """All of them; who is not named has 0."""
     told = {each["Host"]: each["Score"] for each in ask(berth, "prioritize")}
     return [told.get(name, 0) for name in NAMES]
-
-
-def log_lines(berth, words):
-    return [line for line in berth.log.read_text().splitlines() if re.search(words, line)]
 
 
 # --- the tests ---

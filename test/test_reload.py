@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from client import get, metrics, open_connection, post, wait_until, write_cluster
+from client import get, metrics, open_connection, post, replace, wait_until, write_cluster
 
 NODES = {"n1": {"zone": "a"}, "n2": {"zone": "b"}, "n3": {"zone": "c"}}
 
@@ -50,13 +50,6 @@ def passed(berth, connection=None, names=("n1", "n2", "n3")):
 
 def wait_passed(berth, nodes):
     wait_until(lambda: passed(berth) == nodes, f"only {nodes} to pass")
-
-
-def replace(path, text):
-    """As editors and `kubectl cp` do it: a new file takes the old one's name."""
-    new = path.with_name("." + path.name + ".new")
-    new.write_text(text)
-    os.replace(new, path)
 
 
 # --- ways to change a policy ---

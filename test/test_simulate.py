@@ -11,9 +11,8 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from client import PATIENCE
+from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE
 
-FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
 PACK = HEAD + "metadata: {name: pack}\nspec:\n  scores: [{name: pack, binPack: {cpu: 1}}]\n"
 SPREAD = HEAD + "metadata: {name: even}\nspec:\n  scores: [{name: even, spread: {cpu: 1}}]\n"

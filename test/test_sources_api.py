@@ -6,7 +6,16 @@ import subprocess
 
 import pytest
 
-from client import REPOSITORY, get, metrics, post, wait_for_figures, wait_until, write_cluster
+from client import (
+    REPOSITORY,
+    get,
+    log_lines,
+    metrics,
+    post,
+    wait_for_figures,
+    wait_until,
+    write_cluster,
+)
 from prometheus import Scripted, by_node, sample
 
 QUERY = "node_load"
@@ -94,10 +103,6 @@ def wait_covered(berth, n, name="load"):
         lambda: metric(berth, name)["nodes"]["covered"] == n and metric(berth, name),
         f"{name} of {n} nodes",
     )
-
-
-def log_lines(berth, text):
-    return [line for line in berth.log.read_text().splitlines() if text in line]
 
 
 def wait_logged(berth, text, n=1):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from client import get, post, wait_for_figures, wait_until, write_cluster
+from client import get, log_lines, post, wait_for_figures, wait_until, write_cluster
 
 HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
 
@@ -10,10 +10,6 @@ HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
 def policy(name, spec):
     lines = "".join(f"  {line}\n" for line in spec.strip().splitlines())
     return f"{HEAD}metadata: {{name: {name}}}\nspec:\n{lines}"
-
-
-def warnings(berth, text):
-    return [line for line in berth.log.read_text().splitlines() if text in line]
 
 
 def ask(berth, verb, names, labels=None):
@@ -91,7 +87,7 @@ def test_errors_are_told_once(failing, tmp_path):
     for _ in range(3):
         ask(failing, "filter", ALL)
         ask(failing, "prioritize", ALL)
-    told = warnings(failing, "a rule fails")
+    told = log_lines(failing, "a rule fails")
     assert len(told) == 3
     strict, lenient, near = told
     assert "policy=zones rule=strict nodes=1 node=n3" in strict
@@ -99,22 +95,22 @@ def test_errors_are_told_once(failing, tmp_path):
     assert "policy=zones rule=lenient nodes=3 node=n1" in lenient
     assert "policy=zones rule=near nodes=1 node=n2" in near
     assert "much" in near or "int" in near
-    (match,) = warnings(failing, "match expression")
+    (match,) = log_lines(failing, "match expression")
     assert "policy=some" in match and "no such key: app" in match
 
     # They are told again of new policies, and of rules that begin to fail later.
     renamed = FAILING.replace("name: zones", "name: areas")
     (tmp_path / "policy.yaml").write_text(f"{renamed}---\n{MATCHING}")
-    wait_until(lambda: warnings(failing, "policy reloaded"), "the reload")
+    wait_until(lambda: log_lines(failing, "policy reloaded"), "the reload")
     ask(failing, "filter", ["n1"], {"zone": "b", "app": "x"})
-    assert len(warnings(failing, "a rule fails")) == 3
+    assert len(log_lines(failing, "a rule fails")) == 3
     ask(failing, "filter", ["n3"], {"zone": "b", "app": "x"})
-    told = warnings(failing, "a rule fails")[3:]
+    told = log_lines(failing, "a rule fails")[3:]
     assert [("rule=strict" in line, "rule=lenient" in line) for line in told] == [
         (True, False),
         (False, True),
     ]
-    assert len(warnings(failing, "match expression")) == 1
+    assert len(log_lines(failing, "match expression")) == 1
 
 
 # --- time that is up ---
@@ -181,7 +177,7 @@ def test_time_enough(start_slow):
     berth = start_slow(slow_policy("reject"), "--deadline", "60s")
     assert ask(berth, "filter", NAMES)["NodeNames"] == NAMES[1:]
     wait_for_figures(berth, late_figures("filter", 0, 0, 0))
-    assert not warnings(berth, "time was up")
+    assert not log_lines(berth, "time was up")
 
 
 def test_time_is_up_rejects(start_slow):
@@ -198,7 +194,7 @@ def test_time_is_up_rejects(start_slow):
     assert decision["counts"]["late"] == decision["counts"]["unjudged"] == 30
     wait_for_figures(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
 
-    (told,) = warnings(berth, "time was up")  # the second line would come too soon
+    (told,) = log_lines(berth, "time was up")  # the second line would come too soon
     assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in told
 
 
