@@ -1,7 +1,9 @@
-"""A certificate authority whose certificates may be of any time."""
+"""Certificate authorities, and what they issue, for any time. openssl does the work."""
 
+import pathlib
 import ssl
 import subprocess
+import typing
 
 PAST = {"start": "20200101000000Z", "end": "20210101000000Z"}
 FUTURE = {"start": "20480101000000Z", "end": "20490101000000Z"}
@@ -9,6 +11,13 @@ FUTURE = {"start": "20480101000000Z", "end": "20490101000000Z"}
 
 def openssl(*args):
     subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
+
+
+class Pair(typing.NamedTuple):
+    """A certificate and its key, as PEM files."""
+
+    certificate: pathlib.Path
+    key: pathlib.Path
 
 
 class Authority:
@@ -22,24 +31,27 @@ class Authority:
         openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
             "-keyout", self.key, "-out", self.certificate, "-subj", f"/CN={name}", "-days", 10,
+            "-addext", "keyUsage=critical,digitalSignature,keyCertSign,cRLSign",
         )  # fmt: skip
 
-    def issue(self, common_name, purpose="clientAuth", names="", start=None, end=None):
-        """Returns (certificate, key). @names is a subjectAltName; @start and @end are openssl's
-        YYYYMMDDHHMMSSZ."""
+    def issue(self, common_name, purpose="clientAuth", names="", group=None, start=None, end=None):
+        """A Pair. To an API server @common_name is a user of @group. @names is a subjectAltName; @start
+        and @end are openssl's YYYYMMDDHHMMSSZ."""
         self.n_issued += 1
         base = self.folder / f"{self.n_issued}"
         certificate, key = base.with_suffix(".crt"), base.with_suffix(".key")
         request, settings = base.with_suffix(".csr"), base.with_suffix(".cnf")
+        subject = f"/O={group}/CN={common_name}" if group else f"/CN={common_name}"
         openssl(
             "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", key, "-out", request, "-subj", f"/CN={common_name}",
+            "-keyout", key, "-out", request, "-subj", subject,
         )  # fmt: skip
         (self.folder / "index.txt").write_text("")
         settings.write_text(
             f"[ca]\ndefault_ca=own\n[own]\ndatabase={self.folder}/index.txt\n"
             f"new_certs_dir={self.folder}\nrand_serial=yes\ndefault_md=sha256\n"
-            f"policy=any\nunique_subject=no\n[any]\ncommonName=optional\n[leaf]\n"
+            f"policy=any\nunique_subject=no\n[any]\norganizationName=optional\n"
+            f"commonName=optional\n[leaf]\n"
             f"basicConstraints=CA:FALSE\nextendedKeyUsage={purpose}\n"
             + (f"subjectAltName={names}\n" if names else "")
         )
@@ -48,7 +60,7 @@ class Authority:
             "-cert", self.certificate, "-keyfile", self.key, "-in", request, "-out", certificate,
             "-startdate", start or "20200101000000Z", "-enddate", end or "20491231000000Z",
         )  # fmt: skip
-        return certificate, key
+        return Pair(certificate, key)
 
     def context(self, pair=None):
         """For a client that trusts this authority, and shows @pair."""
@@ -57,5 +69,8 @@ class Authority:
             context.load_cert_chain(*map(str, pair))
         return context
 
-    def issue_server(self, **times):
-        return self.issue("berth", "serverAuth", "DNS:localhost,IP:127.0.0.1", **times)
+    def issue_client(self, user, group=None):
+        return self.issue(user, group=group)
+
+    def issue_server(self, names="DNS:localhost,IP:127.0.0.1", **times):
+        return self.issue("berth", "serverAuth", names, **times)

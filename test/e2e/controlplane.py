@@ -14,7 +14,7 @@ import subprocess
 import yaml
 from api import Api, ApiError, make_context
 from audit import Audit
-from certs import Authority, openssl
+from authority import Authority, openssl
 from kubelet import Kubelet
 from objects import BERTH_NAMESPACE, make_role_binding, make_scheduler_config
 from process import Process, make_environment, pick_port

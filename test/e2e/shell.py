@@ -5,8 +5,10 @@ import pathlib
 import signal
 import sys
 
-from controlplane import ControlPlane
-from objects import make_extender, make_node
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # authority.py of the other tests
+
+from controlplane import ControlPlane  # noqa: E402
+from objects import make_extender, make_node  # noqa: E402
 
 BERTH_URL = "http://127.0.0.1:8080"  # berth's default
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from certs import Authority
+from authority import Authority
 from nodemode import Live
 from objects import make_extender, make_node
 from process import pick_port

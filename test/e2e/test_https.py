@@ -1,7 +1,7 @@
 """HTTPS between kube-scheduler and berth, with certificates on both sides."""
 
 import pytest
-from certs import Authority
+from authority import Authority
 from objects import AVOID, make_extender
 
 SCHEDULER = "system:kube-scheduler"

@@ -6,8 +6,8 @@ import threading
 import time
 
 import pytest
+from authority import Authority
 from balancer import Balancer
-from certs import Authority
 from cluster import get_health
 from nodemode import Live
 from objects import make_extender, make_pod

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import apiserver
 from api import make_context
-from certs import Authority
+from authority import Authority
 from controlplane import ControlPlane
 
 QUIET_SECONDS = 0.3

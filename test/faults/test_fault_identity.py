@@ -4,7 +4,7 @@ import apiserver
 import faults
 import pytest
 from apistate import NODES
-from certs import Authority
+from authority import Authority
 from client import wait_until
 from live import fill, node
 
