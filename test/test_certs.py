@@ -11,6 +11,7 @@ import subprocess
 import pytest
 import yaml
 
+from client import PATIENCE
 from test_tls import Traffic, post, wait_until_served
 
 FILES = {"ca.crt", "ca.key", "server.crt", "server.key", "client.crt", "client.key"}
@@ -26,7 +27,7 @@ def certs(berth_path):
 
     def run(*arguments, code=0):
         done = subprocess.run(
-            [berth_path, "certs", *map(str, arguments)], capture_output=True, text=True, timeout=20
+            [berth_path, "certs", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE
         )
         assert done.returncode == code, (arguments, done.stdout, done.stderr)
         return done

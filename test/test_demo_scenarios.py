@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from client import PATIENCE
 from terminal import Terminal
 
 SCENARIOS = ["pending", "hot-node", "stale-metrics", "api-down", "bad-policy", "weight-war"]
@@ -111,7 +112,7 @@ def test_list_and_usage(berth_path, tmp_path):
 
 def page(url):
     request = urllib.request.Request(url, headers={"Accept": "text/html"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return answer.read().decode()
 
 

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from client import PATIENCE
 from doc_pages import MARKS, PAGES, ROOT, Folder, Program, find_blocks, find_harm, find_wrong, is_output
 
 # --- commands in pages ---
@@ -259,7 +260,7 @@ def test_every_metric_is_documented(start_berth):
     import urllib.request
 
     berth = start_berth()
-    with urllib.request.urlopen(f"{berth.url}/metrics", timeout=30) as reply:
+    with urllib.request.urlopen(f"{berth.url}/metrics", timeout=PATIENCE) as reply:
         names = re.findall(r"^# TYPE (\w+) ", reply.read().decode(), re.M)
     names += re.findall(r'"(berth_[a-z_]+)"', "".join(p.read_text() for p in (ROOT / "src/serve").glob("*.c")))
     manual = (ROOT / "docs/operations.md").read_text()

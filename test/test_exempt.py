@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from client import get, post, wait_until, write_cluster
+from client import PATIENCE, get, post, wait_until, write_cluster
 
 POLICY = """\
 apiVersion: berth.dev/v1alpha1
@@ -77,7 +77,7 @@ def test_decisions_say_so(start_berth, flags, berth_path):
     assert "exempt" not in by_uid["bound"]
     told = subprocess.run(
         [berth_path, "explain", "--last", "whole/p", "--server", berth.url],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert "no policy is for this pod" in told.stdout
@@ -129,7 +129,7 @@ def test_outside_of_a_cluster_nobody_is_exempt(start_berth, flags, monkeypatch):
 @pytest.mark.parametrize("value", ["", "a/", "a/b", "A", "a b", "/b=c", "a/=c", "a/b=c d", "*"])
 def test_refused(berth_path, value):
     done = subprocess.run(
-        [berth_path, "serve", "--exempt", value], capture_output=True, text=True, timeout=20
+        [berth_path, "serve", "--exempt", value], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 2
     assert "NAMESPACE/KEY=VALUE" in done.stderr

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from authority import Authority
-from client import ask, get, metrics, open_connection, pages_of, post, wait_until
+from client import PATIENCE, ask, get, metrics, open_connection, pages_of, post, wait_until
 
 SECRET = "a-token-of-good-length"
 HEALTH = ["/livez", "/readyz", "/healthz", "/readyz?verbose"]
@@ -292,7 +292,7 @@ def test_refused(berth_path, token_file, case):
     flags = [str(paths.get(flag, flag)) for flag in flags]
     done = subprocess.run(
         [berth_path, "serve", "--listen", "127.0.0.1:0", *flags], capture_output=True, text=True,
-        timeout=20,
+        timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == status, done.stderr
     assert said in done.stderr
@@ -303,7 +303,7 @@ def test_a_port_that_is_taken(start_berth, berth_path):
     port = start_berth().port
     done = subprocess.run(
         [berth_path, "serve", "--listen", "127.0.0.1:0", "--pages-listen", f"127.0.0.1:{port}"],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 3
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from client import ask, get, metrics, open_connection, pages_of
+from client import PATIENCE, ask, get, metrics, open_connection, pages_of
 from test_pages import SECRET, authority, bearer, tls, token_file  # noqa: F401
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -131,7 +131,7 @@ def test_host_names(start_berth, where):
 def test_host_names_that_are_none(berth_path):
     for name in ("http://b", "b:80", "", "B C"):
         result = subprocess.run(
-            [berth_path, "serve", "--pages-host", name], capture_output=True, text=True, timeout=30
+            [berth_path, "serve", "--pages-host", name], capture_output=True, text=True, timeout=PATIENCE
         )
         assert result.returncode == 2 and "pages-host" in result.stderr
 

@@ -169,7 +169,7 @@ def test_without_metrics(start_logged, cluster):
 
 
 def test_down_and_up(start_logged, server, cluster, policy):
-    policy.write_text(policy_text(metric_text(max_age="2s")))
+    policy.write_text(policy_text(metric_text(max_age="5s")))
     berth = start_logged("--policy", policy, "--cluster", cluster, "--prometheus", server.url)
     wait_passed(berth, ["n1", "n3"])
     wait_logged(berth, "metrics source answers")
