@@ -12,13 +12,13 @@ from client import PATIENCE, REPOSITORY
 NAMES = ["berth", "kubectl-berth", "kubectl_complete-berth"]
 
 
-@pytest.fixture
-def installed(berth_path, tmp_path):
+@pytest.fixture(scope="module")
+def installed(berth_path, tmp_path_factory):
     """The folder into which the build that is tested was installed."""
     build = pathlib.Path(berth_path).resolve().parent
     if not (build / "meson-info").is_dir() or not shutil.which("meson"):
         pytest.skip("$BERTH is not in a build folder")
-    folder = tmp_path / "root"
+    folder = tmp_path_factory.mktemp("installed") / "root"
     subprocess.run(
         ["meson", "install", "-C", build, "--no-rebuild", "--quiet"],
         check=True,
