@@ -38,7 +38,7 @@ def ask(start_berth, tmp_path, cluster, on_timeout, deadline):
     return post(berth, "filter", {"Pod": pod, "NodeNames": [f"n{i}" for i in range(NODES)]}).json()
 
 
-def test_reject(start_berth, tmp_path, cluster):
+def test_late_nodes_are_rejected(start_berth, tmp_path, cluster):
     reply = ask(start_berth, tmp_path, cluster, "reject", "1ms")
     late = [name for name, reason in reply["FailedNodes"].items() if reason == LATE]
     assert late and "n0" not in late
@@ -46,20 +46,20 @@ def test_reject(start_berth, tmp_path, cluster):
     assert len(reply["NodeNames"]) + len(reply["FailedNodes"]) == NODES
 
 
-def test_allow(start_berth, tmp_path, cluster):
+def test_late_nodes_are_allowed(start_berth, tmp_path, cluster):
     reply = ask(start_berth, tmp_path, cluster, "allow", "1ms")
     assert len(reply["NodeNames"]) == NODES - 1
     assert reply["FailedNodes"] == {"n0": "known beforehand"}
 
 
-def test_enough_time(start_berth, tmp_path, cluster):
+def test_nothing_is_late_with_time_enough(start_berth, tmp_path, cluster):
     reply = ask(start_berth, tmp_path, cluster, "reject", "60s")
     assert len(reply["NodeNames"]) == NODES - 1
     assert reply["FailedNodes"] == {"n0": "known beforehand"}
 
 
 @pytest.mark.parametrize("value", ["0", "5", "-1s", "999us", "61s", "soon", ""])
-def test_wrong_values(berth_path, value):
+def test_values_that_are_no_deadline_are_refused(berth_path, value):
     done = subprocess.run([berth_path, "serve", "--deadline", value], capture_output=True, text=True,
                           timeout=PATIENCE, check=False)
     assert done.returncode == USAGE and done.stdout == ""

@@ -99,7 +99,7 @@ def ids(berth, query):
 # --- the list ---
 
 
-def test_headline(berth):
+def test_a_decision_in_the_list_is_told_in_full(berth):
     last, *_, first = decisions(berth)["decisions"]
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", first.pop("time"))
     assert 0 < first.pop("durationSeconds") < PATIENCE
@@ -177,7 +177,7 @@ def test_node_in_the_list(berth):
     assert newer["nodes"] == older["nodes"] == [wanted]
 
 
-def test_paging(berth):
+def test_pages_of_any_size_are_all_of_it(berth):
     for limit in (1, 2, 4, 6, 7):
         found, after, pages = [], None, 0
         while True:
@@ -217,7 +217,7 @@ def test_bad_parameters(berth, query, text):
 # --- one of them ---
 
 
-def test_one(berth):
+def test_one_is_told_with_its_nodes(berth):
     page = get(berth, "/api/v1/decisions/1").json()
     assert page["id"] == 1 and page["next"] is None
     found = {n["node"]: n["outcome"] for n in page["nodes"]}
@@ -233,7 +233,7 @@ def test_one(berth):
     assert bind["target"] == "n1" and bind["nodes"] == [] and not bind["hasNodes"]
 
 
-def test_nodes_of_one(berth):
+def test_nodes_of_one_are_chosen_and_paged(berth):
     def nodes(query):
         page = get(berth, "/api/v1/decisions/1" + query).json()
         return [n["node"] for n in page["nodes"]], page["next"]
@@ -250,12 +250,12 @@ def test_nodes_of_one(berth):
 
 
 @pytest.mark.parametrize("path", ["/0", "/7", "/-1", "/x", "/99999999999999999999", "/1/2"])
-def test_missing(berth, path):
+def test_what_there_is_not_is_404(berth, path):
     reply = get(berth, "/api/v1/decisions" + path)
     assert reply.status == 404 and reply.error().startswith("berth: ")
 
 
-def test_methods(berth):
+def test_it_is_only_for_reading(berth):
     for path in ("/api/v1/decisions", "/api/v1/decisions/1"):
         assert ask(berth, "HEAD", path).status == 200
         for method in ("POST", "PUT", "DELETE"):
@@ -263,7 +263,7 @@ def test_methods(berth):
             assert reply.status == 405 and reply.headers["Allow"] == "GET, HEAD"
 
 
-def test_whole_nodes(start_berth, files):
+def test_nodes_of_the_request_need_no_cluster(start_berth, files):
     """Without a cluster, names are those of the request's own nodes."""
     berth = start_berth("--policy", files / "policy.yaml")
     post(berth, "filter", {"Pod": pod("web"), "Nodes": {"items": NODES}})
@@ -278,7 +278,7 @@ def test_whole_nodes(start_berth, files):
 # --- what is kept ---
 
 
-def test_only_the_last(start_berth, files):
+def test_only_the_last_are_kept(start_berth, files):
     berth = start_berth(*flags(files), "--decisions", 3)
     decide(berth)
     assert ids(berth, "") == [6, 5, 4]
@@ -288,7 +288,7 @@ def test_only_the_last(start_berth, files):
     assert metrics(berth)["berth_decisions_kept"] == 3
 
 
-def test_none(start_berth, files):
+def test_none_are_kept_with_decisions_0(start_berth, files):
     berth = start_berth(*flags(files), "--decisions", 0)
     decide(berth)
     for path in ("", "/1"):
@@ -297,7 +297,7 @@ def test_none(start_berth, files):
     assert metrics(berth)["berth_decisions_kept"] == 0
 
 
-def test_memory(start_berth, files):
+def test_the_ceiling_of_memory_holds(start_berth, files):
     """Nodes of the oldest go first, and the ceiling holds."""
     many = [f"node-{i:04}" for i in range(2000)]
     write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
@@ -322,7 +322,7 @@ def test_memory(start_berth, files):
     assert untold == dropped
 
 
-def test_reload(berth, files):
+def test_what_was_decided_outlives_a_reload(berth, files):
     """Rules keep their names when their policy is gone."""
     (files / "policy.yaml").write_text(OTHER_POLICY)
 
@@ -357,7 +357,7 @@ def start_with_tls(start_berth, files, authority, server):
     )  # fmt: skip
 
 
-def test_access(start_berth, files, tls):
+def test_only_who_may_ask_is_told(start_berth, files, tls):
     authority, server, good, bad = tls
     berth = start_with_tls(start_berth, files, authority, server)
     post(berth, "filter", names("web", "n1"), context=authority.context(good))

@@ -63,7 +63,7 @@ def by_verb(name, **values):
     return {f'{name}{{verb="{verb}"}}': values.get(verb, 0) for verb in VERBS}
 
 
-def test_from_the_start(berth):
+def test_series_are_there_from_the_start(berth):
     """Series exist before anything has happened: rates of what appears later would be lost."""
     figures = metrics(berth)
     for verb in VERBS:
@@ -99,7 +99,7 @@ def assert_durations(figures, verb, elapsed):
     assert counts[-1] == figures[f'{name}_count{{verb="{verb}"}}']
 
 
-def test_requests(berth):
+def test_requests_are_counted_by_verb_and_code(berth):
     names = b'{"Pod":{},"NodeNames":["n1","n2","n3","n4","ghost"]}'
     meta = b'{"Pod":{},"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"u"}]},"n4":{}}}'
     bind = b'{"PodName":"a","PodNamespace":"b","PodUID":"c","Node":"n1"}'
@@ -161,7 +161,7 @@ def test_requests(berth):
         assert_durations(figures, verb, elapsed)
 
 
-def test_other_requests(berth):
+def test_other_requests_are_counted_too(berth):
     assert get(berth, "/livez").status == 200
     assert get(berth, "/readyz?verbose").status == 200
     assert ask(berth, "HEAD", "/healthz").status == 200
@@ -179,7 +179,7 @@ def test_other_requests(berth):
     )
 
 
-def test_refusals(start_logged):
+def test_refusals_are_counted_by_cause(start_logged):
     berth = start_logged("--max-body", "1Ki", "--max-header", "2Ki")
     assert ask(berth, "POST", "/filter", b"x" * 2000).status == 413
     assert ask(berth, "POST", "/filter", b"{}", {"X": "y" * 4000}).status == 431
@@ -222,7 +222,7 @@ def test_rules_keep_their_counts_over_a_reload(berth, tmp_path):
     )
 
 
-def test_state(berth, start_berth):
+def test_figures_of_the_process_and_its_configuration(berth, start_berth):
     now = time.time()
     figures = metrics(berth)
     version = get(berth, "/version").json()["version"]
@@ -249,7 +249,7 @@ def test_state(berth, start_berth):
     assert figures["berth_request_memory_bytes"] == 0
 
 
-def test_certificate_expiry(start_berth, tmp_path):
+def test_when_the_certificate_ends(start_berth, tmp_path):
     key, certificate = tmp_path / "tls.key", tmp_path / "tls.crt"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 12"
     command += f" -subj /CN=berth -addext subjectAltName=IP:127.0.0.1 -keyout {key}"
@@ -275,7 +275,7 @@ def test_certificate_expiry(start_berth, tmp_path):
 # --- the form ---
 
 
-def test_form(berth):
+def test_each_family_is_in_one_piece(berth):
     """Each family once, HELP and TYPE before its samples, in one piece."""
     post(berth, "filter", fixture_body("filter-nodecache-true"))
     page = get(berth, "/metrics").text
@@ -317,7 +317,7 @@ def has_promtool():
         (pytest.fail if os.environ.get("BERTH_CI") else pytest.skip)(reason)
 
 
-def test_promtool(has_promtool, berth):
+def test_promtool_has_nothing_to_say(has_promtool, berth):
     post(berth, "filter", {"Pod": {}, "NodeNames": ["n1", "n4", "ghost"]})
     post(berth, "prioritize", b"")
     get(berth, "/nothing")
