@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from client import PATIENCE, get, post, wait_until, write_cluster
+from client import PATIENCE, get, pages_of, post, wait_until, write_cluster
 from test_decisions import (  # noqa: F401
     NODES,
     OTHER_POLICY,
@@ -314,8 +314,7 @@ def test_by_token(berth_path, start_berth, files):
         *flags(files), "--pages-listen", "127.0.0.1:0", "--pages-token-file", files / "token"
     )
     decide(berth)
-    line = wait_until(lambda: berth.proc.stdout.readline(), "where pages are")
-    pages = types.SimpleNamespace(url=re.search(r"http://\S+", line)[0])
+    pages = pages_of(berth)
     assert explain(berth_path, pages, "default/web").returncode == 3
     done = explain(berth_path, pages, "default/web", "--token-file", files / "token")
     assert done.returncode == 0 and REJECTED in done.stdout
