@@ -8,9 +8,9 @@
 
 #include "base/calendar.h"
 #include "base/nsec.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "kube/url.h"
 
 #define MINUTE_NSEC (60 * NSEC_PER_SEC)
 #define HOUR_NSEC (60 * MINUTE_NSEC)

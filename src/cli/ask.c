@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/origin.h"
+#include "base/url.h"
 #include "cli/ask-part.h"
-#include "kube/url.h"
 #include "json/read.h"
 
 #define DATE_MAX 64u

@@ -20,7 +20,7 @@
 #include "cli/gather.h"
 #include "cli/scheduler-pod.h"
 #include "input/file.h"
-#include "kube/url.h"
+#include "kube/pod-path.h"
 #include "json/read.h"
 
 #define HINT_MAX ((size_t)16 * 1024)
@@ -375,7 +375,7 @@ static int add_named(Search *search, const char *name) {
     int r;
 
     (void)str_split(&rest, '/', &namespace);
-    url_pod(&path, namespace, rest);
+    pod_path(&path, namespace, rest);
     if (!url_text(&path))
         return error_origin(-ENOMEM);
     r = gather_get(search->gather, url_text(&path), &reply, error);

@@ -5,10 +5,10 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/url.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "cli/terminal.h"
-#include "kube/url.h"
 #include "model/node.h"
 
 #define WHO "berth install"

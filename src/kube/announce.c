@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "base/nsec.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "kube/micro-time.h"
 #include "kube/status.h"
-#include "kube/url.h"
 #include "model/node.h"
 #include "json/write.h"
 

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/nsec.h"
+#include "kube/pod-path.h"
 #include "kube/status.h"
-#include "kube/url.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -202,7 +202,7 @@ static void on_done(void *context, const CallResult *result) {
 }
 
 static void write_path(const BindingOptions *options, const char *subresource, Buf *out) {
-    url_pod(out, options->namespace, options->name);
+    pod_path(out, options->namespace, options->name);
     buf_append(out, str_from_c(subresource));
 }
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "kube/inquiry.h"
 #include "kube/mirror.h"
-#include "kube/url.h"
+#include "kube/pod-path.h"
 
 static_assert(FETCH_ERROR_MAX >= INQUIRY_ERROR_MAX, "an inquiry's message fits");
 
@@ -117,7 +117,7 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     int r;
 
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
-    url_pod(&path, namespace, name);
+    pod_path(&path, namespace, name);
     if (!url_text(&path))
         return error_origin(-ENOMEM);
     r = inquiry_run(

@@ -16,9 +16,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/url.h"
 #include "kube/message.h"
 #include "kube/status.h"
-#include "kube/url.h"
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)

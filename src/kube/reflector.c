@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/nsec.h"
+#include "base/url.h"
 #include "kube/message.h"
 #include "kube/reflector-part.h"
-#include "kube/url.h"
 
 /* What is read of one document besides the object itself: names and versions. */
 #define META_BUDGET ((size_t)1024 * 1024)

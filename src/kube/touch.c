@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "kube/url.h"
+#include "base/url.h"
 #include "model/node.h"
 #include "json/write.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "kube/url.h"
+#include "base/url.h"
 
 Question *question_new(Reading *model, uint64_t seed) {
     Question *question = calloc(1, sizeof(*question));

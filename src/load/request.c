@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/origin.h"
-#include "kube/url.h"
+#include "base/url.h"
 #include "load/vector.h"
 
 #define PATH_MAX_BYTES (QUESTION_FORM_MAX + (size_t)8 * 1024)

@@ -1,7 +1,6 @@
-#include "kube/url.h"
-
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+#include "base/url.h"
 
 static void test_escaping(void **state) {
     static const struct {
@@ -31,21 +30,10 @@ static void test_escaping_ends_at_the_ceiling(void **state) {
     assert_null(url_text(&out));
 }
 
-static void test_path_of_a_pod(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(256);
-
-    url_pod(&out, STR("default"), STR("web-1"));
-    assert_string_equal(url_text(&out), "/api/v1/namespaces/default/pods/web-1");
-    buf_reset(&out);
-    url_pod(&out, STR("../x"), STR("a?b"));
-    assert_string_equal(url_text(&out), "/api/v1/namespaces/..%2Fx/pods/a%3Fb");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escaping),
         cmocka_unit_test(test_escaping_ends_at_the_ceiling),
-        cmocka_unit_test(test_path_of_a_pod),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

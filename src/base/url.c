@@ -1,4 +1,4 @@
-#include "kube/url.h"
+#include "base/url.h"
 
 #include "base/ascii.h"
 
@@ -17,13 +17,6 @@ void url_escape(Buf *out, Str text) {
         else
             buf_append(out, str_of((const char[]){'%', digits[c >> 4], digits[c & 15]}, 3));
     }
-}
-
-void url_pod(Buf *out, Str namespace, Str name) {
-    buf_append(out, STR("/api/v1/namespaces/"));
-    url_escape(out, namespace);
-    buf_append(out, STR("/pods/"));
-    url_escape(out, name);
 }
 
 const char *url_text(Buf *out) {

@@ -10,8 +10,5 @@
 /* Appends @text; every byte but letters, digits, '-', '.', '_' and '~' as %XX. */
 void url_escape(Buf *out, Str text);
 
-/* Appends the path of a pod. */
-void url_pod(Buf *out, Str namespace, Str name);
-
 /* The text of @out as a C string, borrowed until it changes; NULL when it has failed. */
 const char *url_text(Buf *out);
