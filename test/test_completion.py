@@ -303,7 +303,7 @@ def test_nodes_of_a_file_are_offered_and_pods_are_not(complete, tmp_path):
 
 
 def ask_about_pods(berth):
-    for pod in ("web-1", "web-2", "$(id)"):
+    for pod in ("web-1", "web-2", "$(id)", "web-\0"):
         body = {
             "Pod": {"metadata": {"name": pod, "namespace": "shop", "uid": pod}},
             "NodeNames": ["n"],

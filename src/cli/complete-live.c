@@ -28,7 +28,7 @@ static bool is_plain(Str name) {
 
         if (c == '-' && (i == 0 || name.ptr[i - 1] == '/'))
             return false;
-        if (!ascii_is_alnum(c) && !strchr("._/-@", c))
+        if (!ascii_is_alnum(c) && (c == '\0' || !strchr("._/-@", c)))
             return false;
     }
     return name.len > 0;
@@ -51,9 +51,12 @@ static void add(NameList *names, Str name, Arena *arena) {
 }
 
 static void add_pod(NameList *names, Str namespace, Str name, Arena *arena) {
-    Str both = arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
+    Str both;
 
-    if (both.ptr && !str_is_empty(namespace) && !str_is_empty(name))
+    if (!is_plain(namespace) || !is_plain(name)) /* a NUL would end it here */
+        return;
+    both = arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
+    if (both.ptr)
         add(names, both, arena);
 }
 
