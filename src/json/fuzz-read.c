@@ -6,6 +6,8 @@
  *   - a string that was accepted unescapes, and its text quotes back to itself
  */
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/fuzz.h"
@@ -14,7 +16,9 @@
 #include "json/write.h"
 
 static void check_same_error(const JsonReader *a, const JsonReader *b) {
-    require(a->error == b->error && a->error_at == b->error_at && a->error_text == b->error_text);
+    require(a->error == b->error && a->error_at == b->error_at);
+    if (a->error)
+        require(strcmp(a->error_text, b->error_text) == 0);
 }
 
 static void check_text(const JsonReader *reader, Arena *arena) {
