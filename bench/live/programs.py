@@ -18,9 +18,9 @@ from report import say
 HERE = pathlib.Path(__file__).resolve().parent
 BENCH, ROOT = HERE.parent, HERE.parent.parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "berth"
-sys.path.append(str(ROOT / "test" / "e2e"))
+sys.path += [str(ROOT / "test"), str(ROOT / "test" / "e2e")]
 
-from certs import Authority  # noqa: E402
+from authority import Authority  # noqa: E402
 from process import Process  # noqa: E402
 
 LISTENING = re.compile(r"^listening on (https?://\S+)$", re.MULTILINE)
