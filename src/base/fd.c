@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/error.h"
-
 int fd_write(int fd, Str bytes) {
     while (bytes.len > 0) {
         ssize_t n = write(fd, bytes.ptr, bytes.len);
@@ -12,7 +10,7 @@ int fd_write(int fd, Str bytes) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_origin(-errno);
+            return -errno;
         bytes = str_skip(bytes, (size_t)n);
     }
     return 0;

@@ -11,7 +11,6 @@
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/hash.h"
 
 #define BUDGET ((size_t)32 * 1024 * 1024)
@@ -62,7 +61,7 @@ static int split(Arena *arena, Str text, Lines *ret) {
         .n = n,
     };
     if (!ret->items || !ret->hashes || !ret->is_marked)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         ret->items[i] = cut_line(&text);
         ret->hashes[i] = hash_str(ret->items[i]);
@@ -301,13 +300,13 @@ int linediff_write(const LinediffText *before, const LinediffText *after, size_t
     /* Of every byte a line could be made: the budget grows with the texts. */
     arena = arena_new(BUDGET + (before->text.len + after->text.len) * (2 * sizeof(Str)));
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     diff.arena = arena;
     r = split(arena, before->text, &diff.before);
     if (r == 0)
         r = split(arena, after->text, &diff.after);
     if (r < 0)
-        return error_trace(r);
+        return r;
     trim(&diff);
     mark(&diff);
     write_name(out, "---", before->name);

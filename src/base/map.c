@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 
 #define MAP_FIRST 16u
@@ -35,7 +34,7 @@ static int grow(Map *map) {
     larger.slots =
         map->arena ? ARENA_ARRAY(map->arena, MapSlot, n_slots) : calloc(n_slots, sizeof(MapSlot));
     if (!larger.slots)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n_slots; i++)
         larger.slots[i].value = MAP_NONE;
     for (size_t i = 0; i < map->n_slots; i++)
@@ -56,7 +55,7 @@ int map_add(Map *map, Str key, uint32_t value) {
         int r = grow(map);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     slot = locate(map, key, hash);
     assert(slot->value == MAP_NONE);

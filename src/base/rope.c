@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 /* Below this copying is cheaper than a slice of its own in writev(). */
 #define ROPE_REFER_MIN 1024u
 
@@ -17,7 +15,7 @@ void rope_add_slice(Rope *rope, Str slice) {
     if (added)
         *added = slice;
     else if (slice.len > 0)
-        rope->error = error_origin(-ENOMEM);
+        rope->error = -ENOMEM;
 }
 
 char *rope_reserve_block(Rope *rope, size_t size) {
@@ -32,7 +30,7 @@ char *rope_reserve_block(Rope *rope, size_t size) {
     rope->at = arena_alloc(rope->arena, block);
     rope->left = rope->at ? block : 0;
     if (!rope->at)
-        rope->error = error_origin(-ENOMEM);
+        rope->error = -ENOMEM;
     return rope->at;
 }
 

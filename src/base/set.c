@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 #define SET_FIRST 16u
 
 void set_done(Set *set) {
@@ -32,7 +30,7 @@ static int resize(Set *set, size_t n_slots) {
 
     larger.items = calloc(n_slots, sizeof(*larger.items) + sizeof(*larger.hashes));
     if (!larger.items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     larger.hashes = (uint32_t *)(larger.items + n_slots);
     for (size_t i = 0; i < set->n_slots; i++)
         if (set->items[i])
@@ -47,7 +45,7 @@ int set_reserve(Set *set, size_t n_more) {
 
     while (set->n_used + n_more > n_slots / 4 * 3)
         n_slots *= 2;
-    return n_slots == set->n_slots ? 0 : error_trace(resize(set, n_slots));
+    return n_slots == set->n_slots ? 0 : resize(set, n_slots);
 }
 
 int set_add(Set *set, uint64_t hash, const void *item) {
@@ -55,7 +53,7 @@ int set_add(Set *set, uint64_t hash, const void *item) {
 
     assert(item);
     if (r < 0)
-        return error_trace(r);
+        return r;
     put(set, fold(hash), (void *)(uintptr_t)item);
     return 0;
 }

@@ -2,8 +2,6 @@
 
 #include <signal.h>
 
-#include "base/error.h"
-
 /* It is born with the mask of whoever makes it. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) {
     sigset_t all, before;
@@ -14,7 +12,7 @@ int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *c
     r = pthread_create(ret, NULL, run, context);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r != 0)
-        return error_origin(-r);
+        return -r;
     (void)pthread_setname_np(*ret, name);
     return 0;
 }

@@ -5,7 +5,7 @@
  *
  *     VEC(Toleration) tolerations = {0};
  *     Toleration *t = VEC_PUSH(&tolerations, arena);
- *     if (!t) return error_origin(-ENOMEM);
+ *     if (!t) return -ENOMEM;
  *
  * Growing leaves the old array behind in the arena; doubling bounds the waste to
  * the size of the final array.

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
@@ -32,7 +31,7 @@ int bundle_bad_json(BundleRead *read, const char *file, size_t number, const Jso
     char text[BUNDLE_ERROR_MAX / 2];
 
     if (json_error(reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_describe(reader, text, sizeof(text));
     if (number == 0)
         return bundle_wrong(read, "%s, %s", file, text);
@@ -79,7 +78,7 @@ static int unpack(BundleRead *read, Str file) {
     read->bundle->text = BUF_INIT(BUNDLE_UNPACKED_MAX);
     r = gunzip(file, &read->bundle->text);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == GUNZIP_E_OTHER)
         return bundle_wrong(
             read, "it is no bundle: a .tar.gz was expected (berth bundle makes one)");
@@ -105,7 +104,7 @@ static int list_files(BundleRead *read, Files *files) {
             return bundle_wrong(read, "it has more than %u files: it is no bundle", FILES_MAX);
         added = VEC_PUSH(files, read->arena);
         if (!added)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         *added = file;
     }
     if (r == TAR_E_MALFORMED)
@@ -234,7 +233,7 @@ static int take_exemptions(BundleRead *read, const About *about) {
     Exemption *items = ARENA_ARRAY(read->arena, Exemption, about->exemptions.n);
 
     if (!items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < about->exemptions.n; i++)
         if (!exemption_parse(about->exemptions.items[i], &items[i]))
             return bundle_wrong(read, "about.json: exemption %zu is none", i + 1);
@@ -249,7 +248,7 @@ static int take_pages(BundleRead *read, const Files *files) {
     size_t n = 0;
 
     if (!pages)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
         Str text = find_file(files, names[i]);
 
@@ -312,9 +311,9 @@ int bundle_read(Str file, Bundle *ret, char *error) {
         return bundle_wrong(&read, "it is larger than %zu MiB", BUNDLE_MAX / 1024 / 1024);
     read.arena = ret->arena = arena_new(READ_BUDGET);
     if (!ret->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = read_all(&read, file);
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }
 
 void bundle_done(Bundle *bundle) {

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "base/map.h"
 #include "base/nsec.h"
 #include "bundle/bundle-part.h"
@@ -26,7 +25,7 @@ const ObjectMask *bundle_mask(const BundleWrite *write) {
 
 static Str checked(BundleWrite *write, Str before, Str after) {
     if (!after.ptr && before.len > 0)
-        write->error = error_origin(-ENOMEM);
+        write->error = -ENOMEM;
     return after;
 }
 
@@ -62,7 +61,7 @@ void bundle_begin(BundleWrite *write, Str name) {
     Str path = arena_printf(write->arena, BUNDLE_FOLDER "%.*s", STR_FMT(name));
 
     if (!path.ptr)
-        write->error = error_origin(-ENOMEM);
+        write->error = -ENOMEM;
     pack_begin(write->pack, path.ptr ? path : STR(BUNDLE_FOLDER));
 }
 
@@ -78,7 +77,7 @@ void bundle_end_line(BundleWrite *write, JsonWriter *writer) {
     json_write_end_object(writer);
     buf_append_char(&write->line, '\n');
     if (buf_error(&write->line))
-        write->error = error_origin(buf_error(&write->line));
+        write->error = buf_error(&write->line);
     pack_write(write->pack, buf_str(&write->line));
 }
 
@@ -195,7 +194,7 @@ static void write_fingerprint(BundleWrite *write, JsonWriter *writer) {
     if (newest && newest->snapshot)
         r = table_fingerprint(snapshot_table(newest->snapshot), &digest);
     if (r < 0)
-        write->error = error_trace(r);
+        write->error = r;
     json_write_member(
         writer, STR("cluster"), write->parts->only_digest ? STR("digest") : STR("whole"));
     if (!write->anonymous && !digest_equal(digest, DIGEST_NONE))
@@ -228,7 +227,7 @@ static void write_about(BundleWrite *write) {
     json_write_end_object(&writer);
     buf_append_char(&text, '\n');
     if (buf_error(&text))
-        write->error = error_origin(buf_error(&text));
+        write->error = buf_error(&text);
     write_file(write, STR("about.json"), buf_str(&text));
 }
 
@@ -275,7 +274,7 @@ int bundle_write(const BundleParts *parts, Buf *out) {
     if (parts->is_anonymous)
         anonymous = anonymous_new(parts->policies, parts->n_policies, parts->salt);
     if (!pack || !arena || (parts->is_anonymous && !anonymous))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (anonymous) {
         write.anonymous = anonymous;
         write.mask = anonymous_mask(anonymous);
@@ -283,5 +282,5 @@ int bundle_write(const BundleParts *parts, Buf *out) {
     write_all(&write);
     buf_done(&write.line);
     r = pack_finish(pack);
-    return error_trace(write.error ? write.error : r);
+    return write.error ? write.error : r;
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/error.h"
-
 #define LEVEL 6
 #define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's own head and check sum */
 #define MEMORY_LEVEL 8
@@ -51,13 +49,13 @@ static int drive(z_stream *stream, int flush, Buf *out) {
         char *room = buf_reserve(out, STEP);
 
         if (!room)
-            return error_origin(buf_error(out));
+            return buf_error(out);
         stream->next_out = (Bytef *)room;
         stream->avail_out = (uInt)STEP;
         r = deflate(stream, flush);
         buf_advance(out, STEP - stream->avail_out);
     } while (r == Z_OK && (stream->avail_in > 0 || flush == Z_FINISH || stream->avail_out == 0));
-    return r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR ? 0 : error_origin(-EIO);
+    return r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR ? 0 : -EIO;
 }
 
 int gzip_write(Gzip *gzip, Str bytes, Buf *out) {
@@ -70,7 +68,7 @@ int gzip_write(Gzip *gzip, Str bytes, Buf *out) {
         r = drive(&gzip->stream, Z_NO_FLUSH, out);
         bytes = str_skip(bytes, part.len);
     }
-    return error_trace(r);
+    return r;
 }
 
 int gzip_end(Gzip *gzip, Buf *out) {
@@ -79,8 +77,8 @@ int gzip_end(Gzip *gzip, Buf *out) {
     give(&gzip->stream, STR(""));
     r = drive(&gzip->stream, Z_FINISH, out);
     if (r == 0 && deflateReset(&gzip->stream) != Z_OK)
-        return error_origin(-EIO);
-    return error_trace(r);
+        return -EIO;
+    return r;
 }
 
 /* --- back -------------------------------------------------------------------------------- */
@@ -88,7 +86,7 @@ int gzip_end(Gzip *gzip, Buf *out) {
 /* What inflate() says, in our words; 0: it goes on. */
 static int judge(int said, const Buf *out) {
     if (said == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (buf_error(out))
         return GUNZIP_E_LARGE;
     return said == Z_OK || said == Z_STREAM_END ? 0 : GUNZIP_E_DAMAGED;
@@ -133,12 +131,12 @@ int gunzip(Str file, Buf *out) {
     if (file.len < 2 || (unsigned char)file.ptr[0] != 0x1f || (unsigned char)file.ptr[1] != 0x8b)
         return GUNZIP_E_OTHER;
     if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (r == 0 && file.len > 0) {
         r = read_member(&stream, &file, out);
         if (r == 0 && inflateReset(&stream) != Z_OK)
             r = GUNZIP_E_DAMAGED;
     }
     (void)inflateEnd(&stream);
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
 
@@ -85,6 +84,6 @@ int pack_finish(Pack *pack) {
 
     put_member(pack, str_of(zeros, sizeof(zeros)));
     if (pack->error == 0 && buf_error(pack->out))
-        pack->error = error_origin(buf_error(pack->out));
-    return error_trace(pack->error);
+        pack->error = buf_error(pack->out);
+    return pack->error;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "cluster/delta.h"
 #include "cluster/store.h"
@@ -89,9 +88,9 @@ static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
             STORE_NODES_MAX,
             STORE_PODS_MAX);
     if (r < 0)
-        return error_trace(r);
+        return r;
     cluster->newest = snapshot_unref(cluster->newest);
-    return error_trace(store_publish(cluster->store, &cluster->newest));
+    return store_publish(cluster->store, &cluster->newest);
 }
 
 static int add_scene(ClusterRead *cluster, const SceneLine *line) {
@@ -103,7 +102,7 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
 
     if (!scene) {
         cluster->scenes.n -= added ? 1 : 0;
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     *added = scene;
     *scene = (Scene){
@@ -170,10 +169,10 @@ int bundle_read_cluster(BundleRead *read) {
     int r = 0;
 
     if (!cluster.store || !cluster.scratch)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (r == 0 && bundle_next_line(&rest, &cluster.number, &line)) {
         arena_reset(cluster.scratch);
         r = read_scene(&cluster, line);
     }
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

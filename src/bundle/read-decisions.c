@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "bundle/decision-letters.h"
 
@@ -21,7 +20,7 @@ int bundle_read_pods(BundleRead *read) {
         JsonReader reader;
 
         if (!pod)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         json_reader_init(&reader, line);
         json_object(&reader);
         while (json_key(&reader, &key))
@@ -301,7 +300,7 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
         return 0;
     nodes = ARENA_ARRAY(read->arena, RecordedNode, line->became.len);
     if (!nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     wrong = fill_nodes(line, n_names, nodes);
     if (wrong)
         return bundle_wrong(read, FILE_NAME ", line %zu: %s", number, wrong);
@@ -328,7 +327,7 @@ int bundle_read_decisions(BundleRead *read) {
     size_t number = 0;
 
     if (!scratch)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (bundle_next_line(&rest, &number, &text)) {
         RecordedDecision *added;
         DecisionLine line;
@@ -337,7 +336,7 @@ int bundle_read_decisions(BundleRead *read) {
         if (r == 0 && !line.has_names)
             r = finish(read, number, &line, recording->n_names);
         if (r != 0)
-            return r < 0 ? error_trace(r) : r;
+            return r < 0 ? r : r;
         if (line.has_names) {
             recording->names = line.names.items;
             recording->n_names = line.names.n;
@@ -347,7 +346,7 @@ int bundle_read_decisions(BundleRead *read) {
             return bundle_wrong(read, FILE_NAME ": more than %u decisions", BUNDLE_DECISIONS_MAX);
         added = VEC_PUSH(&decisions, read->arena);
         if (!added)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         *added = line.decision;
     }
     recording->decisions = decisions.items;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "bundle/gauge-text.h"
 #include "cluster/store.h"
@@ -152,18 +151,16 @@ static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
 /* Mostly the same nodes are measured again and again: their names are kept once. */
 static int find_names(MetricsRead *metrics, const NamedNumbers *nodes) {
     Str *names;
-    int r;
 
     if (has_same_names(metrics->names, nodes))
         return 0;
     names = ARENA_RAW(metrics->scratch, Str, nodes->n);
     if (!names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < nodes->n; i++)
         names[i] = nodes->items[i].name;
     metrics->names = names_unref(metrics->names);
-    r = names_new(names, nodes->n, /* before= */ NULL, &metrics->names);
-    return error_trace(r);
+    return names_new(names, nodes->n, /* before= */ NULL, &metrics->names);
 }
 
 static int set_values(Sampling *sampling, const MetricsLine *line) {
@@ -178,7 +175,7 @@ static int set_values(Sampling *sampling, const MetricsLine *line) {
         if (row < sampling->names->n_rows && lag > 0 && lag < 9e18)
             r = sampling_set(sampling, row, sampling->values[row], (int64_t)lag);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int set_workloads(Sampling *sampling, const NamedNumbers *workloads) {
@@ -188,7 +185,7 @@ static int set_workloads(Sampling *sampling, const NamedNumbers *workloads) {
         if (map_find(&sampling->workloads, workloads->items[i].name) == MAP_NONE)
             r = sampling_set_workload(
                 sampling, workloads->items[i].name, workloads->items[i].value);
-    return error_trace(r);
+    return r;
 }
 
 static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
@@ -208,16 +205,16 @@ static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
             STORE_NODES_MAX);
     r = find_names(metrics, &line->nodes);
     if (r < 0)
-        return error_trace(r);
+        return r;
     sampling = sampling_new(metrics->names, line->at_nsec, line->uptime_nsec);
     if (!sampling)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = set_values(sampling, line);
     if (r == 0)
         r = set_workloads(sampling, &line->workloads);
     added = r == 0 ? VEC_PUSH(&metrics->samplings, metrics->read->arena) : NULL;
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = TAKE_PTR(sampling);
     return 0;
 }
@@ -234,7 +231,7 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
             metrics->gauges.n);
     added = VEC_PUSH(&metrics->gauges, metrics->read->arena);
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = (GaugeList){.items = line->items.items, .n = line->items.n};
     return 0;
 }
@@ -242,7 +239,7 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
 static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLine *line) {
     scene->measurements = measurements_new(/* owner= */ 0, line->samplings.n);
     if (!scene->measurements)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < line->samplings.n; i++) {
         uint32_t number = line->samplings.items[i];
 
@@ -275,7 +272,7 @@ static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
             FILE_NAME ", line %zu: a scene twice, or not a sampling for each gauge",
             metrics->number);
     r = scene_copy_gauges(scene, gauges->items, gauges->n);
-    return r == 0 ? set_measurements(metrics, scene, line) : error_trace(r);
+    return r == 0 ? set_measurements(metrics, scene, line) : r;
 }
 
 static int read_one(MetricsRead *metrics, Str text) {
@@ -297,10 +294,10 @@ int bundle_read_metrics(BundleRead *read) {
     int r = 0;
 
     if (!metrics.scratch)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (r == 0 && bundle_next_line(&rest, &metrics.number, &line)) {
         arena_reset(metrics.scratch);
         r = read_one(&metrics, line);
     }
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

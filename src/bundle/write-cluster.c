@@ -1,6 +1,5 @@
 /* The cluster of the first scene as a dump, and how it became those of the others. */
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "cluster/delta.h"
 #include "cluster/dump.h"
@@ -26,7 +25,7 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
     r = dump_write_masked(
         snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
     if (r < 0)
-        write->error = error_trace(r);
+        write->error = r;
     bundle_end(write);
 }
 
@@ -58,7 +57,7 @@ static void write_changes(BundleWrite *write, size_t first) {
         else if (scene->snapshot)
             r = delta_write(&writer, before, scene->snapshot, bundle_mask(write));
         if (r < 0)
-            write->error = error_trace(r);
+            write->error = r;
         if (scene->snapshot)
             before = scene->snapshot;
         bundle_end_line(write, &writer);

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "bundle/bundle-part.h"
 #include "bundle/decision-letters.h"
@@ -35,7 +34,7 @@ static bool write_pod(BundleWrite *write, Str text, const char *digest, Arena *a
         return false;
     shown = write->anonymous ? anonymous_pod(write->anonymous, &pod) : &pod;
     if (!shown) {
-        write->error = error_origin(-ENOMEM);
+        write->error = -ENOMEM;
         return false;
     }
     writer = bundle_line(write);
@@ -64,7 +63,7 @@ static uint32_t pod_line(
         return UINT32_MAX;
     key = arena_copy(write->arena, str_from_c(digest));
     if (!key.ptr || map_add(known, key, *n) < 0)
-        write->error = error_origin(-ENOMEM);
+        write->error = -ENOMEM;
     return (*n)++;
 }
 
@@ -76,7 +75,7 @@ void bundle_write_pods(BundleWrite *write) {
 
     write->pods = ARENA_RAW(write->arena, uint32_t, recording->n);
     if (!arena || !write->pods) {
-        write->error = error_origin(-ENOMEM);
+        write->error = -ENOMEM;
         return;
     }
     bundle_begin(write, STR("pods.jsonl"));

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "bundle/bundle-part.h"
 #include "bundle/gauge-text.h"
 
@@ -21,7 +20,7 @@ typedef struct MetricsWrite {
 } MetricsWrite;
 
 static void fail_memory(MetricsWrite *metrics) {
-    metrics->write->error = error_origin(-ENOMEM);
+    metrics->write->error = -ENOMEM;
 }
 
 /* --- gauges ------------------------------------------------------------------------------ */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/copy.h"
 
 /* --- instructions ---------------------------------------------------------------------- */
@@ -131,7 +130,7 @@ int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) {
     CelCode *code = as->is_full ? NULL : ARENA_NEW(as->arena, CelCode);
 
     if (!code)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     thread_jumps(as);
     code->entry = entry;
     code->height_max = as->height_max;
@@ -150,7 +149,7 @@ int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) {
         KEEP(as, code, owners);
     }
     if (as->is_full)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = code;
     return 0;
 }

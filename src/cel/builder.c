@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/limits.h"
 
 int cel_builder_init(CelBuilder *builder, CelLexer *lexer, Arena *arena) {
@@ -10,7 +9,7 @@ int cel_builder_init(CelBuilder *builder, CelLexer *lexer, Arena *arena) {
     /* A node for every three bytes: what expressions usually have. It grows if not. */
     builder->nodes.size = lexer->source.len / 3 + 8;
     builder->nodes.items = ARENA_RAW(arena, CelNode, builder->nodes.size);
-    return builder->nodes.items ? 0 : error_origin(-ENOMEM);
+    return builder->nodes.items ? 0 : -ENOMEM;
 }
 
 void cel_builder_fail(CelBuilder *builder, int error) {
@@ -36,7 +35,7 @@ static CelNode *push(CelBuilder *builder, uint32_t at) {
     }
     node = VEC_PUSH(&builder->nodes, builder->arena);
     if (!node)
-        cel_builder_fail(builder, error_origin(-ENOMEM));
+        cel_builder_fail(builder, -ENOMEM);
     return node;
 }
 
@@ -95,7 +94,7 @@ CelNode *cel_builder_copy(CelBuilder *builder, uint32_t first, uint32_t n) {
     if (copy && n > 0)
         memcpy(copy, builder->nodes.items + first, n * sizeof(CelNode));
     else if (!copy && !builder->is_stopped)
-        cel_builder_fail(builder, error_origin(-ENOMEM));
+        cel_builder_fail(builder, -ENOMEM);
     return copy;
 }
 

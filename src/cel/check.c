@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/checker.h"
 #include "cel/limits.h"
 #include "cel/mistake.h"
@@ -384,7 +383,7 @@ static void check_expected(CelChecker *checker) {
 /* 1: reported, and over; 0: go on. */
 static int check_bounds(CelChecker *checker, uint32_t node) {
     if (checker->unify.no_memory)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!checker->unify.is_too_large)
         return 0;
     cel_checker_report_all(checker,
@@ -411,7 +410,7 @@ static int check_all(CelChecker *checker) {
         check_expected(checker);
         r = check_bounds(checker, n - 1);
     }
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
@@ -427,10 +426,10 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
     int r;
 
     if (!checked || !prepare(&checker))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = check_all(&checker);
     if (r < 0)
-        return error_trace(r);
+        return r;
     cel_mistakes_sort(diags, first);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/error.h"
 #include "cel/cost-part.h"
 #include "cel/mistake.h"
 
@@ -308,7 +307,7 @@ static int estimate_all(Estimate *estimate, const CelChecked *checked, Arena *sc
     *estimate = (Estimate){.checked = checked, .nodes = checked->tree->nodes};
     estimate->parts = ARENA_ARRAY(scratch, CelCostPart, checked->tree->n_nodes);
     if (!estimate->parts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++)
         estimate_node(estimate, i);
     return 0;
@@ -319,7 +318,7 @@ int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *r
     int r = estimate_all(&estimate, checked, scratch);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = estimate.parts[checked->tree->n_nodes - 1].cost;
     return 0;
 }

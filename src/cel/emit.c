@@ -17,7 +17,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/assemble.h"
 #include "cel/share.h"
 
@@ -418,12 +417,12 @@ static int prepare_tables(Emit *e) {
         return 0;
     r = cel_find_shares(e->graph, e->root, e->options, scratch, &e->shares);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (e->options->n_cut_slots > 0 && !find_outers(e))
         return CEL_EMIT_UNCLEAR;
     e->constant_of = ARENA_ARRAY(scratch, uint32_t, (size_t)e->root + 1);
     e->part_heights = ARENA_ARRAY(scratch, uint32_t, e->shares.n);
-    return e->constant_of && e->part_heights ? 0 : error_origin(-ENOMEM);
+    return e->constant_of && e->part_heights ? 0 : -ENOMEM;
 }
 
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
@@ -445,12 +444,12 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
         e.as.scratch = own;
     }
     if (!e.as.scratch)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = prepare_tables(&e);
     if (r == 0)
         r = cel_as_finish(&e.as, emit_all(&e), ret);
     if (r != 0)
-        return error_trace(r);
+        return r;
     (*ret)->outer_levels = node_of(&e, root)->levels;
     (*ret)->size = arena_used(arena) - used;
     return 0;

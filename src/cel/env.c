@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "cel/signature.h"
@@ -97,7 +96,6 @@ static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
 static int add_variable(CelEnv *env, const CelVariable *variable) {
     uint32_t number = map_find(&env->variable_numbers, variable->name);
     const CelVariable **place;
-    int r;
 
     if (number != MAP_NONE) {
         env->variables.items[number] = variable;
@@ -105,10 +103,9 @@ static int add_variable(CelEnv *env, const CelVariable *variable) {
     }
     place = VEC_PUSH(&env->variables, env->arena);
     if (!place)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *place = variable;
-    r = map_add(&env->variable_numbers, variable->name, (uint32_t)(env->variables.n - 1));
-    return error_trace(r);
+    return map_add(&env->variable_numbers, variable->name, (uint32_t)(env->variables.n - 1));
 }
 
 /* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
@@ -123,14 +120,14 @@ static int add_type_name(CelEnv *env, const CelType *type) {
     else if (type == &cel_optional_type)
         meant = cel_optional_of(env->arena, &cel_dyn_type);
     if (!variable || !meant)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *variable = (CelVariable){.name = type->name,
         .type = cel_type_of_type(env->arena, meant),
         .is_constant = true,
         .value = cel_type(type)};
     if (!variable->type)
-        return error_origin(-ENOMEM);
-    return error_trace(add_variable(env, variable));
+        return -ENOMEM;
+    return add_variable(env, variable);
 }
 
 CelEnv *cel_env_new(Arena *arena) {
@@ -155,7 +152,7 @@ int cel_env_set_container(CelEnv *env, Str container) {
     Str copy = arena_copy(env->arena, container);
 
     if (!copy.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     env->container = copy;
     return 0;
 }
@@ -167,12 +164,12 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
     int r;
 
     if (!variable || !copy.ptr || !type)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *variable = (CelVariable){
         .name = copy, .type = type, .slot = env->n_slots, .max_size = max_size, .group = group};
     r = add_variable(env, variable);
     if (r < 0)
-        return error_trace(r);
+        return r;
     env->n_slots++;
     if (ret_slot)
         *ret_slot = variable->slot;
@@ -184,9 +181,9 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
     Str copy = arena_copy(env->arena, name);
 
     if (!variable || !copy.ptr || !type)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *variable = (CelVariable){.name = copy, .type = type, .is_constant = true, .value = value};
-    return error_trace(add_variable(env, variable));
+    return add_variable(env, variable);
 }
 
 int cel_env_add_meaning(
@@ -195,10 +192,10 @@ int cel_env_add_meaning(
     Str copy = arena_copy(env->arena, name);
 
     if (!variable || !copy.ptr || !type)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *variable = (CelVariable){
         .name = copy, .type = type, .slot = UINT32_MAX, .expand = expand, .context = context};
-    return error_trace(add_variable(env, variable));
+    return add_variable(env, variable);
 }
 
 /* The function of this very environment, made when it is not there: a parent's overloads are
@@ -231,15 +228,15 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
     Function *function;
 
     if (!overload)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     overload->spec = spec;
     overload->name = str_from_c(spec->name);
     if (!cel_signature_read(env, str_from_c(spec->signature), env->arena, overload))
-        return arena_has_failed(env->arena) ? error_origin(-ENOMEM) : CEL_ENV_BAD_SIGNATURE;
+        return arena_has_failed(env->arena) ? -ENOMEM : CEL_ENV_BAD_SIGNATURE;
     function = own_function(env, overload->name);
     place = function ? VEC_PUSH(&function->overloads, env->arena) : NULL;
     if (!place)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *place = overload;
     return 0;
 }
@@ -251,18 +248,18 @@ int cel_env_add_record(CelEnv *env, const CelRecordType *record) {
     int r;
 
     if (!type)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (number == MAP_NONE) {
         place = VEC_PUSH(&env->records, env->arena);
         if (!place)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         r = map_add(&env->record_numbers, record->name, (uint32_t)(env->records.n - 1));
         if (r < 0)
-            return error_trace(r);
+            return r;
     } else
         place = &env->records.items[number];
     *place = type;
-    return error_trace(add_type_name(env, type));
+    return add_type_name(env, type);
 }
 
 void cel_env_skip_slots(CelEnv *env, uint32_t slot) {

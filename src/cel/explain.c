@@ -216,7 +216,7 @@ int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *g
     int r;
 
     if (!nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = cel_lower_each(graph, checked, options, diags, nodes);
     if (r == CEL_LOWER_REFUSED)
         return CEL_COMPILE_REFUSED;
@@ -254,7 +254,7 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
     *ret = (CelExplained){.explainer = explainer, .run = run, .arena = arena};
     r = cel_trace_log_init(&ret->log, explainer->graph, arena);
     if (r < 0)
-        return error_trace(r);
+        return r;
     run->trace = &ret->log.trace;
     ret->result = cel_run(explainer->code, run, variables);
     run->trace = before;
@@ -292,7 +292,7 @@ int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *optio
     int r;
 
     if (!graph)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!options)
         options = &plain;
     r = cel_compile_tree(env, file, source, options, arena, diags, &checked);
@@ -301,7 +301,7 @@ int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *optio
     if (r == 0)
         r = cel_explained_run(&explained, &explainer, variables, run, arena);
     if (r != 0)
-        return error_trace(r);
+        return r;
     cel_explained_print(&explained, CEL_EXPLAIN_VALUE_MAX, colour, out);
     if (ret)
         *ret = explained.result;

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/work.h"
 
 #define BLOCK_STAMP 1
@@ -24,7 +23,7 @@ int cel_work_leaf(CelWork *work, const CelPlanColumn *column) {
     if (r == 0 && column->lane == CEL_LANE_TEXT)
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (column->space == CEL_ROWS)
         work->table->load(
             work->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
@@ -65,7 +64,7 @@ static int fill_elements(
     uint32_t *row_of = ARENA_RAW(work->arena, uint32_t, starts[n_rows]);
 
     if (!elements || !row_of)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n_rows; i++) {
         for (uint32_t k = starts[i]; k < starts[i + 1]; k++)
             row_of[k] = (uint32_t)i;
@@ -91,7 +90,7 @@ int cel_work_range(CelWork *work, uint32_t number) {
     uint8_t *broken = ARENA_ARRAY(work->arena, uint8_t, n_rows);
 
     if (!lists || !starts || !broken)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n_rows; i++) {
         lists[i] = list_of(work, space, i, &broken[i]);
         if (lists[i] && lists[i]->n > ITEMS_MAX - starts[i]) {
@@ -100,7 +99,7 @@ int cel_work_range(CelWork *work, uint32_t number) {
         }
         starts[i + 1] = starts[i] + (lists[i] ? lists[i]->n : 0);
     }
-    return error_trace(fill_elements(work, lists, starts, broken, &work->frames[number]));
+    return fill_elements(work, lists, starts, broken, &work->frames[number]);
 }
 
 /* --- keeping ----------------------------------------------------------------------------- */
@@ -133,7 +132,7 @@ static int keep_column(CelWork *work, const CelPlanColumn *column, Arena *keep, 
         int r = cel_work_encode(work, reg, n, keep);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     has_states = column->lane == CEL_LANE_BOOL || !is_all_fine(&reg->column, n);
     *ret = reg->column;
@@ -141,7 +140,7 @@ static int keep_column(CelWork *work, const CelPlanColumn *column, Arena *keep, 
     ret->ints =
         column->lane != CEL_LANE_BOOL ? keep_bytes(keep, reg->column.ints, n * width) : NULL;
     if ((has_states && !ret->states) || (column->lane != CEL_LANE_BOOL && !ret->ints))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return 0;
 }
 
@@ -151,7 +150,7 @@ static int keep_offsets(const CelFrame *frame, size_t n, Arena *keep, CelOffsets
 
     ret->starts = keep_bytes(keep, frame->starts, (n + 1) * sizeof(uint32_t));
     ret->broken = is_broken ? keep_bytes(keep, frame->broken, n) : NULL;
-    return ret->starts && (ret->broken || !is_broken) ? 0 : error_origin(-ENOMEM);
+    return ret->starts && (ret->broken || !is_broken) ? 0 : -ENOMEM;
 }
 
 static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
@@ -163,7 +162,7 @@ static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
     int r = 0;
 
     if (!kept || !columns || !offsets)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < plan->n_stored; i++)
         r = keep_column(work, cel_plan_at(plan, plan->stored[i]), keep, &columns[i]);
     for (size_t i = 1; r == 0 && i < plan->spaces.n; i++) {
@@ -171,7 +170,7 @@ static int keep_all(CelWork *work, Arena *keep, const CelKept **ret) {
             r = keep_offsets(&work->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     *kept = (CelKept){.n = n, .columns = columns, .offsets = offsets};
     *ret = kept;
     return 0;
@@ -208,10 +207,10 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
     int r;
 
     if (!work.rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = cel_work_begin(&work, plan->n_kept_regs);
     if (r < 0)
-        return error_trace(r);
+        return r;
     work.frames[CEL_ROWS] = (CelFrame){.n = n, .stamp = BLOCK_STAMP, .rows = rows};
     r = cel_work_steps(&work, &plan->kept, CEL_ROWS);
     if (r == 0)
@@ -220,7 +219,7 @@ int cel_kept_new(const CelPlan *plan, const CelTable *table, const uint32_t *row
     run->limit = NULL;
     if (r == CEL_SESSION_OVER)
         return r;
-    return r < 0 ? error_trace(r) : error_trace(keep_all(&work, keep, ret));
+    return r < 0 ? r : keep_all(&work, keep, ret);
 }
 
 CelColumn cel_kept_root(const CelPlan *plan, const CelKept *kept, size_t root) {

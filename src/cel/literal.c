@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "base/utf8.h"
 
 /* --- numbers ------------------------------------------------------------- */
@@ -74,7 +73,7 @@ static int read_double(
     double value;
 
     if (!text.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     value = strtod(text.ptr, NULL);
     if (isinf(value)) {
         cel_mistake_add(lexer->mistakes,
@@ -92,7 +91,7 @@ static int read_double(
 int cel_literal_number(
     const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena, CelValue *ret) {
     if (token.kind == CEL_TOKEN_DOUBLE)
-        return error_trace(read_double(lexer, token, is_negative, arena, ret));
+        return read_double(lexer, token, is_negative, arena, ret);
     *ret = token.kind == CEL_TOKEN_UINT ? read_uint(lexer, token)
                                         : read_int(lexer, token, is_negative);
     return 0;
@@ -220,7 +219,7 @@ int cel_literal_text(const CelLexer *lexer, CelToken token, Arena *arena, CelVal
         (!quote.is_raw && str_find(content, '\\') != SIZE_MAX)) {
         u.out = arena_alloc(arena, len);
         if (!u.out)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         unescape(&u, quote.is_raw);
         content = str_of(u.out, u.n_out);
     }

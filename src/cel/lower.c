@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/fold.h"
 #include "cel/limits.h"
 #include "cel/lower.h"
@@ -275,11 +274,11 @@ static int lower_node(CelLower *l, uint32_t i) {
         l->bound[i] = lower_binder(l, &part);
         if (l->nodes)
             l->nodes[i] = l->bound[i];
-        return l->bound[i] != CEL_NO_NODE ? 0 : error_origin(-ENOMEM);
+        return l->bound[i] != CEL_NO_NODE ? 0 : -ENOMEM;
     }
     number = lower_part(l, &part);
     if (number == CEL_NO_NODE)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (l->nodes)
         l->nodes[i] = number;
     l->n_stack = base;
@@ -310,13 +309,13 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
     l->parents = ARENA_ARRAY(arena, uint32_t, n + 1);
     l->bound = ARENA_ARRAY(arena, uint32_t, n + 1);
     if (!l->stack || !l->heights || !l->parents || !l->bound)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     find_parents(l);
     for (uint32_t i = 0; i < n; i++) {
         int r = lower_node(l, i);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     if (l->is_refused) {
         cel_mistakes_sort(l->diags, first);

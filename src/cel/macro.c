@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/error.h"
-
 #define MACRO_ARGS_MAX 4
 #define MACRO_ANY_ARGS UINT8_MAX
 
@@ -130,7 +128,7 @@ static CelNode *add_hidden(CelBuilder *builder, CelNodeKind kind, Str name, CelS
     CelNode *node = cel_builder_add(builder, kind, cel_builder_next(builder), 0, span);
 
     if (!name.ptr && !builder->is_stopped)
-        cel_builder_fail(builder, error_origin(-ENOMEM));
+        cel_builder_fail(builder, -ENOMEM);
     node->name = name;
     return node;
 }
@@ -293,7 +291,7 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
         return false;
     }
     if (!block_init(builder, call, args[0] - call->args, &block)) {
-        cel_builder_fail(builder, error_origin(-ENOMEM));
+        cel_builder_fail(builder, -ENOMEM);
         return true;
     }
     for (uint32_t i = 0; i < block.n; i++) {

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/utf8.h"
 #include "cel/limits.h"
 #include "cel/parser.h"
@@ -119,7 +118,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
         return str_of(parser->lexer.source.ptr + nodes[first].at, len);
     name = arena_alloc(parser->builder.arena, len);
     if (!name) {
-        cel_builder_fail(&parser->builder, error_origin(-ENOMEM));
+        cel_builder_fail(&parser->builder, -ENOMEM);
         return STR_NULL;
     }
     for (uint32_t i = first; i < n; i++) {
@@ -258,9 +257,9 @@ static int parse_text(CelParser *parser, Arena *arena) {
     int r = cel_builder_init(&parser->builder, &parser->lexer, arena);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     parser->needs_operand = true;
     parser->token = cel_lex_next(&parser->lexer);
     while (!parser->is_done && !parser->builder.is_stopped) {
@@ -269,7 +268,7 @@ static int parse_text(CelParser *parser, Arena *arena) {
         else
             read_operator(parser);
     }
-    return error_trace(parser->builder.error);
+    return parser->builder.error;
 }
 
 int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
@@ -287,10 +286,10 @@ int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena
         return CEL_PARSE_REFUSED;
     r = parse_text(&parser, arena);
     if (r < 0)
-        return error_trace(r);
+        return r;
     cel_mistakes_sort(diags, first);
     if (parser.mistakes.n > 0)
         return CEL_PARSE_REFUSED;
     *ret = cel_builder_finish(&parser.builder, file);
-    return *ret ? 0 : error_origin(-ENOMEM);
+    return *ret ? 0 : -ENOMEM;
 }

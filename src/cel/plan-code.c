@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 /* A node of the part. */
@@ -63,7 +62,7 @@ static int find_input(const Cutter *c, uint32_t number, CelInput *ret, bool *ret
     if (number != c->root && !c->from_row) {
         r = cel_planner_find(c->p, c->space, number, c->time, &ret->column);
         if (r < 0)
-            return error_trace(r);
+            return r;
         *ret_is = ret->column != CEL_NO_COLUMN && is_worth(c, cel_plan_at(c->p->plan, ret->column));
     }
     if (*ret_is)
@@ -108,12 +107,12 @@ static int take(Cutter *c, uint32_t node) {
     r = find_input(c, node, &input, &is_input);
     part = VEC_PUSH(&c->parts, c->p->mini);
     if (r < 0 || !part)
-        return r < 0 ? error_trace(r) : error_origin(-ENOMEM);
+        return r < 0 ? r : -ENOMEM;
     *part = (Part){.node = node, .input = CEL_NO_COLUMN};
     if (!is_input)
         return 0;
     part->input = add_input(c, input);
-    return part->input != CEL_NO_COLUMN ? 0 : error_origin(-ENOMEM);
+    return part->input != CEL_NO_COLUMN ? 0 : -ENOMEM;
 }
 
 static int order_of_parts(const void *a, const void *b) {
@@ -136,7 +135,7 @@ static int walk(Cutter *c) {
     }
     if (r == 0 && c->parts.n > 0)
         qsort(c->parts.items, c->parts.n, sizeof(Part), order_of_parts);
-    return error_trace(r);
+    return r;
 }
 
 /* --- copying ----------------------------------------------------------------------------- */
@@ -173,12 +172,12 @@ static uint32_t copy_part(const Cutter *c, const Part *part, CelGraph *graph) {
 static int copy_parts(Cutter *c, CelGraph **ret) {
     *ret = cel_graph_new(c->p->mini, c->p->mini);
     if (!*ret)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     cel_graph_keep_apart(*ret, true);
     for (size_t i = 0; i < c->parts.n; i++) {
         c->parts.items[i].copy = copy_part(c, &c->parts.items[i], *ret);
         if (c->parts.items[i].copy == CEL_NO_NODE)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -194,7 +193,7 @@ int cel_planner_code(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     int r;
 
     if (!made)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     arena_reset(p->mini);
     r = walk(&c);
     if (r == 0)
@@ -202,7 +201,7 @@ int cel_planner_code(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     if (r == 0)
         r = cel_emit(graph, cel_graph_size(graph) - 1, &options, p->arena, &code);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *made = (CelPlanCode){code, c.inputs.items, (uint32_t)c.inputs.n};
     *ret = made;
     return 0;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/plan-part.h"
 
@@ -36,7 +35,7 @@ static int grow_places(CelPlanner *p) {
     p->n_places = n_old > 0 ? n_old * 2 : PLACES_FIRST;
     p->places = ARENA_ARRAY(p->scratch, CelPlanPlace, p->n_places);
     if (!p->places)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n_old; i++) {
         if (old[i].key != 0)
             *place_of(p, old[i].key) = old[i];
@@ -51,7 +50,7 @@ int cel_planner_remember(CelPlanner *p, uint32_t space, uint32_t node, uint32_t 
         int r = grow_places(p);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     place = place_of(p, key_of(space, node));
     p->n_used += place->key == 0;
@@ -77,13 +76,13 @@ int cel_planner_add(CelPlanner *p, const CelPlanColumn *column, bool is_found, u
     CelPlanColumn *added = VEC_PUSH(&p->plan->columns, p->arena);
 
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = *column;
     added->op = (uint8_t)cel_graph_node(p->graph, column->node)->op;
     *ret = (uint32_t)p->plan->columns.n - 1;
     if (!is_found)
         return 0;
-    return error_trace(cel_planner_remember(p, column->space, column->node, *ret));
+    return cel_planner_remember(p, column->space, column->node, *ret);
 }
 
 /* --- times ------------------------------------------------------------------------------- */
@@ -138,9 +137,9 @@ static int find_spread(CelPlanner *p, uint32_t space, uint32_t of_row, uint32_t 
     if (is_known(p, space, row->node, ret))
         return 0;
     if (!input)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *input = of_row;
-    return error_trace(cel_planner_add(p, &spread, true, ret));
+    return cel_planner_add(p, &spread, true, ret);
 }
 
 int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time, uint32_t *ret) {
@@ -158,7 +157,7 @@ int cel_planner_find(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     if (time == CEL_TIME_KEPT && column->time == CEL_TIME_ONCE && !column->is_constant)
         *ret = CEL_NO_COLUMN; /* an error that is no constant: nobody has its value there */
     else if (!is_local && space != CEL_ROWS && column->time != CEL_TIME_ONCE)
-        return error_trace(find_spread(p, space, *ret, ret));
+        return find_spread(p, space, *ret, ret);
     return 0;
 }
 
@@ -171,12 +170,12 @@ static int find_args(CelPlanner *p, const CelPlanColumn *column, const uint32_t 
 
     *ret = NULL;
     if (!inputs)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < n_args; i++) {
         int r = cel_planner_find(p, column->space, args[i], column->time, &inputs[i]);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (inputs[i] == CEL_NO_COLUMN || cel_plan_at(p->plan, inputs[i])->lane == CEL_LANE_NONE)
             return 0;
     }
@@ -219,7 +218,7 @@ static int try_args(CelPlanner *p, CelPlanColumn *column, bool *ret) {
         return 0;
     r = find_args(p, column, node->args, node->n_args, &column->inputs);
     if (r < 0)
-        return error_trace(r);
+        return r;
     column->n_inputs = node->n_args;
     *ret = column->inputs && choose_way(p, column, node);
     return 0;
@@ -239,7 +238,7 @@ static int try_fold(CelPlanner *p, CelPlanColumn *column, bool *ret) {
         return 0;
     r = find_args(p, column, list->args, list->n_args, &column->inputs);
     if (r < 0)
-        return error_trace(r);
+        return r;
     column->how = CEL_HOW_FOLD;
     column->n_inputs = list->n_args;
     for (uint32_t i = 0; column->inputs && i < list->n_args; i++) {
@@ -278,10 +277,10 @@ static int try_keyed(CelPlanner *p, CelPlanColumn *column, bool *ret) {
         return 0;
     input = ARENA_NEW(p->arena, uint32_t);
     if (!input)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = cel_planner_find(p, CEL_ROWS, key, CEL_TIME_BATCH, input);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = *input != CEL_NO_COLUMN && cel_column_is_single(cel_plan_at(p->plan, *input));
     if (*ret) {
         column->how = CEL_HOW_KEYED;
@@ -326,7 +325,7 @@ static int choose_how(CelPlanner *p, CelPlanColumn *column, bool *ret) {
     if (r == 0 && !*ret)
         r = try_fold(p, column, ret);
     if (r < 0 || *ret)
-        return error_trace(r);
+        return r;
     column->how = CEL_HOW_SCALAR;
     column->inputs = NULL;
     column->n_inputs = 0;
@@ -343,7 +342,7 @@ static int set_constant(CelPlanner *p, CelPlanColumn *column, CelValue v) {
     CelColumn single = {.lane = (CelLane)column->lane, .states = state, .ints = number};
 
     if (!state || !number)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     column->is_constant = true;
     column->constant = v;
     if (column->lane != CEL_LANE_NONE && column->lane != CEL_LANE_TEXT)
@@ -360,10 +359,10 @@ static int classify_once(CelPlanner *p, CelPlanColumn *column) {
 
     column->how = CEL_HOW_SCALAR;
     if (node->op == OP_OPT_ELEMENT) /* may be no value at all */
-        return error_trace(cel_planner_remember(p, column->space, column->node, CEL_NO_COLUMN));
+        return cel_planner_remember(p, column->space, column->node, CEL_NO_COLUMN);
     if (node->op == OP_CONSTANT)
         r = set_constant(p, column, node->constant);
-    return r < 0 ? error_trace(r) : error_trace(cel_planner_add(p, column, true, &number));
+    return r < 0 ? r : cel_planner_add(p, column, true, &number);
 }
 
 int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
@@ -377,30 +376,30 @@ int cel_planner_classify(CelPlanner *p, uint32_t space, uint32_t node) {
     if (is_known(p, space, node, &number))
         return 0;
     if (!cel_planner_time(p, space, node, &time))
-        return error_trace(cel_planner_remember(p, space, node, CEL_NO_COLUMN));
+        return cel_planner_remember(p, space, node, CEL_NO_COLUMN);
     column.time = (uint8_t)time;
     column.lane = (uint8_t)lane_of(cel_graph_node(p->graph, node));
     if (column.lane != CEL_LANE_NONE && choose_source(p, &column))
-        return error_trace(cel_planner_add(p, &column, true, &number));
+        return cel_planner_add(p, &column, true, &number);
     if (column.lane != CEL_LANE_NONE) {
         r = try_keyed(p, &column, &is_one);
         if (r == 0 && is_one)
-            return error_trace(cel_planner_add(p, &column, true, &number));
+            return cel_planner_add(p, &column, true, &number);
         if (r == 0)
             r = cel_planner_reduce(p, space, node, &is_one);
         if (r < 0 || is_one)
-            return error_trace(r);
+            return r;
     }
     if (cel_column_is_single(&column))
-        return error_trace(classify_once(p, &column));
+        return classify_once(p, &column);
     if (column.lane != CEL_LANE_NONE && (column.lane != CEL_LANE_TEXT || time == CEL_TIME_KEPT)) {
         r = choose_how(p, &column, &is_one);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     if (!is_one)
-        return error_trace(cel_planner_remember(p, space, node, CEL_NO_COLUMN));
-    return error_trace(cel_planner_add(p, &column, true, &number));
+        return cel_planner_remember(p, space, node, CEL_NO_COLUMN);
+    return cel_planner_add(p, &column, true, &number);
 }
 
 static int order_of_numbers(const void *a, const void *b) {
@@ -429,14 +428,14 @@ int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) {
 
     p->mark++;
     if (cel_graph_node(p->graph, node)->levels == bit && !collect(p, node, &found))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < found.n; i++) {
         const CelGraphNode *at = cel_graph_node(p->graph, found.items[i]);
 
         for (uint32_t k = 0; k < at->n_args; k++) {
             if (cel_graph_node(p->graph, at->args[k])->levels == bit &&
                 !collect(p, at->args[k], &found))
-                return error_origin(-ENOMEM);
+                return -ENOMEM;
         }
     }
     if (found.n > 0)
@@ -445,7 +444,7 @@ int cel_planner_classify_below(CelPlanner *p, uint32_t space, uint32_t node) {
         int r = cel_planner_classify(p, space, found.items[i]);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -457,7 +456,7 @@ static int open_nodes(CelPlanner *p, uint32_t n) {
     uint32_t *marks = ARENA_ARRAY(p->scratch, uint32_t, room);
 
     if (!is_whole || !marks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (p->n_seen > 0) {
         memcpy(is_whole, p->is_whole, p->n_seen * sizeof(bool));
         memcpy(marks, p->marks, p->n_seen * sizeof(uint32_t));
@@ -473,7 +472,7 @@ int cel_planner_see(CelPlanner *p) {
     int r = n > p->room ? open_nodes(p, n) : 0;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (uint32_t i = p->n_seen; i < n; i++) {
         const CelGraphNode *node = cel_graph_node(p->graph, i);
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 typedef struct Copy {
@@ -39,14 +38,14 @@ static bool collect(CelPlanner *p, uint32_t node, Copies *copies) {
 static int collect_all(CelPlanner *p, uint32_t root, uint8_t bit, Copies *copies) {
     p->mark++;
     if (!collect(p, root, copies))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < copies->n; i++) {
         const CelGraphNode *node = cel_graph_node(p->graph, copies->items[i].node);
 
         for (uint32_t k = 0; k < node->n_args; k++) {
             if ((cel_graph_node(p->graph, node->args[k])->levels & bit) &&
                 !collect(p, node->args[k], copies))
-                return error_origin(-ENOMEM);
+                return -ENOMEM;
         }
     }
     if (copies->n > 0)
@@ -90,10 +89,10 @@ int cel_planner_relevel(CelPlanner *p, uint32_t level, uint32_t *node) {
     for (size_t i = 0; r == 0 && i < copies.n; i++) {
         copies.items[i].copy = copy_node(p, &copies, copies.items[i].node, level);
         if (copies.items[i].copy == CEL_NO_NODE)
-            r = error_origin(-ENOMEM);
+            r = -ENOMEM;
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     *node = copy_of(&copies, *node);
-    return error_trace(cel_planner_see(p));
+    return cel_planner_see(p);
 }

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 static bool is_list(const CelPlanner *p, uint32_t node) {
@@ -35,7 +34,7 @@ static int space_of(CelPlanner *p, CelSpaceKind kind, uint32_t of, uint32_t *ret
     }
     space = VEC_PUSH(spaces, p->arena);
     if (!space)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *space = (CelSpace){.kind = (uint8_t)kind, .of = of};
     *ret = (uint32_t)spaces->n - 1;
     return 0;
@@ -46,8 +45,8 @@ static int find_part(CelPlanner *p, uint32_t space, uint32_t node, CelTime time,
     int r = cel_planner_classify_below(p, space, node);
 
     if (r < 0)
-        return error_trace(r);
-    return error_trace(cel_planner_find(p, space, node, time, ret));
+        return r;
+    return cel_planner_find(p, space, node, time, ret);
 }
 
 static bool fits_value(const CelPlanner *p, const CelReduction *reduction) {
@@ -80,7 +79,7 @@ static int make_reduction(
 
     *ret = NULL;
     if (!made || !predicates)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *made = (CelReduction){
         .op = (uint8_t)shape->op,
         .space = space,
@@ -102,7 +101,7 @@ static int make_reduction(
     }
     if (r == 0 && fits_value(p, made))
         *ret = made;
-    return error_trace(r);
+    return r;
 }
 
 /* Its columns, as arguments. */
@@ -111,7 +110,7 @@ static int set_inputs(CelPlanner *p, CelPlanColumn *column) {
     uint32_t *inputs = ARENA_RAW(p->arena, uint32_t, of->n_predicates + 1);
 
     if (!inputs)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < of->n_predicates; i++)
         inputs[column->n_inputs++] = of->predicates[i];
     if (of->value != CEL_NO_COLUMN)
@@ -140,7 +139,7 @@ static int add_reduced(
 
     column.reduction = reduction;
     r = set_inputs(p, &column);
-    return r < 0 ? error_trace(r) : error_trace(cel_planner_add(p, &column, is_found, ret));
+    return r < 0 ? r : cel_planner_add(p, &column, is_found, ret);
 }
 
 /* --- lists of rows ----------------------------------------------------------------------- */
@@ -159,10 +158,10 @@ static int reduce_items(
     if (r == 0)
         r = make_reduction(p, shape, space, time, &reduction);
     if (r < 0 || !reduction)
-        return error_trace(r);
+        return r;
     *ret_done = true;
-    return error_trace(add_reduced(
-        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, time), reduction, true, &number));
+    return add_reduced(
+        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, time), reduction, true, &number);
 }
 
 /* --- unions ------------------------------------------------------------------------------ */
@@ -206,7 +205,7 @@ static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduct
     CelReduction *partial = ARENA_NEW(p->arena, CelReduction);
 
     if (!partial)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *partial = *reduction;
     column.space = CEL_ROWS;
     column.how = CEL_HOW_REDUCE;
@@ -216,7 +215,7 @@ static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduct
         uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, reduction->n_predicates + 1u);
 
         if (!predicates)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         for (uint32_t i = 0; i < reduction->n_predicates; i++)
             predicates[i] = reduction->predicates[i];
         predicates[partial->n_predicates++] = reduction->value;
@@ -226,7 +225,7 @@ static int add_partial(CelPlanner *p, CelPlanColumn column, CelReduction *reduct
         column.lane = CEL_LANE_INT;
         column.kind = CEL_INT;
     }
-    return error_trace(add_reduced(p, column, partial, false, &reduction->partial));
+    return add_reduced(p, column, partial, false, &reduction->partial);
 }
 
 static bool is_same_reduction(const CelReduction *a, const CelReduction *b) {
@@ -253,14 +252,14 @@ static int add_group(
     int r = 0;
 
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (adds_up(reduction) && is_kept_reduction(p, reduction))
         r = add_partial(p, *column, reduction);
     if (r == 0)
         r = add_reduced(p, *column, reduction, true, ret);
     if (r == 0)
         *added = *ret;
-    return error_trace(r);
+    return r;
 }
 
 /* The value for each group, as a column of the space @groups. */
@@ -280,16 +279,16 @@ static int reduce_groups(CelPlanner *p, const CelShape *shape, uint32_t list, ui
     if (r == 0)
         r = make_reduction(p, shape, space, CEL_TIME_BATCH, &reduction);
     if (r < 0 || !reduction)
-        return error_trace(r);
+        return r;
     *ret = find_same(p, groups, reduction);
     if (*ret != CEL_NO_COLUMN)
-        return error_trace(cel_planner_remember(p, groups, node, *ret));
-    return error_trace(add_group(p, &column, reduction, ret));
+        return cel_planner_remember(p, groups, node, *ret);
+    return add_group(p, &column, reduction, ret);
 }
 
 static int find_union(CelPlanner *p, uint32_t list, CelUnion *ret, bool *ret_is) {
     *ret_is = p->host->find_union && p->host->find_union(p->host, p->graph, list, ret);
-    return error_trace(cel_planner_see(p));
+    return cel_planner_see(p);
 }
 
 /* A union of a row's group: the row looks its value up. */
@@ -301,19 +300,19 @@ static int reduce_union(CelPlanner *p, const CelShape *shape, uint32_t node, boo
     int r;
 
     if (!input)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = find_union(p, shape->list, &of, &is_union);
     if (r < 0 || !is_union)
-        return error_trace(r);
+        return r;
     r = space_of(p, CEL_SPACE_GROUPS, of.key, &groups);
     if (r == 0)
         r = reduce_groups(p, shape, of.list, groups, node, input);
     if (r < 0 || *input == CEL_NO_COLUMN)
-        return error_trace(r);
+        return r;
     *ret_done = true;
     lookup.inputs = input;
     lookup.n_inputs = 1;
-    return error_trace(cel_planner_add(p, &lookup, true, &number));
+    return cel_planner_add(p, &lookup, true, &number);
 }
 
 /* In a loop over groups: a union of the group that is the loop's variable, whatever its key. */
@@ -325,10 +324,10 @@ static int reduce_of_group(
     int r = find_union(p, shape->list, &of, &is_union);
 
     if (r < 0 || !is_union)
-        return error_trace(r);
+        return r;
     r = reduce_groups(p, shape, of.list, space, node, &number);
     *ret_done = number != CEL_NO_COLUMN;
-    return error_trace(r);
+    return r;
 }
 
 /* A loop over all groups: one value. */
@@ -344,10 +343,10 @@ static int reduce_all_groups(CelPlanner *p, const CelShape *shape, uint32_t node
     if (r == 0)
         r = make_reduction(p, shape, space, CEL_TIME_ONCE, &reduction);
     if (r < 0 || !reduction)
-        return error_trace(r);
+        return r;
     *ret_done = true;
-    return error_trace(add_reduced(
-        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, CEL_TIME_ONCE), reduction, true, &number));
+    return add_reduced(
+        p, column_of(p, CEL_ROWS, node, CEL_HOW_REDUCE, CEL_TIME_ONCE), reduction, true, &number);
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
@@ -365,13 +364,13 @@ int cel_planner_reduce(CelPlanner *p, uint32_t space, uint32_t node, bool *ret_d
         return 0;
     r = cel_shape_relevel(p, &shape, &is_own);
     if (r < 0 || !is_own)
-        return error_trace(r);
+        return r;
     if (kind == CEL_SPACE_GROUPS)
-        return error_trace(reduce_of_group(p, &shape, space, node, ret_done));
+        return reduce_of_group(p, &shape, space, node, ret_done);
     if (time == CEL_TIME_ONCE)
-        return error_trace(reduce_all_groups(p, &shape, node, ret_done));
+        return reduce_all_groups(p, &shape, node, ret_done);
     r = reduce_items(p, &shape, node, time, ret_done);
     if (r == 0 && !*ret_done && time == CEL_TIME_BATCH)
         r = reduce_union(p, &shape, node, ret_done);
-    return error_trace(r);
+    return r;
 }

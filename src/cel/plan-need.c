@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 typedef struct Want {
@@ -24,7 +23,7 @@ static int want(Needs *n, uint32_t column, bool in_session) {
     Want *added = VEC_PUSH(&n->wants, n->p->scratch);
 
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = (Want){column, in_session};
     return 0;
 }
@@ -37,7 +36,7 @@ static int code_of(
     int r = cel_planner_code(n->p, space, node, time, from_row, ret);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if ((*ret)->n_inputs > n->p->plan->n_inputs_max)
         n->p->plan->n_inputs_max = (*ret)->n_inputs;
     return 0;
@@ -53,7 +52,7 @@ static int need_space(Needs *n, uint32_t number, bool is_stored) {
     space->is_stored |= is_stored;
     if (is_known)
         return 0;
-    return error_trace(code_of(n, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &space->code));
+    return code_of(n, CEL_ROWS, space->of, CEL_TIME_KEPT, true, &space->code);
 }
 
 /* --- scalar code ------------------------------------------------------------------------- */
@@ -86,10 +85,10 @@ static int make_code(Needs *n, uint32_t number) {
 
     r = code_of(n, column->space, column->node, (CelTime)column->time, false, &code);
     if (r < 0)
-        return error_trace(r);
+        return r;
     inputs = ARENA_RAW(n->p->arena, uint32_t, code->n_inputs);
     if (!inputs)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     column = cel_plan_at(n->p->plan, number);
     column->code = code;
     column->inputs = inputs;
@@ -110,7 +109,7 @@ static int want_inputs(Needs *n, const CelPlanColumn *column, bool in_session) {
         int r = want(n, column->inputs[i], in_session);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -124,8 +123,8 @@ static int need_group(Needs *n, const CelPlanColumn *column) {
     if (r == 0)
         r = need_space(n, reduction->space, true);
     if (r == 0 && reduction->partial != CEL_NO_COLUMN)
-        return error_trace(want(n, reduction->partial, true));
-    return r < 0 ? error_trace(r) : error_trace(want_inputs(n, column, true));
+        return want(n, reduction->partial, true);
+    return r < 0 ? r : want_inputs(n, column, true);
 }
 
 /* A session reads what is kept. */
@@ -137,11 +136,11 @@ static int need_stored(Needs *n, uint32_t number) {
         return 0;
     column->is_in_batch = true;
     if (column->how == CEL_HOW_SPREAD)
-        return error_trace(want(n, column->inputs[0], true));
+        return want(n, column->inputs[0], true);
     column->is_stored = true;
     column->store = n->p->plan->n_stored++;
     r = need_space(n, column->space, true);
-    return r < 0 ? error_trace(r) : error_trace(want(n, number, false));
+    return r < 0 ? r : want(n, number, false);
 }
 
 static int need_column(Needs *n, uint32_t number) {
@@ -154,7 +153,7 @@ static int need_column(Needs *n, uint32_t number) {
     column->is_needed = true;
     column->is_in_batch |= in_session;
     if (column->how == CEL_HOW_GROUP)
-        return error_trace(need_group(n, column));
+        return need_group(n, column);
     if (column->how == CEL_HOW_SCALAR)
         r = make_code(n, number);
     column = cel_plan_at(n->p->plan, number);
@@ -162,8 +161,7 @@ static int need_column(Needs *n, uint32_t number) {
         r = need_space(n, column->reduction->space, in_session);
     if (r == 0)
         r = need_space(n, cel_plan_at(n->p->plan, number)->space, in_session);
-    return r < 0 ? error_trace(r)
-                 : error_trace(want_inputs(n, cel_plan_at(n->p->plan, number), in_session));
+    return r < 0 ? r : want_inputs(n, cel_plan_at(n->p->plan, number), in_session);
 }
 
 static int need_all(Needs *n) {
@@ -175,7 +173,7 @@ static int need_all(Needs *n) {
 
         r = is_kept && next.in_session ? need_stored(n, next.column) : need_column(n, next.column);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- numbers ----------------------------------------------------------------------------- */
@@ -195,7 +193,7 @@ static int number_all(CelPlanner *p) {
     VEC(uint32_t) groups = {0};
 
     if (!stored)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     plan->stored = stored;
     for (uint32_t i = 0; i < plan->columns.n; i++) {
         CelPlanColumn *column = cel_plan_at(plan, i);
@@ -208,7 +206,7 @@ static int number_all(CelPlanner *p) {
             continue;
         group = VEC_PUSH(&groups, p->arena);
         if (!group)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         column->store = (uint32_t)groups.n - 1;
         *group = i;
     }
@@ -229,5 +227,5 @@ int cel_planner_need(CelPlanner *p) {
         r = want(&n, p->plan->roots[i].column, true);
     if (r == 0)
         r = need_all(&n);
-    return r < 0 ? error_trace(r) : error_trace(number_all(p));
+    return r < 0 ? r : number_all(p);
 }

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 /* A list that makes things again too often stops being clever. */
@@ -66,7 +65,7 @@ static int emit(Order *o, CelStep step) {
     CelStep *added = VEC_PUSH(&o->steps, o->p->arena);
 
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = step;
     return 0;
 }
@@ -79,7 +78,7 @@ static int note(Order *o, uint32_t column, bool is_single) {
     o->asked[column] = o->list;
     added = is_single ? VEC_PUSH(&o->singles, o->p->arena) : VEC_PUSH(&o->of_rows, o->p->arena);
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = column;
     return 0;
 }
@@ -105,14 +104,13 @@ static int open_part(Order *o, Doing *doing, uint32_t column, CelWanted wanted) 
     Region *region = VEC_PUSH(&o->regions, o->p->scratch);
 
     if (!region)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     region->outer = o->region;
     o->region = (uint32_t)o->regions.n - 1;
     if (++o->depth > o->depth_max)
         o->depth_max = o->depth;
     doing->where = (uint32_t)o->steps.n;
-    return error_trace(
-        emit(o, (CelStep){.kind = CEL_STEP_WHERE, .wanted = (uint8_t)wanted, .column = column}));
+    return emit(o, (CelStep){.kind = CEL_STEP_WHERE, .wanted = (uint8_t)wanted, .column = column});
 }
 
 static int close_part(Order *o, const Doing *doing) {
@@ -120,7 +118,7 @@ static int close_part(Order *o, const Doing *doing) {
     o->region = o->regions.items[o->region].outer;
     o->depth--;
     o->steps.items[doing->where].target = (uint32_t)o->steps.n;
-    return error_trace(emit(o, (CelStep){.kind = CEL_STEP_END}));
+    return emit(o, (CelStep){.kind = CEL_STEP_END});
 }
 
 /* Whether it pays to work it out for some entries only. */
@@ -167,10 +165,10 @@ static int visit(Order *o, uint32_t column) {
     if (at(o, column)->is_constant || is_made(o, column))
         return 0;
     if (cel_column_is_single(at(o, column)))
-        return error_trace(note(o, column, true));
+        return note(o, column, true);
     doing = VEC_PUSH(&o->doing, o->p->scratch);
     if (!doing)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *doing = (Doing){.column = column};
     o->n_columns++;
     return 0;
@@ -181,7 +179,7 @@ static int open_space(Order *o, uint32_t space) {
     if (!o->is_kept || space == CEL_ROWS || o->is_open[space])
         return 0;
     o->is_open[space] = true;
-    return error_trace(emit(o, (CelStep){.kind = CEL_STEP_RANGE, .column = space}));
+    return emit(o, (CelStep){.kind = CEL_STEP_RANGE, .column = space});
 }
 
 static void note_slow(Order *o, const CelPlanColumn *column) {
@@ -204,13 +202,13 @@ static int finish(Order *o, uint32_t number) {
     if (r == 0 && column->reduction)
         r = open_space(o, column->reduction->space);
     if (r < 0)
-        return error_trace(r);
+        return r;
     o->made[number] = (Made){o->list, o->region};
     note_slow(o, column);
     if (column->reduction && o->slow == CEL_NO_NODE && !o->is_kept)
         o->slow = column->reduction->slow;
-    return error_trace(
-        emit(o, (CelStep){.kind = is_loaded ? CEL_STEP_LOAD : CEL_STEP_COLUMN, .column = number}));
+    return emit(
+        o, (CelStep){.kind = is_loaded ? CEL_STEP_LOAD : CEL_STEP_COLUMN, .column = number});
 }
 
 /* What the elements read: other lists have it. */
@@ -219,7 +217,7 @@ static int adopt(Order *o, const CelReduction *reduction) {
 
     for (uint32_t i = 0; r == 0 && i < reduction->steps.n_singles; i++)
         r = note(o, reduction->steps.singles[i], true);
-    return error_trace(r);
+    return r;
 }
 
 /* What a column needs before it: argument @phase of it; false through @ret: there are no more. */
@@ -238,11 +236,11 @@ static int visit_next(Order *o, uint32_t number, uint32_t phase, bool *ret) {
     if (in_elements && phase == 0)
         r = adopt(o, reduction);
     if (r < 0 || phase >= n)
-        return error_trace(r);
+        return r;
     if (column->how == CEL_HOW_SPREAD && !o->is_kept)
-        return error_trace(note(o, inputs[0], false)); /* of the rows' own list */
+        return note(o, inputs[0], false); /* of the rows' own list */
     *ret = true;
-    return error_trace(visit(o, inputs[phase]));
+    return visit(o, inputs[phase]);
 }
 
 static int next_of_logic(Order *o, Doing *doing, bool *ret_done) {
@@ -253,13 +251,13 @@ static int next_of_logic(Order *o, Doing *doing, bool *ret_done) {
     switch (doing->phase++) {
     case 0:
         sides_of(o, column, doing->sides);
-        return error_trace(visit(o, doing->sides[0]));
+        return visit(o, doing->sides[0]);
     case 1:
         r = open_part(o, doing, doing->sides[0], wanted);
-        return r < 0 ? error_trace(r) : error_trace(visit(o, doing->sides[1]));
+        return r < 0 ? r : visit(o, doing->sides[1]);
     default:
         *ret_done = true;
-        return error_trace(close_part(o, doing));
+        return close_part(o, doing);
     }
 }
 
@@ -269,14 +267,14 @@ static int next_of_choice(Order *o, Doing *doing, bool *ret_done) {
     int r = 0;
 
     if (phase == 0)
-        return error_trace(visit(o, inputs[0]));
+        return visit(o, inputs[0]);
     if (phase > 1)
         r = close_part(o, doing);
     *ret_done = phase == 3;
     if (r < 0 || *ret_done)
-        return error_trace(r);
+        return r;
     r = open_part(o, doing, inputs[0], phase == 1 ? CEL_WANT_TRUE : CEL_WANT_FALSE);
-    return r < 0 ? error_trace(r) : error_trace(visit(o, inputs[phase]));
+    return r < 0 ? r : visit(o, inputs[phase]);
 }
 
 static int advance(Order *o, Doing *doing, bool *ret_done) {
@@ -287,12 +285,11 @@ static int advance(Order *o, Doing *doing, bool *ret_done) {
     if (doing->phase == 0)
         doing->has_parts = has_parts(o, at(o, doing->column));
     if (doing->has_parts)
-        return at(o, doing->column)->op == OP_CONDITIONAL
-                   ? error_trace(next_of_choice(o, doing, ret_done))
-                   : error_trace(next_of_logic(o, doing, ret_done));
+        return at(o, doing->column)->op == OP_CONDITIONAL ? next_of_choice(o, doing, ret_done)
+                                                          : next_of_logic(o, doing, ret_done);
     r = visit_next(o, doing->column, doing->phase++, &is_more);
     *ret_done = !is_more;
-    return error_trace(r);
+    return r;
 }
 
 /* --- lists ------------------------------------------------------------------------------- */
@@ -326,7 +323,7 @@ static int add_target(Order *o, uint32_t target) {
             r = finish(o, doing.column);
         }
     }
-    return error_trace(r);
+    return r;
 }
 
 static CelSteps end_list(Order *o) {
@@ -347,11 +344,11 @@ static int add_element_target(
     int r;
 
     if (i == 0 || i > reduction->n_predicates || !is_dear(o, inputs[i]))
-        return error_trace(add_target(o, inputs[i]));
+        return add_target(o, inputs[i]);
     r = open_part(o, &doing, inputs[i - 1], CEL_WANT_TRUE);
     if (r == 0)
         r = add_target(o, inputs[i]);
-    return r < 0 ? error_trace(r) : error_trace(close_part(o, &doing));
+    return r < 0 ? r : close_part(o, &doing);
 }
 
 /* The steps for the elements of a reduction that a session does. */
@@ -368,7 +365,7 @@ static int order_elements(Order *o, const CelPlanColumn *column) {
     reduction->needs_elements = o->needs_elements;
     reduction->needs_rows = o->needs_rows || reduction->n_of_rows > 0;
     reduction->slow = o->slow;
-    return error_trace(r);
+    return r;
 }
 
 static int order_reductions(Order *o) {
@@ -385,7 +382,7 @@ static int order_reductions(Order *o) {
                                          : column->time == CEL_TIME_BATCH)
             r = order_elements(o, column);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* The steps for groups, before they are reduced to one value. */
@@ -402,7 +399,7 @@ static int order_singles(Order *o) {
             r = add_target(o, column->inputs[k]);
         column->steps = end_list(o);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int order_kept(Order *o) {
@@ -420,7 +417,7 @@ static int order_kept(Order *o) {
             r = open_space(o, i);
     }
     o->p->plan->kept = end_list(o);
-    return error_trace(r);
+    return r;
 }
 
 static int order_roots(Order *o) {
@@ -433,7 +430,7 @@ static int order_roots(Order *o) {
         plan->roots[i].steps = end_list(o);
         plan->roots[i].slow = o->slow;
     }
-    return error_trace(r);
+    return r;
 }
 
 /* What a column reads has a lower number, but for what scalar code reads, which is dear
@@ -462,12 +459,12 @@ int cel_planner_order(CelPlanner *p) {
     int r;
 
     if (!o.made || !o.asked || !o.is_open)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     find_costly(p->plan);
     r = order_reductions(&o);
     if (r == 0)
         r = order_singles(&o);
     if (r == 0)
         r = order_kept(&o);
-    return r < 0 ? error_trace(r) : error_trace(order_roots(&o));
+    return r < 0 ? r : order_roots(&o);
 }

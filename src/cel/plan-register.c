@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 #define NOT_GIVEN UINT32_MAX
@@ -141,7 +140,7 @@ int cel_plan_give_registers(CelPlan *plan, Arena *scratch) {
     Registers r = {.plan = plan, .free = ARENA_RAW(scratch, uint32_t, plan->columns.n)};
 
     if (!r.free)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     visit_rows(&r, look_at);
     visit_elements(&r, look_at);
     give_lasting(plan);

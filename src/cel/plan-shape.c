@@ -2,7 +2,6 @@
  * Shapes of loops: all(), exists(), exists_one(), and size(), sum(), min(), max() of what filter()
  * and map() leave of a list. Filters one after the other are one loop with several predicates.
  */
-#include "base/error.h"
 #include "cel/library.h"
 #include "cel/plan-part.h"
 
@@ -125,5 +124,5 @@ int cel_shape_relevel(CelPlanner *p, CelShape *shape, bool *ret) {
     if (r == 0 && shape->value != CEL_NO_NODE)
         r = cel_planner_relevel(p, shape->level, &shape->value);
     *ret = r == 0;
-    return error_trace(r);
+    return r;
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/plan-part.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
@@ -19,7 +18,7 @@ static int classify_all(CelPlanner *p, const bool *is_reached, uint32_t n) {
             continue;
         r = cel_planner_classify(p, CEL_ROWS, i);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -50,10 +49,10 @@ static int find_roots(CelPlanner *p) {
         int r = cel_planner_find(p, CEL_ROWS, root->node, CEL_TIME_BATCH, &root->column);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (root->column == CEL_NO_COLUMN ||
             !is_root_lane(cel_plan_at(p->plan, root->column)->lane))
-            return error_origin(-EINVAL); /* not of a type that roots have */
+            return -EINVAL; /* not of a type that roots have */
     }
     return 0;
 }
@@ -64,11 +63,11 @@ static int make(CelPlanner *p) {
     int r;
 
     if (!is_reached || !VEC_PUSH(&p->plan->spaces, p->arena))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     p->plan->n_slots = p->host->row_slot + 1;
     r = cel_planner_see(p);
     if (r < 0)
-        return error_trace(r);
+        return r;
     reach(p, is_reached, n);
     r = classify_all(p, is_reached, n);
     if (r == 0)
@@ -79,7 +78,7 @@ static int make(CelPlanner *p) {
         r = cel_planner_order(p);
     if (r == 0)
         r = cel_plan_give_registers(p->plan, p->scratch);
-    return error_trace(r);
+    return r;
 }
 
 static CelPlan *plan_of(
@@ -110,10 +109,10 @@ int cel_plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const C
     int r;
 
     if (!p.plan || !scratch || !mini)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = make(&p);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = p.plan;
     return 0;
 }

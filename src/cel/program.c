@@ -55,7 +55,7 @@ static int compile_code(const CelChecked *checked, const CelOptions *options, Ar
     int r;
 
     if (!graph)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = cel_lower(graph, checked, options, diags, &root);
     if (r == CEL_LOWER_REFUSED)
         return CEL_COMPILE_REFUSED;
@@ -74,26 +74,26 @@ int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *optio
     int r;
 
     if (!scratch || !program)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!options)
         options = &plain;
     r = cel_compile_tree(env, file, source, options, scratch, diags, &checked);
     if (r != 0)
-        return error_trace(r);
+        return r;
     r = cel_cost_estimate(checked, scratch, &program->cost);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (options->cost_limit > 0 && program->cost.max > options->cost_limit) {
         cel_cost_refuse(checked, program->cost, options->cost_limit, diags);
         return CEL_COMPILE_REFUSED;
     }
     r = compile_code(checked, options, scratch, arena, diags, &code);
     if (r != 0)
-        return error_trace(r);
+        return r;
     program->code = code;
     program->type = copy_type(cel_checked_type(checked), arena);
     if (!program->type)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = program;
     return 0;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/limits.h"
 #include "cel/macro.h"
 #include "cel/parser.h"
@@ -73,7 +72,7 @@ CelOpen *cel_parser_open(CelParser *parser, CelOpenKind kind, bool takes_last) {
     CelOpen *open = VEC_PUSH(&parser->opens, parser->builder.arena);
 
     if (!open) {
-        cel_builder_fail(&parser->builder, error_origin(-ENOMEM));
+        cel_builder_fail(&parser->builder, -ENOMEM);
         return cel_parser_top(parser);
     }
     *open = (CelOpen){

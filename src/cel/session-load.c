@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/wide-loops.h"
 #include "cel/entry.h"
 #include "cel/work.h"
@@ -71,7 +70,7 @@ int cel_work_load(CelWork *work, const CelPlanColumn *column) {
     int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (column->lane == CEL_LANE_BOOL || load_values(work, column, frame, reg))
         load_states(work, column, frame, reg);
     else
@@ -91,7 +90,7 @@ static int open_keyed(CelWork *work, const CelPlanColumn *column, CelRegister *r
         memset(reg->values, 0, n * sizeof(*reg->values)); /* not all rows may have one */
     reg->has_texts = column->lane == CEL_LANE_TEXT;
     reg->is_borrowed = true;
-    return error_trace(r);
+    return r;
 }
 
 /* Where there is no key, nobody has a value: an error, or what only the scalar machine can say. */
@@ -104,7 +103,7 @@ int cel_work_keyed(CelWork *work, const CelPlanColumn *column) {
     int r = open_keyed(work, column, reg, frame->n);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (state != CEL_STATE_FINE) {
         memset(reg->states, state, frame->n);
         return 0;

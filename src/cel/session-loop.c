@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -75,7 +74,7 @@ static int open_piece(CelWork *work, CelFrame *frame, size_t n, bool with_elemen
         frame->broken = ARENA_RAW(work->arena, uint8_t, CEL_BATCH_ROWS);
         frame->stretches = ARENA_RAW(work->arena, CelStretch, CEL_BATCH_ROWS);
         if (!starts || !frame->broken || !frame->stretches)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         frame->starts = starts;
     }
     if (!frame->row_of || n > frame->room) {
@@ -85,12 +84,12 @@ static int open_piece(CelWork *work, CelFrame *frame, size_t n, bool with_elemen
         frame->row_of = ARENA_RAW(work->arena, uint32_t, frame->room);
         frame->elements = NULL;
         if (!frame->row_of)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     if (with_elements && !frame->elements) {
         frame->elements = ARENA_RAW(work->arena, CelValue, frame->room);
         if (!frame->elements)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     frame->n = 0;
     frame->n_stretches = 0;
@@ -183,7 +182,7 @@ static int next_piece(CelWork *work, const CelReduction *reduction, const uint32
     *ret = piece_length(work, space, entries, from, n, &items);
     r = open_piece(work, frame, items, reduction->needs_elements);
     if (r < 0)
-        return error_trace(r);
+        return r;
     work->is_held = true;
     for (size_t i = 0; i < *ret;) {
         Run run;
@@ -197,7 +196,7 @@ static int next_piece(CelWork *work, const CelReduction *reduction, const uint32
     work->is_held = false;
     if (r == 0 && cel_work_is_over(work))
         r = CEL_SESSION_OVER;
-    return error_trace(r);
+    return r;
 }
 
 /* --- elements of rows -------------------------------------------------------------------- */
@@ -211,7 +210,7 @@ static int reduce_pieces(CelWork *work, const CelPlanColumn *column, const uint3
         if (r == 0)
             r = cel_reduce_rows(work, column, entries ? entries + from : NULL, from, length, reg);
     }
-    return error_trace(r);
+    return r;
 }
 
 int cel_work_reduce(CelWork *work, const CelPlanColumn *column) {
@@ -224,16 +223,16 @@ int cel_work_reduce(CelWork *work, const CelPlanColumn *column) {
     if (reg->stamp != frame->stamp || !reg->is_partial)
         r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (work->is_kept)
-        return error_trace(cel_reduce_rows(work, column, NULL, 0, frame->n, reg));
+        return cel_reduce_rows(work, column, NULL, 0, frame->n, reg);
     r = cel_work_missing(work, reg, frame, &entries, &n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     work->depth++; /* the entries stay while selections of elements come and go */
     r = reduce_pieces(work, column, entries, n, reg);
     work->depth--;
-    return error_trace(r);
+    return r;
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
@@ -247,7 +246,7 @@ static int add_piece(CelWork *work, const CelReduction *reduction, const CelGrou
     int r = cel_reduce_begin(work, reduction, &args);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < length; i++) {
         uint32_t group = groups->of_row[from + i];
 
@@ -277,7 +276,7 @@ static int reduce_table(
         }
     }
     work->frames[CEL_ROWS] = own;
-    return error_trace(r);
+    return r;
 }
 
 int cel_work_group(CelWork *work, const CelPlanColumn *column) {
@@ -294,13 +293,13 @@ int cel_work_group(CelWork *work, const CelPlanColumn *column) {
     }
     accounts = ARENA_ARRAY(work->arena, CelAccount, groups->n);
     if (!accounts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = cel_register_open(work, reg, (CelLane)column->lane, groups->n);
     if (r == 0)
         r = reduce_table(work, reduction, groups, accounts);
     for (uint32_t i = 0; r == 0 && i < groups->n; i++)
         cel_reduce_end((CelReduce)reduction->op, &accounts[i], &reg->column, i);
-    return error_trace(r);
+    return r;
 }
 
 /* A row without a group has a union of nothing. */
@@ -314,7 +313,7 @@ int cel_work_lookup(CelWork *work, const CelPlanColumn *column) {
     int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < frame->n; i++) {
         uint32_t group = groups->of_row[cel_frame_row(frame, i)];
 

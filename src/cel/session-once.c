@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/machine.h"
 #include "cel/work.h"
@@ -49,7 +48,7 @@ static int mend_single(CelWork *work, const CelPlanColumn *column, CelValue *ret
     int r = cel_emit(work->plan->graph, column->node, NULL, work->arena, &code);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     work->once_run->fuel = work->fuel;
     work->once_run->limit = NULL;
     *ret = cel_run(code, work->once_run, work->variables);
@@ -69,7 +68,7 @@ static int reduce_single(CelWork *work, const CelPlanColumn *column) {
     if (r == 0)
         r = cel_reduce_begin(work, column->reduction, &args);
     if (r != 0)
-        return error_trace(r);
+        return r;
     cel_reduce_range(&args, 0, work->frames[column->reduction->space].n, &account);
     cel_reduce_end(args.op, &account, &out, 0);
     v = cel_entry_get(&out, 0, (CelKind)column->kind);
@@ -77,7 +76,7 @@ static int reduce_single(CelWork *work, const CelPlanColumn *column) {
         r = mend_single(work, column, &v);
     if (r == 0)
         set_single(&work->singles[column->reg], column, v);
-    return error_trace(r);
+    return r;
 }
 
 /* What must be known before: the next of it that is not, or CEL_NO_COLUMN. */
@@ -110,7 +109,7 @@ static int work_single(CelWork *work, uint32_t number) {
         r = column->reduction ? reduce_single(work, column) : run_single(work, column);
         n--;
     }
-    return error_trace(r);
+    return r;
 }
 
 int cel_work_singles(CelWork *work, const uint32_t *singles, uint32_t n) {
@@ -122,5 +121,5 @@ int cel_work_singles(CelWork *work, const uint32_t *singles, uint32_t n) {
         if (!column->is_constant && !work->singles[column->reg].is_known)
             r = work_single(work, singles[i]);
     }
-    return error_trace(r);
+    return r;
 }

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -22,7 +21,7 @@ static int open_session(CelSession *session, const CelSessionOptions *options, A
     int r = cel_work_begin(work, plan->n_regs);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     session->singles = ARENA_ARRAY(arena, CelRegister, plan->n_roots);
     work->singles = ARENA_ARRAY(arena, CelSingle, plan->n_singles);
     work->memos = ARENA_ARRAY(arena, CelMemo *, plan->n_memos);
@@ -30,7 +29,7 @@ static int open_session(CelSession *session, const CelSessionOptions *options, A
     work->frames[CEL_ROWS].stretches = ARENA_RAW(arena, CelStretch, CEL_BATCH_ROWS);
     if (!session->singles || !work->singles || !work->memos || !work->stack ||
         !work->frames[CEL_ROWS].stretches)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 1; options->whole && i < plan->spaces.n; i++) {
         if (plan->spaces.items[i].kind == CEL_SPACE_GROUPS)
             work->frames[i] =
@@ -45,7 +44,7 @@ int cel_session_new(
     int r;
 
     if (!session)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     session->run = *options->run;
     session->once_run = *options->run;
     session->once_run.arena = arena;
@@ -67,7 +66,7 @@ int cel_session_new(
     };
     r = open_session(session, options, arena);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = session;
     return 0;
 }
@@ -119,7 +118,7 @@ static int repeat_single(
 
     r = cel_register_open(work, reg, (CelLane)column->lane, n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     memset(reg->states, state < CEL_STATE_ODD ? state : CEL_STATE_ERROR, n);
     for (size_t i = 0; column->lane != CEL_LANE_BOOL && i < n; i++)
         reg->values[i] = single.column->ints[0]; /* or the bits of a double */
@@ -138,9 +137,9 @@ int cel_session_root(CelSession *session, size_t number, const CelColumn **ret) 
         return CEL_SESSION_OVER;
     r = cel_work_singles(work, root->steps.singles, root->steps.n_singles);
     if (r != 0)
-        return error_trace(r);
+        return r;
     if (cel_column_is_single(column))
-        return error_trace(repeat_single(work, column, &session->singles[number], ret));
+        return repeat_single(work, column, &session->singles[number], ret);
     reg = cel_work_register(work, column);
     *ret = &reg->column;
     if (reg->stamp == work->frames[CEL_ROWS].stamp && !reg->is_partial && reg->is_mended)
@@ -149,7 +148,7 @@ int cel_session_root(CelSession *session, size_t number, const CelColumn **ret) 
     if (r == 0)
         r = cel_work_mend(work, root->node, (CelKind)column->kind, reg);
     reg->is_mended = r == 0;
-    return error_trace(r);
+    return r;
 }
 
 int cel_session_once(CelSession *session, size_t number, CelValue *ret) {
@@ -159,5 +158,5 @@ int cel_session_once(CelSession *session, size_t number, CelValue *ret) {
 
     if (r == 0)
         *ret = cel_work_single(work, cel_plan_at(work->plan, root->column));
-    return error_trace(r);
+    return r;
 }

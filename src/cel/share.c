@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 uint32_t cel_cut_slot(
     const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number) {
     uint16_t op;
@@ -96,7 +94,7 @@ int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *
         .uses = s.uses,
     };
     if (!s.uses || !ret->number || !ret->nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     count_uses(&s);
     for (uint32_t i = 0; i <= root; i++) {
         bool is_one = is_shared(&s, i);

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/work.h"
 
 #define NO_CODE UINT32_MAX
@@ -85,7 +84,7 @@ static int splice_states(
         return 0;
     states = ARENA_RAW(splice->keep, uint8_t, total);
     if (!states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < splice->n_pieces; i++) {
         const uint8_t *those = splice->pieces[i].block->columns[column->store].states;
         size_t n = entries_of(splice, &splice->pieces[i], column->space, &from);
@@ -107,7 +106,7 @@ static int splice_numbers(
 
     ret->ints = ARENA_RAW(splice->keep, int64_t, total);
     if (!ret->ints)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < splice->n_pieces; i++) {
         const int64_t *those = splice->pieces[i].block->columns[column->store].ints;
         size_t n = entries_of(splice, &splice->pieces[i], column->space, &from);
@@ -131,7 +130,7 @@ static int codes_open(Codes *codes, const CelColumn *of, Arena *scratch) {
     codes->of = of;
     codes->now = ARENA_RAW(scratch, uint32_t, of->dictionary->n);
     if (!codes->now)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (of->dictionary->n > 0)
         memset(codes->now, 0xff, of->dictionary->n * sizeof(uint32_t));
     return 0;
@@ -171,7 +170,7 @@ static int splice_texts(
         r = cel_encoder_open(&encoder, n_strings, splice->scratch);
     ret->codes = ARENA_RAW(splice->keep, uint16_t, total);
     if (r < 0 || !ret->codes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < splice->n_pieces; i++) {
         const Piece *piece = &splice->pieces[i];
         size_t n = entries_of(splice, piece, column->space, &from);
@@ -184,8 +183,7 @@ static int splice_texts(
             return CEL_SPLICE_FULL;
         at += n;
     }
-    return error_trace(
-        cel_encoder_keep(&encoder, /* with_strings= */ true, splice->keep, &ret->dictionary));
+    return cel_encoder_keep(&encoder, /* with_strings= */ true, splice->keep, &ret->dictionary);
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -197,12 +195,12 @@ static int splice_column(const Splice *splice, const CelPlanColumn *column, CelC
     *ret = (CelColumn){.lane = (CelLane)column->lane};
     r = splice_states(splice, column, total, ret);
     if (r < 0 || column->lane == CEL_LANE_BOOL)
-        return error_trace(r);
+        return r;
     if (column->lane == CEL_LANE_TEXT)
         r = splice_texts(splice, column, total, ret);
     else
         r = splice_numbers(splice, column, total, ret);
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }
 
 static int splice_offsets(const Splice *splice, uint32_t space, CelOffsets *ret) {
@@ -213,7 +211,7 @@ static int splice_offsets(const Splice *splice, uint32_t space, CelOffsets *ret)
     size_t at = 0;
 
     if (!starts || (is_broken && !broken))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     starts[0] = 0;
     for (size_t i = 0; i < splice->n_pieces; i++) {
         const Piece *piece = &splice->pieces[i];
@@ -238,7 +236,7 @@ int cel_kept_splice(const CelPlan *plan, const CelKept *old, const CelKept *fres
     int r = 0;
 
     if (!kept || !columns || !offsets)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     cut(&splice, rows, n_rows);
     for (uint32_t i = 0; r == 0 && i < plan->n_stored; i++)
         r = splice_column(&splice, cel_plan_at(plan, plan->stored[i]), &columns[i]);
@@ -246,7 +244,7 @@ int cel_kept_splice(const CelPlan *plan, const CelKept *old, const CelKept *fres
         if (plan->spaces.items[i].is_stored)
             r = splice_offsets(&splice, i, &offsets[plan->spaces.items[i].store]);
     if (r != 0)
-        return r < 0 ? error_trace(r) : r;
+        return r < 0 ? r : r;
     *kept = (CelKept){.n = old->n, .columns = columns, .offsets = offsets};
     *ret = kept;
     return 0;

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 /* Whether @node is what a loop runs on every turn: its predicate or its body. */
 static bool is_turn_of(const CelGraphNode *loop, uint32_t node) {
     for (uint32_t k = 1; k < loop->n_args; k++) {
@@ -107,7 +105,7 @@ int cel_trace_log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) {
         .skipped = ARENA_ARRAY(arena, uint32_t, size),
     };
     if (!log->loop_of || !log->skipped)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < size; i++) {
         const CelGraphNode *node = cel_graph_node(graph, i);
 

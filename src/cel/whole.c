@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/work.h"
 
 static int find_groups(
@@ -12,7 +11,7 @@ static int find_groups(
     uint32_t *of_row = ARENA_RAW(arena, uint32_t, n_rows);
 
     if (!of_row)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ret->n = table->groups(table, key, n_rows, of_row);
     ret->of_row = of_row;
     return 0;
@@ -38,7 +37,7 @@ static int find_all_groups(
         int r = is_needed(space) ? find_groups(table, space->of, n_rows, arena, &groups[i]) : 0;
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -83,7 +82,7 @@ static int add_up(const CelPlan *plan, const CelPlanColumn *column, const CelGro
     int64_t *values = ARENA_ARRAY(arena, int64_t, groups->n);
 
     if (!accounts || !states || !values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t from = 0; from < n_rows; from += CEL_BLOCK_ROWS) {
         size_t n = n_rows - from < CEL_BLOCK_ROWS ? n_rows - from : CEL_BLOCK_ROWS;
 
@@ -104,7 +103,7 @@ static int copy_all_groups(
             continue;
         of_row = ARENA_RAW(arena, uint32_t, n_rows);
         if (!of_row)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (n_rows > 0)
             memcpy(of_row, known->groups[i].of_row, n_rows * sizeof(*of_row));
         groups[i] = (CelGroups){.n = known->groups[i].n, .of_row = of_row};
@@ -120,7 +119,7 @@ static int add_all_up(const CelPlan *plan, CelGroups *groups, const CelKept *con
     int r = 0;
 
     if (!whole || !columns)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *whole = (CelWhole){.groups = groups, .columns = columns};
     for (uint32_t i = 0; r == 0 && i < plan->n_groups; i++) {
         const CelPlanColumn *column = cel_plan_at(plan, plan->groups[i]);
@@ -129,7 +128,7 @@ static int add_all_up(const CelPlan *plan, CelGroups *groups, const CelKept *con
             r = add_up(plan, column, &groups[column->space], blocks, n_rows, arena, &columns[i]);
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = whole;
     return 0;
 }
@@ -144,11 +143,11 @@ int cel_whole_new(const CelPlan *plan, const CelTable *table, const CelKept *con
         return 0;
     groups = ARENA_ARRAY(arena, CelGroups, plan->spaces.n);
     if (!groups)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = find_all_groups(plan, table, n_rows, arena, groups);
     if (r == 0)
         r = add_all_up(plan, groups, blocks, n_rows, arena, ret);
-    return error_trace(r);
+    return r;
 }
 
 int cel_whole_renew(const CelPlan *plan, const CelWhole *known, const CelKept *const *blocks,
@@ -158,9 +157,9 @@ int cel_whole_renew(const CelPlan *plan, const CelWhole *known, const CelKept *c
 
     *ret = NULL;
     if (!groups)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = copy_all_groups(plan, known, n_rows, arena, groups);
     if (r == 0)
         r = add_all_up(plan, groups, blocks, n_rows, arena, ret);
-    return error_trace(r);
+    return r;
 }

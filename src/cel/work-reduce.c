@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/work.h"
 
@@ -32,7 +31,7 @@ static int combine_predicates(
         work->include_room = work->include ? room : 0;
         *ret = work->include;
         if (!work->include)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     memset(work->include, CEL_STATE_TRUE, n);
     for (uint32_t i = 0; i < reduction->n_predicates; i++)
@@ -61,7 +60,7 @@ int cel_reduce_begin(CelWork *work, const CelReduction *reduction, CelReduceArgs
     ret->include = first.column->states;
     if (reduction->n_predicates == 1 && !first.is_single)
         return 0;
-    return error_trace(combine_predicates(work, reduction, n, &ret->include));
+    return combine_predicates(work, reduction, n, &ret->include);
 }
 
 /* --- elements ---------------------------------------------------------------------------- */
@@ -321,7 +320,7 @@ int cel_reduce_rows(CelWork *work, const CelPlanColumn *column, const uint32_t *
     int r = cel_reduce_begin(work, column->reduction, &args);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     verdicts = find_verdicts(&args, &usual);
     if (verdicts && !is_any_broken(frame, n)) {
         reduce_verdicts(&args, frame, n, verdicts, usual, &target);

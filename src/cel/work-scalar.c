@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/machine.h"
 #include "cel/work.h"
@@ -46,7 +45,7 @@ static int make_texts(CelWork *work, const CelPlanColumn *column) {
         if (input->lane == CEL_LANE_TEXT && !cel_column_is_single(input))
             r = cel_work_texts(work, input, cel_work_register(work, input));
     }
-    return error_trace(r);
+    return r;
 }
 
 /* False: it is odd. */
@@ -109,7 +108,7 @@ static int open_result(
         reg->has_texts = true;
         reg->is_borrowed = false;
     }
-    return error_trace(r);
+    return r;
 }
 
 int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
@@ -135,7 +134,7 @@ int cel_work_scalar(CelWork *work, const CelPlanColumn *column) {
             set_odd(column, reg, entry);
         }
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- once for each distinct string ------------------------------------------------------- */
@@ -146,7 +145,7 @@ static int open_table(CelWork *work, size_t n) {
         work->table_values = ARENA_ARRAY(work->arena, int64_t, 2 * n);
         work->table_room = work->table_states && work->table_values ? 2 * n : 0;
         if (work->table_room == 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     memset(work->table_states, NOT_KNOWN, n);
     return 0;
@@ -191,7 +190,7 @@ static int open_memo(CelWork *work, ByText *by) {
     if (!work->memos[by->column->memo])
         work->memos[by->column->memo] = ARENA_NEW(work->arena, CelMemo);
     by->memo = work->memos[by->column->memo];
-    return by->memo ? 0 : error_origin(-ENOMEM);
+    return by->memo ? 0 : -ENOMEM;
 }
 
 static bool is_recent(const Recent *recent, CelValue v) {
@@ -288,7 +287,7 @@ static int by_each_text(CelWork *work, ByText *by, const uint32_t *entries, size
         work->table_states[0] = NOT_KNOWN;
         r = look_up(work, by, &own, entry);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* Entries @from to @to, which share a dictionary that is no longer than they are many: all its
@@ -319,17 +318,17 @@ static int by_dictionary(CelWork *work, ByText *by, const CelDictionary *diction
     int r = open_table(work, dictionary->n + 1u);
 
     if (r == 0 && !entries && !by->of_text->column.states && dictionary->n <= to - from)
-        return error_trace(by_whole_dictionary(work, by, dictionary, from, to));
+        return by_whole_dictionary(work, by, dictionary, from, to);
     for (size_t i = from; r == 0 && i < to; i++)
         r = look_up(work, by, dictionary, entries ? entries[i] : i);
-    return error_trace(r);
+    return r;
 }
 
 static int by_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n) {
     int r = 0;
 
     if (!by->of_text->has_codes)
-        return error_trace(by_each_text(work, by, entries, n));
+        return by_each_text(work, by, entries, n);
     for (size_t i = 0, to; r == 0 && i < n; i = to) {
         size_t end;
         const CelDictionary *dictionary =
@@ -339,7 +338,7 @@ static int by_text(CelWork *work, ByText *by, const uint32_t *entries, size_t n)
             ;
         r = by_dictionary(work, by, dictionary, entries, i, to);
     }
-    return error_trace(r);
+    return r;
 }
 
 int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
@@ -358,7 +357,7 @@ int cel_work_by_text(CelWork *work, const CelPlanColumn *column) {
     if (r == 0)
         r = open_memo(work, &by);
     set_inputs(work, column->code);
-    return r < 0 ? error_trace(r) : error_trace(by_text(work, &by, entries, n));
+    return r < 0 ? r : by_text(work, &by, entries, n);
 }
 
 /* --- lists and odd entries --------------------------------------------------------------- */
@@ -378,13 +377,13 @@ static int open_mending(CelWork *work, uint32_t node, CelRegister *reg) {
     if (!work->mending) {
         work->mending = ARENA_ARRAY(work->arena, CelValue, n);
         if (!work->mending)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (work->variables)
             memcpy(work->mending, work->variables, n * sizeof(CelValue));
     }
     if (reg->whole)
         return 0;
-    return error_trace(cel_emit(work->plan->graph, node, NULL, work->arena, &reg->whole));
+    return cel_emit(work->plan->graph, node, NULL, work->arena, &reg->whole);
 }
 
 int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) {
@@ -408,5 +407,5 @@ int cel_work_mend(CelWork *work, uint32_t node, CelKind kind, CelRegister *reg) 
             reg->column.states[i] = CEL_STATE_ERROR;
         r = cel_work_between(work);
     }
-    return error_trace(r);
+    return r;
 }

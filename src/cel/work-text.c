@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/wide-loops.h"
 #include "cel/entry.h"
@@ -49,7 +48,7 @@ int cel_work_texts(CelWork *work, const CelPlanColumn *column, CelRegister *reg)
         return 0;
     r = cel_register_open_texts(work, reg, n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < n; i++) {
         if (!dictionary || i >= end)
             dictionary = cel_work_dictionary(work, column, i, &end);
@@ -71,7 +70,7 @@ int cel_encoder_open(CelEncoder *e, size_t n, Arena *scratch) {
         .n_places = (uint32_t)n_places,
         .values = ARENA_RAW(scratch, CelValue, n < CEL_CODES_MAX ? n : CEL_CODES_MAX),
     };
-    return e->places && e->values ? 0 : error_origin(-ENOMEM);
+    return e->places && e->values ? 0 : -ENOMEM;
 }
 
 static bool is_same(CelValue a, CelValue b) {
@@ -99,14 +98,14 @@ int cel_encoder_keep(
     CelValue *values = ARENA_RAW(keep, CelValue, e->n);
 
     if (!dictionary || !values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < e->n; i++) {
         Str text = cel_str(e->values[i]);
 
         if (with_strings)
             text = arena_copy(keep, text);
         if (with_strings && !text.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         values[i] = cel_string(text);
     }
     *dictionary = (CelDictionary){e->n, values};
@@ -121,7 +120,7 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
     int r = cel_encoder_open(&e, n, work->run->arena);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < n; i++) {
         reg->column.codes[i] = 0;
         if (reg->column.states && reg->column.states[i] != CEL_STATE_FINE)
@@ -140,8 +139,8 @@ int cel_work_encode(CelWork *work, CelRegister *reg, size_t n, Arena *keep) {
         }
     }
     reg->has_codes = true;
-    return error_trace(cel_encoder_keep(
-        &e, keep != work->arena && !reg->is_borrowed, keep, &reg->column.dictionary));
+    return cel_encoder_keep(
+        &e, keep != work->arena && !reg->is_borrowed, keep, &reg->column.dictionary);
 }
 
 /* --- the same or not --------------------------------------------------------------------- */
@@ -179,7 +178,7 @@ static CelValue side_text(const Side *side, size_t i) {
 }
 
 static int make_texts(CelWork *work, const Side *side) {
-    return side->is_one ? 0 : error_trace(cel_work_texts(work, side->column, side->reg));
+    return side->is_one ? 0 : cel_work_texts(work, side->column, side->reg);
 }
 
 /* Where one side has no value for anybody, nobody looks at the other's strings. */
@@ -201,7 +200,7 @@ static int same_by_texts(
     if (r == 0)
         r = make_texts(work, b);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < n; i++) {
         uint8_t left = side_state(a, i), right = side_state(b, i);
         uint8_t worst = left > right ? left : right;
@@ -254,9 +253,7 @@ static int find_codes(CelWork *work, const Side *text, bool *ret) {
         return 0;
     *ret = reg->is_compared;
     reg->is_compared = true;
-    return *ret ? error_trace(
-                      cel_work_encode(work, reg, work->frames[text->column->space].n, work->arena))
-                : 0;
+    return *ret ? cel_work_encode(work, reg, work->frames[text->column->space].n, work->arena) : 0;
 }
 
 int cel_work_same(CelWork *work, const CelPlanColumn *column) {
@@ -269,13 +266,13 @@ int cel_work_same(CelWork *work, const CelPlanColumn *column) {
     if (r == 0 && one->is_one && !text->is_one)
         r = find_codes(work, text, &has_codes);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (one->is_one && one->state != CEL_STATE_FINE && !text->is_one) {
         same_as_none(work, text, one->state, reg);
         return 0;
     }
-    return has_codes ? error_trace(same_by_codes(work, text, one->value, column->is_negated, reg))
-                     : error_trace(same_by_texts(work, &a, &b, column->is_negated, reg));
+    return has_codes ? same_by_codes(work, text, one->value, column->is_negated, reg)
+                     : same_by_texts(work, &a, &b, column->is_negated, reg);
 }
 
 /* --- one or the other -------------------------------------------------------------------- */
@@ -292,7 +289,7 @@ int cel_work_choose(CelWork *work, const CelPlanColumn *column) {
     for (int i = 0; r == 0 && i < 2; i++)
         r = make_texts(work, &sides[i]);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < n; i++) {
         uint8_t state = by.column->states[by.is_single ? 0 : i];
         const Side *side = &sides[state == CEL_STATE_FALSE];

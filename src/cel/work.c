@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/entry.h"
 #include "cel/machine.h"
 
@@ -21,7 +20,7 @@ int cel_work_begin(CelWork *work, uint32_t n_registers) {
     work->rooms = ARENA_ARRAY(work->arena, CelRoom, 2 * (size_t)work->plan->depth + 4);
     work->row_known = NO_ROW;
     if (!work->registers || !work->frames || !work->inputs || !work->rooms)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return 0;
 }
 
@@ -36,12 +35,12 @@ int cel_register_open(CelWork *work, CelRegister *reg, CelLane lane, size_t n) {
         reg->values = NULL;
         reg->room = room;
         if (!reg->states)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     if (lane != CEL_LANE_BOOL && !reg->values) {
         reg->values = ARENA_RAW(work->arena, int64_t, reg->room);
         if (!reg->values)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     reg->column = (CelColumn){.lane = lane, .states = reg->states, .ints = reg->values};
     reg->has_texts = reg->has_codes = false;
@@ -53,7 +52,7 @@ int cel_register_open_texts(CelWork *work, CelRegister *reg, size_t n) {
         return 0;
     reg->texts = ARENA_ARRAY(work->arena, CelValue, n);
     reg->room_texts = n;
-    return reg->texts ? 0 : error_origin(-ENOMEM);
+    return reg->texts ? 0 : -ENOMEM;
 }
 
 CelOperand cel_work_operand(const CelWork *work, uint32_t number) {
@@ -116,10 +115,10 @@ int cel_work_missing(
     if (is_new && !selection)
         return 0;
     if ((is_new || !reg->is_partial) && !open_known(work, reg, frame))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     missing = open_room(work, frame->n);
     if (!missing)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         uint32_t entry = selection ? selection->entries[i] : (uint32_t)i;
 
@@ -190,7 +189,7 @@ static int work_kernel(CelWork *work, const CelPlanColumn *column) {
     int r = cel_register_open(work, reg, (CelLane)column->lane, args.n);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (uint32_t i = 0; i < column->n_inputs; i++)
         args.operands[i] = cel_work_operand(work, column->inputs[i]);
     if (args.n > 0)
@@ -211,7 +210,7 @@ static int work_fold(CelWork *work, const CelPlanColumn *column) {
         int r = cel_register_open(work, out, (CelLane)column->lane, args.n);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         args.operands[1] = cel_work_operand(work, column->inputs[i]);
         args.out = &out->column;
         if (args.n > 0)
@@ -229,7 +228,7 @@ static int work_element(CelWork *work, const CelPlanColumn *column) {
     if (r == 0 && column->lane == CEL_LANE_TEXT)
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < frame->n; i++) {
         if (column->lane == CEL_LANE_TEXT) {
             reg->texts[i] = frame->elements[i];
@@ -252,7 +251,7 @@ static int spread_texts(CelWork *work, const CelPlanColumn *column, CelRegister 
     if (r == 0)
         r = cel_register_open_texts(work, reg, frame->n);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < frame->n; i++)
         reg->texts[i] = of_row->texts[frame->row_of[i]];
     reg->has_texts = true;
@@ -267,13 +266,13 @@ static int work_spread(CelWork *work, const CelPlanColumn *column) {
     int r = cel_register_open(work, reg, (CelLane)column->lane, frame->n);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!from->states)
         reg->column.states = NULL;
     for (size_t i = 0; from->states && i < frame->n; i++)
         reg->states[i] = from->states[frame->row_of[i]];
     if (column->lane == CEL_LANE_TEXT)
-        return error_trace(spread_texts(work, column, reg));
+        return spread_texts(work, column, reg);
     for (size_t i = 0; reg->values && column->lane != CEL_LANE_BOOL && i < frame->n; i++)
         reg->values[i] = from->ints[frame->row_of[i]]; /* or the bits of a double */
     return 0;
@@ -362,7 +361,7 @@ static int step_column(CelWork *work, uint32_t number, bool is_loaded) {
     reg->is_mended = false;
     reg->stamp = r == 0 ? stamp : 0; /* what was not finished is as good as not begun */
     reg->is_partial = partial;
-    return error_trace(r);
+    return r;
 }
 
 /* By state: whether it is wanted. */
@@ -395,7 +394,7 @@ static int select_entries(
     entries = open_room(work, frame->n);
     *ret = (CelSelection){.entries = entries};
     if (!entries)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         uint32_t entry = outer ? outer->entries[i] : (uint32_t)i;
 
@@ -420,7 +419,7 @@ static int open_left_out(CelWork *work, const CelSteps *steps, uint32_t from, ui
             continue;
         r = cel_register_open(work, reg, (CelLane)column->lane, work->frames[column->space].n);
         if (r < 0)
-            return error_trace(r);
+            return r;
         clear(reg, work->frames[column->space].n);
     }
     return 0;
@@ -467,5 +466,5 @@ int cel_work_steps(CelWork *work, const CelSteps *steps, uint32_t space) {
     }
     work->depth -= n_selections;
     work->selection = outer;
-    return error_trace(r);
+    return r;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "checkup/judges.h"
 #include "checkup/verdict.h"
 
@@ -69,7 +68,7 @@ static bool is_known(Str name) {
 
 static int run_one(const Check *check, const Facts *facts, Arena *arena, Finding *ret) {
     if (!facts->is_offline || check->is_offline)
-        return error_trace(verdict_of(check->judge, facts, arena, ret));
+        return verdict_of(check->judge, facts, arena, ret);
     *ret = (Finding){
         .state = CHECK_SKIPPED,
         .cause = STR("a configuration is not enough: berth check --live"),
@@ -85,11 +84,11 @@ int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena
         .findings = ARENA_ARRAY(arena, Finding, n_checks),
     };
     if (!ret->checks || !ret->findings)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n_only; i++)
         if (!is_known(only[i])) {
             *ret_unknown = only[i];
-            return error_origin(-EINVAL);
+            return -EINVAL;
         }
     for (size_t i = 0; i < n_checks; i++) {
         int r;
@@ -99,7 +98,7 @@ int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena
             continue;
         r = run_one(&checks[i], facts, arena, &ret->findings[ret->n]);
         if (r < 0)
-            return error_trace(r);
+            return r;
         ret->checks[ret->n++] = &checks[i];
     }
     return 0;

@@ -6,8 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/error.h"
-
 #define LINE_MAX_BYTES 2048 /* of one line; more is cut */
 
 typedef struct Line {
@@ -116,13 +114,13 @@ static int verdict_end(Verdict *verdict, Arena *arena, Finding *ret) {
     if (verdict->n_causes > VERDICT_LINES_MAX)
         buf_printf(&verdict->cause, "\nand %zu more", verdict->n_causes - VERDICT_LINES_MAX);
     if (has_no_memory(verdict))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = (Finding){
         .state = verdict->state,
         .cause = arena_copy(arena, buf_str(&verdict->cause)),
         .fix = is_bad ? arena_copy(arena, buf_str(&verdict->fix)) : STR(""),
     };
-    return ret->cause.ptr && ret->fix.ptr ? 0 : error_origin(-ENOMEM);
+    return ret->cause.ptr && ret->fix.ptr ? 0 : -ENOMEM;
 }
 
 int verdict_of(CheckJudge judge, const Facts *facts, Arena *arena, Finding *ret) {

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/origin.h"
 #include "base/url.h"
 #include "cli/ask-part.h"
@@ -163,11 +162,11 @@ int ask(const AskAccess *access, Str path, Str body, Arena *arena, AskReply *ret
         curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply) != CURLE_OK ||
         curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header) != CURLE_OK ||
         curl_easy_setopt(curl, CURLOPT_HEADERDATA, ret) != CURLE_OK)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (perform(curl, access, detail, ret, error) != 0)
         return 1;
     ret->body = arena_copy(arena, buf_str(&reply));
-    return ret->body.ptr ? 0 : error_origin(-ENOMEM);
+    return ret->body.ptr ? 0 : -ENOMEM;
 }
 
 int ask_get(const AskAccess *access, Str path, Arena *arena, Str *ret, char *error) {

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "kube/message.h"
 #include "kube/secret.h"
 
@@ -259,7 +258,7 @@ int authority_new(
         return fail(r, "a new CA", error);
     r = previous ? add_previous(authority, previous, from_sec, error) : 0;
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(authority);
     return 0;
 }
@@ -317,7 +316,7 @@ int authority_read(Str certificates, Str key, Authority **ret, char *error) {
     if (r == 0 && !str_is_empty(key))
         r = read_key(authority, key, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(authority);
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <gnutls/x509.h>
 
-#include "base/error.h"
 #include "base/vec.h"
 #include "kube/message.h"
 
@@ -51,9 +50,9 @@ static int read_names(
         if (kind < 0 && kind != GNUTLS_E_SHORT_MEMORY_BUFFER)
             break;
         if ((is_dns || is_address) && !add_name(names, kind, str_of(bytes, size), arena))
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if ((is_dns || is_other) && !add_name(identities, kind, str_of(bytes, size), arena))
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -77,10 +76,10 @@ static int read_common_name(
         return 0;
     *ret = arena_copy(arena, str_of(name, size));
     if (!ret->ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!has_second_name(certificate) &&
         !add_name(identities, GNUTLS_SAN_DNSNAME, str_of(name, size), arena))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return 0;
 }
 

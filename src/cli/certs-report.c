@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/calendar.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/shell.h"
 #include "base/visible.h"
 #include "cli/authority.h"
@@ -165,7 +164,7 @@ static int print_bundle(const PemFolder *folder, unsigned *ret_n, Buf *out, char
     int r = authority_read(pem_folder_text(folder, PEM_CA), STR_NULL, &authority, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret_n = authority_n_certificates(authority);
     if (*ret_n > 1)
         buf_printf(out, "  ca.crt holds %u CAs; the first signs, all are trusted\n", *ret_n);
@@ -177,7 +176,7 @@ static int facts_of(
     *ret = (CertificateFacts){0};
     return str_is_empty(pem_folder_text(folder, file))
                ? 0
-               : error_trace(certificate_read(pem_folder_text(folder, file), arena, ret, error));
+               : certificate_read(pem_folder_text(folder, file), arena, ret, error);
 }
 
 int certs_report(const CertsReport *report, const PemFolder *folder, char *error) {
@@ -201,7 +200,7 @@ int certs_report(const CertsReport *report, const PemFolder *folder, char *error
     if (r == 0)
         r = facts_of(folder, PEM_CLIENT, arena, &client, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (pem_folder_is_open(folder))
         buf_append(&out,
             STR("WARNING: others may write to this folder, and so replace the CA: chmod go-w\n"));
@@ -211,7 +210,7 @@ int certs_report(const CertsReport *report, const PemFolder *folder, char *error
         buf_append(&out, STR("When both sides have the new pairs:\n"));
         print_step(folder, "--retire-ca", &out);
     }
-    return terminal_print(report->out, buf_str(&out)) ? 0 : error_origin(-EIO);
+    return terminal_print(report->out, buf_str(&out)) ? 0 : -EIO;
 }
 
 /* --- Secrets ---------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/server-source.h"
@@ -233,7 +232,7 @@ static int gather_live(Gather *gather) {
         r = gather_scheduler_configs(gather);
     if (r == 0)
         r = gather_probes(gather);
-    return error_trace(r);
+    return r;
 }
 
 static bool is_reached(const Facts *facts) {
@@ -265,7 +264,7 @@ static int run_round(
         r = checkup_run(
             &ret->facts, command->only, command->n_only, arena, &ret->checkup, &unknown);
     ret->is_anything_reached = is_reached(&ret->facts);
-    return error_trace(r);
+    return r;
 }
 
 static bool is_fine(const Round *round) {

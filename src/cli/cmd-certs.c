@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "cli/authority.h"
 #include "cli/certificate.h"
 #include "cli/certs-report.h"
@@ -111,7 +110,7 @@ static int keep_names(Settings *settings, const PemFolder *folder, Arena *arena,
         int r = certificate_read(pem_folder_text(folder, PEM_SERVER), arena, &facts, error);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         for (size_t i = 0; i < facts.n_names && i < NAMES_MAX; i++)
             settings->names[settings->n_names++] = facts.names[i];
     }
@@ -119,7 +118,7 @@ static int keep_names(Settings *settings, const PemFolder *folder, Arena *arena,
         int r = certificate_read(pem_folder_text(folder, PEM_CLIENT), arena, &facts, error);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         settings->client_name = facts.common_name;
     }
     return 0;
@@ -149,7 +148,7 @@ static int issue(const Authority *authority, const Settings *settings, PairUse u
     int r = authority_issue(authority, &wish, &pair, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     pem_folder_put(folder, is_server ? PEM_SERVER : PEM_CLIENT, buf_str(&pair.certificate));
     pem_folder_put(folder, is_server ? PEM_SERVER_KEY : PEM_CLIENT_KEY, buf_str(&pair.key));
     return 0;
@@ -159,8 +158,7 @@ static int issue_both(
     const Authority *authority, const Settings *settings, PemFolder *folder, char *error) {
     int r = issue(authority, settings, PAIR_SERVER, folder, error);
 
-    return r < 0 ? error_trace(r)
-                 : error_trace(issue(authority, settings, PAIR_CLIENT, folder, error));
+    return r < 0 ? r : issue(authority, settings, PAIR_CLIENT, folder, error);
 }
 
 static int put_certificates(const Authority *authority, PemFolder *folder, char *error) {
@@ -169,7 +167,7 @@ static int put_certificates(const Authority *authority, PemFolder *folder, char 
 
     if (r == 0)
         pem_folder_put(folder, PEM_CA, buf_str(&text));
-    return error_trace(r);
+    return r;
 }
 
 /* A new CA and its key; @previous, or NULL, stays in the bundle. */
@@ -183,7 +181,7 @@ static int make_authority(
         r = authority_print_key(*ret, &own.key, error);
     if (r == 0)
         pem_folder_put(folder, PEM_CA_KEY, buf_str(&own.key));
-    return r < 0 ? error_trace(r) : error_trace(put_certificates(*ret, folder, error));
+    return r < 0 ? r : put_certificates(*ret, folder, error);
 }
 
 /* The CA in the folder; @needs_key: and its key. */
@@ -199,12 +197,12 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
             "%s has no %s: only who has the CA's key can sign; without it make all anew (--force)",
             folder->path,
             folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     r = authority_read(pem_folder_text(folder, PEM_CA), key, ret, detail);
     if (r < 0)
         message_set(error, AUTHORITY_ERROR_MAX, "the CA in %s: %s", folder->path, detail);
-    return error_trace(r);
+    return r;
 }
 
 /* --- the modes -------------------------------------------------------------------- */
@@ -219,34 +217,34 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
             "%s/%s is there already; --renew makes new pairs of its CA, --force everything anew",
             folder->path,
             pem_folder_first(folder));
-        return error_origin(-EEXIST);
+        return -EEXIST;
     }
     use_defaults(settings);
     r = make_authority(NULL, folder, &authority, error);
-    return r < 0 ? error_trace(r) : error_trace(issue_both(authority, settings, folder, error));
+    return r < 0 ? r : issue_both(authority, settings, folder, error);
 }
 
 static int renew(Settings *settings, PemFolder *folder, char *error) {
     _cleanup_(authority_freep) Authority *authority = NULL;
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
-    int r = arena ? read_authority(folder, true, &authority, error) : error_origin(-ENOMEM);
+    int r = arena ? read_authority(folder, true, &authority, error) : -ENOMEM;
 
     if (r == 0)
         r = keep_names(settings, folder, arena, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     use_defaults(settings);
     r = issue_both(authority, settings, folder, error);
     settings->client_name = STR_NULL; /* may be the arena's */
     settings->n_names = 0;
-    return error_trace(r);
+    return r;
 }
 
 static int renew_authority(Settings *settings, PemFolder *folder, char *error) {
     _cleanup_(authority_freep) Authority *before = NULL, *authority = NULL;
     int r = read_authority(folder, false, &before, error);
 
-    return r < 0 ? error_trace(r) : error_trace(make_authority(before, folder, &authority, error));
+    return r < 0 ? r : make_authority(before, folder, &authority, error);
 }
 
 /* Nobody may be left who shows a certificate of one that goes. */
@@ -256,7 +254,7 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
     int r = read_authority(folder, false, &authority, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
         if (folder->is_there[leaves[i]] &&
             authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0) {
@@ -266,10 +264,9 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
                 "they are used",
                 folder->path,
                 pem_file_name(leaves[i]));
-            return error_origin(-EINVAL);
+            return -EINVAL;
         }
-    return authority_retire(authority) > 0 ? error_trace(put_certificates(authority, folder, error))
-                                           : 0;
+    return authority_retire(authority) > 0 ? put_certificates(authority, folder, error) : 0;
 }
 
 typedef int (*ModeFunction)(Settings *settings, PemFolder *folder, char *error);

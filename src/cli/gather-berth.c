@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "cli/gather.h"
 #include "cli/server-source.h"
 
@@ -22,7 +21,7 @@
 
 static int set_error(BerthFact *fact, Arena *arena, const char *error) {
     fact->error = arena_copy(arena, str_from_c(error));
-    return fact->error.ptr ? 1 : error_origin(-ENOMEM);
+    return fact->error.ptr ? 1 : -ENOMEM;
 }
 
 /* 0 with a page; 1 with fact->error; or -ENOMEM. */
@@ -32,7 +31,7 @@ static int fetch_page(
     int r = ask(access, str_from_c(path), STR_NULL, gather->arena, ret, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == 0 && ret->status == 200)
         return 0;
     if (r == 0) {
@@ -62,7 +61,7 @@ static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *
     int r = ask(access, STR("/readyz?verbose"), STR_NULL, gather->arena, &reply, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r != 0)
         return set_error(fact, gather->arena, error);
     fact->is_ready = reply.status == 200;
@@ -71,7 +70,7 @@ static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *
         if (str_has_prefix(line, STR("[-]")) || str_has_prefix(line, STR("{")))
             buf_printf(&text, "%s%.*s", text.len > 0 ? "\n" : "", STR_FMT(line));
     fact->readiness = arena_copy(gather->arena, buf_str(&text));
-    return fact->readiness.ptr ? 0 : error_origin(-ENOMEM);
+    return fact->readiness.ptr ? 0 : -ENOMEM;
 }
 
 /* 0, 1 with fact->error, or -ENOMEM. */
@@ -131,7 +130,7 @@ static int gather_default(Gather *gather) {
     int r = gather_one(gather, SERVER_SOURCE_DEFAULT, fact);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     gather->facts->n_berths = str_is_empty(fact->error) || is_all;
     if (gather->facts->n_berths == 0)
         gather_note(gather,
@@ -167,7 +166,7 @@ static int gather_all(Gather *gather) {
         int r = gather_one(gather, options->servers[i], &facts->berths[i]);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         facts->n_berths++;
     }
     return 0;
@@ -181,9 +180,9 @@ int gather_berths(Gather *gather) {
 
     facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
     if (!facts->berths)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (options->n_servers == 0)
-        return error_trace(gather_default(gather));
+        return gather_default(gather);
     start = clock_monotonic_nsec();
     for (int i = 0; i < AGREEMENT_TRIES; i++) {
         if (i > 0)
@@ -193,5 +192,5 @@ int gather_berths(Gather *gather) {
             clock_monotonic_nsec() - start > AGREEMENT_LONG_NSEC)
             break;
     }
-    return error_trace(r);
+    return r;
 }

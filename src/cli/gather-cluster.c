@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "cli/gather.h"
 #include "cli/scheduler-pod.h"
 #include "json/read.h"
@@ -25,7 +24,7 @@ int gather_get(Gather *gather, const char *path, InquiryReply *ret, char *error)
     r = inquiry_run_with(gather->client, &(Inquiry){.path = path}, gather->arena, ret, error);
 
     if (r != 0 || ret->status == 200)
-        return error_trace(r);
+        return r;
     inquiry_complain(ret, gather->arena, error);
     return 1;
 }
@@ -54,7 +53,7 @@ int gather_cluster(Gather *gather) {
 
     after = clock_wall_nsec();
     if (r < 0)
-        return error_trace(r);
+        return r;
     facts->was_cluster_asked = true;
     if (r == 0) {
         facts->cluster_version = read_version(reply.body, gather->arena);
@@ -65,7 +64,7 @@ int gather_cluster(Gather *gather) {
     }
     if (r != 0) {
         facts->cluster_error = arena_copy(gather->arena, str_from_c(error));
-        return facts->cluster_error.ptr ? 0 : error_origin(-ENOMEM);
+        return facts->cluster_error.ptr ? 0 : -ENOMEM;
     }
     facts->is_skew_known = reply.date_sec != 0;
     /* It was made at some time in between, and cut to a whole second. */
@@ -92,7 +91,7 @@ static int note_account(Gather *gather, const SchedulerPod *pods, size_t n) {
         "%.*s/%.*s",
         STR_FMT(pods[0].pod.namespace),
         STR_FMT(pods[0].service_account));
-    return gather->service_account.ptr ? 0 : error_origin(-ENOMEM);
+    return gather->service_account.ptr ? 0 : -ENOMEM;
 }
 
 /* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
@@ -122,10 +121,10 @@ int gather_pods(Gather *gather) {
 
     facts->pods = ARENA_ARRAY(gather->arena, PodFact, FACTS_PODS_MAX);
     if (!pods || !facts->pods)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = gather_get(gather, path, &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r != 0)
         return note_failure(gather, "berth's pods cannot be listed", error);
     if (!scheduler_pods_read(reply.body, gather->arena, pods, FACTS_PODS_MAX, &n))
@@ -134,5 +133,5 @@ int gather_pods(Gather *gather) {
     for (size_t i = 0; i < n; i++)
         facts->pods[facts->n_pods++] = pods[i].pod;
     facts->are_pods_known = true;
-    return error_trace(note_account(gather, pods, n));
+    return note_account(gather, pods, n);
 }

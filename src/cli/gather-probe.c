@@ -12,7 +12,6 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "checkup/address.h"
 #include "cli/gather.h"
 #include "json/read.h"
@@ -69,11 +68,11 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
     int r;
 
     if (!prefix.ptr || !path.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     access.server = prefix.ptr;
     r = ask(&access, path, STR(question), arena, &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (is_refusal(&reply) || (r > 0 && !is_named))
         return 0;
     fact->was_probed = true;
@@ -91,7 +90,7 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
     fact->probe_error =
         wrong == error ? arena_printf(arena, "%.*s: %s", STR_FMT(path), wrong)
                        : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
-    return fact->probe_error.ptr ? 0 : error_origin(-ENOMEM);
+    return fact->probe_error.ptr ? 0 : -ENOMEM;
 }
 
 /* The entry by which kube-scheduler knows this berth. With one berth and one entry they belong
@@ -134,7 +133,7 @@ int gather_probes(Gather *gather) {
             continue;
         r = probe(gather, entry, is_named, berth);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "cli/gather.h"
 #include "json/read.h"
 #include "json/write.h"
@@ -261,7 +260,7 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
 
     write_review(&body, right, gather->facts->subject, is_self);
     if (buf_error(&body))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (gather_is_late(gather)) {
         right->error = STR(GATHER_LATE);
         return 1;
@@ -269,7 +268,7 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
     inquiry.body = buf_str(&body);
     r = inquiry_run_with(gather->client, &inquiry, gather->arena, &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == 0 && (reply.status == 200 || reply.status == 201)) {
         read_review(reply.body, gather->arena, right);
         return 0;
@@ -277,7 +276,7 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
     if (r == 0)
         inquiry_complain(&reply, gather->arena, error);
     right->error = arena_copy(gather->arena, str_from_c(error));
-    return right->error.ptr ? 1 : error_origin(-ENOMEM);
+    return right->error.ptr ? 1 : -ENOMEM;
 }
 
 /* status.userInfo.username of a SelfSubjectReview; empty: there is none. */
@@ -357,7 +356,7 @@ int gather_rights(Gather *gather) {
     facts->subject = choose_subject(gather, &is_self);
     facts->rights = ARENA_ARRAY(gather->arena, RightFact, FACTS_RIGHTS_MAX);
     if (!facts->rights || !facts->subject.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (str_is_empty(facts->subject)) {
         gather_note(gather,
             "%s\n",
@@ -370,5 +369,5 @@ int gather_rights(Gather *gather) {
         for (size_t k = i + 1; r > 0 && k < facts->n_rights; k++)
             facts->rights[k].error = facts->rights[i].error;
     }
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/error.h"
 #include "checkup/address.h"
 #include "cli/certificate.h"
 #include "cli/gather.h"
@@ -144,7 +143,7 @@ static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) 
     } else if (is_file && str_has_prefix(tls->cert_file, STR("/"))) {
         path = arena_copy(gather->arena, tls->cert_file);
         if (!path.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (file_read(path.ptr, &pem, error) < 0)
             return 0;
     }
@@ -191,18 +190,18 @@ static int add_text(Gather *gather, Str origin, Str text, bool is_file) {
         return 0;
     r = scheduler_config_read(origin, text, gather->arena, &diags, &fact->config);
     if (r == -ENOMEM)
-        return error_trace(r);
+        return r;
     if (r == WIRING_E_UNREAD)
         buf_append(&said, STR("berth does not read it, though kube-scheduler may:\n"));
     diag_list_print(&diags, /* colour= */ false, &said);
     fact->is_invalid = r < 0;
     if (r != 0) {
         fact->error = arena_copy(gather->arena, str_trim(buf_str(&said)));
-        return fact->error.ptr ? 0 : error_origin(-ENOMEM);
+        return fact->error.ptr ? 0 : -ENOMEM;
     }
     buf_append(gather->notes, buf_str(&said));
     fact->own = find_own(gather, fact, is_file);
-    return fact->own == SIZE_MAX ? 0 : error_trace(read_client(gather, fact, is_file));
+    return fact->own == SIZE_MAX ? 0 : read_client(gather, fact, is_file);
 }
 
 static int add_files(Gather *gather) {
@@ -215,7 +214,7 @@ static int add_files(Gather *gather) {
                     : add_failure(gather, config->origin, config->error);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -283,15 +282,15 @@ static int add_map(Search *search, const SchedulerPod *pod) {
     buf_append(&path, STR("/configmaps/"));
     url_escape(&path, pod->map_name);
     if (!origin.ptr || !url_text(&path))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = gather_get(gather, url_text(&path), &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r > 0)
         return add_failure(gather, origin, arena_copy(arena, str_from_c(error)));
     if (!read_key(reply.body, arena, pod->map_key, &text))
         return add_failure(gather, origin, STR("the ConfigMap has no such key"));
-    return error_trace(add_text(gather, origin, text, /* is_file= */ false));
+    return add_text(gather, origin, text, /* is_file= */ false);
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */
@@ -303,7 +302,7 @@ static int add_default(Search *search, const SchedulerPod *pod) {
         STR_FMT(pod->pod.name));
 
     if (!origin.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!search->has_default)
         (void)next_fact(search->gather, origin);
     search->has_default = true;
@@ -317,9 +316,9 @@ static int add_pod(Search *search, const SchedulerPod *pod) {
         return 0;
     search->n_pods++;
     if (pod->origin == CONFIG_MAP)
-        return error_trace(add_map(search, pod));
+        return add_map(search, pod);
     if (pod->origin == CONFIG_DEFAULT)
-        return error_trace(add_default(search, pod));
+        return add_default(search, pod);
     if (pod->origin == CONFIG_NODE)
         buf_printf(&search->hint,
             "kube-scheduler of pod %.*s/%.*s reads a file of node %.*s; there, run: berth check "
@@ -346,10 +345,10 @@ static int add_listed(Search *search, const char *path) {
     int r;
 
     if (!pods)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = gather_get(search->gather, path, &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == 0 && !scheduler_pods_read(reply.body, search->gather->arena, pods, PODS_MAX, &n)) {
         (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
         r = 1;
@@ -361,7 +360,7 @@ static int add_listed(Search *search, const char *path) {
     }
     for (size_t i = 0; i < n && r == 0; i++)
         r = add_pod(search, &pods[i]);
-    return error_trace(r);
+    return r;
 }
 
 /* One that a person named. */
@@ -377,10 +376,10 @@ static int add_named(Search *search, const char *name) {
     (void)str_split(&rest, '/', &namespace);
     pod_path(&path, namespace, rest);
     if (!url_text(&path))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = gather_get(search->gather, url_text(&path), &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r > 0)
         return add_failure(search->gather,
             arena_printf(search->gather->arena, "pod %s", name),
@@ -391,7 +390,7 @@ static int add_named(Search *search, const char *name) {
         return add_failure(search->gather,
             arena_printf(search->gather->arena, "pod %s", name),
             STR("there is no kube-scheduler in it"));
-    return error_trace(add_pod(search, &pod));
+    return add_pod(search, &pod);
 }
 
 static int search_cluster(Search *search) {
@@ -412,7 +411,7 @@ static int search_cluster(Search *search) {
             STR("no pod of kube-scheduler was found (component=kube-scheduler in kube-system): "
                 "name it with --scheduler-pod NAMESPACE/NAME, or give its configuration with "
                 "--scheduler-config FILE\n"));
-    return error_trace(r);
+    return r;
 }
 
 int gather_scheduler_configs(Gather *gather) {
@@ -423,7 +422,7 @@ int gather_scheduler_configs(Gather *gather) {
     search.maps = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_CONFIGS_MAX);
     facts->configs = ARENA_ARRAY(gather->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
     if (!search.maps || !facts->configs)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = add_files(gather);
     if (r == 0 && gather->client && str_is_empty(facts->cluster_error))
         r = search_cluster(&search);
@@ -434,6 +433,6 @@ int gather_scheduler_configs(Gather *gather) {
     facts->config_hint = arena_copy(gather->arena, str_trim(buf_str(&search.hint)));
     buf_done(&search.hint);
     if (r == 0 && (!facts->config_hint.ptr || arena_has_failed(gather->arena)))
-        r = error_origin(-ENOMEM);
-    return error_trace(r);
+        r = -ENOMEM;
+    return r;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 
 #define ABOUT_MAX ((size_t)4096)
 #define HELP_MAX ((size_t)256 * 1024)
@@ -49,7 +48,7 @@ static int read_head(Str head, Arena *arena, HelpText *help, size_t *ret_first) 
         if (word.ptr[0] == '-' && !is_same) {
             option = VEC_PUSH(&help->options, arena);
             if (!option)
-                return error_origin(-ENOMEM);
+                return -ENOMEM;
         }
         if (!option)
             continue;
@@ -89,7 +88,7 @@ static int read_about(Str line, Str *rest, size_t gap, Arena *arena, Str *ret) {
         *rest = ahead;
     }
     *ret = arena_copy(arena, cut_default(buf_str(&about)));
-    return ret->ptr ? 0 : error_origin(-ENOMEM);
+    return ret->ptr ? 0 : -ENOMEM;
 }
 
 static int read_option(Str line, Str *rest, Arena *arena, HelpText *help) {
@@ -100,7 +99,7 @@ static int read_option(Str line, Str *rest, Arena *arena, HelpText *help) {
     if (r == 0)
         r = read_about(line, rest, gap, arena, &about);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = first; i < help->options.n; i++)
         help->options.items[i].about = about;
     return 0;
@@ -120,7 +119,7 @@ static int read_usage(Str line, Str program, Str command, Arena *arena, HelpText
         return 0;
     usage = VEC_PUSH(&help->usages, arena);
     if (!usage)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *usage = str_trim(str_skip(line, command.len));
     return 0;
 }
@@ -138,7 +137,7 @@ int help_text_read(Str text, Str program, Str command, Arena *arena, HelpText *r
         else if (is_option_line(line))
             r = read_option(line, &text, arena, ret);
     }
-    return error_trace(r);
+    return r;
 }
 
 const HelpOption *help_text_find(const HelpText *help, Str word) {
@@ -164,15 +163,15 @@ static int capture(const Command *command, int fd, Arena *arena, Str *ret) {
 
     (void)snprintf(name, sizeof(name), "berth %s", command->name);
     if (fflush(stdout) != 0 || dup2(fd, STDOUT_FILENO) < 0)
-        return error_origin(-errno);
+        return -errno;
     (void)command->run(2, argv);
     (void)fflush(stdout);
     size = lseek(fd, 0, SEEK_END);
     if (size < 0 || (size_t)size > HELP_MAX)
-        return error_origin(-EFBIG);
+        return -EFBIG;
     text = arena_alloc(arena, (size_t)size);
     if (!text || pread(fd, text, (size_t)size, 0) != (ssize_t)size)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = str_of(text, (size_t)size);
     return 0;
 }
@@ -189,7 +188,7 @@ int help_text_of(const Command *command, Arena *arena, HelpText *ret) {
         (void)close(out);
     if (fd >= 0)
         (void)close(fd);
-    return r < 0 ? error_trace(r)
+    return r < 0 ? r
                  : help_text_read(
                        text, str_from_c(program_name), str_from_c(command->name), arena, ret);
 }

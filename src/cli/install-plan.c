@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/shell.h"
 #include "base/visible.h"
 #include "json/write.h"
@@ -140,11 +139,11 @@ int install_plan_print(
         .settings = settings, .sight = sight, .out = out, .namespace = settings->namespace};
 
     if (!set_words(&plan, arena))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     plan_print_sight(&plan, notes);
     plan_print_warnings(&plan);
     print_heading(&plan);
     steps[settings->mode](&plan);
     buf_append(out, STR("\nNothing was changed.\n"));
-    return buf_error(out) < 0 ? error_origin(-ENOMEM) : 0;
+    return buf_error(out) < 0 ? -ENOMEM : 0;
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "base/url.h"
 #include "cli/commands.h"
 #include "cli/gather.h"
@@ -95,7 +94,7 @@ static int list_nodes(Look *look, const char *path, bool is_control_plane, size_
     int r = gather_get(&look->gather, path, &reply, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == 0 &&
         !read_nodes(reply.body, look->gather.arena, is_control_plane ? look->sight : NULL, ret_n)) {
         (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
@@ -121,7 +120,7 @@ static int look_at_nodes(Look *look) {
     for (size_t i = 0; r == 0 && sight->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
         r = list_nodes(look, by_label[i], /* is_control_plane= */ true, &n);
     sight->are_nodes_known = r == 0;
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 static int look_at_schedulers(Look *look) {
@@ -134,10 +133,10 @@ static int look_at_schedulers(Look *look) {
 
     sight->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, SIGHT_SCHEDULERS_MAX);
     if (!sight->schedulers)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = gather_get(&look->gather, path, &reply, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r != 0)
         return note_failure(look, "kube-scheduler's pods", error);
     if (!scheduler_pods_read(reply.body,
@@ -158,7 +157,7 @@ static int look_at_berths(Look *look) {
     int r = gather_pods(&look->gather);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     sight->are_berths_known = facts->are_pods_known;
     sight->n_berths = facts->n_pods;
     if (facts->n_pods > 0)
@@ -175,7 +174,7 @@ static int look_for(
         look->gather.client, &(Inquiry){.path = path}, look->gather.arena, &reply, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret_has = r == 0 && reply.status == 200;
     *ret_is_known = r == 0 && (reply.status == 200 || reply.status == 404);
     if (*ret_is_known)
@@ -193,7 +192,7 @@ static int look_for_objects(Look *look, const char *namespace) {
     buf_append(&path, STR("/api/v1/namespaces/"));
     url_escape(&path, str_from_c(namespace));
     if (!url_text(&path))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = look_for(
         look, url_text(&path), "the namespace", &sight->is_namespace_known, &sight->has_namespace);
     if (r == 0)
@@ -202,7 +201,7 @@ static int look_for_objects(Look *look, const char *namespace) {
             "ClusterRoles",
             &sight->is_role_known,
             &sight->has_role);
-    return error_trace(r);
+    return r;
 }
 
 /* 36 of "v1.36.4" and "v1.36+"; -1 when it is something else. */
@@ -224,7 +223,7 @@ static int look_at_all(Look *look, const char *namespace) {
     int r = gather_cluster(&look->gather);
 
     if (r < 0 || !str_is_empty(facts->cluster_error))
-        return error_trace(r);
+        return r;
     look->sight->version = facts->cluster_version;
     look->sight->minor = minor_of(facts->cluster_version);
     r = look_at_nodes(look);
@@ -234,7 +233,7 @@ static int look_at_all(Look *look, const char *namespace) {
         r = look_at_berths(look);
     if (r == 0)
         r = look_for_objects(look, namespace);
-    return error_trace(r);
+    return r;
 }
 
 int install_sight_look(const ClusterSource *source, const char *namespace, Arena *arena, Buf *notes,
@@ -260,7 +259,7 @@ int install_sight_look(const ClusterSource *source, const char *namespace, Arena
     ret->was_asked = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
-    r = client ? look_at_all(&look, namespace) : error_origin(-ENOMEM);
+    r = client ? look_at_all(&look, namespace) : -ENOMEM;
     if (r < 0 || arena_has_failed(arena))
         return terminal_out_of_memory(WHO);
     if (str_is_empty(facts.cluster_error))

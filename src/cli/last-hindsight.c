@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "base/error.h"
 #include "policy/program.h"
 #include "replay/hindsight.h"
 
@@ -38,7 +37,7 @@ static int fetch(const AskAccess *given, int64_t id, Arena *arena, LastHindsight
     r = path.ptr ? ask(access, path, STR_NULL, arena, &reply, hindsight->obstacle) : -ENOMEM;
 
     if (r != 0)
-        return r < 0 ? error_origin(r) : 0;
+        return r < 0 ? r : 0;
     if (reply.status == 400) /* of one that is older */
         return refuse(hindsight, "that berth cannot hand out a single decision yet: update it");
     if (reply.status != 200) {
@@ -46,7 +45,7 @@ static int fetch(const AskAccess *given, int64_t id, Arena *arena, LastHindsight
         return 0;
     }
     r = bundle_read(reply.body, &hindsight->found.bundle, error);
-    return r > 0 ? refuse(hindsight, error) : error_trace(r);
+    return r > 0 ? refuse(hindsight, error) : r;
 }
 
 static const RecordedDecision *find_decision(LastHindsight *hindsight, int64_t id) {
@@ -72,7 +71,7 @@ static int compile(
     int r = program_compile(bundle->policies, bundle->n_policies, &diags, ret);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r > 0)
         return refuse(hindsight, "this berth cannot read the policies of that one");
     if (!digest_equal((*ret)->digest, decision->policy))
@@ -116,16 +115,16 @@ int last_hindsight(const AskAccess *access, int64_t id, const char *node, const 
     *ret = (LastHindsight){0};
     r = fetch(access, id, arena, ret);
     if (r < 0 || is_refused(ret))
-        return error_trace(r);
+        return r;
     decision = find_decision(ret, id);
     if (is_refused(ret))
         return 0;
     r = compile(ret, decision, arena, &program);
     if (r < 0 || is_refused(ret))
-        return error_trace(r);
+        return r;
     nodes = list_nodes(&ret->found.bundle.recording, decision, node, arena, &n_nodes);
     if (!nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = bundle_case_explain(&ret->found, decision, program, nodes, n_nodes, zones, arena);
-    return r > 0 ? refuse(ret, hindsight_error(r)) : error_trace(r);
+    return r > 0 ? refuse(ret, hindsight_error(r)) : r;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/visible.h"
 
 #define BEST_SHOWN 10u
@@ -257,7 +256,7 @@ static int print_some_nodes(const LastStory *story, Buf *out) {
     }
     shown = sorted_nodes(story);
     if (!shown)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (n < story->filter.nodes.n && (story->all || class_of(shown[n].node) == 0))
         n++;
     n_shown = story->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
@@ -383,7 +382,7 @@ static void print_node(const LastStory *story, Buf *out) {
 /* Nodes, one by one or in groups. */
 static int print_all_nodes(const LastStory *story, Buf *out) {
     if (!story->telling)
-        return error_trace(print_some_nodes(story, out));
+        return print_some_nodes(story, out);
     telling_nodes(story->telling);
     print_unknown(story, out);
     return 0;
@@ -415,5 +414,5 @@ int last_story_print(const LastStory *story, Buf *out) {
         (void)visible_append(out, str_from_c(story->obstacle));
         buf_append_char(out, '\n');
     }
-    return error_trace(r);
+    return r;
 }

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/fd.h"
 #include "cli/authority.h"
 #include "kube/message.h"
@@ -79,12 +78,12 @@ static int read_one(PemFolder *folder, PemFile file, char *error) {
         return fail(folder, NULL, -ENAMETOOLONG, error);
     r = secret_read_file(path, AUTHORITY_TEXT_MAX, &text, &mark, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     buf_append(&folder->texts[file], text);
     folder->is_there[file] = true;
     secret_wipe(text);
     free((void *)(uintptr_t)text.ptr);
-    return error_trace(buf_error(&folder->texts[file]));
+    return buf_error(&folder->texts[file]);
 }
 
 int pem_folder_read(PemFolder *folder, const char *path, char *error) {
@@ -97,7 +96,7 @@ int pem_folder_read(PemFolder *folder, const char *path, char *error) {
     r = lock_folder(folder, error);
     for (int i = 0; i < _PEM_FILE_MAX && r == 0 && folder->fd >= 0; i++)
         r = read_one(folder, (PemFile)i, error);
-    return error_trace(r);
+    return r;
 }
 
 /* --- writing ---------------------------------------------------------------------- */
@@ -120,10 +119,10 @@ static int set_rights(const PemFolder *folder, PemFile file, int fd) {
     if (folder->is_there[file]) {
         if (fstatat(folder->fd, file_names[file], &before, AT_SYMLINK_NOFOLLOW) < 0 ||
             fchown(fd, before.st_uid, before.st_gid) < 0)
-            return error_origin(-errno);
+            return -errno;
         mode = before.st_mode & (is_key(file) ? 0660 : 0666);
     }
-    return fchmod(fd, mode) < 0 ? error_origin(-errno) : 0;
+    return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 static int write_beside(const PemFolder *folder, PemFile file) {
@@ -134,15 +133,15 @@ static int write_beside(const PemFolder *folder, PemFile file) {
     (void)unlinkat(folder->fd, name, 0); /* left behind by one that was cut off */
     fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return error_origin(-errno);
+        return -errno;
     r = set_rights(folder, file, fd);
     if (r == 0)
         r = fd_write(fd, pem_folder_text(folder, file));
     if (r == 0 && fsync(fd) < 0)
-        r = error_origin(-errno);
+        r = -errno;
     if (close(fd) < 0 && r == 0)
-        r = error_origin(-errno);
-    return error_trace(r);
+        r = -errno;
+    return r;
 }
 
 static int make_folder(PemFolder *folder, char *error) {
@@ -150,7 +149,7 @@ static int make_folder(PemFolder *folder, char *error) {
         return 0;
     if (mkdir(folder->path, 0700) < 0)
         return fail(folder, NULL, -errno, error);
-    return error_trace(lock_folder(folder, error));
+    return lock_folder(folder, error);
 }
 
 static void remove_beside(const PemFolder *folder) {
@@ -167,7 +166,7 @@ static int move_one(const PemFolder *folder, PemFile file) {
     char name[64];
 
     beside(file, name, sizeof(name));
-    return renameat(folder->fd, name, folder->fd, file_names[file]) < 0 ? error_origin(-errno) : 0;
+    return renameat(folder->fd, name, folder->fd, file_names[file]) < 0 ? -errno : 0;
 }
 
 int pem_folder_write(PemFolder *folder, char *error) {
@@ -175,7 +174,7 @@ int pem_folder_write(PemFolder *folder, char *error) {
     int r = make_folder(folder, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t step = 0; step < ELEMENTS_OF(steps); step++)
         for (int i = 0; i < _PEM_FILE_MAX; i++) {
             r = folder->is_new[i] ? steps[step](folder, (PemFile)i) : 0;

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 #define WANTED "--shape takes amounts like cpu=2,memory=8Gi"
 
 const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
@@ -38,7 +36,7 @@ static int find_quantile(const Scenario *scenario, double quantile, Arena *arena
 
     *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
     if (!ret->items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
         int64_t amount = scenario_quantile(scenario, names[i], quantile, arena);
 
@@ -58,7 +56,7 @@ int shapes_guess(const Scenario *scenario, Arena *arena, Resources *ret, size_t 
         int r = find_quantile(scenario, quantiles[i], arena, shape);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (shape->n > 0 && (*ret_n == 0 || !resources_equal(shape, shape - 1)))
             ++*ret_n;
     }

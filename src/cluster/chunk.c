@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/num.h"
 #include "cluster/record.h"
 
@@ -203,7 +202,7 @@ int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodLi
     PodList *longer = list_new_in(arena, n + 1);
 
     if (!longer)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         longer->items[longer->n++] = list->items[i];
     longer->items[longer->n++] = pod;
@@ -216,7 +215,7 @@ int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList *
     PodList *shorter = list_new_in(arena, n);
 
     if (!shorter)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t i = 0; i < n; i++)
         if (!str_eq(list->items[i]->uid, uid))
             shorter->items[shorter->n++] = list->items[i];

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "cluster/delta.h"
 
 /* No node of a cluster is called so. */
@@ -279,7 +278,7 @@ int delta_put_in_order(Delta *delta, Arena *arena) {
     bool *is_pod_taken = ARENA_ARRAY(arena, bool, delta->pods.n);
 
     if (!nodes || !pods || !is_node_taken || !is_pod_taken)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!order_nodes(delta, nodes, is_node_taken) ||
         !order_pods(delta, delta->pods.n, pods, is_pod_taken))
         return DELTA_E_MALFORMED;
@@ -309,7 +308,7 @@ static int rooms_init(
     rooms->n = rooms->n < STORE_NODES_MAX ? rooms->n : STORE_NODES_MAX;
     rooms->is_taken = ARENA_ARRAY(rooms->arena, bool, rooms->n + 1);
     if (!rooms->is_taken)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t row = 0; row < n_before && row < rooms->n; row++)
         rooms->is_taken[row] =
             names->names[row].len > 0 && store_find_node(store, names->names[row]);
@@ -331,7 +330,7 @@ static Str holder_name(uint32_t row, char text[static HOLDER_MAX]) {
 /* What a store says, in our words. */
 static int outcome(int r) {
     if (r < 0)
-        return error_trace(r);
+        return r;
     return r == STORE_FULL ? DELTA_E_FULL : 0;
 }
 
@@ -341,7 +340,7 @@ static int hold_row(Rooms *rooms, Store *store, uint32_t row) {
     Node node = {.name = holder_name(row, text)};
 
     if (!held)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *held = row;
     (*rooms->spare)--;
     rooms->is_taken[row] = true;
@@ -377,7 +376,7 @@ static int apply_nodes(
 
         store_remove_node(store, holder_name(rooms.held.items[i], text));
     }
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }
 
 static int apply_pod(Store *store, const DeltaPod *pod) {
@@ -406,5 +405,5 @@ int delta_apply(
     r = apply_nodes(delta, store, before, arena, spare);
     for (size_t i = 0; r == 0 && i < delta->pods.n; i++)
         r = apply_pod(store, &delta->pods.items[i]);
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "cluster/delta.h"
 #include "cluster/inventory.h"
@@ -288,13 +287,13 @@ int delta_write(
         return 0;
     write.arena = arena = arena_new(DELTA_BUDGET);
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     compare_rows(&write);
     compare_nominated(&write);
     compare_homeless(&write);
     if (!write.has_failed)
         write_members(&write, writer);
-    return write.has_failed ? error_origin(-ENOMEM) : 0;
+    return write.has_failed ? -ENOMEM : 0;
 }
 
 /* --- the first one ----------------------------------------------------------------------- */
@@ -355,13 +354,13 @@ int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMas
     _cleanup_(arena_freep) Arena *arena = arena_new(DELTA_BUDGET);
     DeltaWrite write = {
         .before = &nothing, .after = snapshot_table(first), .mask = mask, .arena = arena};
-    int r = arena ? inventory_init(&inventory, write.after) : error_origin(-ENOMEM);
+    int r = arena ? inventory_init(&inventory, write.after) : -ENOMEM;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     write_order(&write, writer, &inventory);
     compare_homeless(&write);
     if (!write.has_failed)
         write_members(&write, writer);
-    return write.has_failed ? error_origin(-ENOMEM) : 0;
+    return write.has_failed ? -ENOMEM : 0;
 }

@@ -1,6 +1,5 @@
 #include "cluster/difference.h"
 
-#include "base/error.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/visible.h"
@@ -451,5 +450,5 @@ int difference_find(
     }
     inventory_done(&ours.inventory);
     inventory_done(&theirs.inventory);
-    return error_trace(r);
+    return r;
 }

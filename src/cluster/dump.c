@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "cluster/inventory.h"
 #include "json/write.h"
 
@@ -18,13 +17,13 @@ static int flush(Dump *dump) {
     Str rest = buf_str(&dump->text);
 
     if (buf_error(&dump->text))
-        return error_origin(buf_error(&dump->text));
+        return buf_error(&dump->text);
     while (rest.len > 0) {
         Str chunk = str_take(rest, DUMP_CHUNK);
         int r = dump->sink.write(dump->sink.context, chunk);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         rest = str_skip(rest, chunk.len);
     }
     buf_reset(&dump->text);
@@ -35,7 +34,7 @@ static int flush(Dump *dump) {
 static int end_object(Dump *dump) {
     dump->n_objects++;
     if (dump->text.len >= DUMP_CHUNK || buf_error(&dump->text))
-        return error_trace(flush(dump));
+        return flush(dump);
     return 0;
 }
 
@@ -50,9 +49,9 @@ static int write_node(Dump *dump, const Node *node) {
     if (dump->mask)
         node = dump->mask->node(dump->mask->context, node);
     if (!node)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     object_write_node(&writer, node);
-    return error_trace(end_object(dump));
+    return end_object(dump);
 }
 
 static int write_pod(Dump *dump, const InventoryPod *item) {
@@ -65,9 +64,9 @@ static int write_pod(Dump *dump, const InventoryPod *item) {
         node = dump->mask->name(dump->mask->context, node);
     }
     if (!pod || (dump->mask && !node.ptr && item->node.len > 0))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     object_write_pod(&writer, pod, node);
-    return error_trace(end_object(dump));
+    return end_object(dump);
 }
 
 static int write_all(Dump *dump, const NodeTable *table, const Inventory *inventory) {
@@ -79,11 +78,11 @@ static int write_all(Dump *dump, const NodeTable *table, const Inventory *invent
     for (size_t i = 0; r == 0 && i < inventory->n_pods; i++)
         r = write_pod(dump, &inventory->pods[i]);
     buf_append(&dump->text, STR("\n]}\n"));
-    return r < 0 ? error_trace(r) : error_trace(flush(dump));
+    return r < 0 ? r : flush(dump);
 }
 
 int dump_write(const Snapshot *snapshot, DumpSink sink) {
-    return error_trace(dump_write_masked(snapshot, /* mask= */ NULL, sink));
+    return dump_write_masked(snapshot, /* mask= */ NULL, sink);
 }
 
 int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink) {
@@ -94,5 +93,5 @@ int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink
     if (r == 0)
         r = write_all(&dump, snapshot_table(snapshot), &inventory);
     buf_done(&dump.text);
-    return error_trace(r);
+    return r;
 }

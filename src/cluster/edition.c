@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "cluster/record.h"
 #include "cluster/vocabulary.h"
 
@@ -54,7 +53,7 @@ static int collect_resources(Edition *edition) {
     }
     if (r == 0 && edition->words.n_left_out > 0)
         r = vocabulary_choose_columns(&edition->words, edition->rows);
-    return error_trace(r);
+    return r;
 }
 
 /* --- chunks ---------------------------------------------------------------------- */
@@ -62,7 +61,7 @@ static int collect_resources(Edition *edition) {
 /* An empty list is NULL. */
 static int list_pods(const Site *site, const PodList **ret) {
     *ret = site->n_pods > 0 ? pod_list_new(site->pods, site->n_pods) : NULL;
-    return *ret || site->n_pods == 0 ? 0 : error_origin(-ENOMEM);
+    return *ret || site->n_pods == 0 ? 0 : -ENOMEM;
 }
 
 /* What follows from the node (NULL: none) and the pods of a slot. */
@@ -88,13 +87,13 @@ static int fill_slot(Edition *edition, NodeChunk *chunk, size_t slot, const Site
     int r = vocabulary_number_taints(&edition->words, &node->taints, &chunk->taint_set[slot]);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (site->has_pods_changed) {
         const PodList *pods;
 
         r = list_pods(site, &pods);
         if (r < 0)
-            return error_trace(r);
+            return r;
         pod_list_unref(chunk->pods[slot]);
         chunk->pods[slot] = pods;
     }
@@ -152,7 +151,7 @@ static int make_chunk(Edition *edition, size_t i) {
         return 0;
     own = own_chunk(edition, i);
     if (!own)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (; r == 0 && changed; changed &= changed - 1) {
         size_t slot = (size_t)__builtin_ctzll(changed);
         const Site *site = site_at(edition, i * CHUNK_ROWS + slot);
@@ -162,7 +161,7 @@ static int make_chunk(Edition *edition, size_t i) {
         else
             clear_slot(edition, own, slot);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int make_chunks(Edition *edition) {
@@ -170,7 +169,7 @@ static int make_chunks(Edition *edition) {
 
     for (size_t i = 0; r == 0 && i < edition->n_chunks; i++)
         r = make_chunk(edition, i);
-    return error_trace(r);
+    return r;
 }
 
 /* --- taint sets that nobody has any more ------------------------------------------- */
@@ -196,7 +195,7 @@ static int apply_numbers(Edition *edition, const uint32_t *numbers) {
         NodeChunk *own = own_chunk(edition, i);
 
         if (!own)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
             own->taint_set[slot] = numbers[own->taint_set[slot]];
     }
@@ -215,7 +214,7 @@ static int drop_unused_taints(Edition *edition) {
     numbers = ARENA_ARRAY(edition->arena, uint32_t, n);
     kept = ARENA_ARRAY(edition->arena, Taints, n);
     if (!numbers || !kept)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     n_live = renumber(edition, numbers);
     if (n <= 2 * n_live + EDITION_TAINT_SETS_SPARE)
         return 0;
@@ -224,7 +223,7 @@ static int drop_unused_taints(Edition *edition) {
             kept[numbers[i]] = edition->words.taint_sets.items[i];
     edition->words.taint_sets.items = kept;
     edition->words.taint_sets.n = n_live;
-    return error_trace(apply_numbers(edition, numbers));
+    return apply_numbers(edition, numbers);
 }
 
 /* --- together -------------------------------------------------------------------- */
@@ -240,12 +239,11 @@ static int make_names(Edition *edition) {
     }
     names = ARENA_ARRAY(edition->arena, Str, rows->n_rows);
     if (!names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t row = 0; row < rows->n_rows; row++)
         if (rows->by_row[row])
             names[row] = rows->by_row[row]->name;
-    return error_trace(
-        names_new(names, rows->n_rows, before ? before->names : NULL, &edition->names));
+    return names_new(names, rows->n_rows, before ? before->names : NULL, &edition->names);
 }
 
 static int edition_start(Edition *edition, const Rows *rows, const Snapshot *before) {
@@ -255,13 +253,13 @@ static int edition_start(Edition *edition, const Rows *rows, const Snapshot *bef
     edition->before = before ? snapshot_table(before) : NULL;
     edition->arena = arena_new(EDITION_BUDGET);
     if (!edition->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     edition->chunks = ARENA_ARRAY(edition->arena, const NodeChunk *, n_chunks);
     edition->own = ARENA_ARRAY(edition->arena, NodeChunk *, n_chunks);
     if (!edition->chunks || !edition->own)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     edition->n_chunks = n_chunks;
-    return error_trace(vocabulary_init(&edition->words, before, edition->arena));
+    return vocabulary_init(&edition->words, before, edition->arena);
 }
 
 /* Hands everything over. */
@@ -280,10 +278,10 @@ static int edition_finish(
     };
 
     if (!words)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     edition->names = NULL;
     edition->n_chunks = 0;
-    return error_trace(snapshot_new(&table, words, ret));
+    return snapshot_new(&table, words, ret);
 }
 
 int edition_make(const Rows *rows, const Snapshot *before, const Waiting *waiting, Snapshot **ret,
@@ -303,5 +301,5 @@ int edition_make(const Rows *rows, const Snapshot *before, const Waiting *waitin
         r = edition_finish(&edition, before, waiting, ret);
     if (r == 0)
         *ret_copied = edition.n_copied;
-    return error_trace(r);
+    return r;
 }

@@ -10,7 +10,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 
 /* Labels and taints of a node are what an object of the API server may hold: 3 MiB at most. */
 #define NODE_TEXT_MAX ((size_t)8 * 1024 * 1024)
@@ -103,7 +102,7 @@ int table_fingerprint(const NodeTable *table, Digest *ret) {
         if (table_node(table, row)) {
             add(ret, digest_row(table, row, names, &room));
             if (buf_error(&room))
-                return error_origin(-ENOMEM);
+                return -ENOMEM;
         }
     return 0;
 }

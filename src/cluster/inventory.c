@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 static int compare_pods(const Pod *a, const Pod *b) {
     int r = str_cmp(a->namespace, b->namespace);
 
@@ -57,7 +55,7 @@ int inventory_init(Inventory *inventory, const NodeTable *table) {
     };
     if (!inventory->rows || !inventory->pods) {
         inventory_done(inventory);
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     for (uint32_t row = 0; row < table->n_rows; row++)
         take_row(inventory, table, row);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "cluster/record.h"
 
@@ -30,12 +29,12 @@ int ledger_add(Ledger *ledger, const Pod *pod, int64_t until_nsec) {
     int r;
 
     if (!entry)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *entry = (LedgerEntry){.pod = pod, .until_nsec = until_nsec};
     r = set_add(&ledger->entries, hash_str(pod->uid), entry);
     if (r < 0)
         free(entry);
-    return error_trace(r);
+    return r;
 }
 
 const Pod *ledger_take(Ledger *ledger, Str uid) {

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/num.h"
 #include "cluster/load-chunk.h"
 
@@ -50,7 +49,7 @@ static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret
     }
     made = load_chunk_new(arena, build->input->n_gauges, ret->is_counted);
     if (!made)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     load_chunk_fill(build, i, before, made);
     ret->chunks[ret->n_chunks++] = made;
     return 0;
@@ -61,7 +60,7 @@ static int find_placements(LoadBuild *build, Arena *arena) {
 
     build->placements = ARENA_ARRAY(arena, Placements, input->n_gauges);
     if (!build->placements)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < input->n_gauges; i++) {
         size_t by = load_by_gauge(input, i);
 
@@ -78,7 +77,7 @@ static int find_placements(LoadBuild *build, Arena *arena) {
 static int find_workloads(const LoadsInput *input, Arena *arena, Loads *ret) {
     ret->workloads = ARENA_ARRAY(arena, const Sampling *, input->n_gauges);
     if (!ret->workloads)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < input->n_gauges; i++) {
         ret->workloads[i] = workloads_of(input, i);
         if (ret->workloads[i])
@@ -98,7 +97,7 @@ static int build_chunks(LoadBuild *build, Arena *arena, Loads *ret) {
         if (r == 0)
             ret->until_nsec = load_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
     }
-    return error_trace(r);
+    return r;
 }
 
 static bool reads_annotations(const LoadsInput *input) {
@@ -130,21 +129,21 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
     };
     ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
     if (!ret->chunks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ret->measurements = input->measurements;
     if (is_counted && input->measurements)
         measurements_ref(input->measurements);
-    return error_trace(build_chunks(&build, arena, ret));
+    return build_chunks(&build, arena, ret);
 }
 
 int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) {
-    return error_trace(build_loads(input, table, known, /* is_counted= */ true, arena, ret));
+    return build_loads(input, table, known, /* is_counted= */ true, arena, ret);
 }
 
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) {
-    return error_trace(build_loads(input, table, known, /* is_counted= */ false, arena, ret));
+    return build_loads(input, table, known, /* is_counted= */ false, arena, ret);
 }
 
 void loads_release(Loads *loads) {

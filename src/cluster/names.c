@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "model/node.h"
 
 /* 50,000 names of the greatest length there is, with literals and index. */
@@ -24,14 +23,14 @@ static int index_names(NodeNames *names) {
             continue;
         r = map_add(&names->index, names->names[row], (uint32_t)row);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
 
 int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret) {
     *ret = (NodeNames){.n_rows = n_rows, .names = names, .index = MAP_INIT_IN(arena)};
-    return error_trace(index_names(ret));
+    return index_names(ret);
 }
 
 /* All literals in one block: packed, they are a quarter smaller than one by one, and
@@ -45,7 +44,7 @@ static int copy_names(NodeNames *ret, const Str *names) {
         size += names[row].len + 3;
     at = arena_alloc(ret->arena, size);
     if (!copies || !at)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ret->names = copies;
     for (size_t row = 0; row < ret->n_rows; row++) {
         size_t len = names[row].len;
@@ -106,23 +105,23 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     int r;
 
     if (!copy)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     copy->ref = REF_ONE;
     copy->arena = arena_new(NAMES_BUDGET);
     if (!copy->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     copy->n_rows = n_rows;
     copy->since = ARENA_ARRAY(copy->arena, uint64_t, n_rows);
     copy->guesses = ARENA_ARRAY(copy->arena, Guess, n_rows + 1);
     copy->sequence = ARENA_NEW(copy->arena, NameSequence * _Atomic);
     copy->index = MAP_INIT_IN(copy->arena);
     if (!copy->since || !copy->guesses || !copy->sequence)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = copy_names(copy, names);
     if (r == 0)
         r = index_names(copy);
     if (r < 0)
-        return error_trace(r);
+        return r;
     set_since(copy, before);
     set_followers(copy, before);
     *ret = TAKE_PTR(copy);

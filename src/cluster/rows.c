@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "cluster/record.h"
 
@@ -79,7 +78,7 @@ static int site_reserve(Site *site) {
         n_rooms += n_rooms / 2;
     pods = realloc(site->pods, n_rooms * sizeof(*pods));
     if (!pods)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     site->pods = pods;
     site->n_rooms = (uint32_t)n_rooms;
     return 0;
@@ -90,11 +89,11 @@ int rows_promise_pod(Rows *rows, Str name) {
     int r;
 
     if (!site)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = site_reserve(site);
     if (r < 0) {
         drop_if_idle(rows, site);
-        return error_trace(r);
+        return r;
     }
     site->n_promised++;
     return 0;
@@ -104,7 +103,7 @@ int rows_promise_node(Rows *rows, Str name) {
     Site *site = find_or_make(rows, name);
 
     if (!site)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     site->n_promised++;
     return 0;
 }
@@ -122,11 +121,11 @@ static int grow(Rows *rows, size_t n_rooms) {
     uint64_t *changed;
 
     if (!by_row)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     rows->by_row = by_row;
     changed = realloc(rows->changed, n_rooms / CHUNK_ROWS * sizeof(*changed));
     if (!changed)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     rows->changed = changed;
     memset(by_row + rows->n_rooms, 0, (n_rooms - rows->n_rooms) * sizeof(Site *));
     memset(changed + rows->n_rooms / CHUNK_ROWS, 0, (n_rooms - rows->n_rooms) / CHUNK_ROWS * 8);
@@ -139,7 +138,7 @@ int rows_reserve(Rows *rows, size_t n_more) {
 
     while (n_rooms < rows->n_rows + n_more)
         n_rooms *= 2;
-    return n_rooms == rows->n_rooms ? 0 : error_trace(grow(rows, n_rooms));
+    return n_rooms == rows->n_rooms ? 0 : grow(rows, n_rooms);
 }
 
 /* --- changes --------------------------------------------------------------------- */

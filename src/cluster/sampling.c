@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 /* Numbers and lags of 50,000 nodes, and a million workloads of names as long as may be. */
 #define SAMPLING_BUDGET ((size_t)1024 * 1024 * 1024)
 
@@ -60,7 +58,7 @@ int sampling_set(Sampling *sampling, uint32_t row, double value, int64_t lag_nse
     if (lag_nsec > 0 && !sampling->lags_nsec) {
         sampling->lags_nsec = ARENA_ARRAY(sampling->arena, int64_t, sampling->names->n_rows);
         if (!sampling->lags_nsec)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     sampling->values[row] = isfinite(value) ? value : NAN;
     if (sampling->lags_nsec)
@@ -74,7 +72,7 @@ int sampling_reserve_workloads(Sampling *sampling, size_t n) {
     double *values = ARENA_ARRAY(sampling->arena, double, sampling->n_workloads + n);
 
     if (!values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < sampling->n_workloads; i++)
         values[i] = sampling->workload_values[i];
     sampling->workload_values = values;
@@ -87,10 +85,10 @@ static int add_workload(Sampling *sampling, Str key, uint32_t *ret_place) {
     int r;
 
     if (!kept.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = map_add(&sampling->workloads, kept, (uint32_t)sampling->n_workloads);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret_place = (uint32_t)sampling->n_workloads++;
     return 0;
 }
@@ -100,7 +98,7 @@ int sampling_set_workload(Sampling *sampling, Str key, double value) {
     int r = place == MAP_NONE ? add_workload(sampling, key, &place) : 0;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     sampling->workload_values[place] = isfinite(value) ? value : NAN;
     return 0;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/ref.h"
 #include "cluster/record.h"
 
@@ -54,7 +53,7 @@ int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
 
     if (!snapshot) {
         drop_parts(table, words);
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     snapshot->ref = REF_ONE;
     snapshot->words = words;

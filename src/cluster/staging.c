@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 #define STAGING_FIRST 64u
 
 void staging_reset(Staging *staging, bool is_open) {
@@ -22,7 +20,7 @@ static int make_room(Staging *staging) {
         return 0;
     items = realloc(staging->items, n_rooms * sizeof(*items));
     if (!items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     staging->items = items;
     staging->n_rooms = n_rooms;
     return 0;
@@ -38,7 +36,7 @@ int staging_add(
     else if (r == 0)
         r = set_add(&staging->current, hash, item);
     if (r < 0)
-        return error_trace(r);
+        return r;
     staging->items[staging->n++] = item;
     staging->n_added++;
     return 0;

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "cluster/record.h"
 
@@ -59,10 +58,10 @@ int store_list_node(Store *store, const Node *node) {
         return STORE_FULL;
     record = node_record_for(store, store_find_node(store, node->name), node);
     if (!record)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = staging_add(&store->staged_nodes, hash_str(record->name), is_node, &record->name, record);
     if (r < 0)
-        return error_trace(r);
+        return r;
     TAKE_PTR(record);
     return 0;
 }
@@ -76,10 +75,10 @@ int store_list_pod(Store *store, const Pod *pod) {
         return STORE_FULL;
     record = store_pod_record(store, pods_find(&store->pods, pod), pod);
     if (!record)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = staging_add(&store->staged_pods, pods_hash(record), pods_match, record, record);
     if (r < 0)
-        return error_trace(r);
+        return r;
     TAKE_PTR(record);
     return 0;
 }
@@ -145,7 +144,7 @@ static int make_room_for_nodes(Store *store) {
         r = rows_reserve(&store->rows, n_new);
     if (r < 0)
         withdraw_nodes(store, i);
-    return error_trace(r);
+    return r;
 }
 
 static int end_nodes(Store *store) {
@@ -154,7 +153,7 @@ static int end_nodes(Store *store) {
     staging_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
     r = make_room_for_nodes(store);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t row = store->rows.n_rows; row-- > 0;) {
         Site *site = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
 
@@ -205,7 +204,7 @@ static int make_room_for_pods(Store *store) {
         r = set_reserve(&store->nominated, n_nominated);
     if (r < 0)
         withdraw_pods(store, i);
-    return error_trace(r);
+    return r;
 }
 
 /* After the loop over a set it may be that one was looked at twice, never that one was not. */
@@ -226,7 +225,7 @@ static int end_pods(Store *store) {
     staging_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
     r = make_room_for_pods(store);
     if (r < 0)
-        return error_trace(r);
+        return r;
     drop_unlisted_pods(store);
     for (size_t i = 0; i < store->staged_pods.n; i++) {
         const Pod *old, *pod = listed_pod(store, i, &old);
@@ -249,5 +248,5 @@ int store_list_end(Store *store, StoreKind kind) {
     r = kind == STORE_NODES ? end_nodes(store) : end_pods(store);
     if (r == 0)
         store_sweep(store);
-    return error_trace(r);
+    return r;
 }

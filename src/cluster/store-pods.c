@@ -9,7 +9,6 @@
 
 #include <assert.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "cluster/record.h"
 
@@ -87,13 +86,13 @@ int store_make_room(Store *store, const Pod *old, const Pod *record) {
     int r = store_needs_room(old, record) ? rows_promise_pod(&store->rows, record->node_name) : 0;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     r = set_reserve(&store->pods, old ? 0 : 1);
     if (r == 0)
         r = set_reserve(&store->nominated, pod_is_nominated(record) ? 1 : 0);
     if (r < 0)
         store_withdraw_room(store, old, record);
-    return error_trace(r);
+    return r;
 }
 
 static void add_reserved(Set *set, const Pod *pod) {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cluster/edition.h"
 #include "cluster/record.h"
 
@@ -67,12 +66,12 @@ int store_apply_node(Store *store, const Node *node) {
         return STORE_FULL;
     record = node_record_new(store->pool, node);
     if (!record)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = rows_reserve(&store->rows, 1);
     if (r == 0)
         r = rows_promise_node(&store->rows, node->name);
     if (r < 0)
-        return error_trace(r);
+        return r;
     rows_set_node(&store->rows, TAKE_PTR(record));
     return 0;
 }
@@ -98,12 +97,12 @@ int store_apply_pod(Store *store, const Pod *pod) {
         return STORE_FULL;
     record = store_pod_record(store, old, pod);
     if (!record)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (record == old)
         return 0;
     r = store_make_room(store, old, record);
     if (r < 0)
-        return error_trace(r);
+        return r;
     is_bound = pod_is_counted(record) && !(old && pod_is_same(old, record) && pod_is_counted(old));
     store_put_pod(store, old, TAKE_PTR(record));
     return is_bound ? STORE_BOUND : 0;
@@ -133,7 +132,7 @@ static int enter(Store *store, LedgerEntry *entry, const Pod *pod, int64_t until
         if (r < 0) {
             rows_withdraw(&store->rows, pod->node_name);
             pod_record_unref(pod);
-            return error_trace(r);
+            return r;
         }
     }
     rows_add_pod(&store->rows, pod);
@@ -156,15 +155,15 @@ int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
     assumed.is_terminal = false;
     record = store_pod_record(store, entry ? entry->pod : NULL, &assumed);
     if (!record)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (entry && entry->pod == record) {
         entry->until_nsec = until_nsec;
         return 0;
     }
     r = rows_promise_pod(&store->rows, node);
     if (r < 0)
-        return error_trace(r);
-    return error_trace(enter(store, entry, TAKE_PTR(record), until_nsec));
+        return r;
+    return enter(store, entry, TAKE_PTR(record), until_nsec);
 }
 
 void store_forget(Store *store, Str uid) {
@@ -256,7 +255,7 @@ static int publish_new(Store *store) {
     int r;
 
     if (!nominated)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     assumed = nominated + store->nominated.n_used;
     r = edition_make(&store->rows,
         store->published,
@@ -270,7 +269,7 @@ static int publish_new(Store *store) {
         &n_copied);
     free(nominated);
     if (r < 0)
-        return error_trace(r);
+        return r;
     rows_settle(&store->rows);
     store->has_nominated_changed = false;
     store->n_chunks_copied += n_copied;
@@ -284,7 +283,7 @@ int store_publish(Store *store, Snapshot **ret) {
     int r = store_is_dirty(store) ? publish_new(store) : 0;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = snapshot_ref(store->published);
     return 0;
 }

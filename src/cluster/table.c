@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/vec.h"
 
 size_t table_find_resource(const NodeTable *table, Str name) {
@@ -44,7 +43,7 @@ static int add_resource(Building *building, Str name, size_t position) {
         return 0;
     added = VEC_PUSH(&building->resources, building->arena);
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = name;
     return 0;
 }
@@ -60,7 +59,7 @@ static int collect_resources(Building *building) {
         for (size_t i = 0; r == 0 && i < allocatable->n; i++)
             r = add_resource(building, allocatable->items[i].name, i);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int add_chunks(Building *building) {
@@ -68,11 +67,11 @@ static int add_chunks(Building *building) {
 
     building->chunks = ARENA_ARRAY(building->arena, NodeChunk *, n);
     if (!building->chunks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         building->chunks[i] = chunk_new_in(building->arena, (uint32_t)building->resources.n);
         if (!building->chunks[i])
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -96,7 +95,7 @@ static int set_taints(Building *building, const Taints *taints, uint32_t *ret) {
     }
     set = VEC_PUSH(&building->taint_sets, building->arena);
     if (!set)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *set = *taints;
     *ret = (uint32_t)n;
     return 0;
@@ -112,7 +111,7 @@ static int add_node(Building *building, size_t row) {
     chunk->is_unschedulable[slot] = node->is_unschedulable;
     chunk_set_allocatable(chunk, slot, &node->allocatable, building->resources.items);
     chunk_count_pods(chunk, slot, building->resources.items);
-    return error_trace(set_taints(building, &node->taints, &chunk->taint_set[slot]));
+    return set_taints(building, &node->taints, &chunk->taint_set[slot]);
 }
 
 static int build_names(const Building *building, NodeTable *ret) {
@@ -120,11 +119,11 @@ static int build_names(const Building *building, NodeTable *ret) {
     Str *names = ARENA_RAW(building->arena, Str, building->n_nodes);
 
     if (!index || !names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t row = 0; row < building->n_nodes; row++)
         names[row] = building->nodes[row].name;
     ret->names = index;
-    return error_trace(names_init_in(building->arena, names, building->n_nodes, index));
+    return names_init_in(building->arena, names, building->n_nodes, index);
 }
 
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
@@ -134,7 +133,7 @@ int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret)
     if (r == 0)
         r = add_chunks(&building);
     if (r == 0 && !VEC_PUSH(&building.taint_sets, arena)) /* number 0: no taints */
-        r = error_origin(-ENOMEM);
+        r = -ENOMEM;
     for (size_t row = 0; r == 0 && row < n_nodes; row++)
         r = add_node(&building, row);
     *ret = (NodeTable){
@@ -148,7 +147,7 @@ int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret)
     };
     if (r == 0)
         r = build_names(&building, ret);
-    return error_trace(r);
+    return r;
 }
 
 /* --- pods of another table --------------------------------------------------------- */
@@ -160,7 +159,7 @@ static int join_resources(
     size_t n = into->n_resources;
 
     if (!joined)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     memcpy(joined, into->resources, n * sizeof(*joined));
     for (size_t i = 0; i < from->n_resources && n < TABLE_RESOURCES_MAX; i++)
         if (table_find_resource(into, from->resources[i]) == SIZE_MAX)
@@ -175,14 +174,14 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     int r;
 
     if (!chunks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = join_resources(into, from, arena, &into->resources, &into->n_resources);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < into->n_chunks; i++) {
         chunks[i] = chunk_copy_in(arena, into->chunks[i], (uint32_t)into->n_resources);
         if (!chunks[i])
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     for (uint32_t row = 0; row < into->n_rows; row++) {
         uint32_t known = table_find(from, into->names->names[row]);
@@ -229,12 +228,11 @@ static int apply_change(
     NodeChunk *chunk = chunk_to_change(table, chunks, change->row, arena);
 
     if (!chunk)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     chunk->n_pods[slot] = UNCOUNTED;
-    return error_trace(
-        change->add
-            ? pod_list_with(chunk->pods[slot], change->add, arena, &chunk->pods[slot])
-            : pod_list_without(chunk->pods[slot], change->remove, arena, &chunk->pods[slot]));
+    return change->add
+               ? pod_list_with(chunk->pods[slot], change->add, arena, &chunk->pods[slot])
+               : pod_list_without(chunk->pods[slot], change->remove, arena, &chunk->pods[slot]);
 }
 
 static void count_rows(const NodeTable *table, const NodeChunk **chunks) {
@@ -255,7 +253,7 @@ int table_change(const NodeTable *table, const PodChange *changes, size_t n_chan
     int r = 0;
 
     if (!chunks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     memcpy(chunks, table->chunks, table->n_chunks * sizeof(*chunks));
     for (size_t i = 0; r == 0 && i < n_changes; i++)
         if (changes[i].row < table->n_rows)
@@ -264,5 +262,5 @@ int table_change(const NodeTable *table, const PodChange *changes, size_t n_chan
         count_rows(table, chunks);
     *ret = *table;
     ret->chunks = chunks;
-    return error_trace(r);
+    return r;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -24,7 +23,7 @@ static int add_resource(Vocabulary *vocabulary, Str name, size_t guess) {
     }
     added = VEC_PUSH(&vocabulary->resources, vocabulary->arena);
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = name;
     vocabulary->has_new_words = vocabulary->has_new_columns = true;
     return 0;
@@ -38,7 +37,7 @@ int vocabulary_add_offers(Vocabulary *vocabulary, const Node *node) {
     for (size_t i = 0; r == 0 && i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)
             r = add_resource(vocabulary, node->allocatable.items[i].name, i);
-    return error_trace(r);
+    return r;
 }
 
 /* --- more names than columns ------------------------------------------------------- */
@@ -61,7 +60,7 @@ static int add_offer(Offers *offers, Str name, bool is_offered) {
             return 0;
         r = map_add(&offers->numbers, name, offers->n);
         if (r < 0)
-            return error_trace(r);
+            return r;
         number = offers->n++;
         offers->names[number] = name;
     }
@@ -81,7 +80,7 @@ static int list_offers(const Vocabulary *vocabulary, const Rows *rows, Offers *o
             if (site->node->allocatable.items[i].amount > 0)
                 r = add_offer(offers, site->node->allocatable.items[i].name, true);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* Looks at every row, so it must be rare: only while there are, or were, too many names.
@@ -94,11 +93,11 @@ int vocabulary_choose_columns(Vocabulary *vocabulary, const Rows *rows) {
     int r;
 
     if (!offers || !columns)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     offers->numbers = MAP_INIT_IN(vocabulary->arena);
     r = list_offers(vocabulary, rows, offers);
     if (r < 0)
-        return error_trace(r);
+        return r;
     vocabulary->n_left_out = 0;
     for (uint32_t i = 0; i < offers->n; i++) {
         bool has_column = offers->is_offered[i] && n < TABLE_RESOURCES_MAX;
@@ -132,7 +131,7 @@ static int add_taint_set(Vocabulary *vocabulary, const Taints *taints) {
     Taints *added = VEC_PUSH(&vocabulary->taint_sets, vocabulary->arena);
 
     if (!added)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = *taints;
     vocabulary->has_new_words = true;
     return 0;
@@ -145,7 +144,7 @@ static int hash_taint_sets(Vocabulary *vocabulary) {
         uint64_t *hash = VEC_PUSH(&vocabulary->taint_hashes, vocabulary->arena);
 
         if (!hash)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         *hash = hash_taints(taints);
     }
     return 0;
@@ -161,7 +160,7 @@ int vocabulary_number_taints(Vocabulary *vocabulary, const Taints *taints, uint3
         return 0;
     r = hash_taint_sets(vocabulary);
     if (r < 0)
-        return error_trace(r);
+        return r;
     hash = hash_taints(taints);
     for (size_t i = 0; i < vocabulary->taint_sets.n; i++) {
         if (vocabulary->taint_hashes.items[i] == hash &&
@@ -171,7 +170,7 @@ int vocabulary_number_taints(Vocabulary *vocabulary, const Taints *taints, uint3
         }
     }
     *number = (uint32_t)vocabulary->taint_sets.n;
-    return error_trace(add_taint_set(vocabulary, taints));
+    return add_taint_set(vocabulary, taints);
 }
 
 /* --- together ---------------------------------------------------------------------- */
@@ -197,7 +196,7 @@ int vocabulary_init(Vocabulary *vocabulary, const Snapshot *before, Arena *arena
         r = add_taint_set(vocabulary, &from->taint_sets[i]);
     vocabulary->has_new_words = !before;
     vocabulary->has_new_columns = false;
-    return error_trace(r);
+    return r;
 }
 
 const Words *vocabulary_words(const Vocabulary *vocabulary, const Snapshot *before) {

@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/calendar.h"
-#include "base/error.h"
 #include "base/nsec.h"
 #include "demo/usage.h"
 
@@ -61,9 +60,9 @@ static int mark_node(World *world, const View *view, uint32_t row, int64_t now_n
             .value = print_value(gauge, value, view->measured.zones, now_nsec, arena)};
     }
     if (arena_has_failed(arena))
-        return error_origin(-ENOMEM);
-    return error_trace(world_mark_node(
-        world, view->table->names->names[row], (NodeMarks){.items = marks, .n = n}));
+        return -ENOMEM;
+    return world_mark_node(
+        world, view->table->names->names[row], (NodeMarks){.items = marks, .n = n});
 }
 
 int annotator_write(World *world, const View *view, int64_t now_nsec) {
@@ -71,11 +70,11 @@ int annotator_write(World *world, const View *view, int64_t now_nsec) {
     int r = 0;
 
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t row = 0; r == 0 && row < view->table->n_rows; row++) {
         arena_reset(arena);
         if (table_node(view->table, row))
             r = mark_node(world, view, row, now_nsec, arena);
     }
-    return error_trace(r);
+    return r;
 }

@@ -15,7 +15,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "cluster/delta.h"
 #include "cluster/object-text.h"
 #include "demo/stand-in.h"
@@ -131,13 +130,13 @@ static int find_changes(const Snapshot *before, const Snapshot *after, Arena *ar
     json_write_end_object(&writer);
     copy = arena_copy(arena, buf_str(&text));
     if (r < 0 || buf_error(&text) < 0 || !copy.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_reader_init(&reader, copy);
     json_object(&reader);
     while (json_key(&reader, &key))
         if (!delta_read(ret, &reader, arena, key))
             json_skip(&reader, NULL);
-    return json_error(&reader) == JSON_OK ? 0 : error_origin(-ENOMEM); /* we wrote it */
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* we wrote it */
 }
 
 static void append_gone_node(Buf *out, Str name, uint64_t version) {
@@ -194,7 +193,7 @@ static int tell(ApiServer *api, const Delta *delta) {
             "\"}}}\n",
             api->version);
         if (buf_error(&text) < 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (!stream_send(watch->stream, buf_str(&text)))
             watch->stream = stream_close(watch->stream);
     }
@@ -205,7 +204,7 @@ int api_server_show(ApiServer *api, Snapshot *snapshot) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_MAX);
     Delta delta = {0};
     Snapshot *before = api->snapshot;
-    int r = arena ? 0 : error_origin(-ENOMEM);
+    int r = arena ? 0 : -ENOMEM;
 
     stand_in_tick(&api->stand_in);
     if (before == snapshot)
@@ -213,14 +212,14 @@ int api_server_show(ApiServer *api, Snapshot *snapshot) {
     if (r == 0)
         r = find_changes(before, snapshot, arena, &delta);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)pthread_mutex_lock(&api->lock);
     api->snapshot = snapshot_ref(snapshot);
     api->version++;
     r = tell(api, &delta);
     (void)pthread_mutex_unlock(&api->lock);
     snapshot_unref(before);
-    return error_trace(r);
+    return r;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -320,13 +319,13 @@ int api_server_new(ApiServer **ret) {
     int r;
 
     if (!api)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     (void)pthread_mutex_init(&api->lock, NULL);
     api->version = 1;
     api->stand_in = (StandIn){.answer = answer, .context = api, .reply_max = TEXT_MAX};
     r = stand_in_open(&api->stand_in);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(api);
     return 0;
 }
@@ -358,7 +357,7 @@ void api_server_kubeconfig(const ApiServer *api, char ret[static API_SERVER_KUBE
 }
 
 int api_server_resume(ApiServer *api) {
-    return error_trace(stand_in_resume(&api->stand_in));
+    return stand_in_resume(&api->stand_in);
 }
 
 void api_server_stop(ApiServer *api) {

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/error.h"
 
 struct Caller {
     CURL *curl;
@@ -120,7 +119,7 @@ int caller_call(
         return r;
     *ret_nsec = clock_monotonic_nsec() - start;
     *ret_reply = arena_copy(arena, buf_str(&caller->reply));
-    return ret_reply->ptr ? 0 : error_origin(-ENOMEM);
+    return ret_reply->ptr ? 0 : -ENOMEM;
 }
 
 const char *caller_error(const Caller *caller) {

@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/error.h"
 #include "demo/annotator.h"
 #include "demo/handouts.h"
 #include "demo/panel.h"
@@ -55,14 +54,14 @@ static int prepare_files(Demo *demo) {
     const char *own = demo->options->policy;
 
     demo->policy_path = own ? own : demo->handouts.policy_path;
-    return error_trace(
-        handouts_open(&demo->handouts, demo->rig.world, own ? NULL : built_in_policy, demo->error));
+    return handouts_open(
+        &demo->handouts, demo->rig.world, own ? NULL : built_in_policy, demo->error);
 }
 
 static int write_files(Demo *demo) {
     _cleanup_(view_unrefp) View *view = daemon_view(demo->rig.daemon);
 
-    return error_trace(handouts_write(&demo->handouts, demo->rig.world, view, demo->error));
+    return handouts_write(&demo->handouts, demo->rig.world, view, demo->error);
 }
 
 /* --- driving --------------------------------------------------------------------------- */
@@ -125,7 +124,7 @@ static int annotate(Demo *demo) {
         return 0;
     demo->annotated_at_nsec = now;
     view = daemon_view(demo->rig.daemon);
-    return error_trace(annotator_write(demo->rig.world, view, clock_wall_nsec()));
+    return annotator_write(demo->rig.world, view, clock_wall_nsec());
 }
 
 static void show_and_note(
@@ -163,7 +162,7 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     if (r == 0)
         r = rig_place(&demo->rig, pod, &placement);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (placement.is_cut_off && rig_wait(&demo->rig, 0)) {
         *ret_is_over = true;
         return 0;
@@ -171,8 +170,7 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     fill_stage(demo, &stage);
     show_and_note(demo, &placement, view, &stage);
     *ret_is_over = demo->show.voice.has_failed;
-    return error_trace(
-        handouts_refresh(&demo->handouts, demo->rig.world, view, &placement, demo->error));
+    return handouts_refresh(&demo->handouts, demo->rig.world, view, &placement, demo->error);
 }
 
 static int64_t process_cpu_nsec(void) {
@@ -211,9 +209,9 @@ static int begin_measuring(Demo *demo) {
     if (r == 0)
         r = rig_publish(&demo->rig, &snapshot);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)rig_wait_for(&demo->rig, RIG_READY_MSEC, rig_is_measured, NULL);
-    return error_trace(write_files(demo));
+    return write_files(demo);
 }
 
 static int prepare(Demo *demo) {
@@ -229,13 +227,13 @@ static int prepare(Demo *demo) {
     if (r == 0)
         r = prepare_files(demo);
     if (r < 0)
-        return error_trace(r);
+        return r;
     demo->policy_fingerprint = file_fingerprint(demo->policy_path);
     r = rig_start(&demo->rig, demo->policy_path, &demo->handouts.folder, demo->error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     look_at_rules(demo);
-    return demo->rules->n_gauges > 0 ? error_trace(begin_measuring(demo)) : 0;
+    return demo->rules->n_gauges > 0 ? begin_measuring(demo) : 0;
 }
 
 static int finish(Demo *demo) {
@@ -249,7 +247,7 @@ static int finish(Demo *demo) {
     if (r == 0)
         r = write_files(demo);
     if (r < 0)
-        return error_trace(r);
+        return r;
     fill_stage(demo, &stage);
     stage.view = view;
     stage.cpu_nsec_per_call = n_calls > 0 ? demo->cpu_nsec / (int64_t)n_calls : 0;
@@ -265,11 +263,11 @@ static int run(Demo *demo) {
     int r = prepare(demo);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     fill_stage(demo, &stage);
     show_start(&demo->show, &stage);
     r = rig_run(&demo->rig, drive, demo);
-    return r < 0 ? error_trace(r) : finish(demo);
+    return r < 0 ? r : finish(demo);
 }
 
 static Demo *demo_free(Demo *demo) {
@@ -289,7 +287,7 @@ int demo_run(const DemoOptions *options, char *error) {
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
     if (!demo)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     demo->options = options;
     demo->error = error;
     demo->handouts = HANDOUTS_NONE;
@@ -319,13 +317,13 @@ int demo_dump(const DemoOptions *options, const char *path, char *error) {
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
     r = world_new(options->n_nodes, options->seed, rig_now_sec(), &world);
     if (r < 0)
-        return error_trace(r);
+        return r;
     world_write(world, &text);
     if (buf_error(&text) < 0)
-        return error_origin(buf_error(&text));
+        return buf_error(&text);
     r = write_out(path, buf_str(&text));
     if (r == 0)
         return 0;
     (void)snprintf(error, DEMO_ERROR_MAX, "cannot write %s: %s", path, strerror(-r));
-    return error_origin(r);
+    return r;
 }

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/dice.h"
-#include "base/error.h"
 #include "demo/caller.h"
 #include "extender/sample.h"
 #include "json/read.h"
@@ -108,7 +107,7 @@ static int find_nodes(Driver *driver, const NodeTable *cluster, Placement *place
     assert(cluster->n_rows > 0);
     *ret = (Rows){.items = ARENA_ARRAY(driver->arena, uint32_t, wanted)};
     if (!ret->items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (; n_seen < cluster->n_rows && ret->n < wanted; n_seen++) {
         uint32_t row = (uint32_t)((driver->next_start + n_seen) % cluster->n_rows);
 
@@ -126,7 +125,7 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
     int r = buf_error(&driver->request);
 
     if (r < 0)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = caller_call(driver->caller,
         verb,
         buf_str(&driver->request),
@@ -134,10 +133,10 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
         ret_reply,
         &placement->nsec[verb]);
     if (r <= 0)
-        return error_trace(r);
+        return r;
     placement->is_cut_off = r == CALLER_E_CONNECTION;
     placement->error = arena_copy(driver->arena, str_from_c(caller_error(driver->caller)));
-    return placement->error.ptr ? 1 : error_origin(-ENOMEM);
+    return placement->error.ptr ? 1 : -ENOMEM;
 }
 
 /* ExtenderArgs, keys in the order of the Go struct. */
@@ -185,7 +184,7 @@ static int reply_is_bad(Driver *driver, Verb verb, const JsonReader *reader, Pla
 
     json_describe(reader, what, sizeof(what));
     placement->error = arena_printf(driver->arena, "reply of %s: %s", verb_name(verb), what);
-    return placement->error.ptr ? 1 : error_origin(-ENOMEM);
+    return placement->error.ptr ? 1 : -ENOMEM;
 }
 
 /* --- filter ------------------------------------------------------------------ */
@@ -272,7 +271,7 @@ static int filter(Driver *driver, const NodeTable *cluster, const Rows *offered,
 
     *ret_passed = (Rows){.items = ARENA_ARRAY(driver->arena, uint32_t, offered->n)};
     if (!ret_passed->items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     write_args(driver, placement->pod, cluster, offered);
     r = call(driver, VERB_FILTER, placement, &reply);
     if (r != 0)
@@ -361,7 +360,7 @@ static int bind_by_itself(Driver *driver, Str node, Placement *placement) {
         return 0;
     }
     placement->error = arena_copy(driver->arena, str_from_c(error));
-    return placement->error.ptr ? 1 : error_origin(-ENOMEM);
+    return placement->error.ptr ? 1 : -ENOMEM;
 }
 
 static int bind_to(Driver *driver, Str node, Placement *placement) {
@@ -399,12 +398,12 @@ static int choose_and_bind(
     uint32_t row;
 
     if (!scores)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (passed->n > 1) {
         int r = prioritize(driver, cluster, passed, scores, placement);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     row = choose(driver, cluster, &placement->pod->model, passed, scores);
     if (passed->n > 1)
@@ -422,7 +421,7 @@ static int attempt(Driver *driver, const NodeTable *cluster, Placement *placemen
 
     r = find_nodes(driver, cluster, placement, &offered);
     if (r < 0)
-        return error_trace(r);
+        return r;
     placement->n_offered = offered.n;
     if (offered.n == 0) /* the extender is not asked then */
         return 0;
@@ -438,7 +437,7 @@ int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, 
     arena_reset(driver->arena);
     *ret = (Placement){.pod = pod, .score = -1, .best_score = -1};
     r = attempt(driver, cluster, ret);
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 void placement_print_reasons(const Placement *placement, size_t width, Buf *out) {

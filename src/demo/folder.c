@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/fd.h"
 
 #define FOLDERS_MAX 32
@@ -61,7 +60,7 @@ int folder_open(Folder *folder, char *error) {
             "cannot use %s for its files: %s; TMPDIR can name another place",
             folder->path,
             strerror(-r));
-        return error_origin(r);
+        return r;
     }
     return 0;
 }
@@ -99,5 +98,5 @@ int folder_write(const Folder *folder, const char *name, Str text, char *error) 
         return 0;
     (void)snprintf(
         error, FOLDER_ERROR_MAX, "cannot write %s/%s: %s", folder->path, name, strerror(-r));
-    return error_origin(r);
+    return r;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "demo/panel.h"
 
 /* How old the files may be. */
@@ -28,7 +27,7 @@ static int keep_sample(Handouts *handouts, World *world) {
     const WorldPod *pod = world_sample_pod(world, "ws");
 
     if (!pod)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     keep_pod(handouts, pod, "");
     return 0;
 }
@@ -41,12 +40,12 @@ static int write_cluster(Handouts *handouts, World *world, char *error) {
 
     world_write(world, &cluster);
     if (buf_error(&cluster) < 0 || buf_error(&handouts->pod) < 0)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = folder_write(&handouts->folder, "cluster.json", buf_str(&cluster), error);
     if (r == 0)
         r = folder_write(&handouts->folder, "pod.json", buf_str(&handouts->pod), error);
     handouts->written_at_nsec = clock_monotonic_nsec();
-    return error_trace(r);
+    return r;
 }
 
 bool handouts_have_metrics(const Program *rules) {
@@ -63,14 +62,14 @@ static int write_metrics(Handouts *handouts, const View *view, char *error) {
         return 0;
     panel_write(view, clock_wall_nsec(), &metrics);
     if (buf_error(&metrics) < 0)
-        return error_origin(-ENOMEM);
-    return error_trace(folder_write(&handouts->folder, "metrics.json", buf_str(&metrics), error));
+        return -ENOMEM;
+    return folder_write(&handouts->folder, "metrics.json", buf_str(&metrics), error);
 }
 
 int handouts_write(Handouts *handouts, World *world, const View *view, char *error) {
     int r = write_cluster(handouts, world, error);
 
-    return r < 0 ? error_trace(r) : error_trace(write_metrics(handouts, view, error));
+    return r < 0 ? r : write_metrics(handouts, view, error);
 }
 
 int handouts_open(Handouts *handouts, World *world, const char *policy, char *error) {
@@ -78,7 +77,7 @@ int handouts_open(Handouts *handouts, World *world, const char *policy, char *er
     int r = folder_open(&handouts->folder, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)snprintf(handouts->cluster_path, HANDOUT_PATH_MAX, "%s/cluster.json", path);
     (void)snprintf(handouts->pod_path, HANDOUT_PATH_MAX, "%s/pod.json", path);
     (void)snprintf(handouts->metrics_path, HANDOUT_PATH_MAX, "%s/metrics.json", path);
@@ -89,19 +88,17 @@ int handouts_open(Handouts *handouts, World *world, const char *policy, char *er
         r = keep_sample(handouts, world);
     if (r == 0)
         r = write_cluster(handouts, world, error);
-    return error_trace(r);
+    return r;
 }
 
 int handouts_refresh(
     Handouts *handouts, World *world, const View *view, const Placement *placement, char *error) {
     if (!str_is_empty(placement->node)) /* if it is that pod: it found one after all */
-        return strcmp(handouts->uid, placement->pod->uid) == 0
-                   ? error_trace(keep_sample(handouts, world))
-                   : 0;
+        return strcmp(handouts->uid, placement->pod->uid) == 0 ? keep_sample(handouts, world) : 0;
     keep_pod(handouts, placement->pod, placement->pod->uid);
     if (clock_monotonic_nsec() - handouts->written_at_nsec < FILES_NSEC)
         return 0;
-    return error_trace(handouts_write(handouts, world, view, error));
+    return handouts_write(handouts, world, view, error);
 }
 
 void handouts_done(Handouts *handouts) {

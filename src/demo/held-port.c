@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/error.h"
-
 int held_port_open(HeldPort *port) {
     union {
         struct sockaddr any;
@@ -24,12 +22,12 @@ int held_port_open(HeldPort *port) {
 
     port->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (port->fd < 0)
-        return error_origin(-errno);
+        return -errno;
     if (setsockopt(port->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(port->fd, &address.any, size) < 0 || getsockname(port->fd, &address.any, &size) < 0) {
         r = -errno;
         held_port_done(port);
-        return error_origin(r);
+        return r;
     }
     port->number = ntohs(address.v4.sin_port);
     return 0;

@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "demo/stand-in.h"
 #include "demo/usage.h"
 #include "model/time.h"
@@ -367,13 +366,13 @@ int meter_new(Meter **ret) {
     int r;
 
     if (!meter)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     (void)pthread_mutex_init(&meter->lock, NULL);
     meter->stand_in = (StandIn){
         .answer = answer, .context = meter, .reply_max = METER_REPLY_MAX, .body_max = FORM_MAX};
     r = stand_in_open(&meter->stand_in);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(meter);
     return 0;
 }
@@ -390,7 +389,7 @@ Meter *meter_free(Meter *meter) {
 }
 
 int meter_resume(Meter *meter) {
-    return error_trace(stand_in_resume(&meter->stand_in));
+    return stand_in_resume(&meter->stand_in);
 }
 
 void meter_stop(Meter *meter) {
@@ -399,7 +398,7 @@ void meter_stop(Meter *meter) {
 
 int meter_disturb(Meter *meter, Str node, double share) {
     if (node.len > NODE_NAME_MAX)
-        return error_origin(-EINVAL);
+        return -EINVAL;
     (void)pthread_mutex_lock(&meter->lock);
     (void)snprintf(meter->disturbance.node, sizeof(meter->disturbance.node), "%.*s", STR_FMT(node));
     meter->disturbance.share = share;

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/linediff.h"
 #include "base/shell.h"
 
@@ -256,7 +255,7 @@ static int print_difference(Play *play, Str before, Str after) {
     Str rest = buf_str(&text), line;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     while (str_split(&rest, '\n', &line)) {
         bool is_head = str_has_prefix(line, STR("---")) || str_has_prefix(line, STR("+++")) ||
                        str_has_prefix(line, STR("@@"));

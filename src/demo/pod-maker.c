@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "json/read.h"
 
 #define POD_MAX ((size_t)64 * 1024)
@@ -37,10 +36,10 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
         &workloads[number / WORKLOAD_PEOPLE], &identity, /* is_typed= */ false, &writer);
     json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !json.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_reader_init(&reader, json);
     pod_decode(&reader, arena, &maker->templates[number]);
-    return json_error(&reader) == JSON_OK ? 0 : error_origin(-ENOMEM);
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM;
 }
 
 int pod_maker_init(PodMaker *maker, Arena *arena) {
@@ -50,10 +49,10 @@ int pod_maker_init(PodMaker *maker, Arena *arena) {
 
     *maker = (PodMaker){.templates = ARENA_ARRAY(arena, Pod, n)};
     if (!maker->templates)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
         r = make_template(maker, i, &text, arena);
-    return error_trace(r);
+    return r;
 }
 
 const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, unsigned person) {

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "base/error.h"
 #include "board/board.h"
 #include "serve/decisions.h"
 
@@ -38,14 +37,14 @@ int rig_open(Rig *rig, const RigOptions *options) {
     (void)pthread_mutex_init(&rig->lock, NULL);
     deadline_cond_init(&rig->stopped);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     daemon_block_signals();
     r = world_new(options->n_nodes, options->seed, rig_now_sec(), &rig->world);
     if (r == 0)
         r = meter_new(&rig->meter);
     if (r == 0 && options->is_watched)
         r = api_server_new(&rig->api);
-    return error_trace(r);
+    return r;
 }
 
 static void bind_in_world(void *context, const BindArgs *args, char *error, size_t size) {
@@ -70,12 +69,12 @@ static int use_api_server(Rig *rig, const Folder *folder, char *error) {
     api_server_kubeconfig(rig->api, text);
     (void)snprintf(rig->kubeconfig, sizeof(rig->kubeconfig), "%s/%s", folder->path, name);
     rig->daemon_options.live.kubeconfig = rig->kubeconfig;
-    return error_trace(folder_write(folder, name, str_from_c(text), error));
+    return folder_write(folder, name, str_from_c(text), error);
 }
 
 static int use_world(Rig *rig, const Folder *folder, char *error) {
     if (rig->api)
-        return error_trace(use_api_server(rig, folder, error));
+        return use_api_server(rig, folder, error);
     rig->bind_hook = (BindHook){.context = rig->world, .bind = bind_in_world};
     rig->daemon_options.bind_hook = &rig->bind_hook;
     rig->daemon_options.is_published = true;
@@ -95,7 +94,7 @@ static bool has_cluster(const View *view, const void *context) {
 static int start_driver(Rig *rig) {
     rig->driver = driver_new(daemon_url(rig->daemon), rig->options.seed);
     if (!rig->driver)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (rig->api)
         driver_bind_in(rig->driver, rig->world);
     return 0;
@@ -137,7 +136,7 @@ int rig_start(Rig *rig, const char *policy_path, const Folder *folder, char *err
         follow_rules(rig);
     if (r == 0 && rig->api)
         (void)rig_wait_for(rig, RIG_READY_MSEC, has_cluster, rig);
-    return error_trace(r);
+    return r;
 }
 
 /* --- two threads ------------------------------------------------------------------------------ */
@@ -185,7 +184,7 @@ int rig_run(Rig *rig, void (*function)(void *context), void *context) {
     int r = pthread_create(&thread, NULL, drive, &driving);
 
     if (r != 0)
-        return error_origin(-r);
+        return -r;
     daemon_run(rig->daemon);
     stop(rig);
     (void)pthread_join(thread, NULL);
@@ -209,10 +208,9 @@ int rig_publish(Rig *rig, Snapshot **ret) {
     int r = world_snapshot(rig->world, ret);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     meter_show(rig->meter, *ret);
-    return rig->api ? error_trace(api_server_show(rig->api, *ret))
-                    : error_trace(daemon_publish(rig->daemon, *ret));
+    return rig->api ? api_server_show(rig->api, *ret) : daemon_publish(rig->daemon, *ret);
 }
 
 bool rig_wait_for(Rig *rig, unsigned msec, RigCondition *is_so, const void *context) {
@@ -269,7 +267,7 @@ int rig_place(Rig *rig, const WorldPod *pod, Placement *ret) {
     }
     if (r == 0 && ret->is_cut_off)
         (void)rig_wait(rig, CUT_OFF_MSEC);
-    return error_trace(r);
+    return r;
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/shell.h"
 
 /* Pods come slowly where somebody is to read, and do not stay for ever. */
@@ -122,12 +121,11 @@ static int open_files(Play *play, const Scenario *scenario) {
     int r = folder_open(&play->folder, play->error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)snprintf(
         play->policy_path, sizeof(play->policy_path), "%s/policy.yaml", play->folder.path);
     buf_append(&play->policy, str_from_c(scenario->policy));
-    return error_trace(
-        folder_write(&play->folder, "policy.yaml", str_from_c(scenario->policy), play->error));
+    return folder_write(&play->folder, "policy.yaml", str_from_c(scenario->policy), play->error);
 }
 
 static int prepare(Play *play, const Scenario *scenario, const ScenarioOptions *options) {
@@ -144,13 +142,13 @@ static int prepare(Play *play, const Scenario *scenario, const ScenarioOptions *
         r = open_files(play, scenario);
     if (r == 0)
         r = rig_start(&play->rig, play->policy_path, &play->folder, play->error);
-    return error_trace(r);
+    return r;
 }
 
 static int result_of(const Play *play) {
     if (play->status == PLAY_STOPPED)
         return 0;
-    return play->status == PLAY_UNSOLVED ? SCENARIO_E_UNSOLVED : error_trace(play->status);
+    return play->status == PLAY_UNSOLVED ? SCENARIO_E_UNSOLVED : play->status;
 }
 
 static void run_done(Run *run) {
@@ -180,5 +178,5 @@ int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char 
     r = prepare(&run.play, scenario, options);
     if (r == 0)
         r = rig_run(&run.play.rig, drive, &run);
-    return r < 0 ? error_trace(r) : result_of(&run.play);
+    return r < 0 ? r : result_of(&run.play);
 }

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     StandIn *stand_in = context;
@@ -42,7 +41,7 @@ int stand_in_open(StandIn *stand_in) {
     if (r == 0)
         r = stand_in_resume(stand_in);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)snprintf(
         stand_in->url, sizeof(stand_in->url), "http://127.0.0.1:%u", stand_in->port.number);
     return 0;
@@ -71,9 +70,9 @@ int stand_in_resume(StandIn *stand_in) {
     options.n_workers = 1;
     if (stand_in->body_max > 0)
         options.body_max = stand_in->body_max;
-    return error_trace(server_new(&options,
+    return server_new(&options,
         &(ServerCallbacks){.context = stand_in, .admit = admit, .handle = handle},
-        &stand_in->server));
+        &stand_in->server);
 }
 
 bool stand_in_is_up(const StandIn *stand_in) {

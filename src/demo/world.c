@@ -93,11 +93,10 @@ static int write_node(const World *world, size_t number, NodeMarks marks, Dice *
     fleet_write_node(number, world->begun_sec, marks, dice, &writer);
     node->json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !node->json.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_reader_init(&reader, node->json);
     node_decode(&reader, arena, &node->model);
-    return json_error(&reader) == JSON_OK ? 0
-                                          : error_origin(-ENOMEM); /* what we write can be read */
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* what we write can be read */
 }
 
 static int make_node(World *world, size_t number, Buf *text) {
@@ -107,9 +106,9 @@ static int make_node(World *world, size_t number, Buf *text) {
     node->dice = world->dice;
     r = write_node(world, number, (NodeMarks){0}, &world->dice, text, world->arena, node);
     if (r < 0)
-        return error_trace(r);
+        return r;
     node->name = node->model.name;
-    return error_trace(map_add(&world->index, node->name, (uint32_t)number));
+    return map_add(&world->index, node->name, (uint32_t)number);
 }
 
 static int64_t share_of(const Resources *all, Str name, size_t percent) {
@@ -133,7 +132,7 @@ static int load_node_with(
             return 0;
         pod = add_pod(world, workload);
         if (!pod)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         pod->model.node_name = node->name;
         pod->model.created_at -= (int64_t)dice_between(&world->dice, AGE_MIN_SEC, AGE_MAX_SEC);
         pod->model.scheduled_at = pod->model.created_at;
@@ -151,7 +150,7 @@ static int load_node(World *world, size_t number) {
             continue;
         r = load_node_with(world, &world->nodes[number], &workloads[i], percent, &cpu);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -180,7 +179,7 @@ static int fill_store(World *world) {
         r = error_fold(store_apply_node(world->store, &world->nodes[i].model));
     for (size_t i = 0; r == 0 && i < world->n_pods; i++)
         r = show_pod(world, world->pods[i]);
-    return error_trace(r);
+    return r;
 }
 
 static int populate(World *world) {
@@ -192,7 +191,7 @@ static int populate(World *world) {
     for (size_t i = 0; r == 0 && i < world->n_nodes; i++)
         r = load_node(world, i);
     set_ends(world);
-    return r < 0 ? error_trace(r) : error_trace(fill_store(world));
+    return r < 0 ? r : fill_store(world);
 }
 
 int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
@@ -201,7 +200,7 @@ int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
 
     assert(n_nodes > 0 && n_nodes <= WORLD_NODES_MAX);
     if (!world)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     (void)pthread_mutex_init(&world->lock, NULL);
     world->dice = (Dice){.state = seed};
     world->now_sec = world->begun_sec = now_sec;
@@ -209,14 +208,14 @@ int world_new(size_t n_nodes, uint64_t seed, int64_t now_sec, World **ret) {
     world->store = store_new();
     world->arena = arena_new(WORLD_BUDGET);
     if (!world->store || !world->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     world->n_nodes = n_nodes;
     world->nodes = ARENA_ARRAY(world->arena, WorldNode, n_nodes);
     if (!world->nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = populate(world);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(world);
     return 0;
 }
@@ -293,7 +292,7 @@ int world_next_pod(World *world, int64_t now_sec, const WorldPod **ret) {
     }
     (void)pthread_mutex_unlock(&world->lock);
     if (!pod)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = pod;
     return 0;
 }
@@ -313,7 +312,7 @@ int world_make_pod(
     }
     (void)pthread_mutex_unlock(&world->lock);
     if (!pod)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret = pod;
     return 0;
 }
@@ -336,7 +335,7 @@ int world_clear(World *world) {
     world->n_ended -= n_before - world->n_pods; /* they were taken away */
     n_before = world->n_pods;
     (void)pthread_mutex_unlock(&world->lock);
-    return n_before == 0 ? 0 : error_origin(-ENOMEM);
+    return n_before == 0 ? 0 : -ENOMEM;
 }
 
 const WorldPod *world_sample_pod(World *world, const char *name) {
@@ -417,12 +416,12 @@ static int mark_locked(World *world, size_t number, NodeMarks marks) {
     int r;
 
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = write_node(world, number, marks, &dice, &text, arena, &marked);
     if (r == 0)
         r = error_fold(store_apply_node(world->store, &marked.model));
     if (r < 0)
-        return error_trace(r);
+        return r;
     marked.arena = TAKE_PTR(arena);
     arena = node->arena; /* goes */
     *node = marked;
@@ -438,7 +437,7 @@ int world_mark_node(World *world, Str name, NodeMarks marks) {
     (void)pthread_mutex_lock(&world->lock);
     r = mark_locked(world, number, marks);
     (void)pthread_mutex_unlock(&world->lock);
-    return error_trace(r);
+    return r;
 }
 
 /* --- views ------------------------------------------------------------------ */
@@ -449,7 +448,7 @@ int world_snapshot(World *world, Snapshot **ret) {
     (void)pthread_mutex_lock(&world->lock);
     r = store_publish(world->store, ret);
     (void)pthread_mutex_unlock(&world->lock);
-    return error_trace(r);
+    return r;
 }
 
 static void write_items(World *world, JsonWriter *writer) {

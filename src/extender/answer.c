@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "extender/verbs-part.h"
 #include "json/write.h"
 
@@ -96,12 +95,12 @@ int answer_begin(const View *view, const Moment *moment, Str body, const NodePar
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
     if (!args)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = filter_args_decode(view, moment, body, parts, arena, args, error);
     if (r == WIRE_E_MALFORMED)
         answer_error(ret, arena, 400, str_from_c(error));
     if (r != 0)
-        return r < 0 ? error_trace(r) : r;
+        return r < 0 ? r : r;
     decision_init(&ret->decision, &args->pod, args->n);
     ret->decision.pod_text = args->pod_text;
     *ret_args = args;

@@ -3,7 +3,6 @@
  * server, a demo cluster); here is only the protocol around it.
  */
 
-#include "base/error.h"
 #include "extender/verbs-part.h"
 
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
@@ -26,9 +25,9 @@ static int open_judge(const View *view, const Moment *moment, const Pod *pod, co
     int r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, &sight);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     question = view_question(view, moment, &sight, pod, row, 1, arena);
-    return error_trace(judge_open(&question, ret));
+    return judge_open(&question, ret);
 }
 
 bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,

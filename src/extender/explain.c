@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/vec.h"
 #include "extender/score.h"
 
@@ -38,7 +37,7 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
 
     assert(!view->facts.is_late);
     if (!sight || !nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *sight = (Sight){.table = view->table, .facts = &view->facts};
     for (size_t i = 0; i < n; i++) {
         nodes[i].row = rows[i];
@@ -46,11 +45,11 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
     }
     r = view_adjust(view, &moment, pod, /* gone= */ NULL, 0, arena, sight);
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->question = view_question(view, &moment, sight, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
-    return error_trace(judge_open(&ret->question, &ret->judge));
+    return judge_open(&ret->question, &ret->judge);
 }
 
 /* --- policies ----------------------------------------------------------------------------- */
@@ -120,7 +119,7 @@ static int find_policies(Explainer *x) {
         ARENA_ARRAY(x->arena, RuleErrors, 2 * (program->n_filters + program->n_scores));
     x->probes = ARENA_ARRAY(x->arena, Probe *, program->n_filters);
     if (!result->policies || !result->scores || !result->errors || !x->probes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < program->n_policies; i++) {
         result->policies[i] = explain_policy(x, &program->policies[i]);
         result->n_applying += result->policies[i].fit == FIT_APPLIES;
@@ -147,12 +146,12 @@ static int set_verdicts(Explainer *x) {
     int r;
 
     if (!verdicts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = judge_filters(x->judge, verdicts);
     if (r == 0 && to > 0)
         r = judge_narrow(x->judge, to, verdicts, /* ret_scores= */ NULL);
     if (r < 0)
-        return error_trace(r);
+        return r;
     x->result->narrow_to = to;
     for (size_t i = 0; i < question->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
@@ -214,7 +213,7 @@ static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
     if (!node->failed)
         node->failed = ARENA_ARRAY(x->arena, FailedRule, x->question.program->n_filters);
     if (!node->failed)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     node->failed[node->n_failed++] = failed;
     node->n_acting += !failed.filter->policy->is_observed;
     return 0;
@@ -237,7 +236,7 @@ static int note_failures(Explainer *x, const Filter *filter) {
     const Question *question = &x->question;
     uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, question->n);
     RuleErrors errors = {.filter = filter}, missing = {.filter = filter, .is_missing = true};
-    int r = states ? judge_filter_states(x->judge, filter, states) : error_origin(-ENOMEM);
+    int r = states ? judge_filter_states(x->judge, filter, states) : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < question->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
@@ -263,7 +262,7 @@ static int note_failures(Explainer *x, const Filter *filter) {
     }
     add_errors(x, &errors);
     add_errors(x, &missing);
-    return error_trace(r);
+    return r;
 }
 
 static int find_failures(Explainer *x) {
@@ -275,7 +274,7 @@ static int find_failures(Explainer *x) {
             int r = note_failures(x, &policy->filters[j]);
 
             if (r < 0)
-                return error_trace(r);
+                return r;
         }
     }
     return 0;
@@ -298,7 +297,7 @@ static int find_candidates(Explainer *x, bool with_narrowed, Candidates *ret) {
     ret->n = 0;
     ret->nodes = ARENA_ARRAY(x->arena, NodeExplanation *, result->n_nodes);
     if (!rows || !ret->nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < result->n_nodes; i++) {
         NodeExplanation *node = &result->nodes[i];
 
@@ -309,7 +308,7 @@ static int find_candidates(Explainer *x, bool with_narrowed, Candidates *ret) {
     }
     question.rows = rows;
     question.n = ret->n;
-    return error_trace(judge_open(&question, &ret->judge));
+    return judge_open(&question, &ret->judge);
 }
 
 static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
@@ -320,7 +319,7 @@ static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
     int r;
 
     if (!raw || !values || !states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = judge_score_values(candidates->judge, score, raw, states, values);
     for (size_t i = 0; r == 0 && i < candidates->n; i++)
         candidates->nodes[i]->parts[number] = (ScorePart){
@@ -330,13 +329,13 @@ static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
             .value = values[i],
             .contribution = values[i] * score->weight / x->result->weights,
         };
-    return error_trace(r);
+    return r;
 }
 
 static int set_scores(Explainer *x, const Candidates *candidates) {
     Explanation *result = x->result;
     double *totals = ARENA_ARRAY(x->arena, double, candidates->n);
-    int r = totals ? judge_scores(candidates->judge, totals) : error_origin(-ENOMEM);
+    int r = totals ? judge_scores(candidates->judge, totals) : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < candidates->n; i++) {
         NodeExplanation *node = candidates->nodes[i];
@@ -347,11 +346,11 @@ static int set_scores(Explainer *x, const Candidates *candidates) {
         if (!node->parts)
             node->parts = ARENA_ARRAY(x->arena, ScorePart, result->n_scores);
         if (!node->parts)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     for (size_t i = 0; r == 0 && i < result->n_scores; i++)
         r = set_part(x, candidates, i);
-    return error_trace(r);
+    return r;
 }
 
 /* Of equals the first, as narrowing has it. */
@@ -369,7 +368,7 @@ static int rank(Explainer *x, const Candidates *candidates) {
 
     result->ranking = ARENA_ARRAY(x->arena, const NodeExplanation *, candidates->n);
     if (!result->ranking)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < candidates->n; i++)
         result->ranking[i] = candidates->nodes[i];
     qsort(result->ranking, candidates->n, sizeof(*result->ranking), compare_scores);
@@ -390,11 +389,11 @@ static int find_scores(Explainer *x) {
     if (r == 0)
         r = rank(x, &candidates);
     if (r < 0 || x->result->n_narrowed == 0)
-        return error_trace(r);
+        return r;
     r = find_candidates(x, /* with_narrowed= */ false, &candidates);
     if (r == 0)
         r = set_scores(x, &candidates);
-    return error_trace(r);
+    return r;
 }
 
 static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
@@ -431,11 +430,11 @@ int extender_explain(
 
     *ret = (Explanation){0};
     if (!rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t row = 0; row < view->table->n_rows; row++)
         if (table_node(view->table, row))
             rows[n++] = row;
-    return error_trace(extender_explain_rows(view, now_nsec, pod, rows, n, arena, ret));
+    return extender_explain_rows(view, now_nsec, pod, rows, n, arena, ret);
 }
 
 int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
@@ -445,7 +444,7 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
 
     *ret = (Explanation){.explainer = x};
     if (!x)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *x = (Explainer){.view = view, .question = {.pod = pod}, .arena = arena, .result = ret};
     r = start(view, now_nsec, pod, rows, n, arena, x);
     if (r == 0)
@@ -459,7 +458,7 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     if (r == 0)
         find_score_errors(x);
     x->result = NULL; /* the caller's, who may move it */
-    return error_trace(r);
+    return r;
 }
 
 static int find_probe(Explainer *x, const Filter *filter, Probe **ret) {
@@ -467,7 +466,7 @@ static int find_probe(Explainer *x, const Filter *filter, Probe **ret) {
     int r = *probe ? 0 : probe_new(x->judge, &filter->test, x->arena, probe);
 
     *ret = *probe;
-    return error_trace(r);
+    return r;
 }
 
 int explain_failure(const Explanation *explanation, const NodeExplanation *node,
@@ -484,7 +483,7 @@ int explain_failure(const Explanation *explanation, const NodeExplanation *node,
     if (r == 0)
         r = remedies_find(
             x->remedies, failed->filter, node->row, arena, ret->remedies, &ret->n_remedies);
-    return error_trace(r);
+    return r;
 }
 
 int explain_values(const Explanation *explanation, const NodeExplanation *node,
@@ -493,7 +492,7 @@ int explain_values(const Explanation *explanation, const NodeExplanation *node,
     int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
 
     *ret_n = 0;
-    return r < 0 ? error_trace(r) : error_trace(probe_values(probe, node->row, arena, ret, ret_n));
+    return r < 0 ? r : probe_values(probe, node->row, arena, ret, ret_n);
 }
 
 int explain_expression(const Explanation *explanation, const NodeExplanation *node,
@@ -501,5 +500,5 @@ int explain_expression(const Explanation *explanation, const NodeExplanation *no
     Probe *probe;
     int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
 
-    return r < 0 ? error_trace(r) : error_trace(probe_print(probe, node->row, colour, arena, out));
+    return r < 0 ? r : probe_print(probe, node->row, colour, arena, out);
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "base/error.h"
 #include "extender/verbs-part.h"
 
 #define LATE_LITERAL "\"berth ran out of time to judge the node\""
@@ -30,7 +29,7 @@ static int collect_rejected(Verdicts *verdicts, size_t n, Arena *arena) {
 
     verdicts->rejected = ARENA_RAW(arena, uint32_t, n + 1);
     if (!verdicts->rejected)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         verdicts->rejected[n_rejected] = (uint32_t)i;
         n_rejected += verdicts->said[i] != VERDICT_PASS;
@@ -45,7 +44,7 @@ static int count_rejected(
     uint32_t *counts = ARENA_ARRAY(arena, uint32_t, program->n_filters);
 
     if (!counts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < verdicts->n_rejected; i++) {
         uint16_t said = verdicts->said[verdicts->rejected[i]];
 
@@ -72,15 +71,15 @@ static int observe(
     if (!judge_has_observed(judge))
         return 0;
     verdicts.said = ARENA_RAW(arena, uint16_t, args->n);
-    r = verdicts.said ? judge_observed(judge, verdicts.said) : error_origin(-ENOMEM);
+    r = verdicts.said ? judge_observed(judge, verdicts.said) : -ENOMEM;
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (args->n_unknown > 0)
         mark_unknown(args, verdicts.said); /* nor can anything be said against it */
     r = collect_rejected(&verdicts, args->n, arena);
     if (r == 0)
         r = count_rejected(&verdicts, view->program, arena, &decision->observed);
-    return error_trace(r);
+    return r;
 }
 
 /* Leaves out what passes but is not among the best, if a policy wants that. Who knows none of
@@ -91,7 +90,7 @@ static int narrow(Judge *judge, const View *view, const FilterArgs *args, Verdic
 
     if (to == 0 || args->n_unknown == args->n || view->awaits_cluster)
         return 0;
-    return error_trace(judge_narrow(judge, to, verdicts->said, &decision->narrowed));
+    return judge_narrow(judge, to, verdicts->said, &decision->narrowed);
 }
 
 static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena *arena,
@@ -100,7 +99,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
 
     ret->said = ARENA_RAW(arena, uint16_t, args->n);
     if (!ret->said)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = judge_filters(judge, ret->said);
     if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge)) {
         mark_unknown(args, ret->said);
@@ -115,7 +114,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
     if (r == 0)
         r = observe(judge, view, args, arena, decision);
     if (r < 0)
-        return error_trace(r);
+        return r;
     decision->n_out = args->n - ret->n_rejected;
     decision->notes = judge_notes(judge);
     decision->applied = judge_applied(judge);
@@ -193,7 +192,7 @@ static void encode_rejected(
         reason = reason_of(view, verdicts->said[node]);
         pen = pen_room(pen, literal.len + reason.len + 2);
         if (!literal.ptr)
-            out->error = error_origin(-ENOMEM);
+            out->error = -ENOMEM;
         if (!literal.ptr || !pen.at)
             return;
         *pen.at = ',';

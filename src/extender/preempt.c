@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "extender/verbs-part.h"
 #include "json/write.h"
 
@@ -32,7 +31,7 @@ static int collect_gone(
         n += args->candidates.items[i].victims.n;
     *ret = ARENA_ARRAY(arena, PodChange, n);
     if (!*ret)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret_n = n;
     n = 0;
     for (size_t i = 0; i < args->candidates.n; i++) {
@@ -57,9 +56,9 @@ static int open_judge(const View *view, const Moment *moment, const PreemptArgs 
     if (r == 0)
         r = view_adjust(view, moment, &args->pod, gone, n_gone, arena, &sight);
     if (r < 0)
-        return error_trace(r);
+        return r;
     question = view_question(view, moment, &sight, &args->pod, rows, args->candidates.n, arena);
-    return error_trace(judge_open(&question, ret));
+    return judge_open(&question, ret);
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
@@ -74,14 +73,14 @@ static int choose(const View *view, const Moment *moment, const PreemptArgs *arg
     int r;
 
     if (!rows || !verdicts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         rows[i] = table_find(view->table, args->candidates.items[i].node);
     r = open_judge(view, moment, args, rows, arena, &judge);
     if (r == 0)
         r = judge_filters(judge, verdicts);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret_notes = judge_notes(judge);
     can_judge = view->snapshot && judge_has_filters(judge);
     for (size_t i = 0; i < n; i++)

@@ -9,7 +9,6 @@
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "base/error.h"
 #include "extender/score.h"
 #include "extender/verbs-part.h"
 
@@ -63,7 +62,7 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
         literal = filter_args_literal(args, i, out->arena);
         pen = pen_room(pen, literal.len + ENTRY_MAX);
         if (!literal.ptr)
-            out->error = error_origin(-ENOMEM);
+            out->error = -ENOMEM;
         if (!literal.ptr || !pen.at)
             return 0;
         pen.at = write_entry(pen.at, literal, scores[i], n_scored++ == 0);
@@ -81,13 +80,13 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     unsigned most;
     Judge *judge = NULL;
-    int r = scores && wire ? judge_open(&question, &judge) : error_origin(-ENOMEM);
+    int r = scores && wire ? judge_open(&question, &judge) : -ENOMEM;
 
     *ret = NULL;
     if (r == 0 && judge_has_scores(judge))
         r = judge_scores(judge, scores);
     if (r < 0)
-        return error_trace(r);
+        return r;
     decision->notes = judge_notes(judge);
     if (!judge_has_scores(judge))
         return 0;

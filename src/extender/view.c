@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "json/write.h"
 
 #define REASON_TEXT_MAX ((size_t)4 * 1024)
@@ -32,14 +31,14 @@ static int build_reasons(View *view) {
 
     view->reasons = ARENA_ARRAY(view->arena, Str, n);
     if (!view->reasons)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf quoted = BUF_INIT(REASON_TEXT_MAX);
 
         json_quote(&quoted, view->program->filters[i]->reason);
         view->reasons[i] = arena_copy(view->arena, buf_str(&quoted));
         if (buf_error(&quoted) || !view->reasons[i].ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -49,7 +48,7 @@ static int find_guesses(View *view) {
     view->guesses = view->table->names->guesses;
     if (!view->guesses)
         view->guesses = ARENA_ARRAY(view->arena, Guess, view->table->n_rows + 1);
-    return view->guesses ? 0 : error_origin(-ENOMEM);
+    return view->guesses ? 0 : -ENOMEM;
 }
 
 /* --- zones for the times of annotations ------------------------------------------------------ */
@@ -77,7 +76,7 @@ static int find_table(View *view) {
     if (view->snapshot)
         view->own = *snapshot_table(view->snapshot);
     else if (table_build(NULL, 0, view->arena, &view->own) < 0)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     view->table = &view->own;
     return 0;
 }
@@ -91,7 +90,7 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
     int r;
 
     if (!zones)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *zones = (ViewZones){.loads.to_utc = local_to_utc, .zones = view->zones};
     view->loads.until_nsec = INT64_MAX;
     view->measured = (LoadsInput){
@@ -109,7 +108,7 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
     r = loads_build_counted(
         &view->measured, view->table, may_share ? &known : NULL, view->arena, &view->loads);
     view->own.loads = &view->loads;
-    return error_trace(r);
+    return r;
 }
 
 static int find_facts(View *view, const View *before, CelClock clock) {
@@ -120,8 +119,7 @@ static int find_facts(View *view, const View *before, CelClock clock) {
 
     if (may_share)
         known = (KnownFacts){.table = before->table, .facts = &before->facts};
-    return error_trace(
-        facts_build_counted(view->program, view->table, &options, view->arena, &view->facts));
+    return facts_build_counted(view->program, view->table, &options, view->arena, &view->facts);
 }
 
 int view_new(const ViewParts *parts, const View *before, View **ret) {
@@ -129,7 +127,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     int r;
 
     if (!view)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     view->ref = REF_ONE;
     view->program = program_ref(parts->program);
     view->zones = parts->zones;
@@ -138,7 +136,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     view->measurements = parts->measurements ? measurements_ref(parts->measurements) : NULL;
     view->arena = arena_new(VIEW_BUDGET);
     if (!view->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = find_table(view);
     if (r == 0)
         r = find_loads(view, parts, before);
@@ -149,7 +147,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     if (r == 0)
         r = find_guesses(view);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(view);
     return 0;
 }
@@ -211,12 +209,12 @@ int view_measure(const View *view, const Moment *moment, const NodeTable *before
         return 0;
     loads = ARENA_NEW(arena, Loads);
     if (!loads)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (moment && !view->snapshot) /* nobody makes a new view when annotations grow old */
         input.now_nsec = moment->now_nsec;
     r = loads_build(&input, table, &known, arena, loads);
     table->loads = loads;
-    return error_trace(r);
+    return r;
 }
 
 int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
@@ -237,7 +235,7 @@ int view_adjust(const View *view, const Moment *moment, const Pod *pod, const Po
     table = ARENA_NEW(arena, NodeTable);
     facts = ARENA_NEW(arena, Facts);
     if (!changes || !table || !facts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     n = collect_changes(sight->table, pod, home, changes);
     if (n_gone > 0)
         memcpy(changes + n, gone, n_gone * sizeof(*changes));
@@ -249,7 +247,7 @@ int view_adjust(const View *view, const Moment *moment, const Pod *pod, const Po
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *sight = (Sight){.table = table, .facts = facts};
     return 0;
 }

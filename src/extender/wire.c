@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "extender/nodelist.h"
 #include "model/node.h"
 #include "json/read.h"
@@ -52,7 +51,7 @@ static int finish(JsonReader *reader, char *error) {
     case JSON_OK:
         return 0;
     case JSON_E_MEMORY:
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     default:
         json_describe(reader, error, WIRE_ERROR_MAX);
         return WIRE_E_MALFORMED;
@@ -119,7 +118,7 @@ static int build_own_table(
     int r;
 
     if (!table || !facts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = table_build(nodes->nodes.items, nodes->nodes.n, arena, table);
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
@@ -128,7 +127,7 @@ static int build_own_table(
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     ret->sight = (Sight){.table = table, .facts = facts};
-    return error_trace(r);
+    return r;
 }
 
 /* --- filter and prioritize -------------------------------------------------- */
@@ -176,7 +175,7 @@ int filter_args_decode(const View *view, const Moment *moment, Str body, const N
     if (r == WIRE_E_MALFORMED)
         return r;
     if (r < 0)
-        return error_trace(r);
+        return r;
 
     /* Both given: names win, as they do in kube-scheduler's own reading of replies. */
     ret->has_names = names.is_given;
@@ -188,10 +187,9 @@ int filter_args_decode(const View *view, const Moment *moment, Str body, const N
     if (!names.is_given && nodes.is_given) {
         r = build_own_table(view, moment, &nodes, arena, ret);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
-    return error_trace(
-        view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight));
+    return view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight);
 }
 
 Question filter_args_question(

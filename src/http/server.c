@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "http/body.h"
 #include "http/connections.h"
 #include "http/pending.h"
@@ -152,7 +151,7 @@ static int parse_address(const ServerOptions *options, Address *ret) {
         ret->in6.sin6_family = AF_INET6;
         ret->in6.sin6_port = htons(options->port);
     } else
-        return error_origin(-EINVAL);
+        return -EINVAL;
     return 0;
 }
 
@@ -163,16 +162,16 @@ static int start_listening(Server *server) {
 
     r = parse_address(&server->options, &address);
     if (r < 0)
-        return error_trace(r);
+        return r;
     server->listen_fd =
         socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
     if (server->listen_fd < 0)
-        return error_origin(-errno);
+        return -errno;
     if (setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(server->listen_fd, &address.any, size) < 0 ||
         listen(server->listen_fd, LISTEN_BACKLOG) < 0 ||
         getsockname(server->listen_fd, &address.any, &size) < 0)
-        return error_origin(-errno);
+        return -errno;
     server->port =
         ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
     return 0;
@@ -222,7 +221,7 @@ static int start_daemon(Server *server) {
         MHD_OPTION_ARRAY,
         tls,
         MHD_OPTION_END);
-    return server->daemon ? 0 : error_origin(errno > 0 ? -errno : -EINVAL);
+    return server->daemon ? 0 : errno > 0 ? -errno : -EINVAL;
 }
 
 /* For all workers. */
@@ -259,7 +258,7 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     int r;
 
     if (!server)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     server->listen_fd = -1;
     server->options = *options;
     if (server->options.n_workers == 0)
@@ -273,14 +272,14 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     if (server->connections)
         server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);
     if (!server->arenas || !server->streams || !server->bodies || !server->pendings)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
 
     r = start_listening(server);
     if (r < 0)
-        return error_trace(r);
+        return r;
     r = start_daemon(server);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(server);
     return 0;
 }

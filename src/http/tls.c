@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/ref.h"
 #include "http/certificates.h"
 
@@ -84,7 +83,7 @@ static int read_file(
     char *data = NULL;
 
     if (fd < 0)
-        return complain(store, file, error_origin(-errno), strerror(errno), error, size);
+        return complain(store, file, -errno, strerror(errno), error, size);
     for (;;) {
         ssize_t n;
 
@@ -93,7 +92,7 @@ static int read_file(
 
             if (!more) {
                 free(data);
-                return complain(store, file, error_origin(-EFBIG), "too large", error, size);
+                return complain(store, file, -EFBIG, "too large", error, size);
             }
             data = more;
             room += TLS_FILE_MAX / 16;
@@ -102,7 +101,7 @@ static int read_file(
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            int r = error_origin(-errno);
+            int r = -errno;
 
             free(data);
             return complain(store, file, r, strerror(-r), error, size);
@@ -123,7 +122,7 @@ static int bytes_read(const TlsStore *store, TlsBytes *bytes, char *error, size_
             continue;
         r = read_file(store, i, &bytes->files[i], error, size);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -222,29 +221,23 @@ static int set_new(
     int r;
 
     if (!set)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     set->ref = REF_ONE;
     set_digests(set, bytes);
 
     r = set_load_chain(set, &bytes->files[FILE_CERTIFICATE]);
     if (r < 0)
-        return complain(
-            store, FILE_CERTIFICATE, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+        return complain(store, FILE_CERTIFICATE, -EINVAL, gnutls_strerror(r), error, size);
     r = set_load_key(set, &bytes->files[FILE_KEY]);
     if (r < 0)
-        return complain(store, FILE_KEY, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+        return complain(store, FILE_KEY, -EINVAL, gnutls_strerror(r), error, size);
     if (!set_fits(set))
-        return complain(store,
-            FILE_KEY,
-            error_origin(-EINVAL),
-            "does not belong to the certificate",
-            error,
-            size);
+        return complain(
+            store, FILE_KEY, -EINVAL, "does not belong to the certificate", error, size);
     if (store->paths[FILE_CLIENT_CA]) {
         r = set_load_clients(set, &bytes->files[FILE_CLIENT_CA]);
         if (r < 0)
-            return complain(
-                store, FILE_CLIENT_CA, error_origin(-EINVAL), gnutls_strerror(r), error, size);
+            return complain(store, FILE_CLIENT_CA, -EINVAL, gnutls_strerror(r), error, size);
     }
     *ret = TAKE_PTR(set);
     return 0;
@@ -261,7 +254,7 @@ static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t siz
         if (r == 0)
             r = set_new(store, &bytes, ret, error, size);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int copy_names(TlsStore *store, const TlsFiles *files) {
@@ -271,13 +264,13 @@ static int copy_names(TlsStore *store, const TlsFiles *files) {
 
     store->names = calloc(n, sizeof(*store->names));
     if (!store->names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (; store->n_names < n; store->n_names++) {
         Str name = names[store->n_names];
         char *copy = malloc(name.len + 1);
 
         if (!copy)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (name.len > 0)
             memcpy(copy, name.ptr, name.len);
         store->names[store->n_names] = str_of(copy, name.len);
@@ -293,7 +286,7 @@ static int copy_paths(TlsStore *store, const TlsFiles *files) {
             continue;
         store->paths[i] = strdup(paths[i]);
         if (!store->paths[i])
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -304,7 +297,7 @@ int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t err
 
     (void)snprintf(error, error_size, "out of memory");
     if (!store)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->verify_mutex, NULL);
     r = copy_paths(store, files);
@@ -313,7 +306,7 @@ int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t err
     if (r == 0)
         r = set_load(store, &store->set, error, error_size);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(store);
     return 0;
 }

@@ -6,18 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/fd.h"
 #include "cluster/dump.h"
 
 #define DUMP_PATH_MAX 4096u
 
 static int write_bytes(void *context, Str bytes) {
-    return error_trace(fd_write(*(const int *)context, bytes));
+    return fd_write(*(const int *)context, bytes);
 }
 
 static int write_to(int fd, const Snapshot *snapshot) {
-    return error_trace(dump_write(snapshot, (DumpSink){.write = write_bytes, .context = &fd}));
+    return dump_write(snapshot, (DumpSink){.write = write_bytes, .context = &fd});
 }
 
 /* A new file of that name, or none. */
@@ -27,13 +26,13 @@ static int write_new(const char *path, const Snapshot *snapshot) {
     (void)unlink(path); /* left behind by a dump that was cut off */
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_origin(-errno);
+        return -errno;
     r = write_to(fd, snapshot);
     if (close(fd) < 0 && r == 0)
-        r = error_origin(-errno);
+        r = -errno;
     if (r < 0)
         (void)unlink(path);
-    return error_trace(r);
+    return r;
 }
 
 static int move(const char *from, const char *to) {
@@ -41,7 +40,7 @@ static int move(const char *from, const char *to) {
 
     if (rename(from, to) == 0)
         return 0;
-    r = error_origin(-errno);
+    r = -errno;
     (void)unlink(from);
     return r;
 }
@@ -53,7 +52,7 @@ int dump_file_write(const char *path, const Snapshot *snapshot, char *error) {
     if (strcmp(path, "-") == 0) {
         r = write_to(STDOUT_FILENO, snapshot);
     } else if ((size_t)snprintf(beside, sizeof(beside), "%s.new", path) >= sizeof(beside)) {
-        r = error_origin(-ENAMETOOLONG);
+        r = -ENAMETOOLONG;
     } else {
         r = write_new(beside, snapshot);
         if (r == 0)
@@ -61,5 +60,5 @@ int dump_file_write(const char *path, const Snapshot *snapshot, char *error) {
     }
     if (r < 0)
         (void)snprintf(error, DUMP_FILE_ERROR_MAX, "cannot write %s: %s", path, strerror(-r));
-    return error_trace(r);
+    return r;
 }

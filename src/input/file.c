@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 
 #define READ_STEP ((size_t)64 * 1024)
@@ -20,7 +19,7 @@ static void closep(int *fd) {
 
 static int fail(int code, const char *path, const char *what, char *error) {
     (void)snprintf(error, FILE_ERROR_MAX, "%s: %s", path, what);
-    return error_origin(code);
+    return code;
 }
 
 static int too_large(const char *path, size_t limit, char *error) {

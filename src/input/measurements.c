@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "input/file.h"
 #include "policy/measured.h"
 #include "yaml/document.h"
@@ -16,7 +15,7 @@ static int read_text(const char *path, DiagList *diags, Buf *text) {
     int r = file_read(path, text, error);
 
     if (r == 0 || r == -ENOMEM)
-        return error_trace(r);
+        return r;
     diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
     return MEASUREMENTS_E_UNREADABLE;
 }
@@ -30,7 +29,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     YamlStream stream = {0};
     Measured measured = {0};
     size_t n_errors = diags->n_errors;
-    int r = arena ? read_text(path, diags, &text) : error_origin(-ENOMEM);
+    int r = arena ? read_text(path, diags, &text) : -ENOMEM;
 
     if (r != 0)
         return r;
@@ -39,7 +38,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     if (r == -EINVAL)
         return MEASUREMENTS_E_INVALID;
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (stream.n_documents > 0)
         measured_open(&reader, stream.documents[0], &measured);
     if (stream.n_documents > 1)
@@ -52,7 +51,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
         uptime_nsec,
         &measurements);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (diags->n_errors > n_errors)
         return MEASUREMENTS_E_INVALID;
     *ret = TAKE_PTR(measurements);

@@ -53,7 +53,7 @@ static int json_failed(Walk *walk, const JsonReader *reader) {
     size_t line, column;
 
     if (json_error(reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     place_of(walk->text, at, &line, &column);
     if (walk->is_yaml)
         (void)snprintf(walk->error, OBJECTS_ERROR_MAX, "%s: %s", walk->path, reader->error_text);
@@ -65,7 +65,7 @@ static int json_failed(Walk *walk, const JsonReader *reader) {
             line,
             column,
             reader->error_text);
-    return error_origin(-EINVAL);
+    return -EINVAL;
 }
 
 /* --- walking lists ---------------------------------------------------------- */
@@ -110,12 +110,12 @@ static int visit_item(Walk *walk, Str kind, Str item) {
     if (str_is_empty(kind)) {
         r = read_head(walk, item, &head);
         if (r < 0)
-            return error_trace(r);
+            return r;
         kind = head.kind;
     }
     r = walk->visit(walk, kind, item);
     arena_reset(walk->arena);
-    return error_trace(r);
+    return r;
 }
 
 /* @kind: of each; empty: they say it themselves. */
@@ -133,7 +133,7 @@ static int walk_items(Walk *walk, Str kind, Str items) {
             break;
         r = visit_item(walk, kind, item);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return json_error(&reader) == JSON_OK ? 0 : json_failed(walk, &reader);
 }
@@ -145,10 +145,10 @@ static int walk_document(Walk *walk, Str text) {
     walk->text = text;
     r = read_head(walk, text, &head);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!str_is_empty(head.items))
-        return error_trace(walk_items(walk, item_kind(head.kind), head.items));
-    return error_trace(visit_item(walk, /* kind= */ STR_NULL, text));
+        return walk_items(walk, item_kind(head.kind), head.items);
+    return visit_item(walk, /* kind= */ STR_NULL, text);
 }
 
 static void explain_yaml(Walk *walk, const Diag *diag) {
@@ -176,20 +176,20 @@ static int walk_yaml(Walk *walk, Str source) {
     int r;
 
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     walk->is_yaml = true;
     r = yaml_parse(str_from_c(walk->path), source, arena, &diags, &stream);
     if (r == -EINVAL && diags.diags.n > 0)
         explain_yaml(walk, &diags.diags.items[0]);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < stream.n_documents; i++) {
         _cleanup_(buf_done) Buf json = BUF_INIT(OBJECTS_FILE_MAX);
 
         yaml_to_json(stream.documents[i], &json);
         r = buf_error(&json) ? buf_error(&json) : walk_document(walk, buf_str(&json));
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -204,7 +204,7 @@ static int walk_file(Walk *walk, size_t max) {
     walk->arena = arena;
     r = arena ? file_read(walk->path, &text, walk->error) : -ENOMEM;
     if (r < 0)
-        return error_trace(r);
+        return r;
     trimmed = str_trim(buf_str(&text));
     if (str_has_prefix(trimmed, STR("{")))
         r = walk_document(walk, buf_str(&text));
@@ -212,7 +212,7 @@ static int walk_file(Walk *walk, size_t max) {
         r = walk_yaml(walk, buf_str(&text));
     if (r < 0 && walk->error[0] == '\0')
         (void)snprintf(walk->error, OBJECTS_ERROR_MAX, "%s: out of memory", walk->path);
-    return error_trace(r);
+    return r;
 }
 
 /* --- clusters ---------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static int full(Walk *walk) {
         walk->path,
         STORE_NODES_MAX,
         STORE_PODS_MAX);
-    return error_origin(-EINVAL);
+    return -EINVAL;
 }
 
 static int add_node(Walk *walk, Str object) {
@@ -242,7 +242,7 @@ static int add_node(Walk *walk, Str object) {
             "%s: there are two nodes named \"%.*s\"",
             walk->path,
             STR_FMT(node.name));
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     r = store_apply_node(walk->store, &node);
     return r == STORE_FULL ? full(walk) : error_fold(r);
@@ -267,7 +267,7 @@ static int add_pod(Walk *walk, Str object) {
             walk->path,
             STR_FMT(pod.name),
             STR_FMT(pod.namespace));
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     r = store_apply_pod(walk->store, &pod);
     return r == STORE_FULL ? full(walk) : r == STORE_BOUND ? 0 : error_fold(r);
@@ -275,9 +275,9 @@ static int add_pod(Walk *walk, Str object) {
 
 static int visit_for_cluster(Walk *walk, Str kind, Str object) {
     if (str_is(kind, "Node"))
-        return error_trace(add_node(walk, object));
+        return add_node(walk, object);
     if (str_is(kind, "Pod"))
-        return error_trace(add_pod(walk, object));
+        return add_pod(walk, object);
     return 0;
 }
 
@@ -289,20 +289,20 @@ int cluster_load(const char *path, Snapshot **ret, char *error) {
 
     (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
     if (!store)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = walk_file(&walk, OBJECTS_FILE_MAX);
     if (r == 0)
         r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')
         (void)snprintf(error, OBJECTS_ERROR_MAX, "%s: out of memory", path);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (snapshot_table(snapshot)->names->n_nodes == 0) {
         (void)snprintf(error,
             OBJECTS_ERROR_MAX,
             "%s: holds no Node; make it with: kubectl get nodes,pods -A -o json",
             path);
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     *ret = TAKE_PTR(snapshot);
     return 0;
@@ -319,7 +319,7 @@ static int visit_for_pod(Walk *walk, Str kind, Str object) {
     walk->n_pods++;
     kept = arena_copy(walk->pod_arena, object); /* the pod's strings point into it */
     if (!kept.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_reader_init(&reader, kept);
     pod_decode(&reader, walk->pod_arena, walk->pod);
     if (json_error(&reader) == JSON_OK)
@@ -340,14 +340,14 @@ int pod_load(const char *path, Arena *arena, Pod *ret, char *error) {
     int r = walk_file(&walk, POD_FILE_MAX);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (walk.n_pods != 1) {
         (void)snprintf(error,
             OBJECTS_ERROR_MAX,
             "%s: holds %zu Pods; exactly one is wanted",
             path,
             walk.n_pods);
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     return 0;
 }
@@ -355,7 +355,7 @@ int pod_load(const char *path, Arena *arena, Pod *ret, char *error) {
 /* --- anything ---------------------------------------------------------------- */
 
 static int visit_for_each(Walk *walk, Str kind, Str object) {
-    return error_trace(walk->each(walk->context, kind, object));
+    return walk->each(walk->context, kind, object);
 }
 
 int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
@@ -367,5 +367,5 @@ int objects_each(const char *path, ObjectsVisit visit, void *context, char *erro
         .context = context,
     };
 
-    return error_trace(walk_file(&walk, OBJECTS_FILE_MAX));
+    return walk_file(&walk, OBJECTS_FILE_MAX);
 }

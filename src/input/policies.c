@@ -46,10 +46,10 @@ static int add_file(Loading *loading, const char *path) {
     }
     source = VEC_PUSH(&loading->sources, loading->arena);
     if (!source)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     source->file = arena_copy(loading->arena, str_from_c(path));
     source->text = arena_copy(loading->arena, buf_str(&text));
-    return source->file.ptr && source->text.ptr ? 0 : error_origin(-ENOMEM);
+    return source->file.ptr && source->text.ptr ? 0 : -ENOMEM;
 }
 
 static int is_policy_file(const struct dirent *entry) {
@@ -75,19 +75,19 @@ static int add_folder(Loading *loading, const char *path) {
         Str file = arena_printf(loading->arena, "%s/%s", path, entries[i]->d_name);
 
         if (r == 0)
-            r = file.ptr ? add_file(loading, file.ptr) : error_origin(-ENOMEM);
+            r = file.ptr ? add_file(loading, file.ptr) : -ENOMEM;
         free(entries[i]);
     }
     free(entries);
-    return error_trace(r);
+    return r;
 }
 
 static int add_path(Loading *loading, const char *path) {
     struct stat status;
 
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return error_trace(add_folder(loading, path));
-    return error_trace(add_file(loading, path));
+        return add_folder(loading, path);
+    return add_file(loading, path);
 }
 
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
@@ -98,7 +98,7 @@ int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, 
     for (size_t i = 0; i < n_paths; i++) {
         r = add_path(&loading, paths[i]);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     r = program_compile(loading.sources.items, loading.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
@@ -116,6 +116,6 @@ int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Pro
     size_t n;
 
     if (!arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return policies_load_texts(paths, n_paths, arena, diags, ret, &sources, &n);
 }

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "base/error.h"
 #include "base/vec.h"
 #include "yaml/document.h"
 
@@ -97,7 +96,7 @@ static int add_pair(Setting *setting, YamlNode *mapping, Str key) {
     YamlNode *name = ARENA_NEW(setting->arena, YamlNode);
 
     if (!pairs || !name)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (mapping->n > 0)
         memcpy(pairs, mapping->pairs, mapping->n * sizeof(*pairs));
     *name = (YamlNode){.kind = YAML_STRING, .text = key, .place = mapping->place};
@@ -239,7 +238,7 @@ static int read_trees(Setting *setting) {
             &setting->trees[i].stream);
 
         if (r == -ENOMEM)
-            return error_trace(r);
+            return r;
         setting->trees[i].is_read = r == 0; /* else who compiles it will tell */
     }
     return 0;
@@ -251,7 +250,7 @@ static int read_value(Setting *setting) {
     int r = yaml_parse(STR("value"), setting->wanted->value, setting->arena, &diags, &stream);
 
     if (r == -ENOMEM)
-        return error_trace(r);
+        return r;
     if (r == 0 && stream.n_documents == 1) {
         setting->value = stream.documents[0];
         return 0;
@@ -274,7 +273,7 @@ static int write_tree(Setting *setting, size_t i, Str *ret) {
         buf_append_char(&text, '\n');
     }
     *ret = arena_copy(setting->arena, buf_str(&text));
-    return buf_error(&text) || !ret->ptr ? error_origin(-ENOMEM) : 0;
+    return buf_error(&text) || !ret->ptr ? -ENOMEM : 0;
 }
 
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
@@ -286,7 +285,7 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
         .arena = arena,
         .error = error,
     };
-    int r = setting.trees ? read_trees(&setting) : error_origin(-ENOMEM);
+    int r = setting.trees ? read_trees(&setting) : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < n_settings; i++) {
         setting.wanted = &settings[i];
@@ -299,5 +298,5 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
         if (setting.trees && setting.trees[i].is_changed)
             r = write_tree(&setting, i, &ret[i].text);
     }
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "input/file.h"
 #include "policy/reader.h"
 #include "policy/rules.h"
@@ -386,13 +385,13 @@ static int read_file(const char *path, Arena *arena, DiagList *diags, Str *ret) 
     int r = file_read(path, &text, error);
 
     if (r == -ENOMEM)
-        return error_trace(r);
+        return r;
     if (r < 0) {
         diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
         return SOURCES_E_UNREADABLE;
     }
     *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : error_origin(-ENOMEM);
+    return ret->ptr ? 0 : -ENOMEM;
 }
 
 int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) {
@@ -404,7 +403,7 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) 
     int r;
 
     if (!file.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = read_file(path, arena, diags, &reader.source);
     if (r != 0)
         return r;
@@ -412,11 +411,11 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) 
     if (r == -EINVAL)
         return SOURCES_E_INVALID;
     if (r < 0)
-        return error_trace(r);
+        return r;
     read_document(&reader, &stream, &document);
     diag_list_sort(diags, n_before);
     if (arena_has_failed(arena))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (diags->n_errors > n_errors)
         return SOURCES_E_INVALID;
     *ret = (Sources){.items = document.sources, .n = document.n};
@@ -430,7 +429,7 @@ int sources_from_url(const char *url, Arena *arena, DiagList *diags, Sources *re
     size_t n;
 
     if (!source || !copy.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *source = (Source){.name = STR(SOURCE_DEFAULT_NAME), .url = copy.ptr};
     n = source_faults(source, faults);
     for (size_t i = 0; i < n; i++) {
@@ -467,7 +466,7 @@ int sources_gather(const char *url, const char *path, Arena *arena, DiagList *di
     int of_file = path ? sources_load(path, arena, diags, &file) : 0;
 
     if (of_flag < 0 || of_file < 0)
-        return error_trace(of_flag < 0 ? of_flag : of_file);
+        return of_flag < 0 ? of_flag : of_file;
     if (url && sources_find(&file, STR_NULL)) {
         report_two_defaults(path, diags);
         of_file = SOURCES_E_INVALID;
@@ -485,7 +484,7 @@ int sources_gather(const char *url, const char *path, Arena *arena, DiagList *di
         return of_file != 0 ? of_file : of_flag;
     all = ARENA_ARRAY(arena, Source, flag.n + file.n);
     if (!all)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < flag.n + file.n; i++)
         all[i] = i < flag.n ? flag.items[i] : file.items[i - flag.n];
     *ret = (Sources){.items = all, .n = flag.n + file.n};

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cluster/loads.h"
 #include "schema/schema.h"
 
@@ -81,7 +80,7 @@ static int note_failing(const Program *program, const Filter *filter, size_t n, 
     if (!chunk->failed)
         chunk->failed = ARENA_ARRAY(keep, FailedRows, program->n_filters);
     if (!chunk->failed)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     chunk->failed[filter->number] = failed;
     return 0;
 }
@@ -97,7 +96,7 @@ static int find_failing(const Program *program, size_t n, Arena *keep, FactsChun
         if (cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT)
             r = note_failing(program, filter, n, keep, chunk, chunk->failing + policy * CHUNK_ROWS);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* Rows of the chunk that begins at @first, the unknown node included. */
@@ -125,7 +124,7 @@ static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk
     r = find_kept(work, rows, n, keep, &chunk->kept);
     if (r != 0)
         return r; /* also CEL_SESSION_OVER */
-    return error_trace(find_failing(work->program, n, keep, chunk));
+    return find_failing(work->program, n, keep, chunk);
 }
 
 /* The same from what was known of it, when only its rows @slots have changed. */
@@ -147,7 +146,7 @@ static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
         return find_facts(work, first, keep, chunk);
     if (r == 0)
         r = find_failing(work->program, rows_from(work->table, first), keep, chunk);
-    return error_trace(r);
+    return r;
 }
 
 static void chunk_free(const FactsChunk *chunk) {
@@ -263,14 +262,14 @@ static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena
     if (!shared)
         made = chunk_new_for(work->program, facts->is_counted ? NULL : arena);
     if (!shared && !made)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     facts->chunks[i] = shared ? share(shared, facts) : made;
     keep = made && made->arena ? made->arena : arena;
     if (made)
         r = is_spliced ? find_new_facts(work, known->facts->chunks[i], first, slots, n, keep, made)
                        : find_facts(work, first, keep, made);
     facts->blocks[i] = facts->chunks[i]->kept;
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }
 
 /* Whether all rows have the same nodes: then they are in the same groups. */
@@ -289,18 +288,14 @@ static int find_whole(const Work *work, const KnownFacts *known, Arena *arena, F
     if (work->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(work->table, arena);
     if (known && known->facts->whole && has_same_nodes(known->table, work->table))
-        return error_trace(cel_whole_renew(work->program->plan,
+        return cel_whole_renew(work->program->plan,
             known->facts->whole,
             facts->blocks,
             work->table->n_rows,
             arena,
-            &facts->whole));
-    return error_trace(cel_whole_new(work->program->plan,
-        &work->rows,
-        facts->blocks,
-        work->table->n_rows,
-        arena,
-        &facts->whole));
+            &facts->whole);
+    return cel_whole_new(
+        work->program->plan, &work->rows, facts->blocks, work->table->n_rows, arena, &facts->whole);
 }
 
 static int build(const Program *program, const NodeTable *table, const FactsOptions *options,
@@ -319,7 +314,7 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
     ret->blocks = ARENA_ARRAY(arena, const CelKept *, table->n_chunks);
     if (!scratch || !ret->chunks || !ret->blocks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     work.run.fuel = FACTS_FUEL;
     work.run.zones = options->zones;
     for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
@@ -329,19 +324,19 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
     ret->is_late = r == CEL_SESSION_OVER;
     if (r == 0)
         r = find_whole(&work, options->known, arena, ret);
-    return ret->is_late ? 0 : error_trace(r);
+    return ret->is_late ? 0 : r;
 }
 
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, Facts *ret) {
     *ret = (Facts){.is_counted = false};
-    return error_trace(build(program, table, options, arena, ret));
+    return build(program, table, options, arena, ret);
 }
 
 int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, Facts *ret) {
     *ret = (Facts){.is_counted = true};
-    return error_trace(build(program, table, options, arena, ret));
+    return build(program, table, options, arena, ret);
 }
 
 void facts_release(Facts *facts) {

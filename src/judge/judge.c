@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 
@@ -18,7 +17,7 @@ static int bind_variables(Judge *judge) {
 
     judge->variables = ARENA_ARRAY(question->arena, CelValue, question->program->n_slots);
     if (!judge->variables)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     judge->variables[schema->pod_slot] = schema_pod(question->pod, question->arena);
     judge->variables[schema->cluster_slot] = question->facts->cluster;
     judge->variables[schema->now_slot] = schema_now(question->now_nsec);
@@ -49,8 +48,7 @@ static int open_session(Judge *judge) {
     judge->rows = schema_table(question->program->schema, question->table);
     judge->run = CEL_RUN(question->arena);
     judge->run.zones = question->zones;
-    return error_trace(
-        cel_session_new(question->program->plan, &options, question->arena, &judge->session));
+    return cel_session_new(question->program->plan, &options, question->arena, &judge->session);
 }
 
 static int match_policy(Judge *judge, size_t i) {
@@ -69,7 +67,7 @@ static int match_policy(Judge *judge, size_t i) {
         return 0;
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     judge->applies[i] = cel_is_true(value);
     if (value.kind == CEL_ERROR) {
         judge->match_errors[i] = value.error;
@@ -84,19 +82,19 @@ int judge_open(const Question *question, Judge **ret) {
     int r;
 
     if (!judge)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     judge->question = *question;
     judge->applies = ARENA_ARRAY(question->arena, uint8_t, program->n_policies);
     judge->match_errors = ARENA_ARRAY(question->arena, const CelError *, program->n_policies);
     if (!judge->applies || !judge->match_errors)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = bind_variables(judge);
     if (r == 0 && !question->facts->is_late)
         r = open_session(judge);
     for (size_t i = 0; r == 0 && i < program->n_policies && !question->is_exempt; i++)
         r = match_policy(judge, i);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = judge;
     return 0;
 }
@@ -180,7 +178,7 @@ int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) {
         n_max += program->policies[i].bind_annotations.n;
     *ret = (Labels){.items = ARENA_ARRAY(arena, Label, n_max)};
     if (!ret->items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 

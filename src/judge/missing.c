@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "base/error.h"
 #include "base/wide-loops.h"
 #include "cluster/loads.h"
 #include "judge/judge-internal.h"

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "judge/judge-internal.h"
 
 /* Moves everything over @pivot in @values[0..n) to the front; how much that is, and through
@@ -70,7 +69,7 @@ static int collect(const Judge *judge, const uint16_t *verdicts, Passed *ret) {
         .rows = ARENA_RAW(arena, uint32_t, question->n + 1),
     };
     if (!ret->places || !ret->rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < question->n; i++) {
         ret->places[ret->n] = (uint32_t)i;
         ret->rows[ret->n] = question->rows[i];
@@ -106,7 +105,7 @@ static int spread_scores(const Judge *judge, const Passed *passed, const double 
     double *scores = ARENA_RAW(judge->question.arena, double, judge->question.n);
 
     if (!scores)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < judge->question.n; i++)
         scores[i] = -1;
     for (size_t i = 0; i < passed->n; i++)
@@ -124,15 +123,15 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     if (ret_scores)
         *ret_scores = NULL;
     if (r < 0 || passed.n <= to)
-        return error_trace(r);
+        return r;
     passed.scores = ARENA_RAW(arena, double, passed.n);
     moved = ARENA_RAW(arena, double, passed.n);
     if (!passed.scores || !moved)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = score_rows(judge, passed.rows, passed.n, passed.scores);
     if (r < 0 || judge->n_late > 0) /* what has no score cannot be told from the best */
-        return error_trace(r);
+        return r;
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);
-    return ret_scores ? error_trace(spread_scores(judge, &passed, ret_scores)) : 0;
+    return ret_scores ? spread_scores(judge, &passed, ret_scores) : 0;
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cel/column.h"
 
 static bool counts(const uint8_t *states, const double *values, size_t i) {
@@ -61,7 +60,7 @@ static int normalize_rank(
     size_t n_sorted = 0;
 
     if (!sorted)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         if (counts(states, values, i))
             sorted[n_sorted++] = values[i];
@@ -81,7 +80,7 @@ static int normalize_rank(
 int normalize(
     Normalize how, double on_error, const uint8_t *states, size_t n, Arena *arena, double *values) {
     if (how == NORMALIZE_RANK)
-        return error_trace(normalize_rank(on_error, states, n, arena, values));
+        return normalize_rank(on_error, states, n, arena, values);
     normalize_min_max(on_error, states, n, values);
     return 0;
 }

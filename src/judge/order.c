@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/wide-loops.h"
 #include "judge/judge-internal.h"
 
@@ -34,7 +33,7 @@ static int order_few(const Judge *judge, Order *order) {
     uint32_t *places = ARENA_RAW(judge->question.arena, uint32_t, n_rows + 1);
 
     if (!marks || !rows || !places)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i <= n_rows / CHUNK_ROWS; i++) {
         for (uint64_t left = marks[i]; left != 0; left &= left - 1) {
             uint32_t row = (uint32_t)(i * CHUNK_ROWS) + (uint32_t)__builtin_ctzll(left);
@@ -52,7 +51,7 @@ static int order_few(const Judge *judge, Order *order) {
 int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) {
     *ret = (Order){.asked = asked, .n_asked = n};
     if (n <= judge->question.table->n_rows / SPARSE)
-        return error_trace(order_few(judge, ret));
+        return order_few(judge, ret);
     ret->n = judge->question.table->n_rows;
     return 0;
 }
@@ -87,7 +86,7 @@ static int find_asked(const Judge *judge, Order *order) {
     order->is_asked =
         ARENA_ARRAY(judge->question.arena, uint8_t, judge->question.table->n_rows + 1);
     if (!order->is_asked)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < order->n_asked; i++)
         order->is_asked[order->asked[i]] = 1;
     return 0;
@@ -116,7 +115,7 @@ int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule
     if (!*counts)
         *counts = ARENA_ARRAY(judge->question.arena, uint32_t, n_rules);
     if (!*counts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     (*counts)[rule] += n;
     return 0;
 }
@@ -130,8 +129,8 @@ int order_count(
         return 0;
     r = find_asked(judge, order);
     if (r < 0)
-        return error_trace(r);
+        return r;
     found = order->is_asked ? count_asked(states, order->is_asked + begin, n, count.state)
                             : count_states(states, n, count.state);
-    return error_trace(count_add(judge, count.counts, count.n_rules, count.rule, found));
+    return count_add(judge, count.counts, count.n_rules, count.rule, found);
 }

@@ -34,7 +34,7 @@ int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **
     int r;
 
     if (!probe || !graph || !nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *probe = (Probe){.judge = judge, .expression = expression, .arena = arena};
     r = expression_lower_variables(expression, graph, nodes, &composite);
     if (r == 0)
@@ -51,11 +51,11 @@ static int run(const Probe *probe, uint32_t row, Arena *arena, CelExplained *ret
     int r;
 
     if (!cel)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     judge->variables[slot] = schema_node(judge->question.table, row, arena);
     r = cel_explained_run(ret, &probe->explainer, judge->variables, cel, arena);
     judge->variables[slot] = cel_absent();
-    return error_trace(r);
+    return r;
 }
 
 int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) {
@@ -63,7 +63,7 @@ int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t 
     int r = run(probe, row, arena, &explained);
 
     *ret_n = r == 0 ? cel_explained_leaves(&explained, ret, PROBE_VALUES_MAX) : 0;
-    return error_trace(r);
+    return r;
 }
 
 static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
@@ -72,7 +72,7 @@ static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena
 
     if (r == 0)
         cel_explained_print(&explained, TREE_VALUE_MAX, colour, out);
-    return error_trace(r);
+    return r;
 }
 
 static int print_variable(
@@ -81,10 +81,10 @@ static int print_variable(
     int r = probe_new(judge, &variable->expression, arena, &probe);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     assert(probe);
     buf_printf(out, "variables.%.*s:\n", STR_FMT(variable->name));
-    return error_trace(print_one(probe, row, colour, arena, out));
+    return print_one(probe, row, colour, arena, out);
 }
 
 int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
@@ -95,7 +95,7 @@ int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out)
         if (expression->variables >> i & 1)
             r = print_variable(
                 probe->judge, &expression->scope->variables[i], row, colour, arena, out);
-    return error_trace(r);
+    return r;
 }
 
 /* --- a leaf for people -------------------------------------------------------------------- */

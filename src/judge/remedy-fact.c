@@ -326,14 +326,14 @@ int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret) {
     int r = 0;
 
     if (!inquiry)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     inquiry->root = filter->test.node;
     remedies_walk(remedies, inquiry->root, collect, inquiry);
     fix_facts(remedies, inquiry);
     for (size_t i = 0; r == 0 && !inquiry->is_too_much && i < inquiry->n_reads; i++)
         r = make_code(remedies, NULL, inquiry->reads[i].node, CEL_NO_NODE, &inquiry->reads[i].code);
     *ret = inquiry;
-    return error_trace(r);
+    return r;
 }
 
 CelValue attempt_run(Attempt *attempt, const CelCode *code) {
@@ -341,7 +341,7 @@ CelValue attempt_run(Attempt *attempt, const CelCode *code) {
 
     if (run)
         return cel_run(code, run, attempt->values);
-    attempt->error = error_origin(-ENOMEM);
+    attempt->error = -ENOMEM;
     return cel_absent();
 }
 

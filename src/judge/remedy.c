@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "judge/remedy-part.h"
 
 #define CHOICES_MAX 4u /* that are tried both ways: 16 attempts at most */
@@ -141,7 +140,7 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
     size_t n = cel_graph_size(program->graph);
 
     if (!remedies)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *remedies = (Remedies){
         .judge = judge,
         .graph = program->graph,
@@ -152,7 +151,7 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
         .inquiries = ARENA_ARRAY(arena, Inquiry *, program->n_filters),
     };
     if (!remedies->cuts || !remedies->marks || !remedies->stack || !remedies->inquiries)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         remedies->cuts[i] = CEL_NO_SLOT;
     *ret = remedies;
@@ -168,11 +167,11 @@ int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena 
 
     *ret_n = 0;
     if (!attempt || !best)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!*inquiry)
         r = inquiry_new(remedies, filter, inquiry);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if ((*inquiry)->is_too_much)
         return 0;
     *attempt = (Attempt){
@@ -183,11 +182,11 @@ int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena 
         .values = ARENA_ARRAY(arena, CelValue, n_slots),
     };
     if (!attempt->values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (find_best(attempt, best) == UINT32_MAX)
-        return error_trace(attempt->error);
+        return attempt->error;
     for (size_t i = 0; i < best->n_changes; i++)
         ret[i] = change_tell(best, &best->changes[i]);
     *ret_n = best->n_changes;
-    return error_trace(attempt->error);
+    return attempt->error;
 }

@@ -96,7 +96,7 @@ static int keep_raw(
         raw->states = ARENA_ARRAY(judge->question.arena, uint8_t, tally->order.n);
     }
     if (!raw->values || !raw->states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     memcpy(raw->values + begin, given->values, n * sizeof(double));
     if (given->states)
         memcpy(raw->states + begin, given->states, n);
@@ -130,7 +130,7 @@ static int count_failed(
 
     if (r == 0 && given->states == tally->states)
         r = order_count(judge, &tally->order, begin, given->states, n, missing);
-    return error_trace(r);
+    return r;
 }
 
 static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
@@ -151,7 +151,7 @@ static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
         if (r == 0 && score->normalize != NORMALIZE_NONE)
             r = keep_raw(judge, tally, score, begin, &given, n);
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (score->normalize != NORMALIZE_NONE)
             continue;
         settle_missing(tally, score->on_missing, n, &given);
@@ -167,7 +167,7 @@ static int normalize_rule(
     int r;
 
     if (!states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < order->n_asked; i++) {
         size_t place = order_place(order, i);
         uint8_t state = place < order->n ? raw->states[place] : CEL_STATE_ERROR;
@@ -183,7 +183,7 @@ static int normalize_rule(
         if (place < order->n && raw->states[place] == JUDGE_STATE_MISSING)
             ret[i] = score->on_missing;
     }
-    return error_trace(r);
+    return r;
 }
 
 /* Rules that are normalised are added when all rows are known. */
@@ -193,7 +193,7 @@ static int add_normalized(Judge *judge, const Tally *tally, double *totals) {
     double *values = ARENA_RAW(judge->question.arena, double, n);
 
     if (!values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
         int r;
@@ -202,7 +202,7 @@ static int add_normalized(Judge *judge, const Tally *tally, double *totals) {
             continue;
         r = normalize_rule(judge, &tally->order, score, &tally->raws[i], values);
         if (r < 0)
-            return error_trace(r);
+            return r;
         for (size_t j = 0; j < n; j++)
             totals[j] += score->weight / tally->weights * values[j];
     }
@@ -215,14 +215,14 @@ static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret)
     int r = order_find(judge, rows, n, &ret->order);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->weights = 0;
     for (size_t i = 0; i < program->n_scores; i++)
         if (score_applies(judge, program->scores[i]))
             ret->weights += program->scores[i]->weight;
     ret->totals = ARENA_ARRAY(arena, double, ret->order.n + 1);
     ret->raws = ARENA_ARRAY(arena, Raw, program->n_scores);
-    return ret->totals && ret->raws ? 0 : error_origin(-ENOMEM);
+    return ret->totals && ret->raws ? 0 : -ENOMEM;
 }
 
 /* Totals of the order's rows, to those who asked. The unknown node's place is behind the last. */
@@ -234,10 +234,10 @@ static void hand_out(const Tally *tally, double *ret) {
 int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     Tally *tally = ARENA_RAW(judge->question.arena, Tally, 1);
     size_t n = 0;
-    int r = tally ? start_tally(judge, rows, n_rows, tally) : error_origin(-ENOMEM);
+    int r = tally ? start_tally(judge, rows, n_rows, tally) : -ENOMEM;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!judge->session) { /* time was up before it began */
         judge->n_late = judge->question.n;
         memset(ret, 0, n_rows * sizeof(*ret));
@@ -250,15 +250,15 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
             order_note_late(judge, &tally->order, begin);
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     hand_out(tally, ret);
     if (r == CEL_SESSION_OVER)
         return 0;
-    return error_trace(add_normalized(judge, tally, ret));
+    return add_normalized(judge, tally, ret);
 }
 
 int judge_scores(Judge *judge, double *ret_scores) {
-    return error_trace(score_rows(judge, judge->question.rows, judge->question.n, ret_scores));
+    return score_rows(judge, judge->question.rows, judge->question.n, ret_scores);
 }
 
 /* --- one rule, for explanations ------------------------------------------------------------ */
@@ -274,7 +274,7 @@ int judge_score_values(
     raw.values = ARENA_ARRAY(judge->question.arena, double, order.n);
     raw.states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
     if (r < 0 || !raw.values || !raw.states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t begin = 0; begin < order.n; begin += n) {
         Given given;
 
@@ -294,7 +294,7 @@ int judge_score_values(
         ret_states[i] = place < order.n ? raw.states[place] : CEL_STATE_ERROR;
     }
     if (score->normalize != NORMALIZE_NONE)
-        return error_trace(normalize_rule(judge, &order, score, &raw, ret_values));
+        return normalize_rule(judge, &order, score, &raw, ret_values);
     settle(score, ret_states, order.n_asked, ret_values);
     return 0;
 }

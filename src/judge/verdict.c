@@ -192,7 +192,7 @@ static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
 
     if (r == 0)
         r = count_add(judge, &judge->filter_missing, n_rules, filter, counts.missing);
-    return error_trace(r);
+    return r;
 }
 
 /* Rules that are known beforehand may have failed, too; mostly none has. */
@@ -205,11 +205,11 @@ static int note_known_errors(Judge *judge, const Docket *docket) {
         return 0;
     asked = order_mark_asked(judge, &docket->order);
     if (!asked)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < program->n_filters; i++)
         if (program->filters[i]->is_known && filter_is_asked(judge, docket, program->filters[i]))
             r = count_failed(judge, asked, i);
-    return error_trace(r);
+    return r;
 }
 
 /* Verdicts of the order's rows, to those who asked. The unknown node's is behind the last. */
@@ -224,10 +224,10 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     int r = order_find(judge, judge->question.rows, judge->question.n, &docket.order);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     docket.said = ARENA_RAW(judge->question.arena, uint16_t, docket.order.n + 1);
     if (!docket.said)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     docket.said[docket.order.n] = VERDICT_PASS;
     for (size_t begin = 0; begin < docket.order.n && r == 0; begin += n) {
         n = order_begin(judge, &docket.order, begin);
@@ -237,9 +237,9 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
             note_late(judge, &docket, begin, begin + n);
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     hand_out(&docket, ret);
-    return error_trace(note_known_errors(judge, &docket));
+    return note_known_errors(judge, &docket);
 }
 
 /* Without facts: onTimeout decides about every row that is known. */
@@ -255,17 +255,17 @@ static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
 
 static int judge_all(Judge *judge, bool observed, uint16_t *ret) {
     if (judge->session)
-        return error_trace(judge_rows(judge, observed, ret));
+        return judge_rows(judge, observed, ret);
     judge_late(judge, observed, ret);
     return 0;
 }
 
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
-    return error_trace(judge_all(judge, /* observed= */ false, ret_verdicts));
+    return judge_all(judge, /* observed= */ false, ret_verdicts);
 }
 
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
-    return error_trace(judge_all(judge, /* observed= */ true, ret_verdicts));
+    return judge_all(judge, /* observed= */ true, ret_verdicts);
 }
 
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {
@@ -276,7 +276,7 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
 
     assert(judge->session);
     if (r < 0 || !states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t begin = 0; begin < order.n; begin += n) {
         const CelColumn *column;
         const uint8_t *found;

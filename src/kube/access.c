@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/nsec.h"
 #include "base/origin.h"
 #include "kube/kubeconfig.h"
@@ -83,7 +82,7 @@ static int access_new(Kubeconfig *config, char *origin, Access **ret, char *erro
         return out_of_memory(error);
     r = refresh_files(access, /* force= */ false, &changed, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(access);
     return 0;
 }
@@ -133,7 +132,7 @@ static int file_list_add(FileList *list, char *path, char *error) {
     r = secret_read_file(path, ACCESS_FILE_MAX, &text, &mark, error);
     if (r < 0) {
         free(path);
-        return error_trace(r);
+        return r;
     }
     list->paths[list->n] = path;
     list->files[list->n++] = (KubeconfigFile){.path = path, .text = text};
@@ -148,9 +147,9 @@ static int file_list_add_all(FileList *list, Str paths, char *error) {
         int r = path.len > 0 ? file_list_add(list, secret_copy(path), error) : 0;
 
         if (r < 0 && r != -ENOENT)
-            return error_trace(r);
+            return r;
     }
-    return list->n > 0 ? 0 : error_origin(-ENOENT);
+    return list->n > 0 ? 0 : -ENOENT;
 }
 
 static int file_list_find(FileList *list, const char *path, char *error) {
@@ -159,12 +158,12 @@ static int file_list_find(FileList *list, const char *path, char *error) {
     int r;
 
     if (path)
-        return error_trace(file_list_add(list, strdup(path), error));
+        return file_list_add(list, strdup(path), error);
     if (variable && variable[0] != '\0') {
         r = file_list_add_all(list, str_from_c(variable), error);
         if (r == -ENOENT)
             return message_fail(r, error, "no file of KUBECONFIG is there: %s", variable);
-        return error_trace(r);
+        return r;
     }
     if (!home || home[0] == '\0')
         return message_fail(
@@ -178,7 +177,7 @@ static int file_list_find(FileList *list, const char *path, char *error) {
             "no kubeconfig: none was named, KUBECONFIG is not set, and %s/.kube/config is not "
             "there",
             home);
-    return error_trace(r);
+    return r;
 }
 
 static char *name_context(const Kubeconfig *config) {
@@ -194,11 +193,11 @@ int access_from_kubeconfig(const char *path, const char *context, Access **ret, 
 
     r = file_list_find(&list, path, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     r = kubeconfig_read(list.files, list.n, context, &config, error);
     if (r < 0)
-        return error_trace(r);
-    return error_trace(access_new(&config, name_context(&config), ret, error));
+        return r;
+    return access_new(&config, name_context(&config), ret, error);
 }
 
 /* --- from a service account --- */
@@ -246,11 +245,11 @@ int access_in_cluster(const char *root, Access **ret, char *error) {
 
     r = read_environment(&config.server, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!set_mounted(&config.ca, SECRET_PEM, root, "ca.crt") ||
         !set_mounted(&config.token, SECRET_TOKEN, root, "token"))
         return out_of_memory(error);
-    return error_trace(access_new(&config, strdup("service account of this pod"), ret, error));
+    return access_new(&config, strdup("service account of this pod"), ret, error);
 }
 
 /* --- from parts --- */
@@ -329,7 +328,7 @@ int access_for_server(const AccessServer *server, Access **ret, char *error) {
     int r = check_server(server, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!copy_server(server, &config))
         return out_of_memory(error);
     access = access_make(&config, strdup(server->name));
@@ -429,7 +428,7 @@ int access_authorize(
     if (changed)
         access->version++;
     if (r < 0)
-        return error_trace(r);
+        return r;
     credentials_fill(access, ret);
     return 0;
 }
@@ -440,6 +439,6 @@ void access_reject(Access *access) {
 
 int access_find(const char *kubeconfig, const char *context, Access **ret, char *error) {
     if (kubeconfig)
-        return error_trace(access_from_kubeconfig(kubeconfig, context, ret, error));
-    return error_trace(access_in_cluster(/* root= */ "", ret, error));
+        return access_from_kubeconfig(kubeconfig, context, ret, error);
+    return access_in_cluster(/* root= */ "", ret, error);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "kube/client-part.h"
 
 #define IDLE_MAX 64L /* connections that are kept for later */
@@ -171,9 +170,7 @@ static void free_ended(ClientLoop *loop) {
 }
 
 static int fold_multi(CURLMcode code) {
-    return code == CURLM_OK              ? 0
-           : code == CURLM_OUT_OF_MEMORY ? error_origin(-ENOMEM)
-                                         : error_origin(-EIO);
+    return code == CURLM_OK ? 0 : code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
 static int loop_turn(ClientLoop *loop) {
@@ -187,7 +184,7 @@ static int loop_turn(ClientLoop *loop) {
     check_times(loop);
     loop->is_busy = false;
     free_ended(loop);
-    return error_trace(r);
+    return r;
 }
 
 /* Up to @timeout_msec, but not past the next deadline, nor when a call waits to begin. */
@@ -210,11 +207,11 @@ int client_loop_wait(ClientLoop *loop, int timeout_msec) {
     assert(!loop->is_busy);
     r = loop_turn(loop);
     if (r < 0 || loop->n_events != n_events)
-        return error_trace(r);
+        return r;
     r = fold_multi(curl_multi_poll(loop->multi, NULL, 0, patience_msec(loop, timeout_msec), NULL));
     if (r < 0)
-        return error_trace(r);
-    return error_trace(loop_turn(loop));
+        return r;
+    return loop_turn(loop);
 }
 
 void client_loop_wake(ClientLoop *loop) {

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "kube/client-part.h"
 
 /* --- calls --- */
@@ -158,7 +157,7 @@ int client_identify(Client *client, char *error) {
         &credentials,
         error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (client->identity && identity_version(client->identity) == credentials.version)
         return 0;
     r = identity_new(&(IdentityOptions){.server = access_server(client->access),
@@ -168,14 +167,14 @@ int client_identify(Client *client, char *error) {
         &identity,
         error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     identity_unref(client->identity);
     client->identity = identity;
     return 0;
 }
 
 int client_wait(Client *client, int timeout_msec) {
-    return error_trace(client_loop_wait(client->loop, timeout_msec));
+    return client_loop_wait(client->loop, timeout_msec);
 }
 
 void client_wake(Client *client) {

@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/base64.h"
-#include "base/error.h"
 #include "kube/access.h"
 #include "kube/message.h"
 #include "kube/process.h"
@@ -182,7 +181,7 @@ static int check_answer(const Answer *answer, Str api_version, ExecCredential *r
         r = check_part(SECRET_PEM, "its clientCertificateData", answer->cert, error);
     if (r == 0)
         r = check_part(SECRET_PEM, "its clientKeyData", answer->key, error);
-    return error_trace(r);
+    return r;
 }
 
 static bool copy_part(Str text, char **ret) {
@@ -225,7 +224,7 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
         r = message_fail(-ENOMEM, error, "out of memory");
     answer_wipe(&answer, input);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = credential;
     credential = (ExecCredential){.expires_sec = EXEC_NEVER};
     return 0;
@@ -361,6 +360,6 @@ int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
         return explain_start(spec, r, error);
     r = explain_end(spec, &result, timeout_msec, error);
     if (r < 0)
-        return error_trace(r);
-    return error_trace(read_output(spec, buf_str(&output), ret, error));
+        return r;
+    return read_output(spec, buf_str(&output), ret, error);
 }

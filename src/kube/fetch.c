@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "base/error.h"
 #include "kube/inquiry.h"
 #include "kube/mirror.h"
 #include "kube/pod-path.h"
@@ -90,11 +89,11 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
         &(MirrorCallbacks){.context = &first, .publish = keep_first},
         &mirror);
     if (r < 0)
-        return error_trace(r);
+        return r;
     wait_for_first(&first, mirror, error);
     mirror = mirror_free(mirror); /* from here on nobody publishes */
     *ret = first.snapshot;
-    return *ret ? 0 : error_origin(-ETIMEDOUT);
+    return *ret ? 0 : -ETIMEDOUT;
 }
 
 /* --- one pod ------------------------------------------------------------------------------ */
@@ -108,7 +107,7 @@ static int decode(Str text, Arena *arena, Pod *ret, char *error) {
     if (json_error(&reader) == JSON_OK)
         return 0;
     (void)snprintf(error, FETCH_ERROR_MAX, "the API server's answer is no pod");
-    return error_origin(-EBADMSG);
+    return -EBADMSG;
 }
 
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
@@ -119,18 +118,18 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     pod_path(&path, namespace, name);
     if (!url_text(&path))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = inquiry_run(
         access, &(Inquiry){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)
-        return r < 0 ? error_trace(r) : error_origin(-EHOSTUNREACH);
+        return r < 0 ? r : -EHOSTUNREACH;
     if (reply.status == 200)
-        return error_trace(decode(reply.body, arena, ret, error));
+        return decode(reply.body, arena, ret, error);
     (void)snprintf(error,
         FETCH_ERROR_MAX,
         reply.status == 404 ? "there is no pod %.*s/%.*s" : "pod %.*s/%.*s: the API server says %u",
         STR_FMT(namespace),
         STR_FMT(name),
         reply.status);
-    return error_origin(reply.status == 404 ? -ENOENT : -EACCES);
+    return reply.status == 404 ? -ENOENT : -EACCES;
 }

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 void frame_done(Frame *frame) {
     buf_done(&frame->half);
     frame->is_given = false;
@@ -25,7 +23,7 @@ static int keep(Frame *frame, Str piece) {
     buf_append(&frame->half, piece);
     if (buf_error(&frame->half) == -EFBIG)
         return FRAME_TOO_LARGE;
-    return error_trace(buf_error(&frame->half));
+    return buf_error(&frame->half);
 }
 
 /* The line that ends at @end of @bytes, with what was kept of it. 0, or as keep(). */

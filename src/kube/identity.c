@@ -10,7 +10,6 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "kube/message.h"
 #include "kube/secret.h"
@@ -43,9 +42,9 @@ static int memory_file_init(MemoryFile *file, const char *pem) {
         return 0;
     file->fd = memfd_create("berth", MFD_CLOEXEC);
     if (file->fd < 0)
-        return error_origin(-errno);
+        return -errno;
     (void)snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
-    return error_trace(fd_write(file->fd, str_from_c(pem)));
+    return fd_write(file->fd, str_from_c(pem));
 }
 
 static void memory_file_done(MemoryFile *file) {
@@ -190,7 +189,7 @@ static int set_files(Identity *identity, const Credentials *credentials) {
         r = memory_file_init(&identity->cert, credentials->client_cert_pem);
     if (r == 0)
         r = memory_file_init(&identity->key, credentials->client_key_pem);
-    return error_trace(r);
+    return r;
 }
 
 int identity_new(const IdentityOptions *options, Identity **ret, char *error) {

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "kube/client.h"
 #include "kube/message.h"
 #include "kube/status.h"
@@ -59,25 +58,25 @@ static int await(Client *client, const Inquiry *inquiry, Answer *answer) {
         .context = answer, .head = take_head, .data = take_data, .done = take_end};
 
     if (!client_call(client, &options, &handler))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (!answer->is_done) {
         int r = client_wait(client, 1000);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
 
 static int conclude(const Answer *answer, Arena *arena, InquiryReply *ret) {
     if (buf_error(&answer->body) == -ENOMEM)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (answer->outcome != CALL_DONE)
         return 1;
     ret->status = answer->status;
     ret->date_sec = answer->date_sec;
     ret->body = arena_copy(arena, buf_str(&answer->body));
-    return ret->body.ptr ? 0 : error_origin(-ENOMEM);
+    return ret->body.ptr ? 0 : -ENOMEM;
 }
 
 int inquiry_run_with(
@@ -88,7 +87,7 @@ int inquiry_run_with(
     *ret = (InquiryReply){0};
     message_set(error, INQUIRY_ERROR_MAX, "out of memory");
     r = await(client, inquiry, &answer);
-    r = r < 0 ? error_origin(-ENOMEM) : conclude(&answer, arena, ret);
+    r = r < 0 ? -ENOMEM : conclude(&answer, arena, ret);
     buf_done(&answer.body);
     return r;
 }
@@ -98,7 +97,7 @@ int inquiry_run(
     _cleanup_(client_freep) Client *client = client_new(access);
 
     *ret = (InquiryReply){0};
-    return client ? inquiry_run_with(client, inquiry, arena, ret, error) : error_origin(-ENOMEM);
+    return client ? inquiry_run_with(client, inquiry, arena, ret, error) : -ENOMEM;
 }
 
 void inquiry_complain(const InquiryReply *reply, Arena *arena, char *error) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "base/origin.h"
 #include "kube/access.h"
 #include "kube/kubeconfig-exec.h"
@@ -192,7 +191,7 @@ int kubeconfig_read(const KubeconfigFile *files, size_t n_files, const char *con
         read_context(&tree, context, &config);
     tree_wipe(&tree);
     if (tree.r < 0)
-        return error_trace(tree.r);
+        return tree.r;
     *ret = config;
     config = (Kubeconfig){0};
     return 0;

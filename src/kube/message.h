@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "base/error.h"
 #include "kube/access.h"
 
 void message_set(char *text, size_t size, const char *format, ...)
@@ -20,5 +19,4 @@ void message_setv(char *text, size_t size, const char *format, va_list arguments
     __attribute__((format(printf, 3, 0)));
 
 /* Says why, in a buffer of ACCESS_ERROR_MAX, and is the negative errno @code. */
-#define message_fail(code, error, ...)                                                             \
-    (message_set((error), ACCESS_ERROR_MAX, __VA_ARGS__), error_origin(code))
+#define message_fail(code, error, ...) (message_set((error), ACCESS_ERROR_MAX, __VA_ARGS__), code)

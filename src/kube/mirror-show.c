@@ -4,7 +4,6 @@
  */
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "kube/mirror-part.h"
 
 #define PUBLISH_PAUSE_NSEC NSEC_PER_SEC /* after a snapshot could not be made, or shown */
@@ -33,7 +32,7 @@ static int refresh(Mirror *mirror) {
     int r = store_publish(mirror->store, &snapshot);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (snapshot == mirror->snapshot)
         return 0;
     snapshot_unref(mirror->snapshot);

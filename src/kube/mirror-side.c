@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "kube/mirror-part.h"
 #include "model/node.h"
 #include "json/read.h"
@@ -70,7 +69,7 @@ static int taken(Side *side, const Object *object, int r) {
         say_unfit(side, object->name, "there are too many");
         return SINK_UNFIT;
     }
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 static void on_begin(void *context) {
@@ -96,8 +95,8 @@ static int on_item(void *context, Str text) {
 static int on_end(void *context) {
     Side *side = context;
 
-    return error_trace(
-        store_list_end(side->mirror->store, side->kind == MIRROR_NODES ? STORE_NODES : STORE_PODS));
+    return store_list_end(
+        side->mirror->store, side->kind == MIRROR_NODES ? STORE_NODES : STORE_PODS);
 }
 
 static void remove_object(Side *side, const ObjectMeta *meta) {

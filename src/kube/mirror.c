@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "base/error.h"
 #include "base/thread.h"
 #include "kube/mirror-part.h"
 #include "model/node.h"
@@ -320,7 +319,7 @@ int mirror_new(
 
     if (!mirror) {
         access_free(access);
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     mirror->access = access;
     mirror->options = *options;
@@ -328,10 +327,10 @@ int mirror_new(
     mirror->began_at = clock_monotonic_nsec();
     pthread_mutex_init(&mirror->mutex, NULL);
     deadline_cond_init(&mirror->ended);
-    r = make_parts(mirror) ? 0 : error_origin(-ENOMEM);
+    r = make_parts(mirror) ? 0 : -ENOMEM;
     if (r == 0) {
         mirror_update_status(mirror);
-        r = error_trace(thread_start(&mirror->thread, "mirror", run, mirror));
+        r = thread_start(&mirror->thread, "mirror", run, mirror);
     }
     if (r < 0) {
         free_parts(mirror);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "kube/message.h"
 
 /* A plugin is not run again before this, whatever it gave and whatever the API server

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 
 /* How often we look whether it has ended: one that leaves a child behind ends without
  * closing its pipes. */
@@ -71,11 +70,11 @@ static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
 
     r = -posix_spawnattr_init(&attributes);
     if (r < 0)
-        return error_origin(r);
+        return r;
     r = -posix_spawn_file_actions_init(&actions);
     if (r < 0) {
         (void)posix_spawnattr_destroy(&attributes);
-        return error_origin(r);
+        return r;
     }
     r = set_attributes(&attributes);
     if (r == 0)
@@ -89,14 +88,14 @@ static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
             (char *const *)(uintptr_t)options->env);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
-    return r < 0 ? error_origin(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 /* A pipe whose ends are above the standard descriptors: one that was closed in us would
  * be in the way of dup2() in the child. */
 static int open_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return error_origin(-errno);
+        return -errno;
     for (size_t i = 0; i < 2; i++) {
         int higher = ends[i] > STDERR_FILENO ? ends[i] : fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
 
@@ -109,7 +108,7 @@ static int open_pipe(int ends[2]) {
     for (size_t i = 0; i < 2; i++)
         if (ends[i] >= 0)
             (void)close(ends[i]);
-    return error_origin(-EMFILE);
+    return -EMFILE;
 }
 
 static int process_start(Process *process, const ProcessOptions *options) {
@@ -117,7 +116,7 @@ static int process_start(Process *process, const ProcessOptions *options) {
 
     r = open_pipe(out);
     if (r < 0)
-        return error_trace(r);
+        return r;
     process->pipes[OUT] = out[0];
     r = open_pipe(err);
     if (r == 0) {
@@ -126,7 +125,7 @@ static int process_start(Process *process, const ProcessOptions *options) {
         (void)close(err[1]);
     }
     (void)close(out[1]);
-    return error_trace(r);
+    return r;
 }
 
 /* Of standard error the end is kept: that is where programs say why they gave up. */
@@ -230,7 +229,7 @@ int process_run(const ProcessOptions *options, Buf *out, ProcessResult *ret) {
     *ret = (ProcessResult){0};
     r = process_start(&process, options);
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->end = process_follow(&process, deadline);
     if (ret->end != PROCESS_EXITED)
         end_group(&process);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "kube/reflector-part.h"
 #include "json/read.h"
 
@@ -21,7 +20,7 @@ int list_add(Reflector *reflector, Str object) {
     int r = reflector->options.sink.item(reflector->options.sink.context, object);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r > 0)
         reflector->figures.n_unfit++;
     reflector->has_malformed |= r == SINK_MALFORMED;
@@ -32,7 +31,7 @@ int list_end(Reflector *reflector) {
     int r = reflector->options.sink.end(reflector->options.sink.context);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     reflector->is_staging = false;
     reflector->needs_list = false;
     reflector->n_refusals = 0;
@@ -69,7 +68,7 @@ static int add_items(Reflector *reflector, Str items) {
             break;
         r = list_add(reflector, object);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     json_end(&reader);
     return json_error(&reader) == JSON_OK ? 0 : 1;

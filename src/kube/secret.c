@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "kube/access.h"
 #include "kube/message.h"
 
@@ -75,14 +74,14 @@ static int read_to_end(int fd, Buf *out) {
         ssize_t n;
 
         if (!at)
-            return error_trace(buf_error(out));
+            return buf_error(out);
         if (left == 0)
-            return error_origin(-EFBIG);
+            return -EFBIG;
         n = read(fd, at, left < READ_STEP ? left : READ_STEP);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return n < 0 ? error_origin(-errno) : 0;
+            return n < 0 ? -errno : 0;
         buf_advance(out, (size_t)n);
     }
 }
@@ -152,7 +151,7 @@ static int secret_set(Secret *secret, Str text, bool *ret_changed) {
         return 0;
     copy = secret_copy(text);
     if (!copy)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     secret_free(secret->text);
     secret->text = copy;
     *ret_changed = true;
@@ -176,7 +175,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
         &mark,
         error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
     r = complaint ? message_fail(-EINVAL, error, "%s: %s", secret->path, complaint)
@@ -187,5 +186,5 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
         message_set(error, ACCESS_ERROR_MAX, "%s: out of memory", secret->path);
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
-    return error_trace(r);
+    return r;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "load/intake.h"
 #include "load/phrase.h"
 #include "load/telling.h"
@@ -35,7 +34,7 @@ int desk_init(
     };
     for (size_t i = 0; i < SERVER_REQUESTS_MAX; i++)
         request_init(&desk->requests[i]);
-    return desk->vectors && desk->scratch && desk->index ? 0 : error_origin(-ENOMEM);
+    return desk->vectors && desk->scratch && desk->index ? 0 : -ENOMEM;
 }
 
 void desk_done(Desk *desk) {

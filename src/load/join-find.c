@@ -9,7 +9,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
 
@@ -83,7 +82,7 @@ static int try_series(const Find *find, Candidate *candidate, size_t i, uint32_t
     Str value = join_label(&find->join->vector->items[i], candidate->way.label, &hint);
 
     *ret_row = JOIN_ROW_NONE;
-    return value.ptr ? error_trace(join_way_find(&candidate->way, value, ret_row)) : 0;
+    return value.ptr ? join_way_find(&candidate->way, value, ret_row) : 0;
 }
 
 static int try_candidate(Find *find, Candidate *candidate) {
@@ -93,7 +92,7 @@ static int try_candidate(Find *find, Candidate *candidate) {
         int r = try_series(find, candidate, i, &row);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (row == JOIN_ROW_NONE)
             continue;
         candidate->n_series++;
@@ -128,7 +127,7 @@ static int contradict(const Find *find, Candidate *a, Candidate *b) {
         if (r == 0)
             r = try_series(find, b, i, &row_b);
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (row_a != row_b && row_a != JOIN_ROW_NONE && row_b != JOIN_ROW_NONE)
             return 1;
     }
@@ -146,7 +145,7 @@ static int find_rival(Find *find, Candidate *best, Candidate **ret) {
             continue;
         r = contradict(find, best, other);
         if (r < 0)
-            return error_trace(r);
+            return r;
         if (r > 0) {
             *ret = other;
             return 0;
@@ -186,7 +185,7 @@ static int choose(Find *find, JoinWay *way) {
     }
     r = find_rival(find, best, &rival);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (rival) {
         explain_rival(find->join, best, rival);
         return JOIN_NOT_FOUND;
@@ -200,13 +199,13 @@ int join_find(Join *join, JoinWay *way) {
 
     find.seen = arena_alloc(join->scratch, join->table->names->n_rows + 1);
     if (!find.seen)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     add_candidates(&find, way);
     for (size_t i = 0; i < find.n; i++) {
         int r = try_candidate(&find, &find.candidates[i]);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return choose(&find, way);
 }

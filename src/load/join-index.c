@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cluster/record.h"
 
 #define HOSTNAME_LABEL "kubernetes.io/hostname"
@@ -112,20 +111,20 @@ static int add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
     new = VEC_PUSH(&keys->rows, arena);
     copy = arena_copy(arena, key);
     if (!new || !copy.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *new = row;
-    return error_trace(map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1));
+    return map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1);
 }
 
 static int add_address(JoinIndex *index, const Address *address, uint32_t row) {
     unsigned char bytes[ADDRESS_BYTES];
 
     if (address->type == ADDRESS_HOSTNAME)
-        return error_trace(add_key(&index->hostnames, index->arena, address->text, row));
+        return add_key(&index->hostnames, index->arena, address->text, row);
     if (!address_parse(address->text, bytes))
         return 0;
-    return error_trace(
-        add_key(&index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row));
+    return add_key(
+        &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
 }
 
 static int add_node(JoinIndex *index, const Node *node, uint32_t row) {
@@ -136,7 +135,7 @@ static int add_node(JoinIndex *index, const Node *node, uint32_t row) {
         r = add_key(&index->hostnames, index->arena, label, row);
     for (size_t i = 0; r == 0 && i < node->n_addresses; i++)
         r = add_address(index, &node->addresses[i], row);
-    return error_trace(r);
+    return r;
 }
 
 static int add_nodes(JoinIndex *index) {
@@ -147,7 +146,7 @@ static int add_nodes(JoinIndex *index) {
     index->addresses.map = MAP_INIT_IN(index->arena);
     index->nodes = ARENA_ARRAY(index->arena, const Node *, n_rows);
     if (!index->nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t row = 0; r == 0 && row < n_rows; row++) {
         const Node *node = table_node(index->table, row);
 
@@ -156,7 +155,7 @@ static int add_nodes(JoinIndex *index) {
         index->nodes[row] = node_record_ref(node);
         r = add_node(index, node, row);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int make(JoinIndex *index) {
@@ -164,11 +163,11 @@ static int make(JoinIndex *index) {
 
     index->arena = arena_new(INDEX_BYTES_MAX);
     if (!index->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = add_nodes(index);
     if (r < 0)
         drop_nodes(index);
-    return error_trace(r);
+    return r;
 }
 
 /* --- asking it ------------------------------------------------------------- */
@@ -205,7 +204,7 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
     }
     r = index->arena ? 0 : make(index);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret_row =
         identity == GAUGE_BY_IP ? find_address(index, text) : find_key(&index->hostnames, text);
     return 0;

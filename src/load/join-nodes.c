@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
@@ -74,7 +73,7 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
     if (r == 0 &&
         (n_asked > 0 || join->memory->n != vector->n || join->memory->labels != rows->labels))
         join_memory_learn(join->memory, rows->key, rows->labels, way, vector, rows->items);
-    return error_trace(r);
+    return r;
 }
 
 /* The same for the same series in any order. Names of labels are mostly the very texts of the
@@ -108,12 +107,12 @@ static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     int r;
 
     if (way_is_given(way))
-        return error_trace(follow(join, way, rows));
+        return follow(join, way, rows);
     rows->labels = digest_labels(join->vector);
     if (join_memory_way(join->memory, rows->key, rows->labels, way))
-        return error_trace(follow(join, way, rows));
+        return follow(join, way, rows);
     r = join_find(join, way);
-    return r == 0 ? error_trace(follow(join, way, rows)) : r < 0 ? error_trace(r) : r;
+    return r == 0 ? follow(join, way, rows) : r < 0 ? r : r;
 }
 
 /* --- values ---------------------------------------------------------------- */
@@ -145,7 +144,7 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
         else if (join_admit(join, series, &lag))
             r = join_set(join, row, series->value, lag);
     }
-    return error_trace(r);
+    return r;
 }
 
 static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
@@ -181,7 +180,7 @@ static int give_up(Join *join, JoinWay *way, int r) {
     if (r == -EINVAL || r == -E2BIG)
         explain_pattern(join, r);
     else if (r < 0)
-        return error_trace(r);
+        return r;
     if (str_is_empty(way->label)) {
         join->report->n_dropped[JOIN_NO_NODE] = join->vector->n;
         return 0;
@@ -205,14 +204,14 @@ int join_nodes(Join *join) {
     int r;
 
     if (!rows.items || !rows.counts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     join_index_follow(join->memory->index, join->table);
     r = follow_some_way(join, &way, &rows);
     if (r != 0)
-        return error_trace(give_up(join, &way, r));
+        return give_up(join, &way, r);
     r = set_values(join, &way, &rows);
     if (r < 0)
-        return error_trace(r);
+        return r;
     tell_how(join, &way, &rows);
     return 0;
 }

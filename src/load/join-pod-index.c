@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 
 #define SLOTS_MIN 16u
@@ -74,7 +73,7 @@ int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) {
         .mask = n_slots - 1,
     };
     if (!ret->places || !ret->slots)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     memset(ret->slots, 0xff, n_slots * sizeof(PodSlot)); /* POD_PLACE_NONE */
     collect(table, ret);
     fill(ret);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "load/join-part.h"
@@ -99,7 +98,7 @@ static int workload_totals_add(
     place = map_find(&totals->map, str_of(text, len));
     item = place == MAP_NONE ? add_key(totals, str_of(text, len)) : &totals->items.items[place];
     if (!item)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     total_add(&item->total, value, lag_nsec);
     return 0;
 }
@@ -114,7 +113,7 @@ static int workload_totals_store(
 
         r = sampling_set_workload(sampling, item->key, total_value(&item->total, aggregate));
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- beginning -------------------------------------------------------------- */
@@ -134,9 +133,9 @@ static int prepare(Join *join, PodJoin *ret) {
     };
     r = pod_index_build(join->table, join->scratch, &ret->index);
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows);
-    return ret->rows ? 0 : error_origin(-ENOMEM);
+    return ret->rows ? 0 : -ENOMEM;
 }
 
 /* --- which pod ------------------------------------------------------------- */
@@ -186,7 +185,7 @@ static int find_pods(PodJoin *pods) {
     PodHints hints = {0};
 
     if (!hashes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         Str namespace, pod;
         uint32_t place;
@@ -226,7 +225,7 @@ static int add_value(PodJoin *pods, const PodPlace *place, const Series *series)
         return 0;
     pods->join->report->n_pods++;
     total_add(&pods->rows[place->row], series->value, lag);
-    return error_trace(workload_totals_add(&pods->workloads, place->pod, series->value, lag));
+    return workload_totals_add(&pods->workloads, place->pod, series->value, lag);
 }
 
 /* The same for what pods from @i on have that is read of them. */
@@ -263,7 +262,7 @@ static int add_values(PodJoin *pods) {
         else
             r = add_value(pods, place, &join->vector->items[place->last_series]);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- what comes of it ------------------------------------------------------ */
@@ -283,7 +282,7 @@ static int store(PodJoin *pods) {
         r = workload_totals_store(
             &pods->workloads, join->gauge->workload_aggregate, join->sampling);
     join->report->n_workloads = pods->workloads.items.n;
-    return error_trace(r);
+    return r;
 }
 
 static void tell_how(PodJoin *pods) {
@@ -320,7 +319,7 @@ int join_pods(Join *join) {
     if (r == 0)
         r = store(&pods);
     if (r < 0)
-        return error_trace(r);
+        return r;
     tell_how(&pods);
     return 0;
 }

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 #define PORT_DIGITS_MAX 5u
 
 /* --- what of a value counts ------------------------------------------------ */
@@ -35,7 +33,7 @@ static int compile(JoinWay *way) {
     way->pattern = regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
     if (way->pattern)
         return 0;
-    return error_origin(arena_has_failed(way->arena) ? -ENOMEM : -EINVAL);
+    return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
 }
 
 /* What the pattern takes of @value; a NULL pointer: it does not match. */
@@ -47,16 +45,16 @@ static int extract(JoinWay *way, Str value, Str *ret) {
 
     *ret = STR_NULL;
     if (r < 0)
-        return error_trace(r);
+        return r;
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
     scan = regex_scan_new(way->pattern, value, n_spans);
-    r = scan ? regex_scan_next(scan, way->work, spans) : error_origin(-ENOMEM);
+    r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
     if (r == REGEX_TIRED) {
         *way->work = 0;
-        return error_origin(-E2BIG);
+        return -E2BIG;
     }
     if (r <= 0)
-        return error_trace(r);
+        return r;
     if (spans[1].from == SIZE_MAX)
         spans[1] = spans[0];
     *ret = str_of(value.ptr + spans[1].from, spans[1].to - spans[1].from);
@@ -74,8 +72,8 @@ static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
     const Str *mapped = find_mapped(way, text);
 
     if (mapped)
-        return error_trace(join_index_find(way->index, GAUGE_BY_NAME, *mapped, ret_row));
-    return error_trace(join_index_find(way->index, way->identity, text, ret_row));
+        return join_index_find(way->index, GAUGE_BY_NAME, *mapped, ret_row);
+    return join_index_find(way->index, way->identity, text, ret_row);
 }
 
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
@@ -85,14 +83,14 @@ int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
     *ret_row = JOIN_ROW_NONE;
     if (!str_is_empty(way->gauge->node_pattern)) {
         r = extract(way, value, &host);
-        return error_trace(r < 0 || !host.ptr ? r : find_text(way, host, ret_row));
+        return r < 0 || !host.ptr ? r : find_text(way, host, ret_row);
     }
     host = host_of(value);
     if (find_mapped(way, value)) /* the mapping may be of values with ports */
         host = value;
     r = find_text(way, host, ret_row);
     way->has_cut_port |= host.len < value.len && *ret_row != JOIN_ROW_NONE;
-    return error_trace(r);
+    return r;
 }
 
 Str join_way_compared(JoinWay *way, Str value) {

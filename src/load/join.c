@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/error.h"
 #include "base/nsec.h"
 #include "load/join-part.h"
 #include "load/phrase.h"
@@ -79,7 +78,7 @@ int join_set(Join *join, uint32_t row, double value, int64_t lag) {
     int r = sampling_set(join->sampling, row, value, lag);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     join->report->n_covered++;
     return 0;
 }
@@ -141,7 +140,7 @@ static int join_all(Join *join) {
         explain_empty(join);
         return 0;
     }
-    return error_trace(join->gauge->is_of_pods ? join_pods(join) : join_nodes(join));
+    return join->gauge->is_of_pods ? join_pods(join) : join_nodes(join);
 }
 
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
@@ -165,11 +164,11 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
     *ret = NULL;
     *report = (JoinReport){.n_series = vector->n, .n_nodes = table->names->n_nodes};
     if (!sampling || !join.memory)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     set_time(&join, time);
     r = join_all(&join);
     if (r < 0)
-        return error_trace(r);
+        return r;
     tell_uncovered(&join);
     *ret = TAKE_PTR(sampling);
     return 0;

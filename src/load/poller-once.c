@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "load/desk.h"
 #include "load/poller.h"
 
@@ -37,7 +36,7 @@ static void ask_all(Desk *desk, int64_t timeout_nsec) {
 static int show(const Readings *readings, Measurements **ret, PollStatus *ret_statuses) {
     *ret = readings_measurements(readings);
     if (!*ret)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < readings->n; i++)
         ret_statuses[i] = readings->items[i]->status;
     return 0;
@@ -52,7 +51,7 @@ static int look(Desk *desk, const Sources *sources, Access *access, int64_t time
     desk->api = (Server){.access = access, .owns_access = false};
     r = servers_new(sources, &servers, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     desk_configure(desk, servers);
     ask_all(desk, timeout_nsec);
     return 0;
@@ -67,7 +66,7 @@ int poller_once(const Sources *sources, Access *access, const Gauge *gauges, siz
     int r;
 
     if (!loop)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = desk_init(&desk, &board, loop, &callbacks, /* seed= */ 0);
     if (r == 0)
         r = readings_new(gauges, n, /* owner= */ 0, NULL, &board.readings);
@@ -77,5 +76,5 @@ int poller_once(const Sources *sources, Access *access, const Gauge *gauges, siz
         r = show(board.readings, ret, ret_statuses);
     desk_done(&desk); /* before the loop that its clients are in */
     readings_unref(board.readings);
-    return error_trace(r);
+    return r;
 }

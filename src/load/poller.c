@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "base/deadline.h"
-#include "base/error.h"
 #include "base/thread.h"
 #include "load/desk.h"
 
@@ -98,7 +97,7 @@ static int make_servers(const Sources *sources, Servers **ret, char *error) {
 
     if (r < 0)
         (void)snprintf(error, POLLER_ERROR_MAX, "%.*s", (int)POLLER_ERROR_MAX - 1, why);
-    return error_trace(r);
+    return r;
 }
 
 static int make_parts(
@@ -110,14 +109,14 @@ static int make_parts(
     r = desk_init(&poller->desk, &poller->board, poller->loop, callbacks, options->seed);
     poller->desk.api = (Server){.access = options->access, .owns_access = true};
     if (r < 0 || !poller->loop)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = make_servers(options->sources, &poller->pending, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     r = thread_start(&poller->thread, "poller", run, poller);
     if (r < 0)
         (void)snprintf(error, POLLER_ERROR_MAX, "no thread could be started: out of resources");
-    return error_trace(r);
+    return r;
 }
 
 int poller_new(
@@ -128,14 +127,14 @@ int poller_new(
     if (!poller) {
         (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
         access_free(options->access);
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     pthread_mutex_init(&poller->board.lock, NULL);
     deadline_cond_init(&poller->ended);
     r = make_parts(poller, options, callbacks, error);
     if (r < 0) {
         free_parts(poller);
-        return error_trace(r);
+        return r;
     }
     *ret = poller;
     return 0;
@@ -173,10 +172,10 @@ static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t o
     int r = readings_new(gauges, n, owner, poller->board.readings, &readings);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = readings_measurements(readings);
     if (!*ret)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *ret_before = poller->board.readings;
     poller->board.readings = TAKE_PTR(readings);
     return 0;
@@ -192,7 +191,7 @@ int poller_follow(
     pthread_mutex_unlock(&poller->board.lock);
     if (r == 0)
         client_loop_wake(poller->loop);
-    return error_trace(r);
+    return r;
 }
 
 int poller_configure(Poller *poller, const Sources *sources, char *error) {
@@ -200,7 +199,7 @@ int poller_configure(Poller *poller, const Sources *sources, char *error) {
     int r = make_servers(sources, &servers, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     pthread_mutex_lock(&poller->board.lock);
     before = poller->pending;
     poller->pending = servers;

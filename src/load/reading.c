@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 #define GAUGE_BUDGET ((size_t)4 * 1024 * 1024)  /* a query and a mapping fit many times */
 #define NAMES_BUDGET ((size_t)64 * 1024 * 1024) /* of a list */
 
@@ -64,16 +62,16 @@ int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before
         calloc(1, sizeof(*readings) + n * sizeof(readings->items[0]));
 
     if (!readings)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     readings->ref = REF_ONE;
     readings->owner = owner;
     readings->arena = arena_new(NAMES_BUDGET);
     readings->names = readings->arena ? ARENA_ARRAY(readings->arena, Str, n) : NULL;
     if (!readings->names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         if (!add_reading(readings, &gauges[i], before))
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     *ret = TAKE_PTR(readings);
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "kube/message.h"
 
 void server_done(Server *server) {
@@ -29,7 +28,7 @@ static int server_init(Server *server, const Source *source, char *error) {
         return message_fail(-ENOMEM, error, "out of memory");
     r = source_access(source, &server->access, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     server->owns_access = true;
     return 0;
 }
@@ -46,7 +45,7 @@ int servers_new(const Sources *sources, Servers **ret, char *error) {
         r = server_init(&servers->items[servers->n], &sources->items[servers->n], error);
         if (r < 0) {
             server_done(&servers->items[servers->n]);
-            return error_trace(r);
+            return r;
         }
     }
     *ret = TAKE_PTR(servers);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/origin.h"
 #include "load/address.h"
 
@@ -235,5 +234,5 @@ int source_access(const Source *source, Access **ret, char *error) {
     };
 
     (void)snprintf(name, sizeof(name), "source %.*s", STR_FMT(str_take(source->name, 64)));
-    return error_trace(access_for_server(&server, ret, error));
+    return access_for_server(&server, ret, error);
 }

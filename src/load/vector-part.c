@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/double.h"
-#include "base/error.h"
 
 #define LABELS_FIRST 256u
 #define LABELS_BLOCK 4096u
@@ -44,11 +43,11 @@ static int complain_of_body(Str body, Phrase *phrase) {
         return 0;
     if (body.len == 0) {
         phrase_add(phrase, "an empty answer, not JSON");
-        return error_origin(-EPROTO);
+        return -EPROTO;
     }
     phrase_add(phrase, "%s, not JSON: ", what ? what : "text");
     phrase_quote(phrase, body);
-    return error_origin(-EPROTO);
+    return -EPROTO;
 }
 
 int vector_reader_begin(
@@ -59,10 +58,10 @@ int vector_reader_begin(
             "an answer of %zu bytes: more than %zu are not read",
             body.len,
             VECTOR_BYTES_MAX);
-        return error_origin(-EFBIG);
+        return -EFBIG;
     }
     json_reader_init(&reader->json, body);
-    return error_trace(complain_of_body(str_trim(body), phrase));
+    return complain_of_body(str_trim(body), phrase);
 }
 
 /* Where the reader stopped, with what stands there. */
@@ -82,11 +81,11 @@ int vector_reader_complain(const VectorReader *reader, Phrase *phrase) {
 
     if (json->error == JSON_E_MEMORY) {
         phrase_add(phrase, "out of memory for the answer");
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     if (reader->is_over) {
         phrase_add(phrase, "too large: %s", json->error_text);
-        return error_origin(-EFBIG);
+        return -EFBIG;
     }
     if (json->error == JSON_E_TYPE || json->error == JSON_E_RANGE)
         phrase_add(phrase, "JSON, but not what was asked for: ");
@@ -95,7 +94,7 @@ int vector_reader_complain(const VectorReader *reader, Phrase *phrase) {
     else
         phrase_add(phrase, "not JSON: ");
     describe_place(reader, phrase);
-    return error_origin(-EPROTO);
+    return -EPROTO;
 }
 
 void vector_reader_overflow(VectorReader *reader, const char *static_text) {

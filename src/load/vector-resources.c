@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "base/quantity.h"
 #include "load/phrase.h"
 #include "load/vector-part.h"
@@ -196,7 +195,7 @@ static int complain_of_kind(const List *list, Phrase *phrase) {
         phrase_quote(phrase, list->kind);
         phrase_add(phrase, ", not a %s", list->is_of_pods ? "PodMetricsList" : "NodeMetricsList");
     }
-    return error_origin(-EPROTO);
+    return -EPROTO;
 }
 
 int vector_read_resources(
@@ -208,12 +207,12 @@ int vector_read_resources(
     *ret = (Vector){0};
     r = vector_reader_begin(&list.reader, body, arena, ret, &phrase);
     if (r < 0)
-        return error_trace(r);
+        return r;
     read_list(&list);
     if (json_error(&list.reader.json) != JSON_OK)
-        return error_trace(vector_reader_complain(&list.reader, &phrase));
+        return vector_reader_complain(&list.reader, &phrase);
     if (!list.has_items ||
         !str_eq(list.kind, is_of_pods ? STR("PodMetricsList") : STR("NodeMetricsList")))
-        return error_trace(complain_of_kind(&list, &phrase));
+        return complain_of_kind(&list, &phrase);
     return 0;
 }

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "load/phrase.h"
 #include "load/vector-part.h"
 #include "json/read.h"
@@ -278,19 +277,19 @@ static int complain_of_type(Str type, Phrase *phrase) {
         phrase_quote(phrase, type);
         phrase_add(phrase, ", not a vector");
     }
-    return error_origin(-EPROTO);
+    return -EPROTO;
 }
 
 static int complain_of_status(const Answer *answer, Phrase *phrase) {
     if (!str_eq(answer->status, STR("error"))) {
         phrase_add(phrase, "not an answer of Prometheus' API: it has no \"status\"");
-        return error_origin(-EPROTO);
+        return -EPROTO;
     }
     phrase_add(phrase, "the server says: ");
     phrase_show(phrase, answer->error_type, PHRASE_QUOTE_MAX);
     phrase_add(phrase, "%s", answer->error_type.len > 0 && answer->error.len > 0 ? ": " : "");
     phrase_show(phrase, answer->error, SERVER_TEXT_MAX);
-    return error_origin(-EPROTO);
+    return -EPROTO;
 }
 
 /* A warning is shown to people, wherever: cut and escaped here, once. */
@@ -301,7 +300,7 @@ static int keep_warning(const Answer *answer, VectorReader *reader) {
 
     phrase_show(&phrase, warning, SERVER_TEXT_MAX);
     reader->vector->warning = arena_copy(reader->arena, str_of(text, phrase.len));
-    return reader->vector->warning.ptr ? 0 : error_origin(-ENOMEM);
+    return reader->vector->warning.ptr ? 0 : -ENOMEM;
 }
 
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
@@ -313,19 +312,19 @@ int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     *ret = (Vector){0};
     r = vector_reader_begin(&reader, body, arena, ret, &phrase);
     if (r < 0)
-        return error_trace(r);
+        return r;
     read_answer(&reader, &answer);
     if (json_error(&reader.json) != JSON_OK)
-        return error_trace(vector_reader_complain(&reader, &phrase));
+        return vector_reader_complain(&reader, &phrase);
     if (!str_eq(answer.status, STR("success")))
-        return error_trace(complain_of_status(&answer, &phrase));
+        return complain_of_status(&answer, &phrase);
     if (!str_eq(answer.type, STR("vector")))
-        return error_trace(complain_of_type(answer.type, &phrase));
+        return complain_of_type(answer.type, &phrase);
     if (answer.result.ptr)
         read_late_result(&reader, &answer);
     if (json_error(&reader.json) != JSON_OK)
-        return error_trace(vector_reader_complain(&reader, &phrase));
-    return error_trace(keep_warning(&answer, &reader));
+        return vector_reader_complain(&reader, &phrase);
+    return keep_warning(&answer, &reader);
 }
 
 Str series_label(const Series *series, Str name) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "model/resources.h"
 
 static size_t locate(const Amounts *amounts, Str name) {
@@ -130,7 +129,7 @@ int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
     Resource *items = ARENA_ARRAY(arena, Resource, amounts->n);
 
     if (!items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < amounts->n; i++) {
         const Amount *amount = &amounts->items[i];
         int64_t rounded = resource_amount_of(amount->name, amount->quantity);

@@ -216,7 +216,7 @@ int expression_lower_variables(
     DiagList nothing = DIAG_LIST_IN(cel_graph_arena(graph));
 
     *ret = composite_of(expression->scope, ret_nodes);
-    return error_trace(lower_variables(expression, graph, &nothing, ret_nodes));
+    return lower_variables(expression, graph, &nothing, ret_nodes);
 }
 
 /* --- compiling -------------------------------------------------------------------------- */
@@ -240,10 +240,10 @@ static int compile_code(Compiling *compiling) {
     int r;
 
     if (!graph)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = lower_variables(result, graph, &compiling->diags, nodes);
     if (r != 0)
-        return error_trace(r);
+        return r;
     compiling->options.composite = &composite;
     r = cel_lower(graph, result->checked, &compiling->options, &compiling->diags, &root);
     compiling->options.composite = NULL;
@@ -279,13 +279,13 @@ static int check(Compiling *compiling) {
         &compiling->diags,
         &checked);
     if (r != 0)
-        return error_trace(r);
+        return r;
     result->checked = checked;
     result->variables = find_variables(checked, compiling->scope);
     find_metrics(result);
     r = cel_cost_estimate(checked, compiling->scratch, &result->cost);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (uint32_t i = 0; i < compiling->scope->variables_type.n_fields; i++)
         if (result->variables >> i & 1)
             add_cost(&result->cost, compiling->scope->variables[i].expression.cost);

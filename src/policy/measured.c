@@ -4,8 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/error.h"
-
 typedef struct Reading {
     PolicyReader *reader;
     const Program *program;
@@ -125,7 +123,7 @@ static int set_node(const Reading *reading, const Gauges *gauges, const YamlPair
         return 0;
     for (size_t i = 0; r == 0 && i < gauges->n; i++)
         r = sampling_set(reading->measurements->items[gauges->items[i]], row, number, 0);
-    return error_trace(r);
+    return r;
 }
 
 /* Three parts, none of them empty. */
@@ -155,7 +153,7 @@ static int set_workload(const Reading *reading, const Gauges *gauges, const Yaml
         return 0;
     for (size_t i = 0; r == 0 && i < gauges->n; i++)
         r = sampling_set_workload(reading->measurements->items[gauges->items[i]], key, number);
-    return error_trace(r);
+    return r;
 }
 
 /* One metric of one of the two lists. */
@@ -171,14 +169,14 @@ static int read_metric(const Reading *reading, const YamlPair *pair, bool is_of_
         Sampling *sampling = sampling_of(reading, gauges.items[i]);
 
         if (!sampling)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (is_of_workloads)
             r = sampling_reserve_workloads(sampling, values->n);
     }
     for (size_t i = 0; r == 0 && i < values->n; i++)
         r = is_of_workloads ? set_workload(reading, &gauges, &values->pairs[i])
                             : set_node(reading, &gauges, &values->pairs[i]);
-    return error_trace(r);
+    return r;
 }
 
 static int read_list(const Reading *reading, const YamlNode *list, bool is_of_workloads) {
@@ -186,7 +184,7 @@ static int read_list(const Reading *reading, const YamlNode *list, bool is_of_wo
 
     for (size_t i = 0; list && r == 0 && i < list->n; i++)
         r = read_metric(reading, &list->pairs[i], is_of_workloads);
-    return error_trace(r);
+    return r;
 }
 
 int measured_read(PolicyReader *reader, const Measured *measured, const Program *program,
@@ -203,7 +201,7 @@ int measured_read(PolicyReader *reader, const Measured *measured, const Program 
     int r;
 
     if (!measurements)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (measured->age && reader_duration(reader, measured->age, "age", &age)) {
         reading.now_nsec -= age;
         reading.uptime_nsec -= age;
@@ -212,7 +210,7 @@ int measured_read(PolicyReader *reader, const Measured *measured, const Program 
     if (r == 0)
         r = read_list(&reading, measured->workloads, /* is_of_workloads= */ true);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(measurements);
     return 0;
 }

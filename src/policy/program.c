@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/vec.h"
 #include "policy/lint.h"
 #include "policy/rules.h"
@@ -72,14 +71,14 @@ static int compile_document(Compiling *compiling, PolicyReader *reader, const Ya
     policy_read(reader, compiling->program->schema, &compiling->common, document, &policy);
     r = rule_names_check(reader, document);
     if (r < 0)
-        return error_trace(r);
+        return r;
     check_policy_name(compiling, reader->source, &policy);
     if (compiling->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
         lint_policy(reader, document, &policy);
     added = VEC_PUSH(&compiling->policies, reader->arena);
     source = VEC_PUSH(&compiling->sources, reader->arena);
     if (!added || !source)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *added = policy;
     *source = reader->source;
     return 0;
@@ -95,18 +94,18 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
     int r;
 
     if (!kept.file.ptr || !kept.text.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = yaml_parse(kept.file, kept.text, arena, compiling->diags, &stream);
     if (r == -EINVAL)
         return 0; /* reported; other files are still worth reading */
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (stream.n_documents == 0)
         report_empty(compiling, kept.file);
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
         r = compile_document(compiling, &reader, stream.documents[i]);
     diag_list_sort(compiling->diags, n_before);
-    return error_trace(r);
+    return r;
 }
 
 static size_t count_filters(const Policies *policies) {
@@ -157,7 +156,7 @@ static int number_rules(Compiling *compiling) {
     program->filters = ARENA_ARRAY(program->arena, const Filter *, count_filters(policies));
     program->scores = ARENA_ARRAY(program->arena, const Score *, count_scores(policies));
     if (!program->filters || !program->scores)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (int unresolvable = 1; unresolvable >= 0; unresolvable--) {
         for (size_t i = 0; i < policies->n; i++) {
             Policy *policy = &policies->items[i];
@@ -234,7 +233,7 @@ static int lower_missing(Program *program, Expression *missing, Roots *roots, ui
     r = expression_lower(missing, program->graph);
     if (r == 0)
         *ret_root = add_root(roots, missing->node);
-    return error_trace(r);
+    return r;
 }
 
 static int lower_filter(Program *program, Filter *filter, Roots *roots) {
@@ -242,23 +241,23 @@ static int lower_filter(Program *program, Filter *filter, Roots *roots) {
     int r = expression_lower(&filter->test, program->graph);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     filter->root = add_root(roots, filter->test.node);
     part = find_part(program->graph, filter->test.node);
     if (filter->test.groups != SCHEMA_BIT(SCHEMA_NODE) && part != CEL_NO_NODE)
         filter->part = add_root(roots, part);
     program->groups |= filter->test.groups;
-    return error_trace(lower_missing(program, &filter->missing, roots, &filter->missing_root));
+    return lower_missing(program, &filter->missing, roots, &filter->missing_root);
 }
 
 static int lower_score(Program *program, Score *score, Roots *roots) {
     int r = expression_lower(&score->value, program->graph);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     score->root = add_root(roots, score->value.node);
     program->groups |= score->value.groups;
-    return error_trace(lower_missing(program, &score->missing, roots, &score->missing_root));
+    return lower_missing(program, &score->missing, roots, &score->missing_root);
 }
 
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
@@ -273,7 +272,7 @@ static int lower_policy(Program *program, Policy *policy, Roots *roots) {
         r = lower_filter(program, &policy->filters[i], roots);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
         r = lower_score(program, &policy->scores[i], roots);
-    return error_trace(r);
+    return r;
 }
 
 /* Which filters are known beforehand. */
@@ -295,7 +294,7 @@ static int plan(Compiling *compiling) {
 
     program->graph = cel_graph_new(program->arena, program->arena);
     if (!program->graph || !roots.nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < policies->n; i++)
         r = lower_policy(program, &policies->items[i], &roots);
     if (r == 0)
@@ -307,7 +306,7 @@ static int plan(Compiling *compiling) {
             &program->plan);
     for (size_t i = 0; r == 0 && i < policies->n; i++)
         note_known(program, &policies->items[i]);
-    return error_trace(r);
+    return r;
 }
 
 static void lint_plans(const Compiling *compiling) {
@@ -351,7 +350,7 @@ static int collect_parts(Program *program) {
     SchemaNeeds of_filters = {.arena = arena}, of_scores = {.arena = arena};
 
     if (!filters.nodes || !scores.nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < program->n_filters; i++)
         (void)add_root(&filters, program->filters[i]->test.node);
     for (size_t i = 0; i < program->n_scores; i++) {
@@ -365,7 +364,7 @@ static int collect_parts(Program *program) {
     program->score_parts = of_scores.parts;
     need_gauges(program, &program->filter_parts);
     need_gauges(program, &program->score_parts);
-    return of_filters.has_failed || of_scores.has_failed ? error_origin(-ENOMEM) : 0;
+    return of_filters.has_failed || of_scores.has_failed ? -ENOMEM : 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------- */
@@ -375,7 +374,7 @@ static int compile_sources(Compiling *compiling, const PolicySource *sources, si
         int r = compile_source(compiling, &sources[i]);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     check_counts(compiling);
     return 0;
@@ -391,7 +390,7 @@ static int assemble(Compiling *compiling) {
         r = collect_parts(compiling->program);
     if (r == 0)
         lint_plans(compiling);
-    return error_trace(r);
+    return r;
 }
 
 /* Reading goes on where an allocation fails, so nothing that was read can be trusted
@@ -414,12 +413,12 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     int r;
 
     if (!program)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     program->ref = REF_ONE;
     program->arena = arena_new(PROGRAM_BUDGET);
     program->schema = program->arena ? schema_new(program->arena) : NULL;
     if (!program->schema)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     compiling.common.next_slot = cel_env_n_slots(program->schema->env);
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
@@ -429,7 +428,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     if (has_run_out(&compiling) || diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(program);
     return 0;
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/map.h"
 
 #define KINDS_MAX 48u
@@ -305,7 +304,7 @@ static int check_names(PolicyReader *reader, const YamlNode *rules, Map *names) 
             int r = map_add(names, name->text, (uint32_t)name->place.line);
 
             if (r < 0)
-                return error_trace(r);
+                return r;
             continue;
         }
         (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
@@ -325,5 +324,5 @@ int rule_names_check(PolicyReader *reader, const YamlNode *document) {
 
     if (r == 0)
         r = check_names(reader, yaml_find(spec, STR("scores")), &names);
-    return error_trace(r);
+    return r;
 }

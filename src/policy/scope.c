@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "cel/run.h"
 #include "policy/metric.h"
 
@@ -180,7 +179,7 @@ static int read_params(PolicyReader *reader, const YamlNode *params, Scope *scop
         n = 0;
     }
     if (!fields || !values)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         Str name = params->pairs[i].key->text;
         const CelType *found = NULL;
@@ -296,12 +295,12 @@ static int read_metrics(
         n = 0;
     }
     if (!gauges)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (n > 0)
         n = read_gauges(reader, metrics, gauges);
     if (!add_metrics(reader, scope, common, gauges, n))
-        return error_origin(-ENOMEM);
-    return error_trace(schema_add_metrics(scope->env, &scope->metrics, reader->arena));
+        return -ENOMEM;
+    return schema_add_metrics(scope->env, &scope->metrics, reader->arena);
 }
 
 /* --- variables ------------------------------------------------------------------------------ */
@@ -381,7 +380,7 @@ static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope
     }
     for (size_t i = 0; r == 0 && i < n; i++)
         read_variable(reader, variables->items[i], scope);
-    return error_trace(r);
+    return r;
 }
 
 /* --- all ---------------------------------------------------------------------------------- */
@@ -420,7 +419,7 @@ int scope_lower(Scope *scope, CelGraph *graph) {
         int r = expression_lower(expression, graph);
 
         if (r < 0)
-            return error_trace(r);
+            return r;
         scope->nodes[i] = expression->node;
     }
     return 0;

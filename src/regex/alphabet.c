@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "regex/program.h"
 
 #define STEPS_MAX (1 << 22) /* pieces × sets; over it there is no DFA for the pattern */
@@ -173,7 +172,7 @@ static int write_tables(const Pieces *pieces, Arena *arena, RegexAlphabet *ret) 
     from = ARENA_RAW(arena, uint32_t, pieces->n - first);
     letters = ARENA_RAW(arena, uint8_t, pieces->n - first);
     if (!members || !from || !letters)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < pieces->n; i++) {
         uint32_t end = i + 1 < pieces->n ? pieces->from[i + 1] : 128;
         uint8_t letter = (uint8_t)pieces->letters[i];
@@ -200,12 +199,12 @@ int regex_alphabet_make(const Regex *regex, Arena *arena, Arena *scratch, RegexA
 
     *ret = (RegexAlphabet){0};
     if (!cut_all(regex, &cuts, scratch))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     pieces.n = order_cuts(cuts.items, cuts.n);
     pieces.from = cuts.items;
     pieces.letters = ARENA_ARRAY(scratch, uint32_t, pieces.n);
     pieces.split = ARENA_RAW(scratch, Halves, pieces.n);
     if (!pieces.letters || !pieces.split)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return refine_all(&pieces, regex) ? write_tables(&pieces, arena, ret) : 0;
 }

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "regex/program.h"
 
 #define UNKNOWN UINT16_MAX  /* the end of a chain of places to fill in */
@@ -50,7 +49,7 @@ static int emit(Emitter *e, RegexOp op, uint32_t arg) {
         return REGEX_MALFORMED;
     instruction = VEC_PUSH(&e->code, e->scratch);
     if (!instruction)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *instruction = (RegexInstruction){
         .op = (uint8_t)op,
         .arg = arg,
@@ -105,7 +104,7 @@ static int find_set(Emitter *e, uint32_t number, uint32_t *ret) {
     if (e->set_of[number] == 0) {
         set = VEC_PUSH(&e->sets, e->scratch);
         if (!set)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         set->ranges = node->ranges;
         set->n = node->n_ranges;
         e->set_of[number] = (uint32_t)e->sets.n;
@@ -129,7 +128,7 @@ static int push_visit(Emitter *e, uint32_t node) {
     Visit *visit = VEC_PUSH(&e->visits, e->scratch);
 
     if (!visit)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *visit = (Visit){
         .node = node,
         .child = e->tree->nodes.items[node].child,
@@ -310,11 +309,11 @@ static int finish_code(Emitter *e, Regex *ret) {
     size_t n = 0;
 
     if (!map)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ret->n_instructions = drop_jumps(e->code.items, e->code.n, map);
     code = ARENA_RAW(e->arena, RegexInstruction, ret->n_instructions);
     if (!code)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < e->code.n; i++) {
         if (e->code.items[i].op == REGEX_OP_JUMP)
             continue;
@@ -341,7 +340,7 @@ static int finish_sets(Emitter *e, Regex *ret) {
     RegexSet *sets = ARENA_ARRAY(e->arena, RegexSet, e->sets.n);
 
     if (!sets)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < e->sets.n; i++) {
         RegexSet *set = &e->sets.items[i];
         RegexRange *ranges;
@@ -352,7 +351,7 @@ static int finish_sets(Emitter *e, Regex *ret) {
             first++;
         ranges = ARENA_RAW(e->arena, RegexRange, set->n - first);
         if (!ranges)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (set->n > first)
             memcpy(ranges, set->ranges + first, (set->n - first) * sizeof(*ranges));
         sets[i] = *set;
@@ -379,7 +378,7 @@ static int find_prefix(Regex *regex, Arena *arena) {
     }
     regex->is_literal = n > 0 && at->op == REGEX_OP_MATCH;
     regex->prefix = arena_copy(arena, str_of(bytes, n));
-    return regex->prefix.ptr ? 0 : error_origin(-ENOMEM);
+    return regex->prefix.ptr ? 0 : -ENOMEM;
 }
 
 int regex_emit(
@@ -394,7 +393,7 @@ int regex_emit(
 
     e.set_of = ARENA_ARRAY(scratch, uint32_t, tree->nodes.n);
     if (!e.set_of)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = emit_tree(&e);
     if (r == 0)
         r = finish_code(&e, ret);
@@ -403,5 +402,5 @@ int regex_emit(
     if (r == 0)
         r = find_prefix(ret, arena);
     ret->n_groups = tree->n_groups;
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "regex/parser.h"
 #include "regex/unicode.h"
 
@@ -53,7 +52,7 @@ static int make_leaf(RegexParser *parser, RegexClass *class, uint32_t *ret) {
     regex_class_sort(class);
     parser->n_ranges += class->ranges.n;
     if (class->failed && class->ranges.n < REGEX_CLASS_MAX)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (class->failed || parser->n_ranges > REGEX_RANGES_MAX)
         return regex_parser_refuse_size(parser);
     node.ranges = class->ranges.items;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "base/utf8.h"
 #include "regex/parser.h"
 
@@ -61,7 +60,7 @@ int regex_parser_add(RegexParser *parser, RegexNode node, uint32_t *ret) {
         return regex_parser_refuse_size(parser);
     at = VEC_PUSH(&parser->tree->nodes, parser->arena);
     if (!at)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *at = node;
     at->next = REGEX_NONE;
     if (node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
@@ -92,7 +91,7 @@ static int open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
         return refuse_depth(p);
     frame = VEC_PUSH(&p->frames, p->parser.arena);
     if (!frame)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *frame = (Frame){
         .first = REGEX_NONE,
         .last = REGEX_NONE,
@@ -512,5 +511,5 @@ int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error
     }
     if (r == 0)
         r = close_frame(&p, &ret->root);
-    return r < 0 ? error_trace(r) : r;
+    return r < 0 ? r : r;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "base/error.h"
 #include "regex/program.h"
 
 #define SCRATCH_MAX ((size_t)16 * 1024 * 1024) /* for trees and classes while compiling */

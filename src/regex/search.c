@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "regex/program.h"
 
 /* For a simulation: it grows with slots × program. */
@@ -38,7 +37,7 @@ static int simulate_matches(const Regex *regex, Str text) {
     uint64_t work = UINT64_MAX;
 
     if (!simulation)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return regex_simulate(simulation, text, 0, &work, NULL);
 }
 

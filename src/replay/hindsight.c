@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "json/read.h"
 
 const char *hindsight_error(int error) {
@@ -24,7 +23,7 @@ static int read_pod(Str text, Arena *arena, Pod *ret) {
     pod_decode(&reader, arena, ret);
     json_end(&reader);
     if (json_error(&reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return json_error(&reader) == JSON_OK ? 0 : HINDSIGHT_E_NO_POD;
 }
 
@@ -34,17 +33,17 @@ static int explain(
     size_t n = 0;
 
     if (!past->nodes)
-        return error_trace(extender_explain(view, past->now_nsec, pod, arena, ret));
+        return extender_explain(view, past->now_nsec, pod, arena, ret);
     rows = ARENA_RAW(arena, uint32_t, past->n_nodes);
     if (!rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < past->n_nodes; i++) {
         uint32_t row = table_find(view->table, past->nodes[i]);
 
         if (row < view->table->n_rows && table_node(view->table, row))
             rows[n++] = row;
     }
-    return error_trace(extender_explain_rows(view, past->now_nsec, pod, rows, n, arena, ret));
+    return extender_explain_rows(view, past->now_nsec, pod, rows, n, arena, ret);
 }
 
 int hindsight_explain(const Hindsight *past, Program *program, const SceneSetting *setting,
@@ -65,7 +64,7 @@ int hindsight_explain(const Hindsight *past, Program *program, const SceneSettin
     if (r == 0)
         r = explain(past, view, ret_pod, arena, ret);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (r == 0)
         *ret_view = TAKE_PTR(view);
     return r;

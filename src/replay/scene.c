@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 /* Gauges are of policies, which have ceilings of their own. */
 #define GAUGES_BUDGET ((size_t)64 * 1024 * 1024)
 
@@ -21,7 +19,7 @@ int scene_copy_gauges(Scene *scene, const Gauge *gauges, size_t n) {
         if (!gauge_copy(&gauges[i], scene->arena, &copies[i]))
             copies = NULL;
     if (!copies)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     scene->gauges = copies;
     scene->n_gauges = n;
     return 0;
@@ -234,7 +232,7 @@ static int find_measurements(const Scene *scene, const Program *program, const V
 
     *ret_unmeasured = 0;
     if (!made)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < program->n_gauges; i++) {
         bool is_known;
         Sampling *sampling = find_sampling(scene, &program->gauges[i], &is_known);
@@ -277,11 +275,11 @@ int scene_view(const Scene *scene, Program *program, const SceneSetting *setting
     before = find_before(scene, program, before);
     r = find_measurements(scene, program, before, &measurements, &n_unmeasured);
     if (r < 0)
-        return error_trace(r);
+        return r;
     parts.measurements = measurements;
     r = view_new(&parts, before, ret);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (*ret)->generation = scene->generation;
     if (ret_unmeasured)
         *ret_unmeasured = n_unmeasured;

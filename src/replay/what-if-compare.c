@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/error.h"
 #include "replay/what-if-part.h"
 
 /* --- filter ----------------------------------------------------------------------------------- */
@@ -36,13 +35,13 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
 
     pair->same = ARENA_RAW(scratch, uint16_t, decision->n_rules);
     if (!rules || !pair->same)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < decision->n_rules; i++) {
         rules[i] = tallies_rule(
             pair->tallies, decision->rules[i].policy, decision->rules[i].name, scratch);
         pair->same[i] = VERDICT_PASS;
         if (rules[i] == TALLY_NONE)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     n = pair->tallies->rules.n;
     pair->rules = rules;
@@ -51,7 +50,7 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
         .gained = ARENA_ARRAY(scratch, uint32_t, n),
         .other = ARENA_ARRAY(scratch, uint32_t, n),
     };
-    return pair->blame.lost && pair->blame.gained && pair->blame.other ? 0 : error_origin(-ENOMEM);
+    return pair->blame.lost && pair->blame.gained && pair->blame.other ? 0 : -ENOMEM;
 }
 
 static bool has_rule(const RecordedNode *node) {
@@ -169,7 +168,7 @@ int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Dec
 
     *ret = (Comparison){.best_before = TALLY_NONE, .best_after = TALLY_NONE, .rule = TALLY_NONE};
     if (!order || find_rules(&pair, scratch) < 0)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
         bool passed = node->kind == RECORDED_PASSED, passes = answer->said[i] == VERDICT_PASS;
@@ -213,7 +212,7 @@ int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
 
     *ret = (Comparison){.rule = TALLY_NONE};
     if (!order)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
         bool is_known = node->kind == RECORDED_SCORED;

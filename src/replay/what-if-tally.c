@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "replay/what-if-part.h"
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -38,9 +37,9 @@ static int find_filters(Tallies *tallies) {
         tallies->of_filter[i] = tallies_rule(
             tallies, program->filters[i]->policy->name, program->filters[i]->name, tallies->arena);
         if (tallies->of_filter[i] == TALLY_NONE)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
-    return tallies->of_filter ? 0 : error_origin(-ENOMEM);
+    return tallies->of_filter ? 0 : -ENOMEM;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -58,11 +57,11 @@ static int find_names(Tallies *tallies) {
     tallies->ranks = ARENA_ARRAY(tallies->arena, uint32_t, n);
     tallies->nodes = ARENA_ARRAY(tallies->arena, WhatIfNode, n);
     if (!sorted || !tallies->ranks || !tallies->nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         sorted[i] = tallies->nodes[i].name = recording->names[i];
         if (map_add(&tallies->names, sorted[i], (uint32_t)i) < 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     if (n > 0)
         qsort(sorted, n, sizeof(*sorted), by_name);
@@ -111,14 +110,14 @@ static int find_pods(Tallies *tallies) {
 
     tallies->of_decision = ARENA_RAW(tallies->arena, uint32_t, recording->n);
     if (!tallies->of_decision)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < recording->n; i++) {
         bool is_one = is_asked(&recording->decisions[i]);
 
         tallies->of_decision[i] =
             is_one ? find_pod(tallies, &recording->decisions[i], /* may_add= */ true) : TALLY_NONE;
         if (is_one && tallies->of_decision[i] == TALLY_NONE)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -170,7 +169,7 @@ static int find_chosen(Tallies *tallies) {
 
     tallies->chosen = ARENA_RAW(tallies->arena, uint32_t, recording->n);
     if (!tallies->chosen)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     note_cluster(tallies);
     for (size_t i = recording->n; i-- > 0;) {
         const RecordedDecision *decision = &recording->decisions[i];
@@ -204,7 +203,7 @@ int tallies_init(
         r = find_pods(tallies);
     if (r == 0)
         r = find_chosen(tallies);
-    return error_trace(r);
+    return r;
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -241,7 +240,7 @@ static int report_rules(const Tallies *tallies, WhatIfReport *report) {
     size_t n = 0;
 
     if (!rules)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < tallies->rules.n; i++) {
         const WhatIfRule *rule = &tallies->rules.items[i].rule;
 
@@ -260,7 +259,7 @@ int tallies_report(const Tallies *tallies, WhatIfReport *report) {
     size_t n = 0;
 
     if (!nodes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < tallies->recording->n_names; i++)
         if (tallies->nodes[i].n_best_before != tallies->nodes[i].n_best_after)
             nodes[n++] = tallies->nodes[i];
@@ -268,5 +267,5 @@ int tallies_report(const Tallies *tallies, WhatIfReport *report) {
         qsort(nodes, n, sizeof(*nodes), by_bests);
     report->nodes = nodes;
     report->n_nodes = n < WHAT_IF_NODES_MAX ? n : WHAT_IF_NODES_MAX;
-    return error_trace(report_rules(tallies, report));
+    return report_rules(tallies, report);
 }

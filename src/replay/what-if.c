@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "replay/what-if-part.h"
 
 /* What one decision may take: as much as a request. */
@@ -58,7 +57,7 @@ static int find_view(Run *run, const Scene *scene) {
         return 0;
     r = scene_view(scene, run->program, &run->setting, run->view, &view, &n_unmeasured);
     if (r < 0)
-        return error_trace(r);
+        return r;
     view_unref(run->view);
     run->view = view;
     run->scene = scene;
@@ -96,12 +95,12 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
         return COMPARE_SKIPPED;
     r = find_view(run, decision->scene);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (run->view->facts.is_late)
         return COMPARE_OVER;
     body = recorded_request(run->recording, decision, run->request);
     if (!body.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     answer(run, decision, body, &again);
     if (!again.decision.args || again.decision.args->n != decision->n_nodes) {
         *ret_why = decision->scene->snapshot
@@ -112,10 +111,8 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
     if (again.decision.notes.n_late > 0)
         return COMPARE_OVER;
     if (decision->verb == VERB_FILTER)
-        return error_trace(
-            compare_filter(&run->tallies, decision, &again.decision, chosen, run->request, ret));
-    return error_trace(
-        compare_prioritize(&run->tallies, decision, &again.decision, chosen, run->request, ret));
+        return compare_filter(&run->tallies, decision, &again.decision, chosen, run->request, ret);
+    return compare_prioritize(&run->tallies, decision, &again.decision, chosen, run->request, ret);
 }
 
 /* --- counting --------------------------------------------------------------------------------- */
@@ -199,7 +196,7 @@ static int replay_one(Run *run, size_t i) {
     arena_reset(run->request);
     run->report->is_whole &= r != COMPARE_OVER;
     if (r < 0 || r == COMPARE_OVER)
-        return r < 0 ? error_trace(r) : 0;
+        return r < 0 ? r : 0;
     count_once(&pod->is_counted, &run->report->n_pods);
     run->report->n++;
     if (r == COMPARE_SKIPPED)
@@ -240,7 +237,7 @@ static int replay_block(Run *run, size_t begin, size_t end) {
             options->progress(options->context, ++n_done, run->recording->n);
     }
     flush_cases(run);
-    return error_trace(r);
+    return r;
 }
 
 static int replay_all(Run *run) {
@@ -254,7 +251,7 @@ static int replay_all(Run *run) {
         r = replay_block(run, begin, end);
         end = begin;
     }
-    return error_trace(r);
+    return r;
 }
 
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
@@ -279,12 +276,12 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
         (CelClock){.is_over = run.options->is_over, .context = run.options->context};
     *ret = (WhatIfReport){.cases = run.cases};
     if (!request || !scratch || !run.cases)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = tallies_init(&run.tallies, recording, program, arena);
     if (r == 0)
         r = replay_all(&run);
     if (r == 0)
         r = tallies_report(&run.tallies, ret);
     view_unref(run.view);
-    return error_trace(r);
+    return r;
 }

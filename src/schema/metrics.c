@@ -8,7 +8,6 @@
 
 #include <assert.h>
 
-#include "base/error.h"
 #include "cel/check.h"
 #include "cel/graph.h"
 #include "schema/node.h"
@@ -248,7 +247,7 @@ static int add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena
             aspects[i].type,
             aspects[i].expand,
             metric);
-    return error_trace(r);
+    return r;
 }
 
 int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
@@ -268,7 +267,7 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
             /* max_size= */ 1,
             SCHEMA_POD,
             &metrics->workload_slot);
-    return error_trace(r);
+    return r;
 }
 
 /* --- what is named --------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/log.h"
 
 /* What the kernel calls a nice value: decisions go first when processors are short. */
@@ -86,14 +85,14 @@ int clerk_new(void *context, Clerk **ret) {
     int r;
 
     if (!clerk)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     clerk->context = context;
     (void)pthread_mutex_init(&clerk->mutex, NULL);
     (void)pthread_cond_init(&clerk->more, NULL);
     for (; clerk->n_threads < CLERK_THREADS; clerk->n_threads++) {
         r = pthread_create(&clerk->threads[clerk->n_threads], NULL, work, clerk);
         if (r != 0)
-            return error_origin(-r);
+            return -r;
     }
     *ret = TAKE_PTR(clerk);
     return 0;

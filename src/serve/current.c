@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 
 View *current_view(Current *current) {
@@ -47,7 +46,7 @@ static int make_view(Current *current, const View *before, const ViewChange *cha
     int r = view_new(&parts, before, ret);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     (*ret)->awaits_cluster = !(*ret)->snapshot && current->may_await_cluster;
     (*ret)->generation = before->generation + (change->snapshot ? 1 : 0);
     return 0;
@@ -60,7 +59,7 @@ static int change_view(Current *current, const ViewChange *change) {
     int r = make_view(current, before, change, &view);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     exchange(current, view);
     if (current->changed)
         current->changed(current->context, before, current->view);
@@ -73,7 +72,7 @@ int current_set_snapshot(Current *current, Snapshot *snapshot) {
     (void)pthread_mutex_lock(&current->publish_lock);
     r = change_view(current, &(ViewChange){.snapshot = snapshot});
     (void)pthread_mutex_unlock(&current->publish_lock);
-    return error_trace(r);
+    return r;
 }
 
 int current_set_measured(Current *current, Measurements *measurements) {
@@ -83,7 +82,7 @@ int current_set_measured(Current *current, Measurements *measurements) {
     if (measurements->owner == current->owner)
         r = change_view(current, &(ViewChange){.measurements = measurements});
     (void)pthread_mutex_unlock(&current->publish_lock);
-    return error_trace(r);
+    return r;
 }
 
 int current_refresh(Current *current, int64_t now_nsec) {
@@ -97,7 +96,7 @@ int current_refresh(Current *current, int64_t now_nsec) {
     if (current->view == view) /* else somebody was faster */
         r = change_view(current, &(ViewChange){0});
     (void)pthread_mutex_unlock(&current->publish_lock);
-    return error_trace(r);
+    return r;
 }
 
 /* --- the program ----------------------------------------------------------------------------- */
@@ -126,12 +125,12 @@ static int set_program(Current *current, Program *program, char *error, size_t s
     int r = measuring_follow(current->measuring, program, owner, &measurements, error, size);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     r = change_view(current, &(ViewChange){.program = program, .measurements = measurements});
     if (r < 0) {
         (void)snprintf(error, size, "out of memory");
         follow_again(current, owner + 1);
-        return error_trace(r);
+        return r;
     }
     current->owner = owner;
     return 0;
@@ -143,7 +142,7 @@ int current_set_program(Current *current, Program *program, char *error, size_t 
     (void)pthread_mutex_lock(&current->publish_lock);
     r = set_program(current, program, error, size);
     (void)pthread_mutex_unlock(&current->publish_lock);
-    return error_trace(r);
+    return r;
 }
 
 /* --- begin and end -----------------------------------------------------------------------------
@@ -161,7 +160,7 @@ int current_begin(Current *current, Snapshot *snapshot, Program *program, const 
     int r = view_new(&parts, /* before= */ NULL, &current->view);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     current->view->awaits_cluster = !snapshot && current->may_await_cluster;
     current->view->generation = snapshot ? 1 : 0;
     return 0;

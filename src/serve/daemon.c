@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "input/file.h"
 #include "serve/daemon-internal.h"
@@ -30,7 +29,7 @@ static View *view_of(void *context) {
 }
 
 int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
-    return error_trace(current_set_snapshot(&daemon->current, snapshot));
+    return current_set_snapshot(&daemon->current, snapshot);
 }
 
 static void note_view(void *context, const View *before, const View *after) {
@@ -48,12 +47,11 @@ static int load_configuration(Daemon *daemon, char *error) {
     int r = files_load(&daemon->files, &program, &snapshot, error);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     daemon->zones = zones_new();
     if (!daemon->zones)
-        return error_origin(-ENOMEM);
-    return error_trace(
-        current_begin(&daemon->current, snapshot, program, zones_finder(daemon->zones)));
+        return -ENOMEM;
+    return current_begin(&daemon->current, snapshot, program, zones_finder(daemon->zones));
 }
 
 static void publish_measured(void *context, Measurements *measurements) {
@@ -83,13 +81,13 @@ static int start_measuring(Daemon *daemon, char *error) {
         fingerprint = file_fingerprint(options->sources_path);
     r = measuring_new(&measuring, &callbacks, &daemon->measuring, error, DAEMON_ERROR_MAX);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (options->sources_path)
         files_note_sources(&daemon->files, fingerprint);
     daemon->files.measuring = daemon->measuring;
     daemon->current.measuring = daemon->measuring;
-    return error_trace(current_set_program(
-        &daemon->current, daemon->current.view->program, error, DAEMON_ERROR_MAX));
+    return current_set_program(
+        &daemon->current, daemon->current.view->program, error, DAEMON_ERROR_MAX);
 }
 
 /* --- the cluster that is watched ---------------------------------------------------- */
@@ -114,7 +112,7 @@ static int start_live(Daemon *daemon, char *error) {
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
     r = live_new(&options, &daemon->current, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
-    return error_trace(r);
+    return r;
 }
 
 static ClusterSource cluster_source(const DaemonOptions *options) {
@@ -180,7 +178,7 @@ static void fill_answers(Daemon *daemon) {
 static int cannot_listen(const char *address, unsigned port, int r, char *error) {
     (void)snprintf(
         error, DAEMON_ERROR_MAX, "cannot listen on %s port %u: %s", address, port, strerror(-r));
-    return error_trace(r);
+    return r;
 }
 
 /* Each connection is a descriptor, and the usual soft limit of 1,024 would leave none for files and
@@ -204,7 +202,7 @@ static int start_server(Daemon *daemon, char *error) {
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
     r = clerk_new(&daemon->answers, &daemon->clerk);
     if (r < 0)
-        return error_trace(r);
+        return r;
     fill_answers(daemon);
     allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX);
     /* Workers may answer before server_new() returns. Who takes a view waits for the
@@ -254,7 +252,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
 
     (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory");
     if (!daemon)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     daemon->options = options;
     daemon->started_at_sec = clock_wall_nsec() / NSEC_PER_SEC;
     daemon->started_at_nsec = clock_monotonic_nsec();
@@ -272,7 +270,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->updates = updates_new();
     if (!books_open(&daemon->books, options->n_decisions, options->decisions_bytes) ||
         daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->expiry || !daemon->updates)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     daemon->files.changes = daemon->books.changes;
 
     r = transport_check(options, error);
@@ -287,7 +285,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r == 0)
         r = start_pages(daemon, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     tell_exempt(&options->exempt);
     changes_note(daemon->books.changes,
         CHANGE_STARTED,

@@ -60,7 +60,7 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
     (void)snprintf(error, size, "out of memory");
     ret->arena = arena_new(POLICIES_BUDGET);
     if (!arena || !ret->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = policies_load_texts(options->policy_paths,
         options->n_policy_paths,
         ret->arena,
@@ -70,7 +70,7 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
         &ret->n_sources);
     if (r > 0) {
         describe_diags(&diags, error, size);
-        return error_origin(r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL);
+        return r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
     for (size_t i = 0; r == 0 && i < diags.diags.n; i++)
         log_warn("policy warning",
@@ -106,7 +106,7 @@ static int load_cluster(Files *files, Snapshot **ret, char *error) {
     files->fingerprints[RELOAD_CLUSTER] = file_fingerprint(files->options->cluster_path);
     r = cluster_load(files->options->cluster_path, ret, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
     return 0;
 }
@@ -119,7 +119,7 @@ static int load_tls(Files *files, char *error) {
     files->fingerprints[RELOAD_CERTIFICATES] = tls_fingerprint(&files->options->tls);
     r = tls_store_new(&files->options->tls, &files->tls, error, DAEMON_ERROR_MAX);
     if (r < 0)
-        return error_trace(r);
+        return r;
     reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
     return 0;
 }
@@ -133,7 +133,7 @@ static int load_token(Files *files, char *error) {
     files->fingerprints[RELOAD_PAGES_TOKEN] = file_fingerprint(path);
     r = token_new(path, &files->token, error, DAEMON_ERROR_MAX);
     if (r < 0)
-        return error_trace(r);
+        return r;
     reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
     return 0;
 }
@@ -154,7 +154,7 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
     if (r == 0)
         r = load_token(files, error);
     if (r < 0)
-        return error_trace(r);
+        return r;
     note_policy(files, &policy);
     *ret_program = TAKE_PTR(policy.program);
     *ret_snapshot = TAKE_PTR(snapshot);
@@ -173,20 +173,11 @@ void files_note_sources(Files *files, uint64_t fingerprint) {
 
 /* --- when they have changed --------------------------------------------------------------- */
 
-/* Where the last error of this thread came from, for whoever debugs berth itself. */
-static void log_error_trace(void) {
-    char trace[1024];
-
-    error_describe(trace, sizeof(trace));
-    log_debug("error trace", LOG_CSTR("trace", trace));
-}
-
 /* The state comes last: whoever sees it on a page finds in the log what it is about. */
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration refused, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)),
         LOG_CSTR("error", error));
-    log_error_trace();
     changes_note(files->changes,
         kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED,
         clock_wall_nsec(),

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "cluster/record.h"
 #include "kube/access.h"
@@ -345,7 +344,7 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
 
     (void)snprintf(error, size, "out of memory");
     if (!live)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     live->current = current;
     live->callbacks = *callbacks;
     live->lease_namespace = options->mirror.lease_namespace;
@@ -364,11 +363,11 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
     if (!live->bypass || (options->may_bind && !live->passes) ||
         (options->may_touch && !live->wakeup) ||
         (options->mirror.may_announce && !live->announcements))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
         (void)snprintf(error, size, "%s", text);
-        return error_trace(r);
+        return r;
     }
     (void)snprintf(error, size, "cannot start the thread that watches the cluster");
     r = mirror_new(access,
@@ -377,7 +376,7 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
             .context = live, .publish = publish, .pod_bound = pod_bound, .notice = take_notice},
         &live->mirror);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(live);
     return 0;
 }

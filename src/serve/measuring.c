@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "input/sources.h"
@@ -73,7 +72,7 @@ static int read_sources(
 
     (void)snprintf(error, size, "out of memory");
     if (!configured.arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = sources_gather(options->prometheus_url,
         options->sources_path,
         configured.arena,
@@ -81,10 +80,10 @@ static int read_sources(
         &configured.sources);
     if (r > 0) {
         describe(&diags, error, size);
-        return error_origin(r == SOURCES_E_UNREADABLE ? -ENOENT : -EINVAL);
+        return r == SOURCES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
     if (r < 0)
-        return error_trace(r);
+        return r;
     log_warnings(&diags);
     *ret = configured;
     configured.arena = NULL;
@@ -107,12 +106,12 @@ int measuring_reload(Measuring *measuring, char *error, size_t size) {
     int r = read_sources(&measuring->options, &configured, error, size);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (measuring->poller) { /* it appears in measuring_follow() only, which is not running */
         r = poller_configure(measuring->poller, &configured.sources, text);
         if (r < 0) {
             (void)snprintf(error, size, "%s", text);
-            return error_trace(r);
+            return r;
         }
     }
     warn_of(&configured.sources);
@@ -210,7 +209,7 @@ static int find_access(const MeasuringOptions *options, Access **ret, char *erro
                     : access_find(live->kubeconfig, live->context, ret, text);
     if (r < 0)
         (void)snprintf(error, size, "%s", text);
-    return error_trace(r);
+    return r;
 }
 
 static uint64_t make_seed(void) {
@@ -230,13 +229,13 @@ static int start_poller(Measuring *measuring, char *error, size_t size) {
     int r = find_access(&measuring->options, &options.access, error, size);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (options.access)
         (void)snprintf(server, sizeof(server), "%s", access_server(options.access));
     r = poller_new(&options, &callbacks, &poller, text);
     if (r < 0) {
         (void)snprintf(error, size, "%s", text);
-        return error_trace(r);
+        return r;
     }
     (void)pthread_mutex_lock(&measuring->lock);
     measuring->poller = poller;
@@ -252,13 +251,13 @@ int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *cal
 
     (void)snprintf(error, size, "out of memory");
     if (!measuring)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     measuring->options = *options;
     measuring->callbacks = *callbacks;
     (void)pthread_mutex_init(&measuring->lock, NULL);
     r = read_sources(options, &measuring->configured, error, size);
     if (r < 0)
-        return error_trace(r);
+        return r;
     warn_of(&measuring->configured.sources);
     *ret = TAKE_PTR(measuring);
     return 0;
@@ -310,9 +309,9 @@ static int follow(
         arena = arena_new(HASTENED_BUDGET);
         gauges = arena ? hasten(program, most_nsec, arena) : NULL;
         if (!gauges)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
-    return error_trace(poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret));
+    return poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret);
 }
 
 /* It is there from the first gauge, or source, on. */
@@ -328,9 +327,9 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     if (!measuring->poller)
         r = start_poller(measuring, error, size);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)snprintf(error, size, "out of memory");
-    return error_trace(follow(measuring, program, owner, ret));
+    return follow(measuring, program, owner, ret);
 }
 
 /* --- for pages ----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/error.h"
 #include "base/map.h"
 #include "serve/answers.h"
 #include "serve/gauge-state.h"
@@ -81,7 +80,7 @@ static int set_names(NodesMaking *making) {
     size_t n = 0;
 
     if (!places || !names || !rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
             places[n++] = (NodePlace){.name = table->names->names[row], .row = row};
@@ -94,7 +93,7 @@ static int set_names(NodesMaking *making) {
     making->sight->names = names;
     making->sight->rows = rows;
     making->sight->n = n;
-    return arena_has_failed(making->arena) ? error_origin(-ENOMEM) : 0;
+    return arena_has_failed(making->arena) ? -ENOMEM : 0;
 }
 
 static int set_states(NodesMaking *making) {
@@ -103,7 +102,7 @@ static int set_states(NodesMaking *making) {
     uint8_t *cordoned = ARENA_RAW(making->arena, uint8_t, sight->n);
 
     if (!ready || !cordoned)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < sight->n; i++) {
         const NodeChunk *chunk = table_chunk(making->view->table, sight->rows[i]);
         size_t slot = table_slot(sight->rows[i]);
@@ -222,7 +221,7 @@ static int map_names(const NodesSight *sight, Map *ret) {
 
     for (size_t i = 0; r == 0 && i < sight->n; i++)
         r = map_add(ret, sight->names[i], (uint32_t)i);
-    return error_trace(r);
+    return r;
 }
 
 /* Those of @filters that have their numbers from one roll. */
@@ -237,7 +236,7 @@ static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n
             highest = outcomes_highest(filters[i].outcomes);
     counts = ARENA_ARRAY(making->arena, uint32_t, highest);
     if (!names || !counts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         outcomes_add_rejected(filters[i].outcomes, counts);
     for (uint32_t i = 0; i < highest; i++) {
@@ -263,7 +262,7 @@ static int count_filters(NodesMaking *making, const Filters *filters, double *va
             ;
         r = count_run(making, first, end - i, &places, values);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int add_rejected(NodesMaking *making) {
@@ -274,7 +273,7 @@ static int add_rejected(NodesMaking *making) {
     int r;
 
     if (!values || !filters.items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < making->sight->n; i++)
         values[i] = 0;
     if (!making->answers->decisions)
@@ -284,7 +283,7 @@ static int add_rejected(NodesMaking *making) {
     making->sight->n_decisions = filters.n;
     for (size_t i = 0; i < filters.n; i++)
         found_done(&filters.items[i]);
-    return error_trace(r);
+    return r;
 }
 
 /* --- all together ----------------------------------------------------------------------------- */
@@ -299,7 +298,7 @@ int nodes_sight_make(Answers *answers, Arena *arena, NodesSight *ret) {
     if (r == 0)
         r = set_states(&making);
     if (r < 0)
-        return error_trace(r);
+        return r;
     add_used(&making, STR("used.cpu"), STR("cpu asked for"), STR("cpu"));
     add_used(&making, STR("used.memory"), STR("memory asked for"), STR("memory"));
     add_used(&making, STR("used.pods"), STR("places for pods taken"), STR("pods"));
@@ -307,5 +306,5 @@ int nodes_sight_make(Answers *answers, Arena *arena, NodesSight *ret) {
     for (size_t i = 0; r == 0 && i < view->program->n_gauges; i++)
         add_gauge(&making, i);
     set_highest(ret);
-    return arena_has_failed(arena) ? error_origin(-ENOMEM) : error_trace(r);
+    return arena_has_failed(arena) ? -ENOMEM : r;
 }

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
-
 /* What the byte of an entry says: the place of a rule, or one of these. */
 enum {
     CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
@@ -297,7 +295,7 @@ int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret)
     ranks = ARENA_ARRAY(arena, uint32_t, outcomes->n);
     keys = ARENA_RAW(arena, uint64_t, outcomes->n);
     if (!ranks || !keys)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < outcomes->n; i++)
         keys[i] = (uint64_t)outcomes->places[i] << 32 | i;
     if (outcomes->n > 0)

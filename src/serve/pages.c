@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "serve/page-answers.h"
 #include "serve/routes.h"
 #include "serve/what-if-page.h"
@@ -161,7 +160,7 @@ int pages_new(const PagesOptions *options, Answers *answers, TlsStore *tls, Toke
     int r;
 
     if (!pages)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     pages->options = options;
     pages->answers = answers;
     pages->token = token;
@@ -171,7 +170,7 @@ int pages_new(const PagesOptions *options, Answers *answers, TlsStore *tls, Toke
             .context = pages, .admit = admit, .handle = handle, .finished = finished},
         &pages->server);
     if (r < 0)
-        return error_trace(r);
+        return r;
     (void)server_url(pages->server, pages->url);
     *ret = TAKE_PTR(pages);
     return 0;

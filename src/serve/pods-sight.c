@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "base/nsec.h"
 
@@ -81,7 +80,7 @@ static int read_decisions(Gathering *gathering, Decisions *decisions) {
         gathering->n_max = PODS_SIGHT_DECISIONS_MAX;
     sight->found = ARENA_RAW(gathering->arena, FoundDecision, gathering->n_max);
     if (!sight->found)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (read_some(gathering, decisions, &below) > 0)
         ;
     return 0;
@@ -181,12 +180,12 @@ static int gather(Gathering *gathering) {
     gathering->pods =
         ARENA_ARRAY(gathering->arena, Gathered, gathering->choice->is_one ? 1 : sight->n_found);
     if (!gathering->pods)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = sight->n_found; i-- > 0;) {
         Gathered *pod = find_pod(gathering, sight->found[i].past);
 
         if (!pod)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         note(pod, &sight->found[i]);
     }
     for (size_t i = 0; i < gathering->n_pods; i++)
@@ -228,7 +227,7 @@ static int search_for(Gathering *gathering, Search *search) {
         if (!str_is_empty(pod->node))
             continue;
         if (!key.ptr || map_add(map, key, (uint32_t)i) < 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         search_since(search, pod);
     }
     return 0;
@@ -270,15 +269,15 @@ static int look_up(Gathering *gathering, const View *view) {
         .by_name = MAP_INIT_IN(gathering->arena),
         .since_sec = INT64_MAX,
         .scratch = scratch};
-    int r = scratch ? search_for(gathering, &search) : error_origin(-ENOMEM);
+    int r = scratch ? search_for(gathering, &search) : -ENOMEM;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (search.by_uid.n_used + search.by_name.n_used == 0)
         return 0;
     for (uint32_t row = 0; row < view->table->n_rows; row++)
         look_at_row(gathering, &search, view->table, row);
-    return arena_has_failed(gathering->arena) ? error_origin(-ENOMEM) : 0;
+    return arena_has_failed(gathering->arena) ? -ENOMEM : 0;
 }
 
 /* --- attempts --------------------------------------------------------------------------------- */
@@ -304,7 +303,7 @@ static int list_attempts(Gathering *gathering) {
 
     pod->attempts = ARENA_ARRAY(gathering->arena, Attempt, pod->n_attempts);
     if (!pod->attempts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = sight->n_found; i-- > 0;) {
         const FoundDecision *found = &sight->found[i];
 
@@ -330,7 +329,7 @@ static int hand_out(Gathering *gathering) {
 
     sight->pods = ARENA_RAW(gathering->arena, PodSight, gathering->n_pods);
     if (!sight->pods)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (gathering->n_pods > 1)
         qsort(gathering->pods, gathering->n_pods, sizeof(*gathering->pods), compare_pods);
     sight->n = gathering->n_pods;
@@ -366,20 +365,20 @@ static int make(
         r = hand_out(&gathering);
     if (r < 0)
         pods_sight_done(ret);
-    return error_trace(r);
+    return r;
 }
 
 int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) {
     const PodChoice choice = {.is_one = false};
 
-    return error_trace(make(decisions, view, &choice, arena, ret));
+    return make(decisions, view, &choice, arena, ret);
 }
 
 int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
     Arena *arena, PodsSight *ret) {
     const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
 
-    return error_trace(make(decisions, view, &choice, arena, ret));
+    return make(decisions, view, &choice, arena, ret);
 }
 
 void pods_sight_done(PodsSight *sight) {

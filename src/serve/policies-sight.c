@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "serve/answers.h"
 #include "serve/pods-sight.h"
 #include "serve/trial.h"
@@ -66,7 +65,7 @@ static int set_rules(Sighting *sighting, const Policy *policy, RuleSight **ret) 
 
     *ret = rules;
     if (!rules)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
@@ -93,7 +92,7 @@ static int set_policy(Sighting *sighting, size_t number) {
     int r = set_rules(sighting, policy, rules);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     *sight = (PolicySight){
         .name = copy(sighting, policy->name),
         .file = copy(sighting, policy->place.file),
@@ -118,11 +117,11 @@ static int set_policies(Sighting *sighting) {
     result->policies = ARENA_ARRAY(sighting->arena, PolicySight, n);
     sighting->rules = ARENA_ARRAY(sighting->arena, RuleSight *, n);
     if (!result->policies || !sighting->rules)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     result->n = n;
     for (size_t i = 0; r == 0 && i < n; i++)
         r = set_policy(sighting, i);
-    return arena_has_failed(sighting->arena) ? error_origin(-ENOMEM) : error_trace(r);
+    return arena_has_failed(sighting->arena) ? -ENOMEM : r;
 }
 
 /* --- when each was last for a pod ------------------------------------------------------------- */
@@ -157,7 +156,7 @@ static int note_applied(Sighting *sighting, const PodSight *pod) {
     r = trial_open(
         sighting->view, &sighting->moment, text, NULL, /* n= */ 0, sighting->scratch, &trial);
     if (r != 0)
-        return error_trace(r);
+        return r;
     applied = judge_applied(trial.judge);
     for (size_t i = 0; i < result->n; i++)
         if (applied[i])
@@ -173,7 +172,7 @@ static int find_matches(Sighting *sighting) {
     for (size_t i = 0; i < sighting->pods.n && i < MATCH_PODS; i++) {
         r = note_applied(sighting, &sighting->pods.pods[i]);
         if (r != 0 && r != TRIAL_E_UNREADABLE)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -227,7 +226,7 @@ static int note_blocked(
         rows[i].n_rules++;
         rows[i].rule = filter->number;
     }
-    return error_trace(r);
+    return r;
 }
 
 static int judge_rows(Sighting *sighting, const Trial *trial, Blocked *rows) {
@@ -242,7 +241,7 @@ static int judge_rows(Sighting *sighting, const Trial *trial, Blocked *rows) {
         for (size_t j = 0; r == 0 && j < policy->n_filters; j++)
             r = note_blocked(sighting, trial, &policy->filters[j], (uint16_t)i, rows);
     }
-    return error_trace(r);
+    return r;
 }
 
 static RuleSight *rule_of(Sighting *sighting, const Filter *filter) {
@@ -258,7 +257,7 @@ static int count_blockers(Sighting *sighting, const Blocked *rows, size_t n) {
     bool *rules = ARENA_ARRAY(sighting->scratch, bool, program->n_filters);
 
     if (!policies || !rules)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].n_rules == 0)
             return 0; /* this node would take it */
@@ -286,7 +285,7 @@ static int look_at_waiting(Sighting *sighting, const FoundDecision *filter) {
     rows = asked_rows(sighting, filter, &n);
     blocked = ARENA_ARRAY(sighting->scratch, Blocked, n);
     if (!rows || !blocked)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = trial_open(sighting->view,
         &sighting->moment,
         pod_text_str(filter->pod_text),
@@ -299,7 +298,7 @@ static int look_at_waiting(Sighting *sighting, const FoundDecision *filter) {
     if (r == 0)
         r = count_blockers(sighting, blocked, n);
     sighting->result->n_looked_at += r == 0;
-    return error_trace(r);
+    return r;
 }
 
 static int find_blockers(Sighting *sighting) {
@@ -315,7 +314,7 @@ static int find_blockers(Sighting *sighting) {
         n_tried++;
         r = look_at_waiting(sighting, filter);
         if (r != 0 && r != TRIAL_E_UNREADABLE)
-            return error_trace(r);
+            return r;
     }
     return 0;
 }
@@ -349,12 +348,12 @@ static int run_rule(
     double *values;
 
     if (filter)
-        return error_trace(trial_filter(trial, &sighting->moment, filter, arena, &fails));
+        return trial_filter(trial, &sighting->moment, filter, arena, &fails);
     states = ARENA_RAW(arena, uint8_t, trial->n);
     values = ARENA_RAW(arena, double, 2 * trial->n);
     if (!states || !values)
-        return error_origin(-ENOMEM);
-    return error_trace(judge_score_values(trial->judge, score, values, states, values + trial->n));
+        return -ENOMEM;
+    return judge_score_values(trial->judge, score, values, states, values + trial->n);
 }
 
 static int measure_rule(Sighting *sighting, const Trial *trial, const Filter *filter,
@@ -364,7 +363,7 @@ static int measure_rule(Sighting *sighting, const Trial *trial, const Filter *fi
 
     if (r == 0)
         costs->nsec[costs->n++] = (double)(clock_thread_cpu_nsec() - begin) / (double)trial->n;
-    return error_trace(r);
+    return r;
 }
 
 /* What has been measured often enough is left alone. */
@@ -378,7 +377,7 @@ static int measure_policy(
         r = measure_rule(sighting, trial, &policy->filters[i], NULL, &costs[i]);
     for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
         r = measure_rule(sighting, trial, NULL, &policy->scores[i], &costs[policy->n_filters + i]);
-    return error_trace(r);
+    return r;
 }
 
 /* 0, one of trial.h, or -ENOMEM. */
@@ -392,7 +391,7 @@ static int measure_pod(Sighting *sighting, Str text, Costs *costs) {
     arena_reset(sighting->scratch);
     rows = trial_rows(sighting->view, sighting->scratch, &n);
     if (!rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (n == 0)
         return 0;
     r = trial_open(sighting->view, &sighting->moment, text, rows, n, sighting->scratch, &trial);
@@ -401,7 +400,7 @@ static int measure_pod(Sighting *sighting, Str text, Costs *costs) {
             r = measure_policy(sighting, &trial, &program->policies[i], costs);
         costs += sighting->result->policies[i].n_rules;
     }
-    return error_trace(r);
+    return r;
 }
 
 static void set_costs(Sighting *sighting, Costs *costs) {
@@ -427,7 +426,7 @@ static int find_costs(Sighting *sighting) {
     int r = 0;
 
     if (!costs)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < pods->n && n_tried < COST_PODS_TRIED; i++) {
         Str text = pods->pods[i].filter ? pod_text_str(pods->pods[i].filter->pod_text) : STR_NULL;
 
@@ -438,7 +437,7 @@ static int find_costs(Sighting *sighting) {
         r = r == TRIAL_E_UNREADABLE ? 0 : r;
     }
     set_costs(sighting, costs);
-    return error_trace(r);
+    return r;
 }
 
 /* --- all together ----------------------------------------------------------------------------- */
@@ -470,7 +469,7 @@ int policies_sight_make(Answers *answers, bool (*is_over)(void *context), void *
 
     *ret = (PoliciesSight){0};
     if (!scratch)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = set_policies(&sighting);
     if (r == 0)
         r = pods_sight_all(answers->decisions, view, arena, &sighting.pods);
@@ -479,5 +478,5 @@ int policies_sight_make(Answers *answers, bool (*is_over)(void *context), void *
         ask_once_more(&sighting);
     }
     pods_sight_done(&sighting.pods);
-    return error_trace(r);
+    return r;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
 #include "serve/tidy.h"
@@ -53,7 +52,7 @@ static int take(Recorder *recorder, FoundDecision *batch, size_t n, size_t *left
 
         if (!found) {
             give_back(batch + i, n - i);
-            return *left > 0 ? error_origin(-ENOMEM) : 0;
+            return *left > 0 ? -ENOMEM : 0;
         }
         *found = batch[i];
         *left -= counts(found);
@@ -74,7 +73,7 @@ static int take_all(Recorder *recorder, size_t last) {
         below = batch[n - 1].past->id;
         r = take(recorder, batch, n, &last);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- nodes ---------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ static int record_nodes(
     size_t n = 0;
 
     if (!nodes || !places || !places->names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < outcomes_size(outcomes); i++) {
         uint32_t number;
         Outcome outcome = outcomes_at(outcomes, i, &number);
@@ -169,7 +168,7 @@ static int record_nodes(
         nodes[n] = node_of(outcome, rules);
         nodes[n].name = place_of(recorder, places, number);
         if (nodes[n++].name == UINT32_MAX)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     into->nodes = nodes;
     into->n_nodes = n;
@@ -196,13 +195,13 @@ static int record_rules(
     size_t n = 0;
 
     if (!rules)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < past->n_rules; i++) {
         bool has_rejected = past->rules[i].rejected > 0;
 
         ret_places[i] = has_rejected ? (uint16_t)n : RECORDED_NO_RULE;
         if (has_rejected && !copy_rule(recorder->arena, past_rule(past, i), &rules[n++]))
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     into->rules = rules;
     into->n_rules = n;
@@ -230,7 +229,7 @@ static int record_headline(Recorder *recorder, const PastDecision *past, Recorde
     if (!copy(recorder->arena, &into->pod_namespace) || !copy(recorder->arena, &into->pod_name) ||
         !copy(recorder->arena, &into->pod_uid) || !copy(recorder->arena, &into->target) ||
         !copy(recorder->arena, &into->error))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return 0;
 }
 
@@ -246,7 +245,7 @@ static int record_pod(Recorder *recorder, size_t i, RecordedDecision *into) {
             return 0;
         }
     into->pod_text = arena_copy(recorder->arena, pod_text_str(found->pod_text));
-    return into->pod_text.ptr ? 0 : error_origin(-ENOMEM);
+    return into->pod_text.ptr ? 0 : -ENOMEM;
 }
 
 /* The reference that was found becomes the recording's, once. */
@@ -275,7 +274,7 @@ static int record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
         r = record_pod(recorder, i, into);
     if (r == 0)
         record_scene(recorder, found, into);
-    return error_trace(r);
+    return r;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -287,10 +286,10 @@ static int record_all(Recorder *recorder) {
     recorder->made = ARENA_ARRAY(recorder->arena, RecordedDecision, n);
     recorder->scenes = ARENA_ARRAY(recorder->arena, Scene *, n);
     if (!recorder->made || !recorder->scenes)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
         r = record_one(recorder, n - 1 - i, &recorder->made[i]);
-    return error_trace(r);
+    return r;
 }
 
 /* What was taken, which is given back, unless @r is an error already. */
@@ -308,7 +307,7 @@ static int finish(Recorder *recorder, int r, Recording *ret) {
     give_back(recorder->found.items, recorder->found.n);
     if (r < 0)
         recording_done(ret);
-    return error_trace(r);
+    return r;
 }
 
 int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) {
@@ -316,7 +315,7 @@ int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording 
 
     *ret = (Recording){0};
     (void)decisions_tidy(decisions); /* what goes into an arena is not wiped */
-    return error_trace(finish(&recorder, take_all(&recorder, last), ret));
+    return finish(&recorder, take_all(&recorder, last), ret);
 }
 
 int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret) {
@@ -330,8 +329,8 @@ int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Record
     kept = VEC_PUSH(&recorder.found, arena);
     if (!kept) {
         found_done(&found);
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     }
     *kept = found;
-    return error_trace(finish(&recorder, 0, ret));
+    return finish(&recorder, 0, ret);
 }

@@ -9,7 +9,6 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "input/file.h"
 
 /* The secret, and what may stand around it. */
@@ -57,13 +56,13 @@ int token_reload(Token *token, char *error, size_t error_size) {
 
     if (r < 0) {
         (void)snprintf(error, error_size, "token %s", problem);
-        return error_trace(r);
+        return r;
     }
     secret = str_trim(buf_str(&text));
     fault = find_fault(secret);
     if (fault) {
         (void)snprintf(error, error_size, "token %s: %s", token->path, fault);
-        return error_origin(-EINVAL);
+        return -EINVAL;
     }
     (void)pthread_mutex_lock(&token->lock);
     memcpy(token->secret, secret.ptr, secret.len);
@@ -78,12 +77,12 @@ int token_new(const char *path, Token **ret, char *error, size_t error_size) {
 
     (void)snprintf(error, error_size, "out of memory");
     if (!token)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     token->path = path;
     (void)pthread_mutex_init(&token->lock, NULL);
     r = token_reload(token, error, error_size);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(token);
     return 0;
 }

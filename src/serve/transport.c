@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "base/log.h"
 
 static bool is_open(const char *address) {
@@ -19,7 +18,7 @@ static int check_verbs(const DaemonOptions *options, char *error) {
             "plain HTTP on %s would let anyone who reaches it steer pods: give --tls-cert and "
             "--tls-key (and --client-ca), listen on 127.0.0.1, or say --insecure-http",
             options->server.address);
-        return error_origin(-EPERM);
+        return -EPERM;
     }
     log_warn("INSECURE: plain HTTP on an address that others can reach",
         LOG_CSTR("address", options->server.address),
@@ -37,7 +36,7 @@ static int check_pages(const DaemonOptions *options, char *error) {
             "plain HTTP on %s would show the token of --pages-token-file to who listens on the "
             "way: give --tls-cert and --tls-key, or say --insecure-http",
             options->pages.address);
-        return error_origin(-EPERM);
+        return -EPERM;
     }
     log_warn("INSECURE: a token over plain HTTP on an address that others can reach",
         LOG_CSTR("address", options->pages.address),
@@ -51,5 +50,5 @@ int transport_check(const DaemonOptions *options, char *error) {
     if (options->tls.certificate)
         return 0;
     r = check_verbs(options, error);
-    return r < 0 ? error_trace(r) : error_trace(check_pages(options, error));
+    return r < 0 ? r : check_pages(options, error);
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "json/read.h"
 
 static bool is_over(const Moment *moment) {
@@ -22,11 +21,11 @@ int trial_open(const View *view, const Moment *moment, Str text, const uint32_t 
         return TRIAL_E_UNREADABLE;
     r = n > 0 ? view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight) : 0;
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (ret->sight.facts->is_late)
         return TRIAL_E_OVER;
     question = view_question(view, moment, &ret->sight, &ret->pod, rows, n, arena);
-    return error_trace(judge_open(&question, &ret->judge));
+    return judge_open(&question, &ret->judge);
 }
 
 static bool fails(const Filter *filter, uint8_t state) {
@@ -50,12 +49,12 @@ int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter,
 
     *ret_fails = NULL;
     if (!states || !found)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (is_over(moment))
         return TRIAL_E_OVER;
     r = judge_filter_states(trial->judge, filter, states);
     if (r < 0) /* that time was up is an error to the judge, which has no answer then */
-        return is_over(moment) ? TRIAL_E_OVER : error_trace(r);
+        return is_over(moment) ? TRIAL_E_OVER : r;
     for (size_t i = 0; i < trial->n; i++)
         found[i] = fails(filter, states[i]);
     *ret_fails = found;

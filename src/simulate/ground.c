@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/map.h"
 
 /* --- the order of nodes ------------------------------------------------- */
@@ -42,7 +41,7 @@ static int find_zones(Ground *ground, Zoning *ret) {
     ret->zone = ARENA_ARRAY(ground->arena, uint32_t, ground->n_rows);
     ret->size = ARENA_ARRAY(ground->arena, uint32_t, ground->n_rows + 1);
     if (!ret->zone || !ret->size)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t row = 0; row < ground->n_rows; row++) {
         const Node *node = table_node(ground->table, row);
         Str zone = node ? zone_of(node, ground->arena) : STR_NULL;
@@ -52,9 +51,9 @@ static int find_zones(Ground *ground, Zoning *ret) {
             continue;
         number = zone.ptr ? map_find(&numbers, zone) : 0;
         if (zone.ptr && number == MAP_NONE && map_add(&numbers, zone, number = ret->n++) < 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         if (!zone.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         ret->zone[row] = number;
         ret->size[number]++;
     }
@@ -69,15 +68,15 @@ static int find_order(Ground *ground) {
     int r = find_zones(ground, &zoning);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     rows = ARENA_ARRAY(ground->arena, uint32_t *, zoning.n + 1);
     at = ARENA_ARRAY(ground->arena, uint32_t, zoning.n + 1);
     ground->order = ARENA_ARRAY(ground->arena, uint32_t, ground->n_rows + 1);
     if (!rows || !at || !ground->order)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (uint32_t z = 0; z < zoning.n; z++)
         if (!(rows[z] = ARENA_ARRAY(ground->arena, uint32_t, zoning.size[z])))
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     for (uint32_t row = 0; row < ground->n_rows; row++)
         if (table_node(ground->table, row))
             rows[zoning.zone[row]][at[zoning.zone[row]]++] = row;
@@ -107,12 +106,12 @@ static int make_columns(Ground *ground) {
     ground->was_used = ARENA_ARRAY(ground->arena, uint8_t, n);
     if (!ground->offered || !ground->asked || !ground->soft_cpu || !ground->soft_memory ||
         !ground->ports || !ground->n_own || !ground->was_used)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < ground->n_resources; i++) {
         ground->offered[i] = ARENA_ARRAY(ground->arena, int64_t, n);
         ground->asked[i] = ARENA_ARRAY(ground->arena, int64_t, n);
         if (!ground->offered[i] || !ground->asked[i])
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         for (uint32_t row = 0; row < ground->n_rows; row++)
             ground->offered[i][row] = table_amount(table, row, i, AMOUNT_ALLOCATABLE);
     }
@@ -124,7 +123,7 @@ int ground_new(const NodeTable *table, Ground **ret) {
     int r;
 
     if (!ground || !(ground->arena = arena_new(GROUND_BUDGET)))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ground->table = table;
     ground->n_rows = table->n_rows;
     ground->n_resources = table->n_resources;
@@ -133,7 +132,7 @@ int ground_new(const NodeTable *table, Ground **ret) {
     if (r == 0)
         r = find_order(ground);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(ground);
     return 0;
 }
@@ -200,7 +199,7 @@ static int add_ports(HostPorts *ports, const HostPorts *more) {
             HostPort *items = realloc(ports->items, room * sizeof(*items));
 
             if (!items)
-                return error_origin(-ENOMEM);
+                return -ENOMEM;
             ports->items = items;
         }
         ports->items[ports->n++] = more->items[i];
@@ -223,7 +222,7 @@ int ground_add(Ground *ground, uint32_t row, const Footprint *footprint) {
     int r = add_ports(&ground->ports[row], &footprint->ports);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (ground->n_own[row] > 0)
         count_use(ground, row, -1);
     change_amounts(ground, row, footprint, 1);

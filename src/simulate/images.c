@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
-
 #define MIB ((int64_t)1024 * 1024)
 #define LEAST (23 * MIB) /* below it an image is quickly there anyway */
 #define MOST_PER_CONTAINER (1000 * MIB)
@@ -20,7 +18,7 @@ static int each_image(Images *images, const NodeTable *table, Visit visit, Arena
             for (size_t k = 0; r == 0 && k < node->images[i].n_names; k++)
                 r = visit(images, row, node->images[i].names[k], node->images[i].size, arena);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* First how many there are, ... */
@@ -30,7 +28,7 @@ static int number_image(Images *images, uint32_t row, Str name, int64_t size, Ar
     (void)arena;
     if (map_find(&images->index, name) != MAP_NONE)
         return 0;
-    return error_trace(map_add(&images->index, name, (uint32_t)images->n++));
+    return map_add(&images->index, name, (uint32_t)images->n++);
 }
 
 /* ... then on how many nodes each is, ... */
@@ -53,7 +51,7 @@ static int list_image(Images *images, uint32_t row, Str name, int64_t size, Aren
     if (!state->rows)
         state->rows = ARENA_ARRAY(arena, uint32_t, state->n_rows);
     if (!state->rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (state->n_listed == 0 || state->rows[state->n_listed - 1] != row)
         state->rows[state->n_listed++] = row;
     return 0;
@@ -65,14 +63,14 @@ int images_build(const NodeTable *table, Arena *arena, Images *ret) {
     *ret = (Images){.index = MAP_INIT_IN(arena), .n_nodes = table->names->n_nodes};
     r = each_image(ret, table, number_image, arena);
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->states = ARENA_ARRAY(arena, ImageState, ret->n);
     if (!ret->states)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = each_image(ret, table, count_image, arena);
     if (r == 0)
         r = each_image(ret, table, list_image, arena);
-    return error_trace(r);
+    return r;
 }
 
 void images_add(const Images *images, Str name, int64_t *sums) {

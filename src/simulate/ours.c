@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "cluster/store.h"
 #include "extender/score.h"
 
@@ -40,7 +39,7 @@ static int refresh(Ours *ours) {
     if (r == 0)
         r = view_new(&parts, ours->view, &view);
     if (r < 0)
-        return error_trace(r);
+        return r;
     view_unref(ours->view);
     ours->view = view;
     return 0;
@@ -64,7 +63,7 @@ static int add_node(Ours *ours, const Node *from) {
     int r;
 
     if (!labels)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < from->labels.n; i++)
         if (has_key(&program->filter_parts, from->labels.items[i].key) ||
             has_key(&program->score_parts, from->labels.items[i].key))
@@ -72,7 +71,7 @@ static int add_node(Ours *ours, const Node *from) {
     node.labels = (Labels){.items = labels, .n = n};
     r = store_apply_node(ours->store, &node);
     arena_reset(ours->scratch);
-    return r < 0 ? error_trace(r) : r == STORE_FULL ? error_origin(-ENOMEM) : 0;
+    return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
 }
 
 static int find_rows(Ours *ours) {
@@ -80,7 +79,7 @@ static int find_rows(Ours *ours) {
 
     ours->rows = ARENA_ARRAY(ours->arena, uint32_t, table->n_rows + 1);
     if (!ours->rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     assert(ours->view);
     for (uint32_t row = 0; row < table->n_rows; row++)
         ours->rows[row] = table_find(ours->view->table, table->names->names[row]);
@@ -93,7 +92,7 @@ static int add_nodes(Ours *ours) {
 
     for (size_t i = 0; r == 0 && i < ours->parts.n_order; i++)
         r = add_node(ours, table_node(ours->parts.table, ours->parts.order[i]));
-    return error_trace(r);
+    return r;
 }
 
 int ours_new(const OursParts *parts, Ours **ret) {
@@ -101,7 +100,7 @@ int ours_new(const OursParts *parts, Ours **ret) {
     int r;
 
     if (!ours)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     ours->parts = *parts;
     program_ref(parts->program);
     if (parts->measurements)
@@ -110,14 +109,14 @@ int ours_new(const OursParts *parts, Ours **ret) {
     ours->scratch = arena_new(SCRATCH_BUDGET);
     ours->arena = arena_new(SCRATCH_BUDGET);
     if (!ours->store || !ours->scratch || !ours->arena)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = add_nodes(ours);
     if (r == 0)
         r = refresh(ours);
     if (r == 0)
         r = find_rows(ours);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(ours);
     return 0;
 }
@@ -138,7 +137,7 @@ Ours *ours_free(Ours *ours) {
 int ours_add(Ours *ours, const Pod *pod) {
     int r = store_apply_pod(ours->store, pod);
 
-    return r < 0 ? error_trace(r) : r == STORE_FULL ? error_origin(-ENOMEM) : 0;
+    return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
 }
 
 void ours_remove(Ours *ours, const Pod *pod) {
@@ -158,19 +157,19 @@ static int open_judge(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
     Question question;
     Sight sight;
-    int r = own ? refresh(ours) : error_origin(-ENOMEM);
+    int r = own ? refresh(ours) : -ENOMEM;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     assert(ours->view);
     for (size_t i = 0; i < n; i++)
         own[i] = ours->rows[rows[i]];
     sight = (Sight){.table = ours->view->table, .facts = &ours->view->facts};
     r = view_adjust(ours->view, &moment, pod, /* gone= */ NULL, 0, arena, &sight);
     if (r < 0)
-        return error_trace(r);
+        return r;
     question = view_question(ours->view, &moment, &sight, pod, own, n, arena);
-    return error_trace(judge_open(&question, ret));
+    return judge_open(&question, ret);
 }
 
 int ours_filter(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
@@ -186,7 +185,7 @@ int ours_filter(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32_t *ro
     if (narrow_to > 0)
         r = judge_narrow(judge, narrow_to, said, /* ret_scores= */ NULL);
     *ret_said = said;
-    return error_trace(r);
+    return r;
 }
 
 int ours_prioritize(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
@@ -199,12 +198,12 @@ int ours_prioritize(Ours *ours, const Pod *pod, int64_t now_nsec, const uint32_t
 
     *ret = NULL;
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (!judge_has_scores(judge))
         return 0;
     r = judge_scores(judge, scores);
     if (r < 0)
-        return error_trace(r);
+        return r;
     most = judge_wire_max(judge);
     for (size_t i = 0; i < n; i++)
         wire[i] = (uint8_t)score_to_wire(scores[i], most);

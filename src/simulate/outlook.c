@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/set.h"
 
@@ -139,7 +138,7 @@ static int find_only(Outlooks *outlooks, const Want *want, Outlook *outlook) {
         return 0;
     rows = ARENA_ARRAY(outlooks->sorts, uint32_t, outlooks->ground->n_rows + 1);
     if (!rows)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < outlooks->ground->n_order; i++) {
         uint32_t row = outlooks->ground->order[i];
         bool is_named = false;
@@ -158,7 +157,7 @@ static int make_outlook(Outlooks *outlooks, const Want *want, Outlook **ret) {
     Outlook *outlook = ARENA_NEW(outlooks->sorts, Outlook);
 
     if (!outlook)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     outlook->key = arena_copy(outlooks->sorts, want->place_key);
     outlook->refusals = ARENA_ARRAY(outlooks->sorts, uint8_t, n);
     outlook->disliked = ARENA_ARRAY(outlooks->sorts, uint8_t, n);
@@ -166,11 +165,11 @@ static int make_outlook(Outlooks *outlooks, const Want *want, Outlook **ret) {
     outlook->images = ARENA_ARRAY(outlooks->sorts, uint8_t, n);
     if (!outlook->key.ptr || !outlook->refusals || !outlook->disliked || !outlook->liked ||
         !outlook->images)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     judge_rows(outlooks, want, outlook);
     judge_images(outlooks, want, outlook);
     *ret = outlook;
-    return error_trace(find_only(outlooks, want, outlook));
+    return find_only(outlooks, want, outlook);
 }
 
 /* --- all of them -------------------------------------------------------- */
@@ -180,19 +179,19 @@ int outlooks_new(const Ground *ground, Outlooks **ret) {
     int r;
 
     if (!outlooks)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     outlooks->ground = ground;
     outlooks->arena = arena_new(GROUND_BUDGET);
     outlooks->sorts = arena_new(2 * OUTLOOKS_BUDGET);
     if (!outlooks->arena || !outlooks->sorts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     outlooks->sums = ARENA_ARRAY(outlooks->arena, int64_t, ground->n_rows + 1);
     outlooks->by_set = ARENA_ARRAY(outlooks->arena, uint8_t, ground->table->n_taint_sets + 1);
     if (!outlooks->sums || !outlooks->by_set)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = images_build(ground->table, outlooks->arena, &outlooks->images);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(outlooks);
     return 0;
 }
@@ -225,7 +224,7 @@ int outlooks_find(Outlooks *outlooks, const Want *want, const Outlook **ret) {
         if (r == 0)
             r = set_add(&outlooks->index, hash, outlook);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     *ret = outlook;
     return 0;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/map.h"
 #include "base/nsec.h"
 #include "simulate/ground.h"
@@ -68,7 +67,7 @@ static int put(Run *run, uint32_t number, uint32_t row) {
         r = endings_add(
             &run->endings, (Ending){.at = run->now + arrival->lifetime, .arrival = number});
     if (r < 0)
-        return error_trace(r);
+        return r;
     *fate = (PodFate){.fate = FATE_PLACED, .row = row, .waited = (float)(run->now - arrival->at)};
     run->outcome->n_placed++;
     run->outcome->n_waited += run->now > arrival->at;
@@ -104,7 +103,7 @@ static int settle_residents(Run *run) {
             r = ours_add(run->ours, resident->pod);
     }
     run->outcome->n_used_at_start = run->ground->use.n_nodes;
-    return error_trace(r);
+    return r;
 }
 
 /* --- placing ------------------------------------------------------------ */
@@ -115,7 +114,7 @@ static int choose(Run *run, uint32_t number, uint32_t asked, Choice *ret) {
 
     want.pod = pod_on(run, number, NO_ROW, uid);
     run->outcome->n_attempts++;
-    return error_trace(scheduler_choose(run->scheduler, &want, moment_of(run), asked, ret));
+    return scheduler_choose(run->scheduler, &want, moment_of(run), asked, ret);
 }
 
 static void note_followed(Run *run, uint32_t number, const Choice *choice) {
@@ -139,7 +138,7 @@ static int try(Run *run, uint32_t number) {
     int r = choose(run, number, asked, &choice);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (asked != NO_ROW) {
         note_followed(run, number, &choice);
         choice.row = asked;
@@ -150,7 +149,7 @@ static int try(Run *run, uint32_t number) {
         return 0;
     }
     r = put(run, number, choice.row);
-    return r < 0 ? error_trace(r) : 1;
+    return r < 0 ? r : 1;
 }
 
 static bool is_over(Run *run) {
@@ -187,7 +186,7 @@ static int retry(Run *run) {
             r = map_add(&failed, key, number);
     }
     waiting->n = n_left;
-    return error_trace(r);
+    return r;
 }
 
 /* --- time ---------------------------------------------------------------- */
@@ -238,7 +237,7 @@ static int end_pods(Run *run) {
         take_off(run, endings_take(&run->endings).arrival);
         has_ended = true;
     }
-    return has_ended && run->waiting.n > 0 ? error_trace(retry(run)) : 0;
+    return has_ended && run->waiting.n > 0 ? retry(run) : 0;
 }
 
 /* Pods that come now. Without times each is a moment of its own. */
@@ -262,7 +261,7 @@ static int take_pods(Run *run) {
             sample(run);
         }
     }
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 static int go(Run *run) {
@@ -285,7 +284,7 @@ static int go(Run *run) {
         pass_time(run, end);
         sample(run);
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- telling ------------------------------------------------------------ */
@@ -313,7 +312,7 @@ static int tell_reasons(Run *run) {
 
     outcome->reasons = ARENA_ARRAY(outcome->arena, PendingReason, n_max);
     if (!counts || !outcome->reasons)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < run->waiting.n; i++) {
         Reason reason = outcome->fates[run->waiting.items[i]].reason;
 
@@ -329,7 +328,7 @@ static int tell_reasons(Run *run) {
         reason_print(run->scheduler, (Reason)i, &text);
         kept = arena_copy(outcome->arena, buf_str(&text));
         if (!kept.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         known = find_reason(outcome, kept);
         if (!known) {
             known = &outcome->reasons[outcome->n_reasons++];
@@ -351,7 +350,7 @@ static int tell(Run *run) {
     outcome->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->ground->use.n_nodes;
     outcome->wait_mean = outcome->n_placed > 0 ? run->wait_seconds / (double)outcome->n_placed : 0;
     outcome_measure(outcome, run->ground, run->options->shapes, run->options->n_shapes);
-    return error_trace(tell_reasons(run));
+    return tell_reasons(run);
 }
 
 static void run_done(Run *run) {
@@ -370,7 +369,7 @@ int run_scenario(
     int r;
 
     if (!outcome)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = ground_new(scenario->table, &run.ground);
     if (r == 0 && parts) {
         own = *parts;
@@ -387,7 +386,7 @@ int run_scenario(
     if (r == 0)
         r = tell(&run);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(outcome);
     return 0;
 }

@@ -33,7 +33,7 @@ typedef struct Draft {
 
 static int complain(Draft *draft, const char *path, const char *what) {
     (void)snprintf(draft->error, SCENARIO_ERROR_MAX, "%s: %s", path, what);
-    return error_origin(-EINVAL);
+    return -EINVAL;
 }
 
 /* --- pods that come ----------------------------------------------------- */
@@ -45,7 +45,7 @@ static int add_arrival(Draft *draft, const Want *want, Str name, double at, doub
         return complain(draft, draft->path, "more than 1,000,000 pods");
     arrival = VEC_PUSH(&draft->arrivals, draft->scenario->arena);
     if (!arrival)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *arrival = (Arrival){
         .want = want,
         .name = name,
@@ -67,21 +67,21 @@ static int keep_want(Draft *draft, Str object, const Want **ret) {
     JsonReader reader;
 
     if (!want || !text.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     json_reader_init(&reader, text);
     want_decode(&reader, arena, want);
     *ret = want;
     if (json_error(&reader) == JSON_OK)
         return 0;
     if (json_error(&reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     (void)snprintf(draft->error,
         SCENARIO_ERROR_MAX,
         "%s: pod \"%.*s\": %s",
         draft->path,
         STR_FMT(want->pod.name),
         reader.error_text);
-    return error_origin(-EINVAL);
+    return -EINVAL;
 }
 
 static int visit_pod(void *context, Str kind, Str object) {
@@ -94,7 +94,7 @@ static int visit_pod(void *context, Str kind, Str object) {
     r = keep_want(draft, object, &want);
     if (r == 0 && !want->pod.is_terminal)
         r = add_arrival(draft, want, want->pod.name, /* at= */ 0, INFINITY);
-    return error_trace(r);
+    return r;
 }
 
 static int visit_trace(void *context, const TraceLine *line) {
@@ -113,7 +113,7 @@ static int visit_trace(void *context, const TraceLine *line) {
 
         r = own.ptr ? add_arrival(draft, want, own, line->at, line->lifetime) : -ENOMEM;
     }
-    return error_trace(r);
+    return r;
 }
 
 /* --- the cluster -------------------------------------------------------- */
@@ -136,7 +136,7 @@ static int add_node(Draft *draft, Str object) {
 static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
     *ret = (HostPorts){.items = ARENA_ARRAY(arena, HostPort, from->n), .n = from->n};
     if (!ret->items)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t i = 0; i < from->n; i++) {
         HostPort *port = &ret->items[i];
 
@@ -144,7 +144,7 @@ static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
         port->ip = arena_copy(arena, port->ip);
         port->protocol = arena_copy(arena, port->protocol);
         if (!port->ip.ptr || !port->protocol.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -157,11 +157,11 @@ static int add_resident(Draft *draft, const Want *want) {
     int r = copy_ports(&want->ports, draft->scenario->arena, &footprint.ports);
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     resident = VEC_PUSH(&draft->residents, draft->scenario->arena);
     pod = resident ? pod_record_new(draft->scenario->pool, &want->pod) : NULL;
     if (!pod)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     footprint.requests = &pod->requests;
     *resident = (Resident){.pod = pod, .footprint = footprint};
     return 0;
@@ -170,7 +170,7 @@ static int add_resident(Draft *draft, const Want *want) {
 /* A pod that waits comes first, when that was asked for. */
 static int add_waiting(Draft *draft, Str object) {
     if (draft->files->with_pending)
-        return error_trace(visit_pod(draft, STR("Pod"), object));
+        return visit_pod(draft, STR("Pod"), object);
     draft->scenario->n_left_pending++;
     return 0;
 }
@@ -183,19 +183,19 @@ static int visit_cluster(void *context, Str kind, Str object) {
 
     arena_reset(draft->scratch);
     if (str_is(kind, "Node"))
-        return error_trace(add_node(draft, object));
+        return add_node(draft, object);
     if (!str_is(kind, "Pod"))
         return 0;
     json_reader_init(&reader, object);
     want_decode(&reader, draft->scratch, &want);
     if (json_error(&reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (json_error(&reader) != JSON_OK)
         return complain(draft, draft->path, reader.error_text);
     if (!want.pod.is_terminal)
         r = str_is_empty(want.pod.node_name) ? add_waiting(draft, object)
                                              : add_resident(draft, &want);
-    return error_trace(r);
+    return r;
 }
 
 static int read_cluster(Draft *draft) {
@@ -206,7 +206,7 @@ static int read_cluster(Draft *draft) {
     if (r == 0)
         r = store_publish(draft->nodes, &draft->scenario->snapshot);
     if (r < 0)
-        return error_trace(r);
+        return r;
     draft->scenario->table = snapshot_table(draft->scenario->snapshot);
     if (draft->scenario->table->names->n_nodes == 0)
         return complain(
@@ -257,14 +257,14 @@ static int name_arrivals(Draft *draft, Map *names) {
                 "%s: there are two pods named \"%.*s\"",
                 draft->path,
                 STR_FMT(name));
-            return error_origin(-EINVAL);
+            return -EINVAL;
         }
         if (is_taken || str_is_empty(arrival->name)) {
             arrival->name = arena_printf(arena, "%.*s.n%zu", STR_FMT(arrival->name), i + 1);
             name = full_name(arena, arrival->want->pod.namespace, arrival->name);
         }
         if (!arrival->name.ptr || !name.ptr || map_add(names, name, (uint32_t)i) < 0)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
     }
     return 0;
 }
@@ -280,7 +280,7 @@ static int lift_residents(Draft *draft, const Map *names) {
         arena_reset(draft->scratch);
         name = full_name(draft->scratch, resident->pod->namespace, resident->pod->name);
         if (!name.ptr)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         arrival = map_find(names, name);
         if (arrival == MAP_NONE)
             continue;
@@ -315,7 +315,7 @@ static int sort_arrivals(
     Arrival *other = ARENA_RAW(arena, Arrival, n);
 
     if (!other)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t from = 0; from < n; from += 2 * width) {
             size_t middle = from + width < n ? from + width : n;
@@ -350,7 +350,7 @@ static int settle_arrivals(Draft *draft) {
     else if (draft->files->by_schedule)
         r = sort_arrivals(draft->arrivals.items, draft->arrivals.n, compare_bound, scenario->arena);
     if (r < 0)
-        return error_trace(r);
+        return r;
     scenario->is_timed = draft->files->trace || draft->files->every > 0;
     for (size_t i = 0; i < draft->arrivals.n; i++) {
         Arrival *arrival = &draft->arrivals.items[i];
@@ -379,7 +379,7 @@ static int read_pods(Draft *draft) {
     }
     if (r == 0 && draft->arrivals.n == 0)
         return complain(draft, draft->path, "holds no Pod to place");
-    return error_trace(r);
+    return r;
 }
 
 static int load(Draft *draft) {
@@ -394,7 +394,7 @@ static int load(Draft *draft) {
         r = name_arrivals(draft, &names);
     if (r == 0)
         r = lift_residents(draft, &names);
-    return r == 0 ? error_trace(settle_arrivals(draft)) : error_trace(r);
+    return r == 0 ? settle_arrivals(draft) : r;
 }
 
 int scenario_load(const ScenarioFiles *files, Scenario **ret, char *error) {
@@ -422,7 +422,7 @@ int scenario_load(const ScenarioFiles *files, Scenario **ret, char *error) {
     if (r < 0 && (error[0] == '\0' || r == -ENOMEM))
         (void)snprintf(error, SCENARIO_ERROR_MAX, "out of memory");
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(scenario);
     return 0;
 }

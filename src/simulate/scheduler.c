@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "extender/sample.h"
 #include "simulate/fit.h"
 
@@ -55,7 +54,7 @@ int scheduler_new(
     int r;
 
     if (!scheduler)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     scheduler->options = *options;
     scheduler->ground = ground;
     scheduler->ours = ours;
@@ -63,17 +62,17 @@ int scheduler_new(
     scheduler->arena = arena_new(SCRATCH_BUDGET);
     scheduler->names = arena_new(SCRATCH_BUDGET);
     if (!scheduler->arena || !scheduler->names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     scheduler->n_filters = ours ? ours_program(ours)->n_filters : 0;
     scheduler->rows = ARENA_ARRAY(scheduler->names, uint32_t, n);
     scheduler->scores = ARENA_ARRAY(scheduler->names, int64_t, n);
     scheduler->counts = ARENA_ARRAY(scheduler->names, uint32_t, REASON_FILTER);
     scheduler->filter_counts = ARENA_ARRAY(scheduler->names, uint32_t, scheduler->n_filters + 1);
     if (!scheduler->rows || !scheduler->scores || !scheduler->counts || !scheduler->filter_counts)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     r = outlooks_new(ground, &scheduler->outlooks);
     if (r < 0)
-        return error_trace(r);
+        return r;
     *ret = TAKE_PTR(scheduler);
     return 0;
 }
@@ -173,7 +172,7 @@ static int ask_filter(Scheduler *scheduler, Cycle *cycle) {
         scheduler->arena,
         &said);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < cycle->n; i++) {
         uint32_t row = scheduler->rows[i];
 
@@ -238,7 +237,7 @@ static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
             scheduler->arena,
             &wire);
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; i < cycle->n; i++) {
         scheduler->scores[i] = score_node(scheduler, cycle, &extent, scheduler->rows[i]);
         if (wire)
@@ -303,7 +302,7 @@ int scheduler_choose(
 
     *ret = (Choice){.row = NO_ROW, .any_best = NO_ROW};
     if (r < 0)
-        return error_trace(r);
+        return r;
     arena_reset(scheduler->arena);
     memset(scheduler->counts, 0, REASON_FILTER * sizeof(*scheduler->counts));
     memset(scheduler->filter_counts, 0, scheduler->n_filters * sizeof(*scheduler->filter_counts));
@@ -314,7 +313,7 @@ int scheduler_choose(
     if (r == 0 && cycle.n > 1)
         r = score_nodes(scheduler, &cycle);
     if (r < 0)
-        return error_trace(r);
+        return r;
     if (cycle.n == 0)
         ret->reason = find_reason(scheduler);
     else

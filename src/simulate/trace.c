@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
-#include "base/error.h"
 #include "input/file.h"
 #include "simulate/scenario.h"
 #include "yaml/document.h"
@@ -33,7 +32,7 @@ static int complain(Trace *trace, const char *what) {
         trace->unit,
         trace->n,
         what);
-    return error_origin(-EINVAL);
+    return -EINVAL;
 }
 
 static void decode_line(JsonReader *reader, Arena *arena, TraceLine *ret) {
@@ -83,11 +82,11 @@ static int read_line(Trace *trace, Str text) {
     decode_line(&reader, trace->arena, &line);
     json_end(&reader);
     if (json_error(&reader) == JSON_E_MEMORY)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (json_error(&reader) != JSON_OK)
         return complain(trace, reader.error_text);
     wrong = check_line(&line);
-    return wrong ? complain(trace, wrong) : error_trace(trace->visit(trace->context, &line));
+    return wrong ? complain(trace, wrong) : trace->visit(trace->context, &line);
 }
 
 static int read_lines(Trace *trace, Str text) {
@@ -101,7 +100,7 @@ static int read_lines(Trace *trace, Str text) {
         if (!str_is_empty(line))
             r = read_line(trace, line);
     }
-    return error_trace(r);
+    return r;
 }
 
 static int read_list(Trace *trace, Str text) {
@@ -122,7 +121,7 @@ static int read_list(Trace *trace, Str text) {
             break;
         r = read_line(trace, item);
         if (r < 0)
-            return error_trace(r);
+            return r;
     }
     return json_error(&reader) == JSON_OK ? 0 : complain(trace, reader.error_text);
 }
@@ -143,13 +142,13 @@ static int read_yaml(Trace *trace, Str text) {
             diags.diags.items[0].place.column,
             STR_FMT(diags.diags.items[0].text));
     if (r < 0)
-        return error_trace(r);
+        return r;
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++) {
         buf_reset(&json);
         yaml_to_json(stream.documents[i], &json);
         r = buf_error(&json) ? buf_error(&json) : read_list(trace, buf_str(&json));
     }
-    return error_trace(r);
+    return r;
 }
 
 int trace_each(const char *path, TraceVisit visit, void *context, char *error) {
@@ -167,11 +166,11 @@ int trace_each(const char *path, TraceVisit visit, void *context, char *error) {
     int r = arena ? file_read(path, &text, error) : -ENOMEM;
 
     if (r < 0)
-        return error_trace(r);
+        return r;
     trimmed = str_trim(buf_str(&text));
     if (str_has_prefix(trimmed, STR("{")))
-        return error_trace(read_lines(&trace, buf_str(&text)));
+        return read_lines(&trace, buf_str(&text));
     if (str_has_prefix(trimmed, STR("[")))
-        return error_trace(read_list(&trace, trimmed));
-    return error_trace(read_yaml(&trace, buf_str(&text)));
+        return read_list(&trace, trimmed);
+    return read_yaml(&trace, buf_str(&text));
 }

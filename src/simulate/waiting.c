@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-
 #define ROOM_FIRST 64
 
 /* --- those that wait ---------------------------------------------------- */
@@ -32,7 +30,7 @@ int waiting_add(Waiting *waiting, const Scenario *scenario, uint32_t arrival) {
         uint32_t *items = realloc(waiting->items, room * sizeof(*items));
 
         if (!items)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         waiting->items = items;
         waiting->room = room;
     }
@@ -71,7 +69,7 @@ int endings_add(Endings *endings, Ending ending) {
         Ending *items = realloc(endings->items, room * sizeof(*items));
 
         if (!items)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         endings->items = items;
         endings->room = room;
     }

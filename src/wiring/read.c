@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "wiring/go-scalar.h"
 #include "wiring/read-part.h"
 #include "wiring/release.h"
@@ -294,7 +293,7 @@ static int set_default_name(SchedulerConfig *config, Arena *arena) {
         return 0;
     config->scheduler_names = ARENA_ARRAY(arena, Str, 1);
     if (!config->scheduler_names)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     config->scheduler_names[config->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
     return 0;
 }
@@ -369,7 +368,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     if (r < 0 && is_unread(&reading, &stream, diags->n_errors - n_errors))
         return WIRING_E_UNREAD;
     if (r < 0)
-        return error_trace(r);
+        return r;
     reading.reader.source = stream.source;
     if (stream.n_documents == 0)
         diag_add(diags, DIAG_ERROR, (Place){.file = file}, STR_NULL, STR("it is empty"), STR_NULL);
@@ -383,9 +382,8 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     diag_list_sort(diags, from);
     r = set_default_name(ret, arena);
     if (r < 0 || arena_has_failed(arena))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (diags->n_errors == n_errors)
         return 0;
-    return is_unread(&reading, &stream, diags->n_errors - n_errors) ? WIRING_E_UNREAD
-                                                                    : error_origin(-EINVAL);
+    return is_unread(&reading, &stream, diags->n_errors - n_errors) ? WIRING_E_UNREAD : -EINVAL;
 }

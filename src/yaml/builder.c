@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/utf8.h"
 #include "yaml/scalar.h"
 
@@ -101,7 +100,7 @@ static int key_check(Builder *builder, Frame *frame, const YamlNode *key) {
             str_of(hint, len > 0 ? (size_t)len : 0));
         return 0;
     }
-    return error_trace(map_add(&frame->keys, key->text, (uint32_t)frame->pairs.n));
+    return map_add(&frame->keys, key->text, (uint32_t)frame->pairs.n);
 }
 
 static int mapping_add_key(Builder *builder, Frame *frame, YamlNode *key) {
@@ -139,12 +138,12 @@ static int node_add(Builder *builder, YamlNode *node) {
     } else {
         pair = VEC_PUSH(&top->pairs, builder->arena);
         if (!pair)
-            return error_origin(-ENOMEM);
+            return -ENOMEM;
         pair->key = TAKE_PTR(top->key);
         slot = &pair->value;
     }
     if (!slot)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     *slot = node;
     return 0;
 }
@@ -165,7 +164,7 @@ static int collection_open(Builder *builder, YamlKind kind, struct fy_event *eve
     }
     node = ARENA_NEW(builder->arena, YamlNode);
     if (!node)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     node->kind = kind;
     node->place = builder_place(builder, start, 1);
     builder->frames[builder->n_frames++] =
@@ -252,7 +251,7 @@ static int scalar_read_text(Builder *builder, struct fy_token *token, YamlNode *
         builder_complain(builder, node->place, STR("this text cannot be read"), STR_NULL);
     node->text = arena_copy(builder->arena, buf_str(&builder->text));
     if (!node->text.ptr || buf_error(&builder->text))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     return 0;
 }
 
@@ -263,7 +262,7 @@ static int scalar_read(Builder *builder, struct fy_token *token, YamlNode *node)
     node->place = place_of_scalar(builder, token, style);
     r = scalar_read_text(builder, token, node);
     if (r < 0)
-        return error_trace(r);
+        return r;
     check_text(builder, node);
     node->is_plain = style == FYSS_PLAIN;
     if (node->is_plain)
@@ -286,16 +285,16 @@ static int scalar_add(Builder *builder, struct fy_event *event) {
     int r;
 
     if (!node)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (token) {
         r = scalar_read(builder, token, node);
         if (r < 0)
-            return error_trace(r);
+            return r;
     } else {
         node->place = place_of_nothing(builder);
         node->text = STR("");
     }
-    return error_trace(node_add(builder, node));
+    return node_add(builder, node);
 }
 
 /* An alias is refused and stands for null, so that the rest can be checked. */
@@ -305,13 +304,13 @@ static int alias_add(Builder *builder, struct fy_event *event) {
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
 
     if (!node)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     start -= start > 0 ? 1 : 0; /* the mark leaves the star out */
     node->place = builder_place_between(builder, start, end);
     node->text =
         arena_copy(builder->arena, str_take(str_skip(builder->source.text, start), end - start));
     if (!node->text.ptr)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     complain_about(builder,
         node->place,
         "alias ",
@@ -320,7 +319,7 @@ static int alias_add(Builder *builder, struct fy_event *event) {
         STR("write the value out"));
     builder->n_unsupported++;
     builder->at = end;
-    return error_trace(node_add(builder, node));
+    return node_add(builder, node);
 }
 
 /* Anchor and tag come before the node. An anchor without an alias does nothing;
@@ -357,12 +356,12 @@ int builder_take(Builder *builder, struct fy_event *event) {
         return collection_open(builder, YAML_SEQUENCE, event);
     case FYET_MAPPING_END:
     case FYET_SEQUENCE_END:
-        return error_trace(collection_close(builder, event));
+        return collection_close(builder, event);
     case FYET_SCALAR:
         check_properties(builder, event);
-        return error_trace(scalar_add(builder, event));
+        return scalar_add(builder, event);
     case FYET_ALIAS:
-        return error_trace(alias_add(builder, event));
+        return alias_add(builder, event);
     case FYET_DOCUMENT_START:
         builder->at = builder_offset(builder, fy_event_end_mark(event));
         return 0;

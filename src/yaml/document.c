@@ -15,7 +15,6 @@
 #include <libfyaml.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "yaml/builder.h"
 #include "yaml/source.h"
 #include "yaml/syntax.h"
@@ -127,11 +126,11 @@ static int parse_rest(Builder *builder, Str input) {
     int r = 0;
 
     if (!diag || !iterator)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     builder->iterator = iterator;
     parser = fy_parser_create(&config);
     if (!parser || fy_parser_set_string(parser, rest.ptr, rest.len) < 0)
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     while (r == 0 && !is_over) {
         struct fy_event *event = fy_parser_parse(parser);
 
@@ -173,7 +172,7 @@ static int parse_documents(Builder *builder, Str input) {
         r = parse_rest(builder, input);
     }
     builder_drop_frames(builder);
-    return r < 0 ? error_trace(r) : 0;
+    return r < 0 ? r : 0;
 }
 
 /* Of a last line that only has blanks and no line break, libfyaml 0.7.12 reads
@@ -203,12 +202,12 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         return -EINVAL;
     input = end_with_newline(builder.source.text, &copy);
     if (buf_error(&copy))
-        return error_origin(-ENOMEM);
+        return -ENOMEM;
     if (!str_is_empty(input))
         r = parse_documents(&builder, input);
     buf_done(&builder.text);
     if (r < 0)
-        return error_trace(r);
+        return r;
     ret->n_unsupported = builder.n_unsupported;
     if (diags->n_errors > errors_before)
         return -EINVAL;
