@@ -9,7 +9,7 @@
 #include "cluster/snapshot.h"
 #include "input/objects.h"
 #include "kube/access.h"
-#include "kube/inquiry.h"
+#include "kube/blocking-client.h"
 #include "kube/secret.h"
 #include "yaml/document.h"
 #include "json/read.h"
@@ -158,13 +158,14 @@ static void add_named(Str json, Str list, Str field, bool is_pod, Arena *arena, 
 static void add_from_server(
     const CompleteOptions *options, const char *path, bool is_pod, Arena *arena, NameList *names) {
     _cleanup_(access_freep) Access *access = NULL;
-    Inquiry inquiry = {.path = path, .sec = ASK_SEC};
-    char error[ACCESS_ERROR_MAX > INQUIRY_ERROR_MAX ? ACCESS_ERROR_MAX : INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    BlockingRequest request = {.path = path, .sec = ASK_SEC};
+    char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
+                                                            : BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
 
     if (access_from_kubeconfig(options->kubeconfig, options->context, &access, error) < 0)
         return;
-    if (inquiry_run(access, &inquiry, arena, &reply, error) == 0 && reply.status == 200)
+    if (blocking_client_request(access, &request, arena, &reply, error) == 0 && reply.status == 200)
         add_named(reply.body, STR("items"), STR("metadata"), is_pod, arena, names);
 }
 

@@ -14,18 +14,19 @@ bool gather_is_late(const Gather *gather) {
     return gather->give_up_nsec != 0 && clock_monotonic_nsec() > gather->give_up_nsec;
 }
 
-int gather_get(Gather *gather, const char *path, InquiryReply *ret, char *error) {
+int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error) {
     int r;
 
     if (gather_is_late(gather)) {
-        (void)snprintf(error, INQUIRY_ERROR_MAX, "%s", GATHER_LATE);
+        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", GATHER_LATE);
         return 1;
     }
-    r = inquiry_run_with(gather->client, &(Inquiry){.path = path}, gather->arena, ret, error);
+    r = blocking_client_request_with(
+        gather->client, &(BlockingRequest){.path = path}, gather->arena, ret, error);
 
     if (r != 0 || ret->status == 200)
         return r;
-    inquiry_complain(ret, gather->arena, error);
+    blocking_client_explain(ret, gather->arena, error);
     return 1;
 }
 
@@ -46,8 +47,8 @@ static Str read_version(Str body, Arena *arena) {
 
 int gather_cluster(Gather *gather) {
     Facts *facts = gather->facts;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     int64_t before = clock_wall_nsec(), after;
     int r = gather_get(gather, "/version", &reply, error);
 
@@ -114,8 +115,8 @@ int gather_pods(Gather *gather) {
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
     SchedulerPod *pods = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_PODS_MAX);
     Facts *facts = gather->facts;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     size_t n = 0;
     int r;
 

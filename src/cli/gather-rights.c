@@ -249,13 +249,13 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
 /* 0; 1 when it makes no sense to go on asking; or -ENOMEM. */
 static int review(Gather *gather, bool is_self, RightFact *right) {
     _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
-    Inquiry inquiry = {
+    BlockingRequest request = {
         .method = "POST",
         .path = is_self ? "/apis/" API "/selfsubjectaccessreviews"
                         : "/apis/" API "/subjectaccessreviews",
     };
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     int r;
 
     write_review(&body, right, gather->facts->subject, is_self);
@@ -265,8 +265,8 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
         right->error = STR(GATHER_LATE);
         return 1;
     }
-    inquiry.body = buf_str(&body);
-    r = inquiry_run_with(gather->client, &inquiry, gather->arena, &reply, error);
+    request.body = buf_str(&body);
+    r = blocking_client_request_with(gather->client, &request, gather->arena, &reply, error);
     if (r < 0)
         return r;
     if (r == 0 && (reply.status == 200 || reply.status == 201)) {
@@ -274,7 +274,7 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
         return 0;
     }
     if (r == 0)
-        inquiry_complain(&reply, gather->arena, error);
+        blocking_client_explain(&reply, gather->arena, error);
     right->error = arena_copy(gather->arena, str_from_c(error));
     return right->error.ptr ? 1 : -ENOMEM;
 }
@@ -307,16 +307,16 @@ static Str read_username(Str body, Arena *arena) {
 
 /* Who we are to the API server, which tells from Kubernetes 1.28 on. */
 static Str ask_username(const Gather *gather) {
-    const Inquiry inquiry = {
+    const BlockingRequest request = {
         .method = "POST",
         .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
         .body = STR("{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}"),
     };
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     Str name = STR_NULL;
 
-    if (inquiry_run_with(gather->client, &inquiry, gather->arena, &reply, error) == 0 &&
+    if (blocking_client_request_with(gather->client, &request, gather->arena, &reply, error) == 0 &&
         (reply.status == 200 || reply.status == 201))
         name = read_username(reply.body, gather->arena);
     return str_is_empty(name) ? STR("the service account of this pod") : name;

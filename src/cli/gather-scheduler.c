@@ -271,8 +271,8 @@ static int add_map(Search *search, const SchedulerPod *pod) {
             STR_FMT(pod->map_name),
             STR_FMT(pod->map_key)),
         text = STR_NULL;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     int r;
 
     if (is_known_map(search, pod))
@@ -339,8 +339,8 @@ static int add_pod(Search *search, const SchedulerPod *pod) {
 
 static int add_listed(Search *search, const char *path) {
     SchedulerPod *pods = ARENA_ARRAY(search->gather->arena, SchedulerPod, PODS_MAX);
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     size_t n = 0;
     int r;
 
@@ -367,8 +367,8 @@ static int add_listed(Search *search, const char *path) {
 static int add_named(Search *search, const char *name) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
     Str rest = str_from_c(name), namespace = STR_NULL;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     JsonReader reader;
     SchedulerPod pod;
     int r;

@@ -27,8 +27,8 @@
 #include "cli/ask.h"
 #include "cli/berth-pages.h"
 #include "kube/access.h"
+#include "kube/blocking-client.h"
 #include "kube/client.h"
-#include "kube/inquiry.h"
 
 #define GATHER_PODS_MAX 16u /* --scheduler-pod */
 #define GATHER_SEC 60       /* for everything: of servers that take their time there may be many */
@@ -86,5 +86,6 @@ int gather_probes(Gather *gather);            /* last */
 /* Whether it is time to stop asking. */
 bool gather_is_late(const Gather *gather);
 
-/* A GET of the API server. As inquiry_run(), but any status other than 200 is 1, too. */
-int gather_get(Gather *gather, const char *path, InquiryReply *ret, char *error);
+/* A GET of the API server. As blocking_client_request(), but any status other than 200 is 1, too.
+ */
+int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error);

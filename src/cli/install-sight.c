@@ -89,8 +89,8 @@ static bool read_nodes(Str body, Arena *arena, InstallSight *sight, size_t *ret_
 
 /* 0 with the number of nodes; 1 when they cannot be seen, which is noted; or -ENOMEM. */
 static int list_nodes(Look *look, const char *path, bool is_control_plane, size_t *ret_n) {
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     int r = gather_get(&look->gather, path, &reply, error);
 
     if (r < 0)
@@ -127,8 +127,8 @@ static int look_at_schedulers(Look *look) {
     static const char path[] =
         "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
     InstallSight *sight = look->sight;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     int r;
 
     sight->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, SIGHT_SCHEDULERS_MAX);
@@ -168,10 +168,10 @@ static int look_at_berths(Look *look) {
 /* Whether there is an object at @path. */
 static int look_for(
     Look *look, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
-    int r = inquiry_run_with(
-        look->gather.client, &(Inquiry){.path = path}, look->gather.arena, &reply, error);
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r = blocking_client_request_with(
+        look->gather.client, &(BlockingRequest){.path = path}, look->gather.arena, &reply, error);
 
     if (r < 0)
         return r;
@@ -180,7 +180,7 @@ static int look_for(
     if (*ret_is_known)
         return 0;
     if (r == 0)
-        inquiry_complain(&reply, look->gather.arena, error);
+        blocking_client_explain(&reply, look->gather.arena, error);
     return note_failure(look, what, error);
 }
 

@@ -9,11 +9,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "kube/inquiry.h"
+#include "kube/blocking-client.h"
 #include "kube/mirror.h"
 #include "kube/pod-path.h"
 
-static_assert(FETCH_ERROR_MAX >= INQUIRY_ERROR_MAX, "an inquiry's message fits");
+static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's message fits");
 
 #define LOOK_MSEC 100 /* between two looks at how it goes */
 
@@ -112,15 +112,18 @@ static int decode(Str text, Arena *arena, Pod *ret, char *error) {
 
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
     _cleanup_(buf_done) Buf path = BUF_INIT(4096);
-    InquiryReply reply;
+    BlockingReply reply;
     int r;
 
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
     pod_path(&path, namespace, name);
     if (!url_text(&path))
         return -ENOMEM;
-    r = inquiry_run(
-        access, &(Inquiry){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
+    r = blocking_client_request(access,
+        &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC},
+        arena,
+        &reply,
+        error);
     if (r != 0)
         return r < 0 ? r : -EHOSTUNREACH;
     if (reply.status == 200)

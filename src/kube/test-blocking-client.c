@@ -1,4 +1,4 @@
-#include "kube/inquiry.h"
+#include "kube/blocking-client.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@ static void send_large(TestPeer *peer) {
     (void)snprintf(head,
         sizeof(head),
         "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
-        INQUIRY_BYTES_MAX + sizeof(block));
+        BLOCKING_CLIENT_BYTES_MAX + sizeof(block));
     test_send(peer, str_from_c(head));
-    for (size_t sent = 0; sent < INQUIRY_BYTES_MAX + sizeof(block); sent += sizeof(block))
+    for (size_t sent = 0; sent < BLOCKING_CLIENT_BYTES_MAX + sizeof(block); sent += sizeof(block))
         test_send(peer, str_of(block, sizeof(block)));
 }
 
@@ -61,7 +61,7 @@ static int setup(void **state) {
     Setup *setup = calloc(1, sizeof(*setup));
 
     assert_non_null(setup);
-    setup->arena = arena_new(4 * INQUIRY_BYTES_MAX);
+    setup->arena = arena_new(4 * BLOCKING_CLIENT_BYTES_MAX);
     setup->server = test_server_new(&(TestServerOptions){.handler = answer});
     setup->access = test_server_access(setup->server);
     *state = setup;
@@ -80,7 +80,7 @@ static int teardown(void **state) {
 
 static void test_answers(void **state) {
     static const struct {
-        Inquiry inquiry;
+        BlockingRequest request;
         unsigned status;
         int64_t date_sec;
         const char *body, *complaint;
@@ -99,24 +99,25 @@ static void test_answers(void **state) {
         {{.path = "/else"}, 500, 0, "not JSON", "the API server says 500"},
     };
     Setup *setup = *state;
-    char error[INQUIRY_ERROR_MAX];
+    char error[BLOCKING_CLIENT_ERROR_MAX];
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        InquiryReply reply;
+        BlockingReply reply;
 
         assert_int_equal(
-            inquiry_run(setup->access, &cases[i].inquiry, setup->arena, &reply, error), 0);
+            blocking_client_request(setup->access, &cases[i].request, setup->arena, &reply, error),
+            0);
         assert_int_equal(reply.status, cases[i].status);
         assert_int_equal(reply.date_sec, cases[i].date_sec);
-        assert_text(cases[i].inquiry.path, reply.body, cases[i].body);
-        inquiry_complain(&reply, setup->arena, error);
+        assert_text(cases[i].request.path, reply.body, cases[i].body);
+        blocking_client_explain(&reply, setup->arena, error);
         assert_string_equal(error, cases[i].complaint);
     }
 }
 
 static void test_no_answer(void **state) {
     static const struct {
-        Inquiry inquiry;
+        BlockingRequest request;
         const char *word; /* that is in the message */
     } cases[] = {
         {{.path = "/large"}, "larger than"},
@@ -124,19 +125,22 @@ static void test_no_answer(void **state) {
         {{.path = "/unauthorized"}, "401"},
     };
     Setup *setup = *state;
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         assert_int_equal(
-            inquiry_run(setup->access, &cases[i].inquiry, setup->arena, &reply, error), 1);
+            blocking_client_request(setup->access, &cases[i].request, setup->arena, &reply, error),
+            1);
         if (!strstr(error, cases[i].word))
-            fail_msg("%s: %s", cases[i].inquiry.path, error);
+            fail_msg("%s: %s", cases[i].request.path, error);
     }
     test_server_free(setup->server);
     setup->server = test_server_new(&(TestServerOptions){.handler = answer}); /* another port */
     assert_int_equal(
-        inquiry_run(setup->access, &(Inquiry){.path = "/"}, setup->arena, &reply, error), 1);
+        blocking_client_request(
+            setup->access, &(BlockingRequest){.path = "/"}, setup->arena, &reply, error),
+        1);
     assert_non_null(strstr(error, "127.0.0.1"));
 }
 
@@ -144,12 +148,13 @@ static void test_no_answer(void **state) {
 static void test_client_is_kept(void **state) {
     Setup *setup = *state;
     Client *client = client_new(setup->access);
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
 
     for (int i = 0; i < 5; i++)
         assert_int_equal(
-            inquiry_run_with(client, &(Inquiry){.path = "/forbidden"}, setup->arena, &reply, error),
+            blocking_client_request_with(
+                client, &(BlockingRequest){.path = "/forbidden"}, setup->arena, &reply, error),
             0);
     assert_int_equal(test_server_connections(setup->server), 1);
     client_free(client);
@@ -158,11 +163,12 @@ static void test_client_is_kept(void **state) {
 static void test_small_arena(void **state) {
     Setup *setup = *state;
     Arena *arena = arena_new(16);
-    char error[INQUIRY_ERROR_MAX];
-    InquiryReply reply;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
 
     assert_int_equal(
-        inquiry_run(setup->access, &(Inquiry){.path = "/forbidden"}, arena, &reply, error),
+        blocking_client_request(
+            setup->access, &(BlockingRequest){.path = "/forbidden"}, arena, &reply, error),
         -ENOMEM);
     arena_free(arena);
 }

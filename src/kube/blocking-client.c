@@ -1,8 +1,8 @@
 /*
- * A call of the Client, waited for.
+ * Starts one call of the Client and waits for its end.
  */
 
-#include "kube/inquiry.h"
+#include "kube/blocking-client.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -41,18 +41,18 @@ static void take_end(void *context, const CallResult *result) {
     answer->outcome = result->outcome;
     answer->status = result->status;
     if (result->outcome != CALL_DONE)
-        message_set(answer->error, INQUIRY_ERROR_MAX, "%s", result->error);
+        message_set(answer->error, BLOCKING_CLIENT_ERROR_MAX, "%s", result->error);
 }
 
-static int await(Client *client, const Inquiry *inquiry, Answer *answer) {
-    bool has_body = !str_is_empty(inquiry->body);
+static int await(Client *client, const BlockingRequest *request, Answer *answer) {
+    bool has_body = !str_is_empty(request->body);
     const CallOptions options = {
-        .method = inquiry->method ? inquiry->method : "GET",
-        .path = inquiry->path,
+        .method = request->method ? request->method : "GET",
+        .path = request->path,
         .content_type = has_body ? "application/json" : NULL,
-        .body = inquiry->body,
-        .total_sec = inquiry->sec > 0 ? inquiry->sec : INQUIRY_SEC,
-        .bytes_max = INQUIRY_BYTES_MAX,
+        .body = request->body,
+        .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
+        .bytes_max = BLOCKING_CLIENT_BYTES_MAX,
     };
     const CallHandler handler = {
         .context = answer, .head = take_head, .data = take_data, .done = take_end};
@@ -68,7 +68,7 @@ static int await(Client *client, const Inquiry *inquiry, Answer *answer) {
     return 0;
 }
 
-static int conclude(const Answer *answer, Arena *arena, InquiryReply *ret) {
+static int conclude(const Answer *answer, Arena *arena, BlockingReply *ret) {
     if (buf_error(&answer->body) == -ENOMEM)
         return -ENOMEM;
     if (answer->outcome != CALL_DONE)
@@ -79,36 +79,36 @@ static int conclude(const Answer *answer, Arena *arena, InquiryReply *ret) {
     return ret->body.ptr ? 0 : -ENOMEM;
 }
 
-int inquiry_run_with(
-    Client *client, const Inquiry *inquiry, Arena *arena, InquiryReply *ret, char *error) {
-    Answer answer = {.body = BUF_INIT(INQUIRY_BYTES_MAX), .error = error};
+int blocking_client_request_with(
+    Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error) {
+    Answer answer = {.body = BUF_INIT(BLOCKING_CLIENT_BYTES_MAX), .error = error};
     int r;
 
-    *ret = (InquiryReply){0};
-    message_set(error, INQUIRY_ERROR_MAX, "out of memory");
-    r = await(client, inquiry, &answer);
+    *ret = (BlockingReply){0};
+    message_set(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory");
+    r = await(client, request, &answer);
     r = r < 0 ? -ENOMEM : conclude(&answer, arena, ret);
     buf_done(&answer.body);
     return r;
 }
 
-int inquiry_run(
-    Access *access, const Inquiry *inquiry, Arena *arena, InquiryReply *ret, char *error) {
+int blocking_client_request(
+    Access *access, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error) {
     _cleanup_(client_freep) Client *client = client_new(access);
 
-    *ret = (InquiryReply){0};
-    return client ? inquiry_run_with(client, inquiry, arena, ret, error) : -ENOMEM;
+    *ret = (BlockingReply){0};
+    return client ? blocking_client_request_with(client, request, arena, ret, error) : -ENOMEM;
 }
 
-void inquiry_complain(const InquiryReply *reply, Arena *arena, char *error) {
+void blocking_client_explain(const BlockingReply *reply, Arena *arena, char *error) {
     ApiStatus status;
 
     if (api_status_read(reply->body, arena, &status) && !str_is_empty(status.message))
         message_set(error,
-            INQUIRY_ERROR_MAX,
+            BLOCKING_CLIENT_ERROR_MAX,
             "the API server says %u: %.*s",
             reply->status,
             STR_FMT(status.message));
     else
-        message_set(error, INQUIRY_ERROR_MAX, "the API server says %u", reply->status);
+        message_set(error, BLOCKING_CLIENT_ERROR_MAX, "the API server says %u", reply->status);
 }
