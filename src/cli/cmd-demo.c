@@ -16,9 +16,9 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "cli/values.h"
+#include "demo/demo-cluster.h"
 #include "demo/demo.h"
 #include "demo/scenario.h"
-#include "demo/world.h"
 
 /* Without a terminal nobody can press Ctrl-C. */
 #define PODS_PLAIN 60u
@@ -71,7 +71,7 @@ static void print_help(FILE *out) {
         "%.*s",
         program_name,
         program_name,
-        WORLD_NODES_MAX,
+        DEMO_NODES_MAX,
         PODS_PLAIN,
         PACE_LIVE_MSEC,
         STR_FMT(buf_str(&list)));
@@ -107,7 +107,7 @@ static int set_option(Settings *settings, int option, const char *value) {
 
     switch (option) {
     case 'n':
-        r = set_number("nodes", value, 1, WORLD_NODES_MAX, &number);
+        r = set_number("nodes", value, 1, DEMO_NODES_MAX, &number);
         settings->demo.n_nodes = (size_t)number;
         break;
     case 'p':

@@ -33,11 +33,11 @@
 typedef struct Simulation {
     const SimulateSettings *settings;
     Arena *scratch;
-    Scenario *scenario;
+    SimulationInput *input;
     Zones *zones;
     Contender contenders[SIMULATE_CONTENDERS_MAX];
     size_t n;
-    Resources shapes[OUTCOME_SHAPES_MAX];
+    Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     int64_t now_nsec;
     bool has_bar;
@@ -67,7 +67,7 @@ static bool is_over(void *context) {
 
 static void show_bar(void *context, size_t n_done) {
     Simulation *simulation = context;
-    size_t n_all = simulation->scenario->n_arrivals;
+    size_t n_all = simulation->input->n_arrivals;
     unsigned percent = (unsigned)(100 * n_done / n_all);
     char bar[BAR_WIDTH + 1];
 
@@ -94,7 +94,7 @@ static int find_shapes(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
 
     if (settings->n_shapes == 0)
-        return shapes_guess(simulation->scenario,
+        return shapes_guess(simulation->input,
                    simulation->scratch,
                    simulation->shapes,
                    &simulation->n_shapes) < 0
@@ -171,13 +171,13 @@ static RunOptions options_of(Simulation *simulation) {
     };
 }
 
-static int run_one(Simulation *simulation, const OursParts *parts) {
+static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     RunOptions options = options_of(simulation);
     int r;
 
     simulation->shown = UINT32_MAX;
-    r = run_scenario(
-        simulation->scenario, parts, &options, &simulation->contenders[simulation->n].outcome);
+    r = run_simulation(
+        simulation->input, parts, &options, &simulation->contenders[simulation->n].result);
     clear_bar(simulation);
     if (r < 0)
         return terminal_out_of_memory(WHO);
@@ -189,8 +189,8 @@ static int run_policy(Simulation *simulation, Program *program) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     MetricsSource metrics = {.file = simulation->settings->metrics};
     ClusterSource cluster = {.file = simulation->settings->files.cluster};
-    OursParts parts = {
-        .table = simulation->scenario->table,
+    BerthExtenderOptions parts = {
+        .table = simulation->input->table,
         .program = program,
         .zones = zones_finder(simulation->zones),
         .now_nsec = simulation->now_nsec,
@@ -200,7 +200,7 @@ static int run_policy(Simulation *simulation, Program *program) {
         &cluster,
         WHO,
         program,
-        simulation->scenario->snapshot,
+        simulation->input->snapshot,
         parts.now_nsec,
         parts.uptime_nsec,
         &measurements,
@@ -262,7 +262,7 @@ static int print(const Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     SimulateReport report = {
-        .scenario = simulation->scenario,
+        .input = simulation->input,
         .contenders = simulation->contenders,
         .n = simulation->n,
         .shapes = simulation->shapes,
@@ -294,8 +294,8 @@ static int print(const Simulation *simulation) {
 
 static void simulation_done(Simulation *simulation) {
     for (size_t i = 0; i < SIMULATE_CONTENDERS_MAX; i++)
-        outcome_free(simulation->contenders[i].outcome);
-    scenario_free(simulation->scenario);
+        simulation_result_free(simulation->contenders[i].result);
+    simulation_input_free(simulation->input);
     zones_free(simulation->zones);
     arena_free(simulation->scratch);
 }
@@ -308,12 +308,12 @@ static int simulate(const SimulateSettings *settings) {
         .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
         .has_bar = isatty(STDERR_FILENO),
     };
-    char error[SCENARIO_ERROR_MAX];
+    char error[SIMULATION_ERROR_MAX];
     int r;
 
     if (!simulation.scratch || !simulation.zones)
         return terminal_out_of_memory(WHO);
-    r = scenario_load(&settings->files, &simulation.scenario, error);
+    r = simulation_input_load(&settings->files, &simulation.input, error);
     if (r < 0) {
         terminal_complain(WHO, error);
         return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;

@@ -32,7 +32,7 @@ static double value_used(const Sample *sample) {
 }
 
 static double value_waiting(const Sample *sample) {
-    return (double)sample->n_waiting;
+    return (double)sample->n_pending;
 }
 
 static const Panel panels[] = {
@@ -100,11 +100,11 @@ static Scale find_scale(const SimulateReport *report, size_t number) {
     Scale scale = {.y = TOP + PANEL + (double)number * (PANEL + GAP)};
 
     for (size_t i = 0; i < report->n; i++) {
-        const Outcome *outcome = report->contenders[i].outcome;
+        const SimulationResult *result = report->contenders[i].result;
 
-        for (size_t k = 0; k < outcome->n_samples; k++) {
-            scale.x_max = fmax(scale.x_max, outcome->samples[k].at);
-            scale.y_max = fmax(scale.y_max, panel->value(&outcome->samples[k]));
+        for (size_t k = 0; k < result->n_samples; k++) {
+            scale.x_max = fmax(scale.x_max, result->samples[k].at);
+            scale.y_max = fmax(scale.y_max, panel->value(&result->samples[k]));
         }
     }
     if (panel->is_share && scale.y_max <= 100)
@@ -149,17 +149,17 @@ static void draw_x_axis(const SimulateReport *report, const Scale *scale, bool i
             "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
             (LEFT + WIDTH - RIGHT) / 2,
             scale->y + 36,
-            report->scenario->is_timed ? "seconds since the start" : "pods that have come");
+            report->input->is_timed ? "seconds since the start" : "pods that have come");
 }
 
-static void draw_line(
-    const Outcome *outcome, const Panel *panel, const Scale *scale, size_t style, Buf *out) {
+static void draw_line(const SimulationResult *result, const Panel *panel, const Scale *scale,
+    size_t style, Buf *out) {
     buf_printf(out,
         "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
         styles[style % ELEMENTS_OF(styles)].colour,
         styles[style % ELEMENTS_OF(styles)].dashes);
-    for (size_t k = 0; k < outcome->n_samples; k++) {
-        const Sample *sample = &outcome->samples[k];
+    for (size_t k = 0; k < result->n_samples; k++) {
+        const Sample *sample = &result->samples[k];
 
         if (k == 0)
             buf_printf(
@@ -217,7 +217,7 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
         draw_y_axis(&scale, out);
         draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
         for (size_t i = 0; i < report->n; i++)
-            draw_line(report->contenders[i].outcome, &panels[p], &scale, i, out);
+            draw_line(report->contenders[i].result, &panels[p], &scale, i, out);
     }
     buf_append(out, STR("</svg>\n"));
 }

@@ -10,19 +10,19 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "simulate/outcome.h"
-#include "simulate/scenario.h"
+#include "simulate/simulation-input.h"
+#include "simulate/simulation-result.h"
 
 #define SIMULATE_CONTENDERS_MAX 16u
 
 typedef struct Contender {
-    Str name;         /* "none": no policy */
-    size_t n_unfed;   /* metrics that it reads and that nothing was measured for */
-    Outcome *outcome; /* NULL: it did not come to that */
+    Str name;                 /* "none": no policy */
+    size_t n_unfed;           /* metrics that it reads and that nothing was measured for */
+    SimulationResult *result; /* NULL: it did not come to that */
 } Contender;
 
 typedef struct SimulateReport {
-    const Scenario *scenario;
+    const SimulationInput *input;
     const Contender *contenders;
     size_t n; /* those that have an outcome */
     const Resources *shapes;
@@ -45,6 +45,6 @@ void simulate_placements(const SimulateReport *report, Buf *out);
 void simulate_chart(const SimulateReport *report, Buf *out);
 
 /* The name of a row's node; "-": none. */
-static inline Str node_of_row(const Scenario *scenario, uint32_t row) {
-    return row == NO_ROW ? STR("-") : scenario->table->names->names[row];
+static inline Str node_of_row(const SimulationInput *input, uint32_t row) {
+    return row == NO_ROW ? STR("-") : input->table->names->names[row];
 }

@@ -51,7 +51,8 @@ static int misused(const char *what) {
 }
 
 static int set_seconds(const char *option, const char *value, double *ret) {
-    if (!double_parse(str_from_c(value), ret, NULL) || !(*ret >= 0 && *ret <= SCENARIO_SECONDS_MAX))
+    if (!double_parse(str_from_c(value), ret, NULL) ||
+        !(*ret >= 0 && *ret <= SIMULATION_SECONDS_MAX))
         return value_error("simulate", option, value, "expected a number of seconds, 0 or more");
     return 0;
 }
@@ -72,7 +73,7 @@ static int add_policy(SimulateSettings *settings, const char *value) {
 }
 
 static int add_shape(SimulateSettings *settings, const char *value) {
-    if (settings->n_shapes == OUTCOME_SHAPES_MAX)
+    if (settings->n_shapes == SIMULATION_SHAPES_MAX)
         return misused("that are too many shapes");
     settings->shapes[settings->n_shapes++] = value;
     return 0;
@@ -133,7 +134,7 @@ static int set_option(SimulateSettings *settings, int option) {
 
 /* NULL when all that is needed was given, once; else what is wrong. */
 static const char *check_settings(const SimulateSettings *settings) {
-    const ScenarioFiles *files = &settings->files;
+    const SimulationFiles *files = &settings->files;
 
     if (!files->cluster)
         return "--cluster is needed: kubectl get nodes,pods -A -o json > cluster.json";

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "cli/simulate-report.h"
-#include "simulate/outcome.h"
-#include "simulate/scenario.h"
+#include "simulate/simulation-input.h"
+#include "simulate/simulation-result.h"
 
 /* In the order of the help. */
 typedef enum SimulateForm {
@@ -20,12 +20,12 @@ typedef enum SimulateForm {
 } SimulateForm;
 
 typedef struct SimulateSettings {
-    ScenarioFiles files;
+    SimulationFiles files;
     const char *policies[SIMULATE_CONTENDERS_MAX];
     size_t n_policies;
     const char *metrics; /* a file; NULL: none */
     const char *chart;   /* a file; NULL: none is wanted */
-    const char *shapes[OUTCOME_SHAPES_MAX];
+    const char *shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     bool has_no_baseline, all, follows;
     SimulateForm form;

@@ -31,14 +31,15 @@ void shape_print(const Resources *shape, Buf *out) {
 }
 
 /* What that part of all pods asks for at most. */
-static int find_quantile(const Scenario *scenario, double quantile, Arena *arena, Resources *ret) {
+static int find_quantile(
+    const SimulationInput *input, double quantile, Arena *arena, Resources *ret) {
     static const Str names[] = {STR("cpu"), STR("memory")};
 
     *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
     if (!ret->items)
         return -ENOMEM;
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
-        int64_t amount = scenario_quantile(scenario, names[i], quantile, arena);
+        int64_t amount = simulation_input_quantile(input, names[i], quantile, arena);
 
         if (amount > 0)
             ret->items[ret->n++] = (Resource){.name = names[i], .amount = amount};
@@ -47,13 +48,13 @@ static int find_quantile(const Scenario *scenario, double quantile, Arena *arena
 }
 
 /* Half of the pods, nine of ten, all of them are no larger. */
-int shapes_guess(const Scenario *scenario, Arena *arena, Resources *ret, size_t *ret_n) {
+int shapes_guess(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
     static const double quantiles[SHAPES_GUESSED_MAX] = {0.5, 0.9, 1};
 
     *ret_n = 0;
     for (size_t i = 0; i < ELEMENTS_OF(quantiles); i++) {
         Resources *shape = &ret[*ret_n];
-        int r = find_quantile(scenario, quantiles[i], arena, shape);
+        int r = find_quantile(input, quantiles[i], arena, shape);
 
         if (r < 0)
             return r;

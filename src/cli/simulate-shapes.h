@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "model/resources.h"
-#include "simulate/scenario.h"
+#include "simulate/simulation-input.h"
 
 #define SHAPES_GUESSED_MAX 3u
 
@@ -20,5 +20,6 @@ const char *shape_parse(const char *text, Arena *arena, Resources *ret) MUST_CHE
 /* The same back. */
 void shape_print(const Resources *shape, Buf *out);
 
-/* Up to SHAPES_GUESSED_MAX that are typical of the pods of @scenario, in @arena. 0 or -ENOMEM. */
-int shapes_guess(const Scenario *scenario, Arena *arena, Resources *ret, size_t *ret_n) MUST_CHECK;
+/* Up to SHAPES_GUESSED_MAX that are typical of the pods of @input, in @arena. 0 or -ENOMEM. */
+int shapes_guess(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n)
+    MUST_CHECK;

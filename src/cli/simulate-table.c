@@ -59,8 +59,8 @@ static void set_count(Table *table, Line *line, size_t i, size_t count) {
     line->cells[i] = arena_copy(table->report->scratch, buf_str(&text));
 }
 
-static const Outcome *outcome_of(const Table *table, size_t i) {
-    return table->report->contenders[i].outcome;
+static const SimulationResult *simulation_result_of(const Table *table, size_t i) {
+    return table->report->contenders[i].result;
 }
 
 /* A line of counts: the member of each outcome at @offset, a size_t. */
@@ -70,12 +70,12 @@ static void add_counts(Table *table, unsigned indent, const char *label, size_t 
     for (size_t i = 0; i < table->report->n; i++) {
         size_t count;
 
-        memcpy(&count, (const char *)outcome_of(table, i) + offset, sizeof(count));
+        memcpy(&count, (const char *)simulation_result_of(table, i) + offset, sizeof(count));
         set_count(table, line, i, count);
     }
 }
 #define ADD_COUNTS(table, indent, label, member)                                                   \
-    add_counts((table), (indent), (label), offsetof(Outcome, member))
+    add_counts((table), (indent), (label), offsetof(SimulationResult, member))
 
 static void add_share(Table *table, unsigned indent, const char *label, const double *shares) {
     Line *line = add_line(table, indent, str_from_c(label));
@@ -98,23 +98,23 @@ static void add_reasons(Table *table) {
     size_t from = table->lines.n;
 
     for (size_t i = 0; i < table->report->n; i++) {
-        const Outcome *outcome = outcome_of(table, i);
+        const SimulationResult *result = simulation_result_of(table, i);
 
-        for (size_t k = 0; k < outcome->n_reasons && k < REASONS_SHOWN; k++) {
-            Line *line = find_reason(table, from, outcome->reasons[k].text);
+        for (size_t k = 0; k < result->n_reasons && k < REASONS_SHOWN; k++) {
+            Line *line = find_reason(table, from, result->reasons[k].text);
 
             if (!line)
-                line = add_line(table, 2, outcome->reasons[k].text);
-            set_count(table, line, i, outcome->reasons[k].n_pods);
+                line = add_line(table, 2, result->reasons[k].text);
+            set_count(table, line, i, result->reasons[k].n_pods);
         }
     }
 }
 
 static void add_pods(Table *table) {
     ADD_COUNTS(table, 0, "pods placed", n_placed);
-    if (table->report->scenario->has_lifetimes)
+    if (table->report->input->has_lifetimes)
         ADD_COUNTS(table, 1, "of these ended", n_ended);
-    ADD_COUNTS(table, 0, "pods pending", n_waiting);
+    ADD_COUNTS(table, 0, "pods pending", n_pending);
     add_reasons(table);
 }
 
@@ -126,7 +126,7 @@ static void add_nodes(Table *table) {
     ADD_COUNTS(table, 1, "at most", n_used_most);
     line = add_line(table, 1, STR("on average"));
     for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f", outcome_of(table, i)->n_used_mean);
+        set_cell(table, line, i, "%.1f", simulation_result_of(table, i)->n_used_mean);
     ADD_COUNTS(table, 0, "nodes emptied", n_emptied);
 }
 
@@ -135,8 +135,8 @@ static void add_balance(Table *table, const char *label, bool is_memory) {
     Line *line;
 
     for (size_t i = 0; i < table->report->n; i++) {
-        const Outcome *outcome = outcome_of(table, i);
-        const BalanceFigures *figures = is_memory ? &outcome->memory : &outcome->cpu;
+        const SimulationResult *result = simulation_result_of(table, i);
+        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
 
         means[i] = figures->mean;
         highest[i] = figures->highest;
@@ -144,8 +144,8 @@ static void add_balance(Table *table, const char *label, bool is_memory) {
     add_share(table, 0, label, means);
     line = add_line(table, 1, STR("standard deviation (of the mean)"));
     for (size_t i = 0; i < table->report->n; i++) {
-        const Outcome *outcome = outcome_of(table, i);
-        const BalanceFigures *figures = is_memory ? &outcome->memory : &outcome->cpu;
+        const SimulationResult *result = simulation_result_of(table, i);
+        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
 
         set_cell(table,
             line,
@@ -169,10 +169,10 @@ static void add_shapes(Table *table) {
         shape_print(&report->shapes[s], &label);
         line = add_line(table, 1, arena_copy(report->scratch, buf_str(&label)));
         for (size_t i = 0; i < report->n; i++)
-            set_count(table, line, i, outcome_of(table, i)->shapes[s].n_fit);
+            set_count(table, line, i, simulation_result_of(table, i)->shapes[s].n_fit);
         left = add_line(table, 2, STR("free cpu and memory that they leave"));
         for (size_t i = 0; i < report->n; i++) {
-            const ShapeFigures *figures = &outcome_of(table, i)->shapes[s];
+            const ShapeFigures *figures = &simulation_result_of(table, i)->shapes[s];
 
             set_cell(table,
                 left,
@@ -192,17 +192,21 @@ static void add_moves(Table *table) {
         line = add_line(table, 0, STR("pods on another node than under the first"));
         set_cell(table, line, 0, "-");
         for (size_t i = 1; i < report->n; i++)
-            set_count(table, line, i, outcome_moves(outcome_of(table, i), outcome_of(table, 0)));
+            set_count(table,
+                line,
+                i,
+                simulation_result_moves(
+                    simulation_result_of(table, i), simulation_result_of(table, 0)));
     }
-    if (report->scenario->n_lifted == 0 || report->follows)
+    if (report->input->n_rescheduled == 0 || report->follows)
         return;
     line = add_line(table, 0, STR("pods on another node than they run on"));
     for (size_t i = 0; i < report->n; i++) {
         size_t n = 0;
 
-        for (size_t k = 0; k < report->scenario->n_arrivals; k++) {
-            uint32_t was = report->scenario->arrivals[k].was_on;
-            uint32_t is = outcome_of(table, i)->fates[k].row;
+        for (size_t k = 0; k < report->input->n_arrivals; k++) {
+            uint32_t was = report->input->arrivals[k].current_row;
+            uint32_t is = simulation_result_of(table, i)->pods[k].row;
 
             n += was != NO_ROW && is != NO_ROW && was != is;
         }
@@ -213,15 +217,15 @@ static void add_moves(Table *table) {
 static void add_waiting(Table *table) {
     Line *line;
 
-    if (!table->report->scenario->is_timed)
+    if (!table->report->input->is_timed)
         return;
     ADD_COUNTS(table, 0, "pods that waited, and were placed", n_waited);
     line = add_line(table, 1, STR("wait until placed, on average of all"));
     for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f s", outcome_of(table, i)->wait_mean);
+        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_mean);
     line = add_line(table, 1, STR("longest"));
     for (size_t i = 0; i < table->report->n; i++)
-        set_cell(table, line, i, "%.1f s", outcome_of(table, i)->wait_most);
+        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_most);
 }
 
 static void add_follow(Table *table) {
@@ -232,36 +236,36 @@ static void add_follow(Table *table) {
     ADD_COUNTS(table, 0, "pods followed to their nodes", n_followed);
     line = add_line(table, 1, STR("their node is among the best"));
     for (size_t i = 0; i < table->report->n; i++) {
-        const Outcome *outcome = outcome_of(table, i);
+        const SimulationResult *result = simulation_result_of(table, i);
 
         set_cell(table,
             line,
             i,
             "%zu (%.1f %%)",
-            outcome->n_best,
-            outcome->n_followed > 0 ? 100.0 * (double)outcome->n_best / (double)outcome->n_followed
-                                    : 0);
+            result->n_best,
+            result->n_followed > 0 ? 100.0 * (double)result->n_best / (double)result->n_followed
+                                   : 0);
     }
     ADD_COUNTS(table, 1, "their node can take them", n_feasible);
-    ADD_COUNTS(table, 1, "left out: they ask for what is not modelled", n_beyond);
+    ADD_COUNTS(table, 1, "left out: they ask for what is not modelled", n_unmodelled);
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
 
 static void print_head(const SimulateReport *report, Buf *out) {
-    const Scenario *scenario = report->scenario;
+    const SimulationInput *input = report->input;
 
-    buf_append_grouped(out, scenario->table->names->n_nodes);
+    buf_append_grouped(out, input->table->names->n_nodes);
     buf_append(out, STR(" nodes, "));
-    buf_append_grouped(out, scenario->n_residents - scenario->n_lifted);
+    buf_append_grouped(out, input->n_existing - input->n_rescheduled);
     buf_append(out, STR(" pods on them; "));
-    buf_append_grouped(out, scenario->n_arrivals);
+    buf_append_grouped(out, input->n_arrivals);
     buf_append(out, STR(" pods to place"));
-    if (scenario->is_timed)
-        buf_printf(out, ", the last after %.0f s", scenario->last_at);
-    if (scenario->n_lifted > 0) {
+    if (input->is_timed)
+        buf_printf(out, ", the last after %.0f s", input->last_at);
+    if (input->n_rescheduled > 0) {
         buf_append(out, STR("; "));
-        buf_append_grouped(out, scenario->n_lifted);
+        buf_append_grouped(out, input->n_rescheduled);
         buf_append(out, STR(" of them run already and are placed anew"));
     }
     buf_append(out, STR("\n\n"));
@@ -309,16 +313,16 @@ static void print_lines(const Table *table, Buf *out) {
     }
 }
 
-static void print_miss(const SimulateReport *report, const Miss *miss, Buf *out) {
-    const Arrival *arrival = &report->scenario->arrivals[miss->arrival];
+static void print_miss(const SimulateReport *report, const FollowMismatch *miss, Buf *out) {
+    const Arrival *arrival = &report->input->arrivals[miss->arrival];
 
     buf_append(out, STR("  "));
     (void)visible_append(out, arrival->name);
     buf_append(out, STR(" is on "));
-    (void)visible_append(out, node_of_row(report->scenario, arrival->was_on));
+    (void)visible_append(out, node_of_row(report->input, arrival->current_row));
     if (miss->choice.is_feasible) {
-        buf_printf(out, " (%lld points); ", (long long)miss->choice.asked_score);
-        (void)visible_append(out, node_of_row(report->scenario, miss->choice.any_best));
+        buf_printf(out, " (%lld points); ", (long long)miss->choice.inspected_score);
+        (void)visible_append(out, node_of_row(report->input, miss->choice.any_best));
         buf_printf(out, " has %lld\n", (long long)miss->choice.score);
     } else {
         buf_append(out, STR(", which cannot take it by this model\n"));
@@ -328,40 +332,39 @@ static void print_miss(const SimulateReport *report, const Miss *miss, Buf *out)
 static void print_follow(const SimulateReport *report, Buf *out) {
     for (size_t i = 0; report->follows && i < report->n; i++) {
         const Contender *contender = &report->contenders[i];
-        const Outcome *outcome = contender->outcome;
+        const SimulationResult *result = contender->result;
 
-        if (outcome->n_misses == 0)
+        if (result->n_mismatches == 0)
             continue;
         buf_append(out, STR("\nNot among the best, by "));
         (void)visible_append(out, contender->name);
         buf_append(out, STR(":\n"));
-        for (size_t k = 0; k < outcome->n_misses && k < MISSES_SHOWN; k++)
-            print_miss(report, &outcome->misses[k], out);
-        if (outcome->n_followed - outcome->n_best > MISSES_SHOWN)
-            buf_printf(
-                out, "  and %zu more\n", outcome->n_followed - outcome->n_best - MISSES_SHOWN);
+        for (size_t k = 0; k < result->n_mismatches && k < MISSES_SHOWN; k++)
+            print_miss(report, &result->mismatches[k], out);
+        if (result->n_followed - result->n_best > MISSES_SHOWN)
+            buf_printf(out, "  and %zu more\n", result->n_followed - result->n_best - MISSES_SHOWN);
     }
 }
 
 static void print_notes(const SimulateReport *report, Buf *out) {
-    const Scenario *scenario = report->scenario;
+    const SimulationInput *input = report->input;
     _cleanup_(buf_done) Buf notes = BUF_INIT(1024 * 1024);
 
-    for (unsigned i = 0; i < _BEYOND_MAX; i++)
-        if (scenario->n_beyond[i] > 0)
+    for (unsigned i = 0; i < UNMODELLED_MAX; i++)
+        if (input->n_unmodelled[i] > 0)
             buf_printf(&notes,
                 "  %zu %s %s: not modelled\n",
-                scenario->n_beyond[i],
-                scenario->n_beyond[i] == 1 ? "pod has" : "pods have",
-                beyond_name((Beyond)i));
-    if (scenario->n_left_pending > 0)
+                input->n_unmodelled[i],
+                input->n_unmodelled[i] == 1 ? "pod has" : "pods have",
+                unmodelled_name((UnmodelledFeature)i));
+    if (input->n_left_pending > 0)
         buf_printf(&notes,
             "  %zu pending pods of the cluster are not placed; --pending places them first\n",
-            scenario->n_left_pending);
-    if (scenario->n_homeless > 0)
+            input->n_left_pending);
+    if (input->n_without_node > 0)
         buf_printf(&notes,
             "  %zu pods run on nodes that the file does not have: left out\n",
-            scenario->n_homeless);
+            input->n_without_node);
     for (size_t i = 0; i < report->n; i++) {
         const Contender *contender = &report->contenders[i];
 
@@ -373,13 +376,13 @@ static void print_notes(const SimulateReport *report, Buf *out) {
                 contender->n_unfed,
                 contender->n_unfed == 1 ? "" : "s");
         }
-        if (contender->outcome->is_broken_off) {
+        if (contender->result->is_broken_off) {
             buf_append(&notes, STR("  "));
             (void)visible_append(&notes, contender->name);
             buf_printf(&notes,
                 " was broken off after %zu of %zu pods\n",
-                contender->outcome->n_reached,
-                contender->outcome->n_pods);
+                contender->result->n_reached,
+                contender->result->n_pods);
         }
     }
     if (notes.len > 0) {

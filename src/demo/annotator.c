@@ -35,37 +35,38 @@ static Str print_value(
     return arena_printf(arena, "%.5f,%.*s", value, STR_FMT(buf_str(&time)));
 }
 
-static bool has_mark(const NodeMark *marks, size_t n, Str key) {
+static bool has_mark(const AddedAnnotation *changes, size_t n, Str key) {
     for (size_t i = 0; i < n; i++)
-        if (str_eq(marks[i].key, key))
+        if (str_eq(changes[i].key, key))
             return true;
     return false;
 }
 
-static int mark_node(World *world, const View *view, uint32_t row, int64_t now_nsec, Arena *arena) {
-    NodeMark marks[ANNOTATOR_MARKS_MAX];
+static int mark_node(
+    DemoCluster *cluster, const View *view, uint32_t row, int64_t now_nsec, Arena *arena) {
+    AddedAnnotation changes[ANNOTATOR_ANNOTATIONS_MAX];
     size_t n = 0;
 
-    for (size_t i = 0; i < view->program->n_gauges && n < ELEMENTS_OF(marks); i++) {
+    for (size_t i = 0; i < view->program->n_gauges && n < ELEMENTS_OF(changes); i++) {
         const Gauge *gauge = &view->program->gauges[i];
         Usage usage = usage_of_gauge(gauge);
         double value;
 
-        if (gauge->source != GAUGE_ANNOTATION || has_mark(marks, n, gauge->annotation))
+        if (gauge->source != GAUGE_ANNOTATION || has_mark(changes, n, gauge->annotation))
             continue;
         value = usage_measure(&usage, view->table, row, now_nsec);
         if (isnan(value)) /* of a node that does not answer the last one stays, and grows old */
             return 0;
-        marks[n++] = (NodeMark){.key = gauge->annotation,
+        changes[n++] = (AddedAnnotation){.key = gauge->annotation,
             .value = print_value(gauge, value, view->measured.zones, now_nsec, arena)};
     }
     if (arena_has_failed(arena))
         return -ENOMEM;
-    return world_mark_node(
-        world, view->table->names->names[row], (NodeMarks){.items = marks, .n = n});
+    return demo_cluster_change_node(
+        cluster, view->table->names->names[row], (NodeChanges){.items = changes, .n = n});
 }
 
-int annotator_write(World *world, const View *view, int64_t now_nsec) {
+int annotator_write(DemoCluster *cluster, const View *view, int64_t now_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(MARKS_BUDGET);
     int r = 0;
 
@@ -74,7 +75,7 @@ int annotator_write(World *world, const View *view, int64_t now_nsec) {
     for (uint32_t row = 0; r == 0 && row < view->table->n_rows; row++) {
         arena_reset(arena);
         if (table_node(view->table, row))
-            r = mark_node(world, view, row, now_nsec, arena);
+            r = mark_node(cluster, view, row, now_nsec, arena);
     }
     return r;
 }

@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "demo/world.h"
+#include "demo/demo-cluster.h"
 #include "extender/view.h"
 
-#define ANNOTATOR_MARKS_MAX 32u /* of a node */
+#define ANNOTATOR_ANNOTATIONS_MAX 32u /* of a node */
 
 /* Whether one of the metrics is read from annotations. */
 bool annotator_is_needed(const Program *rules);
 
 /* Writes them on every node of @view's cluster, as of @now_nsec since 1970. 0, or -ENOMEM. */
-int annotator_write(World *world, const View *view, int64_t now_nsec);
+int annotator_write(DemoCluster *cluster, const View *view, int64_t now_nsec);

@@ -15,11 +15,11 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "demo/annotator.h"
-#include "demo/handouts.h"
+#include "demo/demo-files.h"
+#include "demo/environment.h"
 #include "demo/panel.h"
-#include "demo/rig.h"
-#include "demo/show.h"
-#include "demo/tally.h"
+#include "demo/printer.h"
+#include "demo/stats.h"
 #include "input/file.h"
 #include "input/policies.h"
 
@@ -34,14 +34,14 @@ static const char built_in_policy[] =
 
 typedef struct Demo {
     const DemoOptions *options;
-    Rig rig;
+    DemoEnvironment environment;
     Panel panel;
     int64_t annotated_at_nsec;
     const char *policy_path;
-    Show show;
-    Tally tally;
+    DemoPrinter printer;
+    PlacementStats stats;
 
-    Handouts handouts;
+    DemoFiles files;
     Program *rules;              /* in force when last looked */
     uint64_t policy_fingerprint; /* of the file when last looked */
     int64_t cpu_nsec;
@@ -53,48 +53,48 @@ typedef struct Demo {
 static int prepare_files(Demo *demo) {
     const char *own = demo->options->policy;
 
-    demo->policy_path = own ? own : demo->handouts.policy_path;
-    return handouts_open(
-        &demo->handouts, demo->rig.world, own ? NULL : built_in_policy, demo->error);
+    demo->policy_path = own ? own : demo->files.policy_path;
+    return demo_files_open(
+        &demo->files, demo->environment.cluster, own ? NULL : built_in_policy, demo->error);
 }
 
 static int write_files(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->rig.daemon);
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
 
-    return handouts_write(&demo->handouts, demo->rig.world, view, demo->error);
+    return demo_files_write(&demo->files, demo->environment.cluster, view, demo->error);
 }
 
 /* --- driving --------------------------------------------------------------------------- */
 
-static void fill_stage(Demo *demo, Stage *ret) {
-    *ret = (Stage){
+static void fill_status(Demo *demo, DemoStatus *ret) {
+    *ret = (DemoStatus){
         .program = demo->options->program,
-        .url = daemon_url(demo->rig.daemon),
-        .dashboard_url = daemon_dashboard_url(demo->rig.daemon),
+        .url = daemon_url(demo->environment.daemon),
+        .dashboard_url = daemon_dashboard_url(demo->environment.daemon),
         .policy_path = demo->policy_path,
-        .cluster_path = demo->handouts.cluster_path,
-        .pod_path = demo->handouts.pod_path,
-        .metrics_path = handouts_have_metrics(demo->rules) ? demo->handouts.metrics_path : NULL,
-        .meter_url = meter_url(demo->rig.meter),
+        .cluster_path = demo->files.cluster_path,
+        .pod_path = demo->files.pod_path,
+        .metrics_path = demo_files_have_metrics(demo->rules) ? demo->files.metrics_path : NULL,
+        .mock_metrics_url = mock_metrics_url(demo->environment.metrics),
         .rules = demo->rules,
     };
-    world_figures(demo->rig.world, &ret->figures);
+    demo_cluster_count(demo->environment.cluster, &ret->figures);
 }
 
 /* Says so when the policy in force is another one than last time. */
 static void look_at_rules(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->rig.daemon);
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
     bool is_first = !demo->rules;
 
     if (view->program == demo->rules)
         return;
     program_unref(demo->rules);
     demo->rules = program_ref(view->program);
-    meter_follow(demo->rig.meter, demo->rules);
+    mock_metrics_follow(demo->environment.metrics, demo->rules);
     panel_follow(&demo->panel, demo->rules);
     demo->annotated_at_nsec = 0;
     if (!is_first)
-        show_reload(&demo->show, demo->rules);
+        printer_reload(&demo->printer, demo->rules);
 }
 
 /* Says so when the policy was edited and cannot be used. The daemon notices by
@@ -111,7 +111,7 @@ static void look_at_policy(Demo *demo) {
     arena = arena_new(DIAGS_BUDGET);
     diags = DIAG_LIST_IN(arena);
     if (arena && policies_load(&demo->policy_path, 1, &diags, &program) > 0)
-        show_refusal(&demo->show, &diags);
+        printer_refusal(&demo->printer, &diags);
 }
 
 /* Now and then, and if anybody reads them. */
@@ -123,20 +123,20 @@ static int annotate(Demo *demo) {
         (demo->annotated_at_nsec > 0 && now - demo->annotated_at_nsec < ANNOTATE_NSEC))
         return 0;
     demo->annotated_at_nsec = now;
-    view = daemon_view(demo->rig.daemon);
-    return annotator_write(demo->rig.world, view, clock_wall_nsec());
+    view = daemon_view(demo->environment.daemon);
+    return annotator_write(demo->environment.cluster, view, clock_wall_nsec());
 }
 
 static void show_and_note(
-    Demo *demo, const Placement *placement, const View *view, const Stage *stage) {
+    Demo *demo, const Placement *placement, const View *view, const DemoStatus *status) {
     PanelReading reading;
     bool has_reading = panel_read(&demo->panel, view, placement->node, &reading);
 
-    tally_add(&demo->tally, placement);
+    stats_add(&demo->stats, placement);
     panel_note(&demo->panel, view, placement->node);
-    show_placement(&demo->show, placement, has_reading ? &reading : NULL);
-    show_hint(&demo->show, stage, placement);
-    show_status(&demo->show, stage, &demo->tally);
+    printer_placement(&demo->printer, placement, has_reading ? &reading : NULL);
+    printer_hint(&demo->printer, status, placement);
+    printer_status(&demo->printer, status, &demo->stats);
 }
 
 /* The policy may have been edited since the last pod. */
@@ -149,28 +149,29 @@ static void look_around(Demo *demo) {
 /* One pod. */
 static int drive_one(Demo *demo, bool *ret_is_over) {
     _cleanup_(view_unrefp) View *view = NULL;
-    const WorldPod *pod;
+    const DemoPod *pod;
     Placement placement = {0};
-    Stage stage;
+    DemoStatus status;
     int r;
 
     look_around(demo);
-    r = world_next_pod(demo->rig.world, rig_now_sec(), &pod);
+    r = demo_cluster_next_pod(demo->environment.cluster, environment_now_sec(), &pod);
     if (r == 0)
         r = annotate(demo);
-    view = daemon_view(demo->rig.daemon);
+    view = daemon_view(demo->environment.daemon);
     if (r == 0)
-        r = rig_place(&demo->rig, pod, &placement);
+        r = environment_place(&demo->environment, pod, &placement);
     if (r < 0)
         return r;
-    if (placement.is_cut_off && rig_wait(&demo->rig, 0)) {
+    if (placement.is_cut_off && environment_wait(&demo->environment, 0)) {
         *ret_is_over = true;
         return 0;
     }
-    fill_stage(demo, &stage);
-    show_and_note(demo, &placement, view, &stage);
-    *ret_is_over = demo->show.voice.has_failed;
-    return handouts_refresh(&demo->handouts, demo->rig.world, view, &placement, demo->error);
+    fill_status(demo, &status);
+    show_and_note(demo, &placement, view, &status);
+    *ret_is_over = demo->printer.console.has_failed;
+    return demo_files_refresh(
+        &demo->files, demo->environment.cluster, view, &placement, demo->error);
 }
 
 static int64_t process_cpu_nsec(void) {
@@ -182,7 +183,8 @@ static int64_t process_cpu_nsec(void) {
 
 /* What all other threads of the process have used, but for the meter's answers: the daemon's. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
-    return process_cpu_nsec() - clock_thread_cpu_nsec() - meter_cpu_nsec(demo->rig.meter);
+    return process_cpu_nsec() - clock_thread_cpu_nsec() -
+           mock_metrics_cpu_nsec(demo->environment.metrics);
 }
 
 static void drive(void *context) {
@@ -192,9 +194,9 @@ static void drive(void *context) {
     bool is_over = false;
 
     while (demo->result == 0 && !is_over &&
-           (options->n_pods == 0 || demo->tally.n_pods < options->n_pods)) {
+           (options->n_pods == 0 || demo->stats.n_pods < options->n_pods)) {
         demo->result = drive_one(demo, &is_over);
-        is_over |= rig_wait(&demo->rig, options->pace_msec);
+        is_over |= environment_wait(&demo->environment, options->pace_msec);
     }
     demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
 }
@@ -207,29 +209,30 @@ static int begin_measuring(Demo *demo) {
     int r = annotate(demo);
 
     if (r == 0)
-        r = rig_publish(&demo->rig, &snapshot);
+        r = environment_publish(&demo->environment, &snapshot);
     if (r < 0)
         return r;
-    (void)rig_wait_for(&demo->rig, RIG_READY_MSEC, rig_is_measured, NULL);
+    (void)environment_wait_for(
+        &demo->environment, ENVIRONMENT_READY_MSEC, environment_is_measured, NULL);
     return write_files(demo);
 }
 
 static int prepare(Demo *demo) {
     const DemoOptions *options = demo->options;
-    RigOptions rig = {
+    EnvironmentOptions environment = {
         .n_nodes = options->n_nodes,
         .seed = options->seed,
         .address = options->address,
         .port = options->port,
     };
-    int r = rig_open(&demo->rig, &rig);
+    int r = environment_open(&demo->environment, &environment);
 
     if (r == 0)
         r = prepare_files(demo);
     if (r < 0)
         return r;
     demo->policy_fingerprint = file_fingerprint(demo->policy_path);
-    r = rig_start(&demo->rig, demo->policy_path, &demo->handouts.folder, demo->error);
+    r = environment_start(&demo->environment, demo->policy_path, &demo->files.folder, demo->error);
     if (r < 0)
         return r;
     look_at_rules(demo);
@@ -237,46 +240,46 @@ static int prepare(Demo *demo) {
 }
 
 static int finish(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->rig.daemon);
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
     uint64_t n_calls = 0;
-    Stage stage;
+    DemoStatus status;
     int r = demo->result;
 
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
-        n_calls += demo->tally.calls[verb].n;
+        n_calls += demo->stats.calls[verb].n;
     if (r == 0)
         r = write_files(demo);
     if (r < 0)
         return r;
-    fill_stage(demo, &stage);
-    stage.view = view;
-    stage.cpu_nsec_per_call = n_calls > 0 ? demo->cpu_nsec / (int64_t)n_calls : 0;
-    show_end(&demo->show, &stage, &demo->tally);
-    if (demo->tally.n_errors == 0)
+    fill_status(demo, &status);
+    status.view = view;
+    status.cpu_nsec_per_call = n_calls > 0 ? demo->cpu_nsec / (int64_t)n_calls : 0;
+    printer_end(&demo->printer, &status, &demo->stats);
+    if (demo->stats.n_errors == 0)
         return 0;
     (void)snprintf(demo->error, DEMO_ERROR_MAX, "calls to berth went wrong");
     return DEMO_E_CALLS;
 }
 
 static int run(Demo *demo) {
-    Stage stage;
+    DemoStatus status;
     int r = prepare(demo);
 
     if (r < 0)
         return r;
-    fill_stage(demo, &stage);
-    show_start(&demo->show, &stage);
-    r = rig_run(&demo->rig, drive, demo);
+    fill_status(demo, &status);
+    printer_start(&demo->printer, &status);
+    r = environment_run(&demo->environment, drive, demo);
     return r < 0 ? r : finish(demo);
 }
 
 static Demo *demo_free(Demo *demo) {
     if (!demo)
         return NULL;
-    rig_done(&demo->rig);
+    environment_done(&demo->environment);
     program_unref(demo->rules);
-    handouts_done(&demo->handouts);
-    show_done(&demo->show);
+    demo_files_done(&demo->files);
+    printer_done(&demo->printer);
     free(demo);
     return NULL;
 }
@@ -290,8 +293,8 @@ int demo_run(const DemoOptions *options, char *error) {
         return -ENOMEM;
     demo->options = options;
     demo->error = error;
-    demo->handouts = HANDOUTS_NONE;
-    demo->show = SHOW_INIT(options->is_live, options->has_colour, &demo->panel);
+    demo->files = DEMO_FILES_NONE;
+    demo->printer = PRINTER_INIT(options->is_live, options->has_colour, &demo->panel);
     return run(demo);
 }
 
@@ -310,15 +313,15 @@ static int write_out(const char *path, Str text) {
 }
 
 int demo_dump(const DemoOptions *options, const char *path, char *error) {
-    _cleanup_(world_freep) World *world = NULL;
-    _cleanup_(buf_done) Buf text = BUF_INIT(WORLD_DUMP_MAX);
+    _cleanup_(demo_cluster_freep) DemoCluster *cluster = NULL;
+    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_DUMP_MAX);
     int r;
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory");
-    r = world_new(options->n_nodes, options->seed, rig_now_sec(), &world);
+    r = demo_cluster_new(options->n_nodes, options->seed, environment_now_sec(), &cluster);
     if (r < 0)
         return r;
-    world_write(world, &text);
+    demo_cluster_write(cluster, &text);
     if (buf_error(&text) < 0)
         return buf_error(&text);
     r = write_out(path, buf_str(&text));

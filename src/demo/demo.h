@@ -3,8 +3,8 @@
 /*
  * Demo: berth at work, without a cluster.
  *
- * The real daemon on a loopback address, a World instead of an API server, a
- * Driver instead of kube-scheduler, and a Show for the person who watches.
+ * The real daemon on a loopback address, a DemoCluster instead of an API server, a
+ * Driver instead of kube-scheduler, and a DemoPrinter for the person who watches.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 typedef struct DemoOptions {
     const char *program; /* how the person called berth, for commands to paste */
-    size_t n_nodes;      /* 1 to WORLD_NODES_MAX */
+    size_t n_nodes;      /* 1 to DEMO_NODES_MAX */
     uint64_t n_pods;     /* 0: until it is stopped */
     uint64_t seed;
     const char *address; /* numeric */

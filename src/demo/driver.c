@@ -21,9 +21,9 @@ struct Driver {
     Arena *arena; /* of one attempt */
     Buf request;
     Dice dice;
-    size_t next_start; /* where the search for nodes goes on */
-    int64_t weight;    /* the extender's */
-    World *world;      /* binds are made there; NULL: by the extender */
+    size_t next_start;    /* where the search for nodes goes on */
+    int64_t weight;       /* the extender's */
+    DemoCluster *cluster; /* binds are made there; NULL: by the extender */
 };
 
 /* Nodes under consideration, by row. */
@@ -59,8 +59,8 @@ void driver_set_weight(Driver *driver, int64_t weight) {
     driver->weight = weight;
 }
 
-void driver_bind_in(Driver *driver, World *world) {
-    driver->world = world;
+void driver_bind_in(Driver *driver, DemoCluster *cluster) {
+    driver->cluster = cluster;
 }
 
 /* --- kube-scheduler's own part ---------------------------------------------- */
@@ -141,13 +141,13 @@ static int call(Driver *driver, Verb verb, Placement *placement, Str *ret_reply)
 
 /* ExtenderArgs, keys in the order of the Go struct. */
 static void write_args(
-    Driver *driver, const WorldPod *pod, const NodeTable *cluster, const Rows *rows) {
+    Driver *driver, const DemoPod *pod, const NodeTable *cluster, const Rows *rows) {
     JsonWriter writer = JSON_WRITER(&driver->request);
 
     buf_reset(&driver->request);
     json_write_object(&writer);
     json_write_key(&writer, STR("Pod"));
-    world_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ false, &writer);
+    demo_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ false, &writer);
     json_write_key(&writer, STR("Nodes"));
     json_write_null(&writer);
     json_write_key(&writer, STR("NodeNames"));
@@ -158,7 +158,7 @@ static void write_args(
     json_write_end_object(&writer);
 }
 
-static void write_bind_args(Driver *driver, const WorldPod *pod, Str node) {
+static void write_bind_args(Driver *driver, const DemoPod *pod, Str node) {
     JsonWriter writer = JSON_WRITER(&driver->request);
     const struct {
         Str key, value;
@@ -354,7 +354,7 @@ static int bind_by_itself(Driver *driver, Str node, Placement *placement) {
     };
     char error[256];
 
-    world_bind(driver->world, &args, error, sizeof(error));
+    demo_cluster_bind(driver->cluster, &args, error, sizeof(error));
     if (error[0] == '\0') {
         placement->node = node;
         return 0;
@@ -411,8 +411,8 @@ static int choose_and_bind(
     for (size_t i = 0; passed->n > 1 && i < passed->n; i++)
         if (scores[passed->items[i]] > placement->best_score)
             placement->best_score = scores[passed->items[i]];
-    return driver->world ? bind_by_itself(driver, cluster->names->names[row], placement)
-                         : bind_to(driver, cluster->names->names[row], placement);
+    return driver->cluster ? bind_by_itself(driver, cluster->names->names[row], placement)
+                           : bind_to(driver, cluster->names->names[row], placement);
 }
 
 static int attempt(Driver *driver, const NodeTable *cluster, Placement *placement) {
@@ -431,7 +431,7 @@ static int attempt(Driver *driver, const NodeTable *cluster, Placement *placemen
     return choose_and_bind(driver, cluster, &passed, placement);
 }
 
-int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, Placement *ret) {
+int driver_place(Driver *driver, const DemoPod *pod, const NodeTable *cluster, Placement *ret) {
     int r;
 
     arena_reset(driver->arena);

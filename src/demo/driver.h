@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cluster/table.h"
-#include "demo/world.h"
+#include "demo/demo-cluster.h"
 #include "extender/verbs.h"
 
 /* As in KubeSchedulerConfiguration, unless said otherwise; a point of the extender is worth ten
@@ -40,7 +40,7 @@ typedef struct Reason {
 /* How one attempt went. Strings live until the driver's next one, the node's name as
  * long as the cluster it was looked for in. */
 typedef struct Placement {
-    const WorldPod *pod;
+    const DemoPod *pod;
     Str node;         /* empty: none */
     size_t n_offered; /* nodes the extender was asked about */
     size_t n_passed;  /* of them, those it let pass */
@@ -66,15 +66,15 @@ DEFINE_CLEANUP(Driver *, driver_free)
 void driver_set_weight(Driver *driver, int64_t weight);
 
 /* From now on it binds by itself, as kube-scheduler does when its extender has no bind verb; what
- * world_bind() says. @world outlives the driver. */
-void driver_bind_in(Driver *driver, World *world);
+ * world_bind() says. @cluster outlives the driver. */
+void driver_bind_in(Driver *driver, DemoCluster *cluster);
 
 /* Its own score of a node for @pod, without the extender's: 0 to 100; -1: the pod does not fit. */
 int64_t driver_own_score(const NodeTable *cluster, uint32_t row, const Pod *pod);
 
 /* Tries to find a node for @pod in @cluster, which has nodes. 0, also when there is none or a call
  * went wrong; or -ENOMEM. */
-int driver_place(Driver *driver, const WorldPod *pod, const NodeTable *cluster, Placement *ret);
+int driver_place(Driver *driver, const DemoPod *pod, const NodeTable *cluster, Placement *ret);
 
 /* "87 node is not in the workspace pool, 12 …": as many as fit into @width bytes, one
  * at least, and "+2 more" for the rest. */

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int held_port_open(HeldPort *port) {
+int reserved_port_open(ReservedPort *port) {
     union {
         struct sockaddr any;
         struct sockaddr_in v4;
@@ -26,15 +26,15 @@ int held_port_open(HeldPort *port) {
     if (setsockopt(port->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(port->fd, &address.any, size) < 0 || getsockname(port->fd, &address.any, &size) < 0) {
         r = -errno;
-        held_port_done(port);
+        reserved_port_done(port);
         return r;
     }
     port->number = ntohs(address.v4.sin_port);
     return 0;
 }
 
-void held_port_done(HeldPort *port) {
+void reserved_port_done(ReservedPort *port) {
     if (port->fd >= 0)
         (void)close(port->fd);
-    *port = HELD_PORT_NONE;
+    *port = RESERVED_PORT_NONE;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * HeldPort: a port of 127.0.0.1 that stays ours, also while nobody listens on it.
+ * ReservedPort: a port of 127.0.0.1 that stays ours, also while nobody listens on it.
  *
  * For servers that go away and come back where they were: until then who connects is refused, as
  * by a machine on which the program has ended, and nobody else can be given the port meanwhile.
@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-typedef struct HeldPort {
+typedef struct ReservedPort {
     int fd; /* bound, never listening; -1: none */
     uint16_t number;
-} HeldPort;
+} ReservedPort;
 
-#define HELD_PORT_NONE ((HeldPort){.fd = -1})
+#define RESERVED_PORT_NONE ((ReservedPort){.fd = -1})
 
 /* 0, or a negative errno. */
-int held_port_open(HeldPort *port);
-void held_port_done(HeldPort *port);
+int reserved_port_open(ReservedPort *port);
+void reserved_port_done(ReservedPort *port);

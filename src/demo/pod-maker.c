@@ -10,7 +10,7 @@
 
 #define POD_MAX ((size_t)64 * 1024)
 
-void world_pod_write(const WorldPod *pod, Str node, bool is_typed, JsonWriter *writer) {
+void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *writer) {
     const PodIdentity identity = {
         .name = pod->model.name,
         .uid = pod->model.uid,
@@ -61,23 +61,23 @@ const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, u
 
 /* --- new pods --------------------------------------------------------------------------------- */
 
-static void shuffle_deck(PodMaker *maker, Dice *dice) {
+static void fill_queue(PodMaker *maker, Dice *dice) {
     for (size_t i = 0; i < n_workloads; i++)
-        for (unsigned j = 0; j < workloads[i].n_cards && maker->n_deck < WORKLOAD_DECK; j++)
-            maker->deck[maker->n_deck++] = &workloads[i];
-    for (size_t i = maker->n_deck; i > 1; i--) {
+        for (unsigned j = 0; j < workloads[i].share && maker->n_queue < WORKLOAD_SHARES; j++)
+            maker->queue[maker->n_queue++] = &workloads[i];
+    for (size_t i = maker->n_queue; i > 1; i--) {
         size_t other = dice_pick(dice, i);
-        const Workload *card = maker->deck[other];
+        const Workload *card = maker->queue[other];
 
-        maker->deck[other] = maker->deck[i - 1];
-        maker->deck[i - 1] = card;
+        maker->queue[other] = maker->queue[i - 1];
+        maker->queue[i - 1] = card;
     }
 }
 
-const Workload *pod_maker_deal(PodMaker *maker, Dice *dice) {
-    if (maker->n_deck == 0)
-        shuffle_deck(maker, dice);
-    return maker->deck[--maker->n_deck];
+const Workload *pod_maker_next(PodMaker *maker, Dice *dice) {
+    if (maker->n_queue == 0)
+        fill_queue(maker, dice);
+    return maker->queue[--maker->n_queue];
 }
 
 /* Five letters that differ for each of the first 14 million pods: multiplying by
@@ -96,7 +96,7 @@ static void pod_suffix(uint64_t number, char suffix[6]) {
 }
 
 void pod_maker_make(
-    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, WorldPod *ret) {
+    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, DemoPod *ret) {
     uint64_t high = dice_roll(dice), low = dice_roll(dice);
     char suffix[6];
 

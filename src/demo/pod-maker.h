@@ -20,7 +20,7 @@
 #include "model/pod.h"
 #include "json/write.h"
 
-typedef struct WorldPod {
+typedef struct DemoPod {
     const Workload *workload;
     Pod model;           /* as the snapshot has it */
     unsigned n_attempts; /* this one included; 1: the pod is new */
@@ -28,15 +28,15 @@ typedef struct WorldPod {
     uint64_t retry_at;   /* while pending */
     uint64_t ends_at;
     char name[32], uid[40];
-} WorldPod;
+} DemoPod;
 
 /* As @node has it; empty: as a pod that wants a node, wherever it is. See workload_write_pod(). */
-void world_pod_write(const WorldPod *pod, Str node, bool is_typed, JsonWriter *writer);
+void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *writer);
 
 typedef struct PodMaker {
-    Pod *templates;                      /* by workload and person */
-    const Workload *deck[WORKLOAD_DECK]; /* cards that are left */
-    size_t n_deck;
+    Pod *templates;                         /* by workload and person */
+    const Workload *queue[WORKLOAD_SHARES]; /* cards that are left */
+    size_t n_queue;
     uint64_t n_made;
 } PodMaker;
 
@@ -47,9 +47,9 @@ int pod_maker_init(PodMaker *maker, Arena *arena);
 const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, unsigned person);
 
 /* The workload of the next pod. */
-const Workload *pod_maker_deal(PodMaker *maker, Dice *dice);
+const Workload *pod_maker_next(PodMaker *maker, Dice *dice);
 
 /* A new pod at @now_sec since 1970, into @ret, which is all zero and stays where it is: the pod's
  * model points into it. */
 void pod_maker_make(
-    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, WorldPod *ret);
+    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, DemoPod *ret);

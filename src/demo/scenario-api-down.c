@@ -19,80 +19,81 @@ static const char policy[] =
 static bool knows(const View *view, const void *context) {
     uint32_t row = table_find(view->table, str_from_c(context));
     const Node *node = row < view->table->n_rows ? table_node(view->table, row) : NULL;
-    const Str *daemon = node ? labels_find(&node->labels, STR(FLEET_DAEMON)) : NULL;
+    const Str *daemon = node ? labels_find(&node->labels, STR(DEMO_DAEMON)) : NULL;
 
     return daemon && str_is(*daemon, BROKEN);
 }
 
-static void build(Play *play) {
+static void build(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
-    char node[PLAY_NAME_MAX];
+    char node[RUN_NAME_MAX];
 
-    if (play->status == 0 && world_clear(play->rig.world) < 0)
-        play->status = PLAY_UNSOLVED;
+    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+        run->status = RUN_FAILED;
     for (size_t i = 0; i < N_BEFORE; i++)
-        play_place(play, workspace, &placement);
-    play_expect(play, !str_is_empty(placement.node), "the pods found no node");
-    play_choose_pod(play, &placement);
-    (void)snprintf(node, sizeof(node), "%s", play->node);
-    play_reveal(play, "the API server that berth watches goes away; kube-scheduler has another");
-    if (play->status == 0)
-        api_server_stop(play->rig.api);
-    play_await_page(play, "berth noticed", "/readyz?verbose", "refused; pods");
-    play_await_page(play, "berth noticed", "/readyz?verbose", "refused\n");
-    play_tell(play, "the workspace daemon of %s fails: its label is " BROKEN " now", node);
-    if (play->status == 0 &&
-        world_mark_node(play->rig.world, str_from_c(node), (NodeMarks){.daemon = STR(BROKEN)}) < 0)
-        play->status = PLAY_UNSOLVED;
-    play_place(play, workspace, &placement);
-    play_place(play, workspace, &placement);
-    play_expect(play, str_is(placement.node, node), "the pod did not go to the failed node");
-    play_choose_pod(play, &placement);
+        run_place(run, workspace, &placement);
+    run_expect(run, !str_is_empty(placement.node), "the pods found no node");
+    run_choose_pod(run, &placement);
+    (void)snprintf(node, sizeof(node), "%s", run->node);
+    run_reveal(run, "the API server that berth watches goes away; kube-scheduler has another");
+    if (run->status == 0)
+        mock_api_server_stop(run->environment.api);
+    run_await_page(run, "berth noticed", "/readyz?verbose", "refused; pods");
+    run_await_page(run, "berth noticed", "/readyz?verbose", "refused\n");
+    run_tell(run, "the workspace daemon of %s fails: its label is " BROKEN " now", node);
+    if (run->status == 0 &&
+        demo_cluster_change_node(
+            run->environment.cluster, str_from_c(node), (NodeChanges){.daemon = STR(BROKEN)}) < 0)
+        run->status = RUN_FAILED;
+    run_place(run, workspace, &placement);
+    run_place(run, workspace, &placement);
+    run_expect(run, str_is(placement.node, node), "the pod did not go to the failed node");
+    run_choose_pod(run, &placement);
 }
 
-static void show(Play *play) {
-    play_say(play, "$ kubectl get node %s -L " FLEET_DAEMON, play->node);
-    play_say(play, "WORKSPACE-DAEMON " BROKEN);
-    play_say(play, "and the last two workspaces went there all the same.");
+static void show(ScenarioRun *run) {
+    run_say(run, "$ kubectl get node %s -L " DEMO_DAEMON, run->node);
+    run_say(run, "WORKSPACE-DAEMON " BROKEN);
+    run_say(run, "and the last two workspaces went there all the same.");
 }
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("check", "--live", "--only", "cluster", "--server", play_url(play)));
-    play_say(play, "curl -s '%s/readyz?verbose'", play_url(play));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("check", "--live", "--only", "cluster", "--server", run_url(run)));
+    run_say(run, "curl -s '%s/readyz?verbose'", run_url(run));
 }
 
-static void solve(Play *play) {
+static void solve(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
-    char node[PLAY_NAME_MAX];
+    char node[RUN_NAME_MAX];
 
-    (void)snprintf(node, sizeof(node), "%s", play->node);
-    play_heading(play, "How to find out");
-    play_run(play,
-        WORDS("explain", "--last", play->pod_name, "--node", node, "--server", play_url(play)));
-    play_note(play,
+    (void)snprintf(node, sizeof(node), "%s", run->node);
+    run_heading(run, "How to find out");
+    run_command(
+        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_note(run,
         "The rule \"daemon\" let the node pass: when berth decided, the label said ready. berth "
         "does not see what kubectl sees. Is its picture old?");
-    play_fetch(play, "/readyz?verbose");
-    play_note(play,
+    run_fetch(run, "/readyz?verbose");
+    run_note(run,
         "It is: nodes and pods are as they were so long ago, and this is what happens when berth "
         "tries to reach the API server.");
-    play_heading(play, "The cause");
-    play_say(play,
+    run_heading(run, "The cause");
+    run_say(run,
         "berth cannot reach its API server. It goes on with the cluster as it last saw it: better "
         "than no pods at all, but it misses what has changed since.");
-    play_heading(play, "The remedy");
-    play_tell(play, "the API server comes back");
-    if (play->status == 0 && api_server_resume(play->rig.api) < 0)
-        play->status = PLAY_UNSOLVED;
-    play_await(play, "berth heard of the label", knows, node);
-    play_place(play, workspace, &placement);
-    play_expect(play,
+    run_heading(run, "The remedy");
+    run_tell(run, "the API server comes back");
+    if (run->status == 0 && mock_api_server_resume(run->environment.api) < 0)
+        run->status = RUN_FAILED;
+    run_await(run, "berth heard of the label", knows, node);
+    run_place(run, workspace, &placement);
+    run_expect(run,
         !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the failed node again");
-    play_say(play,
+    run_say(run,
         "berth lists everything again by itself, and the next workspace avoids %s. "
         "berth check --live --only cluster warns of it, and so do the alerts that come with it.",
         node);

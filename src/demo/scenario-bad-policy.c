@@ -20,69 +20,69 @@ static const char policy[] =
 #define TYPO "maxPod:"
 #define MENDED "maxPods:"
 
-static void build(Play *play) {
+static void build(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
 
-    if (play->status == 0 && world_clear(play->rig.world) < 0)
-        play->status = PLAY_UNSOLVED;
-    play_place(play, workspace, &placement);
-    play_tell(play, "somebody wants at most two workspaces on a node, edits the policy, saves");
-    play_edit(play, BEFORE, MISTYPED);
-    play_await_page(play, "berth looked at the file", "/readyz?verbose", "refused");
+    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+        run->status = RUN_FAILED;
+    run_place(run, workspace, &placement);
+    run_tell(run, "somebody wants at most two workspaces on a node, edits the policy, saves");
+    run_edit(run, BEFORE, MISTYPED);
+    run_await_page(run, "berth looked at the file", "/readyz?verbose", "refused");
     for (size_t i = 0; i < 4; i++)
-        play_place(play, workspace, &placement);
-    play_expect(play, !str_is_empty(placement.node), "the pods found no node");
-    play_choose_pod(play, &placement);
+        run_place(run, workspace, &placement);
+    run_expect(run, !str_is_empty(placement.node), "the pods found no node");
+    run_choose_pod(run, &placement);
 }
 
-static void show(Play *play) {
-    play_say(play, "$ kubectl get pods -n workspaces -o wide | grep -c %s", play->node);
-    play_say(play, "5: the limit of two makes no difference.");
+static void show(ScenarioRun *run) {
+    run_say(run, "$ kubectl get pods -n workspaces -o wide | grep -c %s", run->node);
+    run_say(run, "5: the limit of two makes no difference.");
 }
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("check", "--live", "--only", "berth", "--server", play_url(play)));
-    play_suggest(play, WORDS("check", play->policy_path));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("check", "--live", "--only", "berth", "--server", run_url(run)));
+    run_suggest(run, WORDS("check", run->policy_path));
 }
 
 static bool is_other(const View *view, const void *context) {
     return view->program != context;
 }
 
-static void reload(Play *play) {
-    _cleanup_(view_unrefp) View *before = daemon_view(play->rig.daemon);
+static void reload(ScenarioRun *run) {
+    _cleanup_(view_unrefp) View *before = daemon_view(run->environment.daemon);
 
-    play_edit(play, TYPO, MENDED);
-    play_await(play, "the policy was reloaded", is_other, before->program);
+    run_edit(run, TYPO, MENDED);
+    run_await(run, "the policy was reloaded", is_other, before->program);
 }
 
-static void solve(Play *play) {
+static void solve(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
-    char node[PLAY_NAME_MAX];
+    char node[RUN_NAME_MAX];
 
-    (void)snprintf(node, sizeof(node), "%s", play->node);
-    play_heading(play, "How to find out");
-    play_run(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_note(play, "No rule \"seats\" took part. Is the policy on disk the one in force?");
-    play_run(play, WORDS("check", "--live", "--only", "B208", "--server", play_url(play)));
-    play_note(play, "It is not: berth refused the file and kept the last good one. Why?");
-    play_run(play, WORDS("check", play->policy_path));
-    play_note(play, "Line, column, and the word that was meant.");
-    play_heading(play, "The cause");
-    play_say(play,
+    (void)snprintf(node, sizeof(node), "%s", run->node);
+    run_heading(run, "How to find out");
+    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_note(run, "No rule \"seats\" took part. Is the policy on disk the one in force?");
+    run_command(run, WORDS("check", "--live", "--only", "B208", "--server", run_url(run)));
+    run_note(run, "It is not: berth refused the file and kept the last good one. Why?");
+    run_command(run, WORDS("check", run->policy_path));
+    run_note(run, "Line, column, and the word that was meant.");
+    run_heading(run, "The cause");
+    run_say(run,
         "A typo: maxPod instead of maxPods. A broken policy never replaces a working one, so that "
         "the edit did no harm, but no good either. `berth check` before saving tells at once.");
-    play_heading(play, "The remedy");
-    reload(play);
-    play_tell(play, "reloaded");
-    play_place(play, workspace, &placement);
-    play_expect(play,
+    run_heading(run, "The remedy");
+    reload(run);
+    run_tell(run, "reloaded");
+    run_place(run, workspace, &placement);
+    run_expect(run,
         !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the full node again");
-    play_say(play, "The next workspace goes elsewhere: %s has more than two.", node);
+    run_say(run, "The next workspace goes elsewhere: %s has more than two.", node);
 }
 
 const Scenario scenario_bad_policy = {

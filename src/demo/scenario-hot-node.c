@@ -33,15 +33,15 @@ static Pod all_of_them(const Pod *pod, Resource items[static RESOURCES_MAX]) {
 }
 
 /* The node that kube-scheduler itself would like best even with all of them on it. */
-static void disturb(Play *play) {
+static void disturb(ScenarioRun *run) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    const WorldPod *pod = world_sample_pod(play->rig.world, "web");
+    const DemoPod *pod = demo_cluster_sample_pod(run->environment.cluster, "web");
     Resource items[RESOURCES_MAX];
     const NodeTable *cluster;
     int64_t most = -1;
     Pod all;
 
-    if (!pod || rig_publish(&play->rig, &snapshot) < 0)
+    if (!pod || environment_publish(&run->environment, &snapshot) < 0)
         return;
     all = all_of_them(&pod->model, items);
     cluster = snapshot_table(snapshot);
@@ -51,9 +51,9 @@ static void disturb(Play *play) {
         if (!is_candidate(table_node(cluster, row)) || points <= most)
             continue;
         most = points;
-        (void)snprintf(play->node, sizeof(play->node), "%.*s", STR_FMT(cluster->names->names[row]));
+        (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(cluster->names->names[row]));
     }
-    (void)meter_disturb(play->rig.meter, str_from_c(play->node), HOT_SHARE);
+    (void)mock_metrics_add_load(run->environment.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
 /* A value of that node has come in that shows it. */
@@ -64,81 +64,81 @@ static bool is_hot(const View *view, const void *context) {
            loads_value(view->table->loads, 0, LOAD_MEASURED, row) > HOT_SHARE - 0.01;
 }
 
-static void build(Play *play) {
-    char node[PLAY_NAME_MAX];
+static void build(ScenarioRun *run) {
+    char node[RUN_NAME_MAX];
 
-    disturb(play);
-    (void)snprintf(node, sizeof(node), "%s", play->node);
-    play_tell(play, "on %s somebody compiles a kernel, without a pod", node);
-    play_await(play, "the load was measured", is_hot, node);
+    disturb(run);
+    (void)snprintf(node, sizeof(node), "%s", run->node);
+    run_tell(run, "on %s somebody compiles a kernel, without a pod", node);
+    run_await(run, "the load was measured", is_hot, node);
     for (size_t i = 0; i < N_PODS; i++) {
         Placement placement;
 
-        play_place(play, workload_named("web"), &placement);
+        run_place(run, workload_named("web"), &placement);
         if (!str_is(placement.node, node))
             continue;
-        play->n_there++;
-        play_choose_pod(play, &placement);
+        run->n_there++;
+        run_choose_pod(run, &placement);
     }
-    play_expect(play, play->n_there > 0, "no pod went to the busy node");
+    run_expect(run, run->n_there > 0, "no pod went to the busy node");
 }
 
-static void show(Play *play) {
-    play_say(play, "$ kubectl top node %s", play->node);
-    play_say(play, "CPU(%%) 87%%, and of the last %u pods %zu went there.", N_PODS, play->n_there);
+static void show(ScenarioRun *run) {
+    run_say(run, "$ kubectl top node %s", run->node);
+    run_say(run, "CPU(%%) 87%%, and of the last %u pods %zu went there.", N_PODS, run->n_there);
 }
 
 #define CHANGE "services.params.maxLoad=0.8"
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("what-if", "--set", CHANGE, "--server", play_url(play)));
-    play_suggest(play, WORDS("top", "--server", play_url(play)));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("what-if", "--set", CHANGE, "--server", run_url(run)));
+    run_suggest(run, WORDS("top", "--server", run_url(run)));
 }
 
 static bool has_limit(const View *view, const void *context) {
     return view->program != context;
 }
 
-static void reload(Play *play) {
-    _cleanup_(view_unrefp) View *before = daemon_view(play->rig.daemon);
+static void reload(ScenarioRun *run) {
+    _cleanup_(view_unrefp) View *before = daemon_view(run->environment.daemon);
 
-    play_edit(play, "maxLoad: 0.97", "maxLoad: 0.8");
-    play_await(play, "the policy was reloaded", has_limit, before->program);
+    run_edit(run, "maxLoad: 0.97", "maxLoad: 0.8");
+    run_await(run, "the policy was reloaded", has_limit, before->program);
 }
 
-static void solve(Play *play) {
-    char node[PLAY_NAME_MAX];
+static void solve(ScenarioRun *run) {
+    char node[RUN_NAME_MAX];
     Placement placement;
 
-    (void)snprintf(node, sizeof(node), "%s", play->node);
-    play_heading(play, "How to find out");
-    play_run(play,
-        WORDS("explain", "--last", play->pod_name, "--node", node, "--server", play_url(play)));
-    play_note(play,
+    (void)snprintf(node, sizeof(node), "%s", run->node);
+    run_heading(run, "How to find out");
+    run_command(
+        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_note(run,
         "All three rules let the node pass, \"cool\" too: it measures the load, but its limit, "
         "params.maxLoad, is 0.97. What would 0.8 have done to the pods of the last minutes?");
-    play_run(play, WORDS("what-if", "--set", CHANGE, "--server", play_url(play)));
-    play_note(play,
+    run_command(run, WORDS("what-if", "--set", CHANGE, "--server", run_url(run)));
+    run_note(run,
         "\"moved\" pods would have lost %s, and none would be newly rejected: it is safe to try.",
         node);
-    play_heading(play, "The cause");
-    play_say(play,
+    run_heading(run, "The cause");
+    run_say(run,
         "kube-scheduler counts what pods ask for, and on %s they ask for little; the policy, "
         "which knows better, speaks up only from 97 %% on.",
         node);
-    play_heading(play, "The remedy");
-    reload(play);
-    play_tell(play, "reloaded");
-    play_place(play, workload_named("web"), &placement);
-    play_place(play, workload_named("web"), &placement);
-    play_expect(play,
+    run_heading(run, "The remedy");
+    reload(run);
+    run_tell(run, "reloaded");
+    run_place(run, workload_named("web"), &placement);
+    run_place(run, workload_named("web"), &placement);
+    run_expect(run,
         !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the busy node again");
-    play_choose_pod(play, &placement);
-    play_run(play,
-        WORDS("explain", "--last", play->pod_name, "--node", node, "--server", play_url(play)));
-    play_note(play,
+    run_choose_pod(run, &placement);
+    run_command(
+        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_note(run,
         "The next pods avoid %s, and berth says from which value and limit. The value is what was "
         "measured, with the pods of the last minute, which an average does not show yet.",
         node);

@@ -9,47 +9,47 @@ static const char policy[] =
 #include "scenario-pending.inc"
     ;
 
-static void build(Play *play) {
+static void build(ScenarioRun *run) {
     const Workload *training = workload_named("training");
     Placement placement;
 
-    play_place(play, training, &placement);
-    play_place(play, training, &placement);
-    play_place(play, workload_named("render"), &placement);
-    play_choose_pod(play, &placement);
-    play_place(play, training, &placement);
-    play_expect(play, str_is_empty(play->pod->model.node_name), "the pod found a node");
+    run_place(run, training, &placement);
+    run_place(run, training, &placement);
+    run_place(run, workload_named("render"), &placement);
+    run_choose_pod(run, &placement);
+    run_place(run, training, &placement);
+    run_expect(run, str_is_empty(run->pod->model.node_name), "the pod found a node");
 }
 
-static void show(Play *play) {
+static void show(ScenarioRun *run) {
     Placement placement;
 
-    play_retry(play, &placement);
-    play_describe(play, &placement);
+    run_retry(run, &placement);
+    run_describe(run, &placement);
 }
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("top", "--server", play_url(play)));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("top", "--server", run_url(run)));
 }
 
-static void solve(Play *play) {
+static void solve(ScenarioRun *run) {
     Placement placement;
 
-    play_heading(play, "How to find out");
-    play_run(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_note(play,
+    run_heading(run, "How to find out");
+    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_note(run,
         "Two rules rejected it. Of these, only the nodes of the second could ever take the pod: "
         "the others have no GPU. The line \"needs a toleration of …\" below it is the remedy.");
-    play_heading(play, "The cause");
-    play_say(play,
+    run_heading(run, "The cause");
+    run_say(run,
         "The nodes with GPUs have a taint that keeps other pods away, and this Job's template "
         "does not tolerate it.");
-    play_heading(play, "The remedy");
-    play_tell(play, "somebody adds the toleration to the Job, which makes a new pod");
-    play_place(play, workload_named("render") + 1, &placement);
-    play_expect(play, !str_is_empty(placement.node), "the mended pod found no node");
-    play_say(play, "With the toleration the pod is placed. berth's policy stays as it is.");
+    run_heading(run, "The remedy");
+    run_tell(run, "somebody adds the toleration to the Job, which makes a new pod");
+    run_place(run, workload_named("render") + 1, &placement);
+    run_expect(run, !str_is_empty(placement.node), "the mended pod found no node");
+    run_say(run, "With the toleration the pod is placed. berth's policy stays as it is.");
 }
 
 const Scenario scenario_pending = {

@@ -22,64 +22,64 @@ static bool is_stale(const View *view, const void *context) {
     return !is_fresh(view, context);
 }
 
-static void build(Play *play) {
+static void build(ScenarioRun *run) {
     const Workload *api = workload_named("api");
     Placement placement;
 
-    play_await(play, "the load was measured", is_fresh, NULL);
-    play_place(play, api, &placement);
-    play_place(play, api, &placement);
-    play_reveal(play, "the Prometheus at %s goes away", meter_url(play->rig.meter));
-    if (play->status == 0)
-        meter_stop(play->rig.meter);
-    play_place(play, api, &placement);
-    play_await(play, "the last numbers were too old", is_stale, NULL);
-    play_tell(play, "two seconds later");
-    play_place(play, api, &placement);
-    play_choose_pod(play, &placement);
-    play_place(play, api, &placement);
-    play_expect(play, str_is_empty(placement.node), "the pod found a node");
+    run_await(run, "the load was measured", is_fresh, NULL);
+    run_place(run, api, &placement);
+    run_place(run, api, &placement);
+    run_reveal(run, "the Prometheus at %s goes away", mock_metrics_url(run->environment.metrics));
+    if (run->status == 0)
+        mock_metrics_stop(run->environment.metrics);
+    run_place(run, api, &placement);
+    run_await(run, "the last numbers were too old", is_stale, NULL);
+    run_tell(run, "two seconds later");
+    run_place(run, api, &placement);
+    run_choose_pod(run, &placement);
+    run_place(run, api, &placement);
+    run_expect(run, str_is_empty(placement.node), "the pod found a node");
 }
 
-static void show(Play *play) {
+static void show(ScenarioRun *run) {
     Placement placement;
 
-    play_retry(play, &placement);
-    play_describe(play, &placement);
-    play_say(play, "A few seconds ago pods like it found a node. Nobody has changed anything.");
+    run_retry(run, &placement);
+    run_describe(run, &placement);
+    run_say(run, "A few seconds ago pods like it found a node. Nobody has changed anything.");
 }
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("check", "--live", "--only", "policies", "--server", play_url(play)));
-    play_say(play, "curl -s %s/api/v1/sources", play_url(play));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("check", "--live", "--only", "policies", "--server", run_url(run)));
+    run_say(run, "curl -s %s/api/v1/sources", run_url(run));
 }
 
-static void solve(Play *play) {
+static void solve(ScenarioRun *run) {
     Placement placement;
 
-    play_heading(play, "How to find out");
-    play_run(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_note(play,
+    run_heading(run, "How to find out");
+    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_note(run,
         "The reason says \"too busy\", but the last line says what it is about: the rule had no "
         "metric to read, and its onMissing decided.");
-    play_run(play, WORDS("check", "--live", "--only", "B505,B506", "--server", play_url(play)));
-    play_note(play,
+    run_command(run, WORDS("check", "--live", "--only", "B505,B506", "--server", run_url(run)));
+    run_note(run,
         "Which metric, who should answer, and what it says instead. The dashboard's page /sources "
         "shows the same, with the time of the last answer.");
-    play_heading(play, "The cause");
-    play_say(play,
+    run_heading(run, "The cause");
+    run_say(run,
         "Prometheus does not answer, the last values are older than maxAge, and the policy says "
         "onMissing: reject. berth does what it was told.");
-    play_heading(play, "The remedy");
-    play_tell(play, "Prometheus comes back");
-    if (play->status == 0 && meter_resume(play->rig.meter) < 0)
-        play->status = PLAY_UNSOLVED;
-    play_await(play, "the load was measured again", is_fresh, NULL);
-    play_retry(play, &placement);
-    play_show(play, &placement);
-    play_expect(play, !str_is_empty(placement.node), "the pod still found no node");
-    play_say(play, "The pod is placed. Where waiting is worse than a busy node: onMissing: allow.");
+    run_heading(run, "The remedy");
+    run_tell(run, "Prometheus comes back");
+    if (run->status == 0 && mock_metrics_resume(run->environment.metrics) < 0)
+        run->status = RUN_FAILED;
+    run_await(run, "the load was measured again", is_fresh, NULL);
+    run_retry(run, &placement);
+    run_show(run, &placement);
+    run_expect(run, !str_is_empty(placement.node), "the pod still found no node");
+    run_say(run, "The pod is placed. Where waiting is worse than a busy node: onMissing: allow.");
 }
 
 const Scenario scenario_stale_metrics = {

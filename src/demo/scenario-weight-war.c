@@ -14,21 +14,21 @@ static const char policy[] =
     ;
 
 /* Places so many Jobs on an empty cluster; returns how many nodes they are on. */
-static size_t place_all(Play *play) {
-    char nodes[N_PODS][PLAY_NAME_MAX];
+static size_t place_all(ScenarioRun *run) {
+    char nodes[N_PODS][RUN_NAME_MAX];
     size_t n = 0;
 
-    if (play->status == 0 && world_clear(play->rig.world) < 0)
-        play->status = PLAY_UNSOLVED;
+    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+        run->status = RUN_FAILED;
     for (size_t i = 0; i < N_PODS; i++) {
         Placement placement;
         size_t j = 0;
 
-        play_place(play, workload_named("report"), &placement);
+        run_place(run, workload_named("report"), &placement);
         if (str_is_empty(placement.node))
             break;
         if (placement.score < placement.best_score) /* not our first choice */
-            play_choose_pod(play, &placement);
+            run_choose_pod(run, &placement);
         while (j < n && !str_is(placement.node, nodes[j]))
             j++;
         if (j == n)
@@ -37,47 +37,47 @@ static size_t place_all(Play *play) {
     return n;
 }
 
-static void build(Play *play) {
-    driver_set_weight(play->rig.driver, 1);
-    play->n_nodes_used = place_all(play);
-    play_expect(play, play->pod, "all pods went where berth liked it most");
+static void build(ScenarioRun *run) {
+    driver_set_weight(run->environment.driver, 1);
+    run->n_nodes_used = place_all(run);
+    run_expect(run, run->pod, "all pods went where berth liked it most");
 }
 
-static void show(Play *play) {
-    play_say(play,
+static void show(ScenarioRun *run) {
+    run_say(run,
         "%u Jobs that would fit on a few nodes are on %zu, and the autoscaler can take none away.",
         N_PODS,
-        play->n_nodes_used);
+        run->n_nodes_used);
 }
 
-static void suggest(Play *play) {
-    play_suggest(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_suggest(play, WORDS("config", "--server", play_url(play), "--weight", "5"));
+static void suggest(ScenarioRun *run) {
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_suggest(run, WORDS("config", "--server", run_url(run), "--weight", "5"));
 }
 
-static void solve(Play *play) {
-    size_t n_before = play->n_nodes_used, n_after;
+static void solve(ScenarioRun *run) {
+    size_t n_before = run->n_nodes_used, n_after;
 
-    play_heading(play, "How to find out");
-    play_run(play, WORDS("explain", "--last", play->pod_name, "--server", play_url(play)));
-    play_note(play,
+    run_heading(run, "How to find out");
+    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_note(run,
         "The pod went to %s, which is not the first of our order. The line below the table says "
         "why that can be: at weight 1 ours are 100 points of 1,300, and kube-scheduler's own, "
         "which favour empty nodes, take as much back.",
-        play->node);
-    play_heading(play, "The cause");
-    play_say(play,
+        run->node);
+    run_heading(run, "The cause");
+    run_say(run,
         "The extender's weight in kube-scheduler's configuration is 1. The policy packs; "
         "NodeResourcesFit (LeastAllocated) spreads; the two cancel each other out.");
-    play_heading(play, "The remedy");
-    play_say(play,
+    run_heading(run, "The remedy");
+    run_say(run,
         "`berth config --weight 5` prints the file for kube-scheduler: our points are up to 500 "
         "of 1,700 then. The same Jobs again, on an empty cluster, asked with that weight:");
-    if (play->status == 0)
-        driver_set_weight(play->rig.driver, 5);
-    n_after = place_all(play);
-    play_expect(play, n_after < n_before, "the Jobs are not on fewer nodes");
-    play_say(play, "On %zu nodes, instead of %zu.", n_after, n_before);
+    if (run->status == 0)
+        driver_set_weight(run->environment.driver, 5);
+    n_after = place_all(run);
+    run_expect(run, n_after < n_before, "the Jobs are not on fewer nodes");
+    run_say(run, "On %zu nodes, instead of %zu.", n_after, n_before);
 }
 
 const Scenario scenario_weight_war = {

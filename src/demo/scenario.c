@@ -40,143 +40,134 @@ void scenario_print_list(Buf *out) {
 
 /* --- what the person reads -------------------------------------------------------------------- */
 
-static void print_start(Play *play, const Scenario *scenario) {
-    Buf *out = &play->voice.text;
+static void print_start(ScenarioRun *run, const Scenario *scenario) {
+    Buf *out = &run->console.text;
 
-    voice_paint(&play->voice, STYLE_BOLD);
+    console_paint(&run->console, STYLE_BOLD);
     buf_printf(out, "berth demo: scenario %s", scenario->name);
-    voice_plain(&play->voice);
+    console_plain(&run->console);
     buf_printf(out,
         "\n%zu nodes, made up; berth serves %s to a driver that plays kube-scheduler\n",
         scenario->n_nodes,
-        play_url(play));
-    if (daemon_dashboard_url(play->rig.daemon))
-        buf_printf(out, "dashboard %s\n", daemon_dashboard_url(play->rig.daemon));
-    buf_printf(out, "policy    %s\n\n", play->policy_path);
-    voice_flush(&play->voice);
+        run_url(run));
+    if (daemon_dashboard_url(run->environment.daemon))
+        buf_printf(out, "dashboard %s\n", daemon_dashboard_url(run->environment.daemon));
+    buf_printf(out, "policy    %s\n\n", run->policy_path);
+    console_flush(&run->console);
 }
 
-static void print_question(Play *play, const Scenario *scenario) {
-    play_heading(play, "What you see");
-    scenario->show(play);
-    play_heading(play, "The question");
-    play_say(play, "%s", scenario->question);
-    if (play->solves)
+static void print_question(ScenarioRun *run, const Scenario *scenario) {
+    run_heading(run, "What you see");
+    scenario->show(run);
+    run_heading(run, "The question");
+    run_say(run, "%s", scenario->question);
+    if (run->solves)
         return;
-    play_heading(
-        play, play->voice.is_live ? "Try in another terminal" : "Try, while it runs in a terminal");
-    scenario->suggest(play);
-    if (daemon_dashboard_url(play->rig.daemon))
-        play_say(play,
+    run_heading(
+        run, run->console.is_live ? "Try in another terminal" : "Try, while it runs in a terminal");
+    scenario->suggest(run);
+    if (daemon_dashboard_url(run->environment.daemon))
+        run_say(run,
             "or look at %s/pods in a browser, and edit the policy",
-            daemon_dashboard_url(play->rig.daemon));
-    play_heading(play, "The answer");
-    play_suggest(play, WORDS("demo", "--scenario", scenario->name, "--solve"));
-    voice_flush(&play->voice);
+            daemon_dashboard_url(run->environment.daemon));
+    run_heading(run, "The answer");
+    run_suggest(run, WORDS("demo", "--scenario", scenario->name, "--solve"));
+    console_flush(&run->console);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* Somebody looks around: pods keep coming, and the one without a node is tried again. */
-static void linger(Play *play, const Scenario *scenario) {
+static void linger(ScenarioRun *run, const Scenario *scenario) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
     Placement placement;
 
-    for (unsigned n = 1; play->status == 0; n++) {
+    for (unsigned n = 1; run->status == 0; n++) {
         buf_reset(&line);
         buf_printf(&line,
             "%zu pods, %zu placed | %s | Ctrl-C ends",
-            play->n_pods,
-            play->n_placed,
-            play_url(play));
-        voice_status(&play->voice, buf_str(&line));
-        play_pause(play, VISIT_MSEC);
-        play_place_quietly(play, workload_named(scenario->visitor), VISIT_LIFE, &placement);
+            run->n_pods,
+            run->n_placed,
+            run_url(run));
+        console_status(&run->console, buf_str(&line));
+        run_pause(run, VISIT_MSEC);
+        run_place_quietly(run, workload_named(scenario->visitor), VISIT_LIFE, &placement);
         if (n % VISITS_PER_RETRY == 0)
-            play_retry(play, &placement);
+            run_retry(run, &placement);
     }
-    voice_clear_status(&play->voice);
-    voice_flush(&play->voice);
+    console_clear_status(&run->console);
+    console_flush(&run->console);
 }
-
-typedef struct Run {
-    Play play;
-    const Scenario *scenario;
-} Run;
 
 static void drive(void *context) {
-    Run *run = context;
-    Play *play = &run->play;
+    ScenarioRun *run = context;
+    const Scenario *scenario = run->scenario;
 
-    print_start(play, run->scenario);
-    run->scenario->build(play);
-    print_question(play, run->scenario);
-    if (play->solves)
-        run->scenario->solve(play);
-    else if (play->voice.is_live)
-        linger(play, run->scenario);
+    print_start(run, scenario);
+    scenario->build(run);
+    print_question(run, scenario);
+    if (run->solves)
+        scenario->solve(run);
+    else if (run->console.is_live)
+        linger(run, scenario);
 }
 
-static int open_files(Play *play, const Scenario *scenario) {
-    int r = folder_open(&play->folder, play->error);
+static int open_files(ScenarioRun *run, const Scenario *scenario) {
+    int r = demo_folder_open(&run->folder, run->error);
 
     if (r < 0)
         return r;
-    (void)snprintf(
-        play->policy_path, sizeof(play->policy_path), "%s/policy.yaml", play->folder.path);
-    buf_append(&play->policy, str_from_c(scenario->policy));
-    return folder_write(&play->folder, "policy.yaml", str_from_c(scenario->policy), play->error);
+    (void)snprintf(run->policy_path, sizeof(run->policy_path), "%s/policy.yaml", run->folder.path);
+    buf_append(&run->policy, str_from_c(scenario->policy));
+    return demo_folder_write(&run->folder, "policy.yaml", str_from_c(scenario->policy), run->error);
 }
 
-static int prepare(Play *play, const Scenario *scenario, const ScenarioOptions *options) {
-    RigOptions rig = {
+static int prepare(ScenarioRun *run, const Scenario *scenario, const ScenarioOptions *options) {
+    EnvironmentOptions environment = {
         .n_nodes = scenario->n_nodes,
         .seed = scenario->seed,
         .address = options->address,
         .port = options->port,
         .is_watched = scenario->is_watched,
     };
-    int r = rig_open(&play->rig, &rig);
+    int r = environment_open(&run->environment, &environment);
 
     if (r == 0)
-        r = open_files(play, scenario);
+        r = open_files(run, scenario);
     if (r == 0)
-        r = rig_start(&play->rig, play->policy_path, &play->folder, play->error);
+        r = environment_start(&run->environment, run->policy_path, &run->folder, run->error);
     return r;
 }
 
-static int result_of(const Play *play) {
-    if (play->status == PLAY_STOPPED)
+static int result_of(const ScenarioRun *run) {
+    if (run->status == RUN_STOPPED)
         return 0;
-    return play->status == PLAY_UNSOLVED ? SCENARIO_E_UNSOLVED : play->status;
+    return run->status == RUN_FAILED ? SCENARIO_E_UNSOLVED : run->status;
 }
 
-static void run_done(Run *run) {
-    rig_done(&run->play.rig);
-    folder_done(&run->play.folder);
-    voice_done(&run->play.voice);
-    buf_done(&run->play.policy);
+static void run_done(ScenarioRun *run) {
+    environment_done(&run->environment);
+    demo_folder_done(&run->folder);
+    console_done(&run->console);
+    buf_done(&run->policy);
 }
 
 int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error) {
-    _cleanup_(run_done) Run run = {
+    _cleanup_(run_done) ScenarioRun run = {
         .scenario = scenario,
-        .play =
-            {
-                .program = options->program,
-                .solves = options->solves,
-                .pace_msec = options->is_live ? PACE_MSEC : 0,
-                .voice = VOICE_INIT(options->is_live, options->has_colour),
-                .folder = FOLDER_NONE,
-                .policy = BUF_INIT(PLAY_POLICY_MAX),
-                .error = error,
-            },
+        .program = options->program,
+        .solves = options->solves,
+        .pace_msec = options->is_live ? PACE_MSEC : 0,
+        .console = CONSOLE_INIT(options->is_live, options->has_colour),
+        .folder = DEMO_FOLDER_NONE,
+        .policy = BUF_INIT(RUN_POLICY_MAX),
+        .error = error,
     };
     int r;
 
     (void)snprintf(error, SCENARIO_ERROR_MAX, "out of memory");
-    r = prepare(&run.play, scenario, options);
+    r = prepare(&run, scenario, options);
     if (r == 0)
-        r = rig_run(&run.play.rig, drive, &run);
-    return r < 0 ? r : result_of(&run.play);
+        r = environment_run(&run.environment, drive, &run);
+    return r < 0 ? r : result_of(&run);
 }

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "demo/play.h"
+#include "demo/scenario-run.h"
 
 #define SCENARIO_ERROR_MAX DAEMON_ERROR_MAX
 
-typedef struct Scenario {
+struct Scenario {
     const char *name;
     const char *question; /* in one line */
     const char *policy;   /* YAML */
@@ -26,11 +26,11 @@ typedef struct Scenario {
     bool is_watched;     /* berth watches an API server of the demo */
     const char *visitor; /* workload of the pods that keep coming */
 
-    void (*build)(Play *play);   /* makes it so */
-    void (*show)(Play *play);    /* what the person sees of it */
-    void (*suggest)(Play *play); /* commands to try */
-    void (*solve)(Play *play);   /* runs them, and mends it */
-} Scenario;
+    void (*build)(ScenarioRun *run);   /* makes it so */
+    void (*show)(ScenarioRun *run);    /* what the person sees of it */
+    void (*suggest)(ScenarioRun *run); /* commands to try */
+    void (*solve)(ScenarioRun *run);   /* runs them, and mends it */
+};
 
 extern const Scenario scenario_pending, scenario_hot_node, scenario_stale_metrics,
     scenario_api_down, scenario_bad_policy, scenario_weight_war;

@@ -16,7 +16,7 @@ const Workload workloads[] = {
         .cpu = "250m",
         .memory = "1Gi",
         .home = POOL_GENERAL,
-        .n_cards = 4,
+        .share = 4,
         .home_max = 10,
         .life_span = 150,
     },
@@ -30,7 +30,7 @@ const Workload workloads[] = {
         .cpu = "1",
         .memory = "3Gi",
         .home = POOL_GENERAL,
-        .n_cards = 3,
+        .share = 3,
         .home_max = 6,
         .life_span = 130,
     },
@@ -39,11 +39,11 @@ const Workload workloads[] = {
         .namespace = "shop",
         .owner_kind = "StatefulSet",
         .labels = {{"app.kubernetes.io/component", "db"}, {"tier", "service"}},
-        .annotations = {{FLEET_VOLUMES, "21474836480"}},
+        .annotations = {{DEMO_VOLUMES, "21474836480"}},
         .cpu = "500m",
         .memory = "2Gi",
         .home = POOL_GENERAL,
-        .n_cards = 2,
+        .share = 2,
         .home_max = 1,
         .life_span = 200,
     },
@@ -51,51 +51,51 @@ const Workload workloads[] = {
         .name = "report",
         .namespace = "batch",
         .owner_kind = "Job",
-        .labels = {{FLEET_DEDICATED, "batch"},
+        .labels = {{DEMO_DEDICATED, "batch"},
             {"telemetry-policy", "telemetry-aware"},
             {"tier", "batch"}},
         .annotations = {{"example.com/expected-hours", "2"}},
         .cpu = "3",
         .memory = "6Gi",
         .home = POOL_BATCH,
-        .n_cards = 3,
+        .share = 3,
         .home_max = 9,
         .life_span = 60,
     },
     {
         .name = "ws",
-        .namespace = FLEET_WORKSPACES,
+        .namespace = DEMO_WORKSPACES,
         .owner_kind = "StatefulSet",
         .labels = {{"app", "gitpod"},
             {"component", "workspace"},
-            {FLEET_DEDICATED, "workspace"},
+            {DEMO_DEDICATED, "workspace"},
             {"gitpod.io/headless", "false"},
             {"workspaceType", "regular"}},
         .annotations = {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}},
         .has_person = true,
-        .image = FLEET_IDE_IMAGE,
+        .image = DEMO_IDE_IMAGE,
         .cpu = "1500m",
         .memory = "10Gi",
         .home = POOL_WORKSPACE,
-        .n_cards = 3,
+        .share = 3,
         .home_max = 4,
         .life_span = 90,
     },
     {
         .name = "prebuild",
-        .namespace = FLEET_WORKSPACES,
+        .namespace = DEMO_WORKSPACES,
         .owner_kind = "Job",
         .labels = {{"app", "gitpod"},
             {"component", "workspace"},
-            {FLEET_DEDICATED, "workspace"},
+            {DEMO_DEDICATED, "workspace"},
             {"gitpod.io/headless", "true"},
             {"workspaceType", "prebuild"}},
         .has_person = true,
-        .image = FLEET_IDE_IMAGE,
+        .image = DEMO_IDE_IMAGE,
         .cpu = "1",
         .memory = "6Gi",
         .home = POOL_WORKSPACE,
-        .n_cards = 2,
+        .share = 2,
         .home_max = 1,
         .life_span = 20,
     },
@@ -103,13 +103,13 @@ const Workload workloads[] = {
         .name = "training",
         .namespace = "ml",
         .owner_kind = "Job",
-        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
+        .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}},
         .cpu = "6",
         .memory = "24Gi",
         .gpus = 1,
         .tolerates_gpu_taint = true,
         .home = POOL_GPU,
-        .n_cards = 2,
+        .share = 2,
         .home_max = 4,
         .life_span = 60,
     },
@@ -117,12 +117,12 @@ const Workload workloads[] = {
         .name = "render",
         .namespace = "ml",
         .owner_kind = "Job",
-        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
+        .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}},
         .cpu = "4",
         .memory = "16Gi",
         .gpus = 1,
         .home = POOL_GPU,
-        .n_cards = 1,
+        .share = 1,
         .home_max = 0, /* it never ran anywhere */
         .life_span = 30,
     },
@@ -130,14 +130,14 @@ const Workload workloads[] = {
         .name = "render",
         .namespace = "ml",
         .owner_kind = "Job",
-        .labels = {{"example.com/accelerator", "gpu"}, {FLEET_DEDICATED, "gpu"}},
+        .labels = {{"example.com/accelerator", "gpu"}, {DEMO_DEDICATED, "gpu"}},
         .cpu = "4",
         .memory = "16Gi",
         .gpus = 1,
         .tolerates_gpu_taint = true,
-        .is_mended = true,
+        .is_fixed = true,
         .home = POOL_GPU,
-        .n_cards = 0, /* a person has to come and mend it */
+        .share = 0, /* a person has to come and mend it */
         .life_span = 30,
     },
 };
@@ -198,7 +198,7 @@ static void write_metadata(
     write_pair(writer, "namespace", workload->namespace);
     json_write_key(writer, STR("uid"));
     json_write_string(writer, identity->uid);
-    fleet_write_created(identity->created_at, writer);
+    demo_write_created(identity->created_at, writer);
     write_labels(workload, identity, writer);
     if (workload->annotations[0].key) {
         json_write_key(writer, STR("annotations"));
@@ -224,7 +224,7 @@ static void write_container(const Workload *workload, JsonWriter *writer) {
     write_pair(writer, "memory", workload->memory);
     if (workload->gpus > 0) {
         (void)snprintf(gpus, sizeof(gpus), "%d", workload->gpus);
-        write_pair(writer, FLEET_GPU, gpus);
+        write_pair(writer, DEMO_GPU, gpus);
     }
     json_write_end_object(writer);
     json_write_end_object(writer);
@@ -235,7 +235,7 @@ static void write_tolerations(JsonWriter *writer) {
     json_write_key(writer, STR("tolerations"));
     json_write_array(writer);
     json_write_object(writer);
-    write_pair(writer, "key", FLEET_GPU);
+    write_pair(writer, "key", DEMO_GPU);
     write_pair(writer, "operator", "Exists");
     write_pair(writer, "effect", "NoSchedule");
     json_write_end_object(writer);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
-#include "demo/fleet.h"
+#include "demo/demo-node.h"
 #include "json/write.h"
 
 #define WORKLOAD_PAIRS_MAX 6u
@@ -33,15 +33,15 @@ typedef struct Workload {
     const char *cpu, *memory;
     int gpus;
     bool tolerates_gpu_taint;
-    bool is_mended;     /* the same as the one before it, without its mistake; for scenarios */
-    Pool home;          /* where its pods ran before the demo began */
-    unsigned n_cards;   /* how many of each WORKLOAD_DECK new pods are its */
+    bool is_fixed;      /* the same as the one before it, without its mistake; for scenarios */
+    NodePool home;      /* where its pods ran before the demo began */
+    unsigned share;     /* how many of each WORKLOAD_SHARES new pods are its */
     unsigned home_max;  /* its pods on one node before the demo began */
     unsigned life_span; /* in percent of the average */
 } Workload;
 
 /* New pods are dealt like cards, so that every workload comes up before long. */
-#define WORKLOAD_DECK 20u
+#define WORKLOAD_SHARES 20u
 
 extern const Workload workloads[];
 extern const size_t n_workloads;

@@ -4,37 +4,37 @@
 
 #define BEST 100
 
-Fit fit_of(const Ground *ground, const Want *want) {
-    const Resources *requests = &want->pod.requests;
-    Fit fit = {.soft_cpu = want->soft_cpu, .soft_memory = want->soft_memory};
+Fit fit_of(const ClusterState *cluster, const PodRequest *request) {
+    const Resources *requests = &request->pod.requests;
+    Fit fit = {.nonzero_cpu = request->nonzero_cpu, .nonzero_memory = request->nonzero_memory};
 
-    for (size_t i = 0; i < requests->n && fit.n_asks < FIT_RESOURCES_MAX; i++) {
-        const Resource *request = &requests->items[i];
-        size_t column = table_find_resource(ground->table, request->name);
+    for (size_t i = 0; i < requests->n && fit.n_requests < FIT_RESOURCES_MAX; i++) {
+        const Resource *item = &requests->items[i];
+        size_t column = table_find_resource(cluster->table, item->name);
 
-        if (request->amount <= 0 || (column != SIZE_MAX && column == ground->pods))
+        if (item->amount <= 0 || (column != SIZE_MAX && column == cluster->pods))
             continue;
         if (column == SIZE_MAX) {
-            fit.not_offered = request->name;
+            fit.unknown_resource = item->name;
             continue;
         }
-        fit.asks[fit.n_asks].column = column;
-        fit.asks[fit.n_asks++].amount = request->amount;
-        fit.cpu = column == TABLE_CPU ? request->amount : fit.cpu;
-        fit.memory = column == TABLE_MEMORY ? request->amount : fit.memory;
+        fit.requests[fit.n_requests].column = column;
+        fit.requests[fit.n_requests++].amount = item->amount;
+        fit.cpu = column == TABLE_CPU ? item->amount : fit.cpu;
+        fit.memory = column == TABLE_MEMORY ? item->amount : fit.memory;
     }
     return fit;
 }
 
 /* 100 × left / offered. Offers over 92 PB do not fit the short way. */
-static inline int64_t share_left(int64_t asked, int64_t offered) {
+static inline int64_t share_left(int64_t requested, int64_t allocatable) {
     int64_t left, scaled;
 
-    if (asked > offered || __builtin_sub_overflow(offered, asked, &left))
+    if (requested > allocatable || __builtin_sub_overflow(allocatable, requested, &left))
         return 0;
     if (__builtin_mul_overflow(left, BEST, &scaled))
-        return (int64_t)((__int128)left * BEST / offered);
-    return scaled / offered;
+        return (int64_t)((__int128)left * BEST / allocatable);
+    return scaled / allocatable;
 }
 
 static inline int64_t sum(int64_t a, int64_t b) {
@@ -43,56 +43,60 @@ static inline int64_t sum(int64_t a, int64_t b) {
     return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
 }
 
-int64_t least_allocated_score(const int64_t *asked, const int64_t *offered, size_t n) {
+int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n) {
     int64_t score = 0, n_counted = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (offered[i] == 0)
+        if (allocatable[i] == 0)
             continue;
-        score += share_left(asked[i], offered[i]);
+        score += share_left(requested[i], allocatable[i]);
         n_counted++;
     }
     return n_counted == 0 ? 0 : score / n_counted;
 }
 
-int64_t fit_least_allocated(const Fit *fit, const Ground *ground, uint32_t row) {
-    int64_t offered[] = {ground->offered[TABLE_CPU][row], ground->offered[TABLE_MEMORY][row]};
-    int64_t asked[] = {
-        sum(ground->soft_cpu[row], fit->soft_cpu),
-        sum(ground->soft_memory[row], fit->soft_memory),
+int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_t row) {
+    int64_t allocatable[] = {
+        cluster->allocatable[TABLE_CPU][row], cluster->allocatable[TABLE_MEMORY][row]};
+    int64_t requested[] = {
+        sum(cluster->nonzero_cpu[row], fit->nonzero_cpu),
+        sum(cluster->nonzero_memory[row], fit->nonzero_memory),
     };
 
-    return least_allocated_score(asked, offered, 2);
+    return least_allocated_score(requested, allocatable, 2);
 }
 
-static inline double share_of(int64_t asked, int64_t offered) {
-    double share = (double)asked / (double)offered;
+static inline double share_of(int64_t requested, int64_t allocatable) {
+    double share = (double)requested / (double)allocatable;
 
     return share > 1 ? 1 : share;
 }
 
 /* With one of both only there is nothing to be uneven. */
-static inline int64_t evenness(const int64_t *asked, const int64_t *offered) {
+static inline int64_t evenness(const int64_t *requested, const int64_t *allocatable) {
     double deviation = 0;
 
-    if (offered[0] != 0 && offered[1] != 0)
-        deviation = fabs((share_of(asked[0], offered[0]) - share_of(asked[1], offered[1])) / 2);
+    if (allocatable[0] != 0 && allocatable[1] != 0)
+        deviation = fabs(
+            (share_of(requested[0], allocatable[0]) - share_of(requested[1], allocatable[1])) / 2);
     return (int64_t)((1 - deviation) * BEST);
 }
 
 int64_t balanced_score(
-    const int64_t *asked_with, const int64_t *asked_without, const int64_t *offered) {
-    int64_t with = evenness(asked_with, offered), without = evenness(asked_without, offered);
+    const int64_t *requested_with, const int64_t *requested_without, const int64_t *allocatable) {
+    int64_t with = evenness(requested_with, allocatable),
+            without = evenness(requested_without, allocatable);
 
     return BEST / 2 + (BEST / 2 + with - without) / 2;
 }
 
-int64_t fit_balanced(const Fit *fit, const Ground *ground, uint32_t row) {
-    int64_t offered[] = {ground->offered[TABLE_CPU][row], ground->offered[TABLE_MEMORY][row]};
-    int64_t without[] = {ground->asked[TABLE_CPU][row], ground->asked[TABLE_MEMORY][row]};
+int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row) {
+    int64_t allocatable[] = {
+        cluster->allocatable[TABLE_CPU][row], cluster->allocatable[TABLE_MEMORY][row]};
+    int64_t without[] = {cluster->requested[TABLE_CPU][row], cluster->requested[TABLE_MEMORY][row]};
     int64_t with[] = {sum(without[0], fit->cpu), sum(without[1], fit->memory)};
 
     if (fit->cpu == 0 && fit->memory == 0)
         return 0;
-    return balanced_score(with, without, offered);
+    return balanced_score(with, without, allocatable);
 }

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "simulate/ground.h"
-#include "simulate/want.h"
+#include "simulate/cluster-state.h"
+#include "simulate/pod-request.h"
 
 /* Of one pod. */
 #define FIT_RESOURCES_MAX RESOURCES_MAX
@@ -23,32 +23,33 @@ typedef struct Fit {
     struct {
         size_t column;
         int64_t amount;
-    } asks[FIT_RESOURCES_MAX];
-    size_t n_asks;
-    Str not_offered; /* something that no node has; empty: nothing */
-    int64_t cpu, memory, soft_cpu, soft_memory;
+    } requests[FIT_RESOURCES_MAX];
+    size_t n_requests;
+    Str unknown_resource; /* something that no node has; empty: nothing */
+    int64_t cpu, memory, nonzero_cpu, nonzero_memory;
 } Fit;
 
-Fit fit_of(const Ground *ground, const Want *want);
+Fit fit_of(const ClusterState *cluster, const PodRequest *request);
 
 /* Whether the pod fits on @row, as far as pods and resources say. */
-static inline bool fit_is_room(const Fit *fit, const Ground *ground, uint32_t row) {
-    if (ground->pods == SIZE_MAX || ground_free_amount(ground, ground->pods, row) < 1)
+static inline bool fit_is_room(const Fit *fit, const ClusterState *cluster, uint32_t row) {
+    if (cluster->pods == SIZE_MAX || cluster_state_free_amount(cluster, cluster->pods, row) < 1)
         return false;
-    for (size_t i = 0; i < fit->n_asks; i++)
-        if (fit->asks[i].amount > ground_free_amount(ground, fit->asks[i].column, row))
+    for (size_t i = 0; i < fit->n_requests; i++)
+        if (fit->requests[i].amount >
+            cluster_state_free_amount(cluster, fit->requests[i].column, row))
             return false;
-    return str_is_empty(fit->not_offered);
+    return str_is_empty(fit->unknown_resource);
 }
 
 /* 0 to 100: the more is left of cpu and memory, the better. */
-int64_t fit_least_allocated(const Fit *fit, const Ground *ground, uint32_t row);
+int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
 /* 0 to 100, about 75 where nothing changes: the more even cpu and memory are used with the pod than
  * without it, the better. A pod that asks for neither gets 0 everywhere: the plugin is left out. */
-int64_t fit_balanced(const Fit *fit, const Ground *ground, uint32_t row);
+int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
 /* For tests: the two formulas. An offer of 0 does not count. */
-int64_t least_allocated_score(const int64_t *asked, const int64_t *offered, size_t n);
+int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n);
 int64_t balanced_score(
-    const int64_t *asked_with, const int64_t *asked_without, const int64_t *offered);
+    const int64_t *requested_with, const int64_t *requested_without, const int64_t *allocatable);

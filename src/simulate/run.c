@@ -7,21 +7,21 @@
 
 #include "base/map.h"
 #include "base/nsec.h"
-#include "simulate/ground.h"
-#include "simulate/waiting.h"
+#include "simulate/cluster-state.h"
+#include "simulate/queues.h"
 
 #define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two looks at the clock */
 
 typedef struct Run {
-    const Scenario *scenario;
+    const SimulationInput *input;
     const RunOptions *options;
-    Outcome *outcome;
-    Ground *ground;
-    Ours *ours; /* NULL: no policy */
+    SimulationResult *result;
+    ClusterState *cluster;
+    BerthExtender *berth; /* NULL: no policy */
     Scheduler *scheduler;
-    Waiting waiting;
-    Endings endings;
+    PendingQueue pending;
+    PodEndQueue ends;
     double now;          /* seconds since the start */
     double used_seconds; /* nodes in use, times the time they were */
     double wait_seconds;
@@ -40,115 +40,117 @@ static int64_t moment_of(const Run *run) {
 
 /* The pod as the cluster has it once it is placed. */
 static Pod pod_on(const Run *run, uint32_t number, uint32_t row, char uid[UID_MAX]) {
-    const Arrival *arrival = &run->scenario->arrivals[number];
-    Pod pod = arrival->want->pod;
+    const Arrival *arrival = &run->input->arrivals[number];
+    Pod pod = arrival->request->pod;
     int n = snprintf(uid, UID_MAX, "simulated-%u", number);
 
     pod.name = arrival->name;
     pod.uid = str_of(uid, (size_t)n);
-    pod.node_name = row == NO_ROW ? STR_NULL : run->scenario->table->names->names[row];
+    pod.node_name = row == NO_ROW ? STR_NULL : run->input->table->names->names[row];
     pod.nominated_node_name = STR_NULL;
     pod.scheduled_at = row == NO_ROW ? 0 : moment_of(run) / NSEC_PER_SEC;
     pod.started_at = 0;
     return pod;
 }
 
-static int put(Run *run, uint32_t number, uint32_t row) {
-    const Arrival *arrival = &run->scenario->arrivals[number];
-    PodFate *fate = &run->outcome->fates[number];
-    Footprint footprint = footprint_of(arrival->want);
+static int place_pod(Run *run, uint32_t number, uint32_t row) {
+    const Arrival *arrival = &run->input->arrivals[number];
+    PodResult *pod_result = &run->result->pods[number];
+    Footprint footprint = footprint_of(arrival->request);
     char uid[UID_MAX];
     Pod pod = pod_on(run, number, row, uid);
-    int r = ground_add(run->ground, row, &footprint);
+    int r = cluster_state_add(run->cluster, row, &footprint);
 
-    if (r == 0 && run->ours)
-        r = ours_add(run->ours, &pod);
+    if (r == 0 && run->berth)
+        r = berth_extender_add(run->berth, &pod);
     if (r == 0 && isfinite(arrival->lifetime))
-        r = endings_add(
-            &run->endings, (Ending){.at = run->now + arrival->lifetime, .arrival = number});
+        r = pod_end_queue_add(
+            &run->ends, (PodEnd){.at = run->now + arrival->lifetime, .arrival = number});
     if (r < 0)
         return r;
-    *fate = (PodFate){.fate = FATE_PLACED, .row = row, .waited = (float)(run->now - arrival->at)};
-    run->outcome->n_placed++;
-    run->outcome->n_waited += run->now > arrival->at;
+    *pod_result =
+        (PodResult){.kind = RESULT_PLACED, .row = row, .waited = (float)(run->now - arrival->at)};
+    run->result->n_placed++;
+    run->result->n_waited += run->now > arrival->at;
     run->wait_seconds += run->now - arrival->at;
-    if (run->now - arrival->at > run->outcome->wait_most)
-        run->outcome->wait_most = run->now - arrival->at;
+    if (run->now - arrival->at > run->result->wait_most)
+        run->result->wait_most = run->now - arrival->at;
     return 0;
 }
 
-static void take_off(Run *run, uint32_t number) {
-    PodFate *fate = &run->outcome->fates[number];
-    Footprint footprint = footprint_of(run->scenario->arrivals[number].want);
+static void remove_pod(Run *run, uint32_t number) {
+    PodResult *pod_result = &run->result->pods[number];
+    Footprint footprint = footprint_of(run->input->arrivals[number].request);
     char uid[UID_MAX];
-    Pod pod = pod_on(run, number, fate->row, uid);
+    Pod pod = pod_on(run, number, pod_result->row, uid);
 
-    ground_remove(run->ground, fate->row, &footprint);
-    fate->fate = FATE_ENDED;
-    run->outcome->n_ended++;
-    if (run->ours)
-        ours_remove(run->ours, &pod);
+    cluster_state_remove(run->cluster, pod_result->row, &footprint);
+    pod_result->kind = RESULT_ENDED;
+    run->result->n_ended++;
+    if (run->berth)
+        berth_extender_remove(run->berth, &pod);
 }
 
-static int settle_residents(Run *run) {
+static int settle_existing(Run *run) {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < run->scenario->n_residents; i++) {
-        const Resident *resident = &run->scenario->residents[i];
+    for (size_t i = 0; r == 0 && i < run->input->n_existing; i++) {
+        const ExistingPod *existing = &run->input->existing[i];
 
-        if (resident->is_lifted)
+        if (existing->is_rescheduled)
             continue;
-        r = ground_add(run->ground, resident->row, &resident->footprint);
-        if (r == 0 && run->ours)
-            r = ours_add(run->ours, resident->pod);
+        r = cluster_state_add(run->cluster, existing->row, &existing->footprint);
+        if (r == 0 && run->berth)
+            r = berth_extender_add(run->berth, existing->pod);
     }
-    run->outcome->n_used_at_start = run->ground->use.n_nodes;
+    run->result->n_used_at_start = run->cluster->use.n_nodes;
     return r;
 }
 
 /* --- placing ------------------------------------------------------------ */
 
-static int choose(Run *run, uint32_t number, uint32_t asked, Choice *ret) {
+static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
     char uid[UID_MAX];
-    Want want = *run->scenario->arrivals[number].want;
+    PodRequest request = *run->input->arrivals[number].request;
 
-    want.pod = pod_on(run, number, NO_ROW, uid);
-    run->outcome->n_attempts++;
-    return scheduler_choose(run->scheduler, &want, moment_of(run), asked, ret);
+    request.pod = pod_on(run, number, NO_ROW, uid);
+    run->result->n_attempts++;
+    return scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret);
 }
 
 static void note_followed(Run *run, uint32_t number, const Choice *choice) {
-    Outcome *outcome = run->outcome;
+    SimulationResult *result = run->result;
 
-    if (run->scenario->arrivals[number].want->beyond != 0) {
-        outcome->n_beyond++;
+    if (run->input->arrivals[number].request->unmodelled != 0) {
+        result->n_unmodelled++;
         return;
     }
-    outcome->n_followed++;
-    outcome->n_feasible += choice->is_feasible;
-    outcome->n_best += choice->is_best;
-    if (!choice->is_best && outcome->n_misses < OUTCOME_MISSES_MAX)
-        outcome->misses[outcome->n_misses++] = (Miss){.arrival = number, .choice = *choice};
+    result->n_followed++;
+    result->n_feasible += choice->is_feasible;
+    result->n_best += choice->is_best;
+    if (!choice->is_best && result->n_mismatches < SIMULATION_MISMATCHES_MAX)
+        result->mismatches[result->n_mismatches++] =
+            (FollowMismatch){.arrival = number, .choice = *choice};
 }
 
 /* 0: it waits on; 1: it is placed; or -ENOMEM. */
-static int try(Run *run, uint32_t number) {
-    uint32_t asked = run->options->follows ? run->scenario->arrivals[number].was_on : NO_ROW;
+static int try_pod(Run *run, uint32_t number) {
+    uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
     Choice choice;
-    int r = choose(run, number, asked, &choice);
+    int r = choose(run, number, inspected, &choice);
 
     if (r < 0)
         return r;
-    if (asked != NO_ROW) {
+    if (inspected != NO_ROW) {
         note_followed(run, number, &choice);
-        choice.row = asked;
+        choice.row = inspected;
     }
     if (choice.row == NO_ROW) {
-        run->outcome->fates[number].fate = FATE_WAITING;
-        run->outcome->fates[number].reason = choice.reason;
+        run->result->pods[number].kind = RESULT_PENDING;
+        run->result->pods[number].reason = choice.reason;
         return 0;
     }
-    r = put(run, number, choice.row);
+    r = place_pod(run, number, choice.row);
     return r < 0 ? r : 1;
 }
 
@@ -156,115 +158,117 @@ static bool is_over(Run *run) {
     if (!run->is_over && run->n_looks++ % LOOK_EVERY == 0 && run->options->is_over)
         run->is_over = run->options->is_over(run->options->context);
     if (run->n_looks % LOOK_EVERY == 1 && run->options->progress)
-        run->options->progress(run->options->context, run->outcome->n_reached);
+        run->options->progress(run->options->context, run->result->n_reached);
     return run->is_over;
 }
 
 /* Tries those that wait. What one of a kind did not get the next would not get either. */
 static int retry(Run *run) {
     _cleanup_(map_done) Map failed = MAP_INIT;
-    Waiting *waiting = &run->waiting;
+    PendingQueue *pending = &run->pending;
     size_t n_left = 0, n_tries = 0;
     int r = 0;
 
-    for (size_t i = 0; i < waiting->n; i++) {
-        uint32_t number = waiting->items[i];
-        Str key = run->scenario->arrivals[number].want->whole_key;
+    for (size_t i = 0; i < pending->n; i++) {
+        uint32_t number = pending->items[i];
+        Str key = run->input->arrivals[number].request->whole_key;
         bool is_tried = r >= 0 && n_tries < RUN_RETRIES_MAX && map_find(&failed, key) == MAP_NONE &&
                         !is_over(run);
         int placed = 0;
 
         if (is_tried) {
             n_tries++;
-            placed = try(run, number);
+            placed = try_pod(run, number);
             r = placed < 0 ? placed : r;
         }
         if (placed == 1)
             continue;
-        waiting->items[n_left++] = number;
+        pending->items[n_left++] = number;
         if (is_tried && r >= 0)
             r = map_add(&failed, key, number);
     }
-    waiting->n = n_left;
+    pending->n = n_left;
     return r;
 }
 
 /* --- time ---------------------------------------------------------------- */
 
 static void sample(Run *run) {
-    const GroundUse *use = &run->ground->use;
-    Outcome *outcome = run->outcome;
+    const ClusterUse *use = &run->cluster->use;
+    SimulationResult *result = run->result;
     Sample sample = {
-        .at = run->scenario->is_timed ? run->now : (double)outcome->n_reached,
+        .at = run->input->is_timed ? run->now : (double)result->n_reached,
         .n_used = use->n_nodes,
-        .cpu_share = use->cpu_offered > 0 ? (double)use->cpu_asked / (double)use->cpu_offered : 0,
-        .n_waiting = run->waiting.n,
+        .cpu_share = use->cpu_allocatable > 0
+                         ? (double)use->cpu_requested / (double)use->cpu_allocatable
+                         : 0,
+        .n_pending = run->pending.n,
     };
 
-    outcome_sample(outcome, &sample);
-    if (use->n_nodes > outcome->n_used_most)
-        outcome->n_used_most = use->n_nodes;
+    simulation_result_sample(result, &sample);
+    if (use->n_nodes > result->n_used_most)
+        result->n_used_most = use->n_nodes;
 }
 
 static void pass_time(Run *run, double to) {
-    run->used_seconds += (to - run->now) * (double)run->ground->use.n_nodes;
+    run->used_seconds += (to - run->now) * (double)run->cluster->use.n_nodes;
     run->now = to;
 }
 
 /* When it is over, if nothing happens before. */
 static double find_end(const Run *run) {
-    const Scenario *scenario = run->scenario;
+    const SimulationInput *input = run->input;
 
     if (run->options->until >= 0)
         return run->options->until;
-    return scenario->has_stayers ? INFINITY : scenario->last_at;
+    return input->has_endless ? INFINITY : input->last_at;
 }
 
 /* INFINITY: nothing comes any more. */
 static double next_event(const Run *run) {
-    double at = run->endings.n > 0 ? run->endings.items[0].at : INFINITY;
+    double at = run->ends.n > 0 ? run->ends.items[0].at : INFINITY;
 
-    if (run->outcome->n_reached < run->scenario->n_arrivals &&
-        run->scenario->arrivals[run->outcome->n_reached].at < at)
-        at = run->scenario->arrivals[run->outcome->n_reached].at;
+    if (run->result->n_reached < run->input->n_arrivals &&
+        run->input->arrivals[run->result->n_reached].at < at)
+        at = run->input->arrivals[run->result->n_reached].at;
     return at;
 }
 
 static int end_pods(Run *run) {
     bool has_ended = false;
 
-    while (run->endings.n > 0 && run->endings.items[0].at <= run->now) {
-        take_off(run, endings_take(&run->endings).arrival);
+    while (run->ends.n > 0 && run->ends.items[0].at <= run->now) {
+        remove_pod(run, pod_end_queue_take(&run->ends).arrival);
         has_ended = true;
     }
-    return has_ended && run->waiting.n > 0 ? retry(run) : 0;
+    return has_ended && run->pending.n > 0 ? retry(run) : 0;
 }
 
 /* Pods that come now. Without times each is a moment of its own. */
 static int take_pods(Run *run) {
-    Outcome *outcome = run->outcome;
-    const Scenario *scenario = run->scenario;
+    SimulationResult *result = run->result;
+    const SimulationInput *input = run->input;
     int r = 0;
 
-    if (scenario->is_timed && run->waiting.n > 0 && outcome->n_reached < scenario->n_arrivals &&
-        scenario->arrivals[outcome->n_reached].at <= run->now)
+    if (input->is_timed && run->pending.n > 0 && result->n_reached < input->n_arrivals &&
+        input->arrivals[result->n_reached].at <= run->now)
         r = retry(run);
-    while (r >= 0 && outcome->n_reached < scenario->n_arrivals &&
-           scenario->arrivals[outcome->n_reached].at <= run->now && !is_over(run)) {
-        uint32_t number = (uint32_t)outcome->n_reached++;
+    while (r >= 0 && result->n_reached < input->n_arrivals &&
+           input->arrivals[result->n_reached].at <= run->now && !is_over(run)) {
+        uint32_t number = (uint32_t)result->n_reached++;
 
-        r = try(run, number);
+        r = try_pod(run, number);
         if (r == 0)
-            r = waiting_add(&run->waiting, scenario, number);
-        if (!scenario->is_timed) {
-            run->used_seconds += (double)run->ground->use.n_nodes;
+            r = pending_queue_add(&run->pending, input, number);
+        if (!input->is_timed) {
+            run->used_seconds += (double)run->cluster->use.n_nodes;
             sample(run);
         }
     }
     return r < 0 ? r : 0;
 }
 
-static int go(Run *run) {
+static int run_events(Run *run) {
     double end = find_end(run);
     int r = 0;
 
@@ -297,24 +301,25 @@ static int compare_reasons(const void *a, const void *b) {
     return str_cmp(x->text, y->text);
 }
 
-static PendingReason *find_reason(Outcome *outcome, Str text) {
-    for (size_t i = 0; i < outcome->n_reasons; i++)
-        if (str_eq(outcome->reasons[i].text, text))
-            return &outcome->reasons[i];
+static PendingReason *find_reason(SimulationResult *result, Str text) {
+    for (size_t i = 0; i < result->n_reasons; i++)
+        if (str_eq(result->reasons[i].text, text))
+            return &result->reasons[i];
     return NULL;
 }
 
 /* There are at most as many as there are numbers for them. */
-static int tell_reasons(Run *run) {
-    Outcome *outcome = run->outcome;
-    size_t n_max = REASON_FILTER + (run->ours ? ours_program(run->ours)->n_filters : 0) + 1;
-    size_t *counts = ARENA_ARRAY(outcome->arena, size_t, n_max);
+static int summarize_reasons(Run *run) {
+    SimulationResult *result = run->result;
+    size_t n_max =
+        REASON_FILTER + (run->berth ? berth_extender_program(run->berth)->n_filters : 0) + 1;
+    size_t *counts = ARENA_ARRAY(result->arena, size_t, n_max);
 
-    outcome->reasons = ARENA_ARRAY(outcome->arena, PendingReason, n_max);
-    if (!counts || !outcome->reasons)
+    result->reasons = ARENA_ARRAY(result->arena, PendingReason, n_max);
+    if (!counts || !result->reasons)
         return -ENOMEM;
-    for (size_t i = 0; i < run->waiting.n; i++) {
-        Reason reason = outcome->fates[run->waiting.items[i]].reason;
+    for (size_t i = 0; i < run->pending.n; i++) {
+        SchedulingReason reason = result->pods[run->pending.items[i]].reason;
 
         counts[reason < n_max ? reason : n_max - 1]++;
     }
@@ -325,68 +330,69 @@ static int tell_reasons(Run *run) {
 
         if (counts[i] == 0)
             continue;
-        reason_print(run->scheduler, (Reason)i, &text);
-        kept = arena_copy(outcome->arena, buf_str(&text));
+        scheduling_reason_print(run->scheduler, (SchedulingReason)i, &text);
+        kept = arena_copy(result->arena, buf_str(&text));
         if (!kept.ptr)
             return -ENOMEM;
-        known = find_reason(outcome, kept);
+        known = find_reason(result, kept);
         if (!known) {
-            known = &outcome->reasons[outcome->n_reasons++];
+            known = &result->reasons[result->n_reasons++];
             known->text = kept;
         }
         known->n_pods += counts[i];
     }
-    qsort(outcome->reasons, outcome->n_reasons, sizeof(*outcome->reasons), compare_reasons);
+    qsort(result->reasons, result->n_reasons, sizeof(*result->reasons), compare_reasons);
     return 0;
 }
 
-static int tell(Run *run) {
-    Outcome *outcome = run->outcome;
-    double over = run->scenario->is_timed ? run->now : (double)outcome->n_reached;
+static int summarize(Run *run) {
+    SimulationResult *result = run->result;
+    double over = run->input->is_timed ? run->now : (double)result->n_reached;
 
-    outcome->is_broken_off = run->is_over;
-    outcome->end = run->now;
-    outcome->n_waiting = run->waiting.n;
-    outcome->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->ground->use.n_nodes;
-    outcome->wait_mean = outcome->n_placed > 0 ? run->wait_seconds / (double)outcome->n_placed : 0;
-    outcome_measure(outcome, run->ground, run->options->shapes, run->options->n_shapes);
-    return tell_reasons(run);
+    result->is_broken_off = run->is_over;
+    result->end = run->now;
+    result->n_pending = run->pending.n;
+    result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->use.n_nodes;
+    result->wait_mean = result->n_placed > 0 ? run->wait_seconds / (double)result->n_placed : 0;
+    simulation_result_measure(result, run->cluster, run->options->shapes, run->options->n_shapes);
+    return summarize_reasons(run);
 }
 
 static void run_done(Run *run) {
     scheduler_free(run->scheduler);
-    ours_free(run->ours);
-    ground_free(run->ground);
-    waiting_done(&run->waiting);
-    endings_done(&run->endings);
+    berth_extender_free(run->berth);
+    cluster_state_free(run->cluster);
+    pending_queue_done(&run->pending);
+    pod_end_queue_done(&run->ends);
 }
 
-int run_scenario(
-    const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret) {
-    _cleanup_(outcome_freep) Outcome *outcome = outcome_new(scenario->n_arrivals);
-    _cleanup_(run_done) Run run = {.scenario = scenario, .options = options, .outcome = outcome};
-    OursParts own;
+int run_simulation(const SimulationInput *input, const BerthExtenderOptions *parts,
+    const RunOptions *options, SimulationResult **ret) {
+    _cleanup_(simulation_result_freep) SimulationResult *result =
+        simulation_result_new(input->n_arrivals);
+    _cleanup_(run_done) Run run = {.input = input, .options = options, .result = result};
+    BerthExtenderOptions own;
     int r;
 
-    if (!outcome)
+    if (!result)
         return -ENOMEM;
-    r = ground_new(scenario->table, &run.ground);
+    r = cluster_state_new(input->table, &run.cluster);
     if (r == 0 && parts) {
         own = *parts;
-        own.order = run.ground->order;
-        own.n_order = run.ground->n_order;
-        r = ours_new(&own, &run.ours);
+        own.order = run.cluster->order;
+        own.n_order = run.cluster->n_order;
+        r = berth_extender_new(&own, &run.berth);
     }
     if (r == 0)
-        r = settle_residents(&run);
+        r = settle_existing(&run);
     if (r == 0)
-        r = scheduler_new(&options->scheduler, run.ground, run.ours, &run.scheduler);
+        r = scheduler_new(&options->scheduler, run.cluster, run.berth, &run.scheduler);
     if (r == 0)
-        r = go(&run);
+        r = run_events(&run);
     if (r == 0)
-        r = tell(&run);
+        r = summarize(&run);
     if (r < 0)
         return r;
-    *ret = TAKE_PTR(outcome);
+    *ret = TAKE_PTR(result);
     return 0;
 }

@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "simulate/ours.h"
-#include "simulate/outcome.h"
-#include "simulate/scenario.h"
+#include "simulate/berth-extender.h"
 #include "simulate/scheduler.h"
+#include "simulate/simulation-input.h"
+#include "simulate/simulation-result.h"
 
 #define RUN_RETRIES_MAX 1000u
 
@@ -39,5 +39,5 @@ typedef struct RunOptions {
 } RunOptions;
 
 /* @parts NULL: no policy. Its table is the scenario's. 0, or -ENOMEM. */
-int run_scenario(
-    const Scenario *scenario, const OursParts *parts, const RunOptions *options, Outcome **ret);
+int run_simulation(const SimulationInput *input, const BerthExtenderOptions *parts,
+    const RunOptions *options, SimulationResult **ret);

@@ -28,21 +28,22 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/dice.h"
-#include "simulate/ground.h"
-#include "simulate/ours.h"
-#include "simulate/outlook.h"
-#include "simulate/want.h"
+#include "simulate/berth-extender.h"
+#include "simulate/cluster-state.h"
+#include "simulate/forecast.h"
+#include "simulate/pod-request.h"
 
 /* Why a pod finds no node: numbers for what most of the nodes say. */
-typedef uint32_t Reason;
+typedef uint32_t SchedulingReason;
 
-#define REASON_NONE 0u          /* up to _REFUSAL_MAX: refusals */
-#define REASON_RESOURCE 64u     /* and the column: too little of it */
-#define REASON_NOT_OFFERED 512u /* and a number: of something that no node has */
-#define REASON_NOT_OFFERED_MAX 64u
+#define REASON_NONE 0u               /* up to REJECTION_MAX: refusals */
+#define REASON_RESOURCE 64u          /* and the column: too little of it */
+#define REASON_UNKNOWN_RESOURCE 512u /* and a number: of something that no node has */
+#define REASON_UNKNOWN_RESOURCE_MAX 64u
 #define REASON_NO_NODES 1000u
 #define REASON_FILTER 1024u /* and the number of the filter */
-_Static_assert(REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_NOT_OFFERED, "ranges are apart");
+_Static_assert(
+    REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_UNKNOWN_RESOURCE, "ranges are apart");
 
 typedef struct SchedulerOptions {
     int64_t weight;      /* berth's in kube-scheduler's configuration */
@@ -52,15 +53,15 @@ typedef struct SchedulerOptions {
 
 typedef struct Scheduler Scheduler;
 
-/* Borrows all; @ours NULL: no extender. 0, or -ENOMEM. */
-int scheduler_new(
-    const SchedulerOptions *options, const Ground *ground, Ours *ours, Scheduler **ret);
+/* Borrows all; @berth NULL: no extender. 0, or -ENOMEM. */
+int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
+    BerthExtender *berth, Scheduler **ret);
 Scheduler *scheduler_free(Scheduler *scheduler); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
 
 typedef struct Choice {
-    uint32_t row;  /* NO_ROW: none */
-    Reason reason; /* then: what most nodes say */
+    uint32_t row;            /* NO_ROW: none */
+    SchedulingReason reason; /* then: what most nodes say */
     size_t n_feasible;
     size_t n_best;     /* nodes as good as this one, itself included */
     int64_t score;     /* its points; 0 where there was but one node */
@@ -68,15 +69,15 @@ typedef struct Choice {
 
     /* Of the row that was asked about. */
     bool is_feasible, is_best;
-    int64_t asked_score;
-    Reason asked_reason; /* why it is not feasible */
+    int64_t inspected_score;
+    SchedulingReason inspected_reason; /* why it is not feasible */
 } Choice;
 
-/* Where @want would go at @now_nsec. @asked: a row about which more is to be told, or NO_ROW; then
- * all nodes are tried, however many there are. Changes nothing but where the next cycle begins.
- * 0, or -ENOMEM. */
-int scheduler_choose(
-    Scheduler *scheduler, const Want *want, int64_t now_nsec, uint32_t asked, Choice *ret);
+/* Where @request would go at @now_nsec. @inspected: a row about which more is to be told, or
+ * NO_ROW; then all nodes are tried, however many there are. Changes nothing but where the next
+ * cycle begins. 0, or -ENOMEM. */
+int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t now_nsec,
+    uint32_t inspected, Choice *ret);
 
 /* "Insufficient cpu". Into @out. */
-void reason_print(const Scheduler *scheduler, Reason reason, Buf *out);
+void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason, Buf *out);

@@ -3,7 +3,7 @@
 #include "extender/sample.h"
 #include "simulate/fit.h"
 #include "simulate/images.h"
-#include "simulate/test-stage.h"
+#include "simulate/test-simulation.h"
 
 #define MIB ((int64_t)1024 * 1024)
 
@@ -12,8 +12,8 @@
 static void test_least_allocated(void **state) {
     static const struct {
         const char *name;
-        int64_t asked[2], offered[2];
-        int64_t want;
+        int64_t inspected[2], allocatable[2];
+        int64_t request;
     } cases[] = {
         {"nothing asked", {0, 0}, {4000, 10000}, 100},
         {"half of both", {2000, 5000}, {4000, 10000}, 50},
@@ -32,14 +32,14 @@ static void test_least_allocated(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
-            least_allocated_score(cases[i].asked, cases[i].offered, 2) == cases[i].want);
+            least_allocated_score(cases[i].inspected, cases[i].allocatable, 2) == cases[i].request);
 }
 
 static void test_balanced(void **state) {
     static const struct {
         const char *name;
-        int64_t with[2], without[2], offered[2];
-        int64_t want;
+        int64_t with[2], without[2], allocatable[2];
+        int64_t request;
     } cases[] = {
         {"even before and after: 50 + (50 + 100 - 100) / 2", {50, 50}, {0, 0}, {100, 100}, 75},
         {"worse: with |0.5 - 0| / 2 = 0.25 it is 75: 50 + 25 / 2", {50, 0}, {0, 0}, {100, 100}, 62},
@@ -51,7 +51,8 @@ static void test_balanced(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
-            balanced_score(cases[i].with, cases[i].without, cases[i].offered) == cases[i].want);
+            balanced_score(cases[i].with, cases[i].without, cases[i].allocatable) ==
+                cases[i].request);
 }
 
 static void test_image_score(void **state) {
@@ -70,7 +71,7 @@ static void test_sample_size(void **state) {
     static const struct {
         size_t n;
         unsigned percentage;
-        size_t want;
+        size_t request;
     } cases[] = {
         {0, 0, 0},
         {99, 0, 99},
@@ -95,7 +96,7 @@ static void test_sample_size(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_int_equal(sample_size(cases[i].n, cases[i].percentage), cases[i].want);
+        assert_int_equal(sample_size(cases[i].n, cases[i].percentage), cases[i].request);
 }
 
 /* --- filters ------------------------------------------------------------------- */
@@ -115,24 +116,25 @@ static void test_sample_size(void **state) {
     "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 3}}}]}\n"
 
 /* Which nodes may take a pod of @spec, and what is said of the others together. */
-static void check_filter(const char *name, const char *spec, const char *want) {
+static void check_filter(const char *name, const char *spec, const char *request) {
     char pods[4096], got[16] = "";
     size_t n_got = 0;
-    Stage stage;
+    TestSimulation simulation;
 
     (void)snprintf(pods, sizeof(pods), POD("%s"), spec);
-    stage_open(&stage, CLUSTER, pods);
+    test_simulation_open(&simulation, CLUSTER, pods);
     for (uint32_t row = 0; row < 5; row++) {
         Choice choice;
 
         assert_int_equal(
-            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, row, &choice),
+            scheduler_choose(
+                simulation.scheduler, simulation.input->arrivals[0].request, 0, row, &choice),
             0);
         if (choice.is_feasible)
             got[n_got++] = (char)('a' + row);
     }
-    assert_text(name, str_from_c(got), want);
-    stage_done(&stage);
+    assert_text(name, str_from_c(got), request);
+    test_simulation_done(&simulation);
 }
 
 #define TERM(text)                                                                                 \
@@ -142,7 +144,7 @@ static void check_filter(const char *name, const char *spec, const char *want) {
 
 static void test_filters(void **state) {
     static const struct {
-        const char *name, *spec, *want;
+        const char *name, *spec, *request;
     } cases[] = {
         {"nothing special: neither tainted nor cordoned", "", "ab"},
         {"tolerates a taint", "tolerations: [{key: own, operator: Exists}]", "abc"},
@@ -214,7 +216,7 @@ static void test_filters(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        check_filter(cases[i].name, cases[i].spec, cases[i].want);
+        check_filter(cases[i].name, cases[i].spec, cases[i].request);
 }
 
 /* --- scores -------------------------------------------------------------------- */
@@ -230,30 +232,31 @@ static void test_filters(void **state) {
 #define BASE 397
 
 static void check_score(
-    const char *name, const char *cluster, const char *spec, const int64_t *want) {
+    const char *name, const char *cluster, const char *spec, const int64_t *request) {
     char pods[4096];
-    Stage stage;
+    TestSimulation simulation;
 
     (void)snprintf(pods, sizeof(pods), POD("%s"), spec);
-    stage_open(&stage, cluster, pods);
+    test_simulation_open(&simulation, cluster, pods);
     for (uint32_t row = 0; row < 2; row++) {
         Choice choice;
 
         assert_int_equal(
-            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, row, &choice),
+            scheduler_choose(
+                simulation.scheduler, simulation.input->arrivals[0].request, 0, row, &choice),
             0);
-        if (choice.asked_score != want[row])
-            print_error("%s: row %u: %lld\n", name, row, (long long)choice.asked_score);
-        assert_case(name, choice.asked_score == want[row]);
-        assert_case(name, choice.is_best == (want[row] >= want[1 - row]));
+        if (choice.inspected_score != request[row])
+            print_error("%s: row %u: %lld\n", name, row, (long long)choice.inspected_score);
+        assert_case(name, choice.inspected_score == request[row]);
+        assert_case(name, choice.is_best == (request[row] >= request[1 - row]));
     }
-    stage_done(&stage);
+    test_simulation_done(&simulation);
 }
 
 static void test_scores(void **state) {
     static const struct {
         const char *name, *cluster, *spec;
-        int64_t want[2];
+        int64_t request[2];
     } cases[] = {
         {"two empty nodes",
             PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
@@ -304,19 +307,19 @@ static void test_scores(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].want);
+        check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].request);
 }
 
 /* --- order --------------------------------------------------------------------- */
 
 static void test_order(void **state) {
-    static const char *const want = "adfbec";
+    static const char *const request = "adfbec";
     char got[8] = "";
-    Stage stage;
+    TestSimulation simulation;
 
     (void)state;
     /* zone x: a b c; zone y: d e; no zone: f */
-    stage_open(&stage,
+    test_simulation_open(&simulation,
         PLAIN("a", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN(
             "b", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN("c",
             "",
@@ -326,16 +329,16 @@ static void test_order(void **state) {
             "",
             "failure-domain.beta.kubernetes.io/zone: y") "}\n" PLAIN("f", "", "") "}\n",
         POD(""));
-    assert_int_equal(stage.ground->n_order, 6);
+    assert_int_equal(simulation.cluster->n_order, 6);
     for (size_t i = 0; i < 6; i++)
-        got[i] = stage.scenario->table->names->names[stage.ground->order[i]].ptr[0];
-    assert_string_equal(got, want);
-    stage_done(&stage);
+        got[i] = simulation.input->table->names->names[simulation.cluster->order[i]].ptr[0];
+    assert_string_equal(got, request);
+    test_simulation_done(&simulation);
 }
 
 static void test_reasons(void **state) {
     static const struct {
-        const char *name, *spec, *want;
+        const char *name, *spec, *request;
     } cases[] = {
         {"taints",
             "nodeSelector: {zone: nowhere}, tolerations: [{operator: Exists}]",
@@ -355,45 +358,47 @@ static void test_reasons(void **state) {
         _cleanup_(buf_done) Buf text = BUF_INIT(1024);
         char pods[1024];
         Choice choice;
-        Stage stage;
+        TestSimulation simulation;
 
         (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
-        stage_open(&stage, CLUSTER, pods);
+        test_simulation_open(&simulation, CLUSTER, pods);
         assert_int_equal(
-            scheduler_choose(stage.scheduler, stage.scenario->arrivals[0].want, 0, NO_ROW, &choice),
+            scheduler_choose(
+                simulation.scheduler, simulation.input->arrivals[0].request, 0, NO_ROW, &choice),
             0);
         assert_int_equal(choice.row, NO_ROW);
-        reason_print(stage.scheduler, choice.reason, &text);
-        assert_text(cases[i].name, buf_str(&text), cases[i].want);
-        stage_done(&stage);
+        scheduling_reason_print(simulation.scheduler, choice.reason, &text);
+        assert_text(cases[i].name, buf_str(&text), cases[i].request);
+        test_simulation_done(&simulation);
     }
 }
 
 static void test_beyond(void **state) {
     static const struct {
         const char *spec;
-        uint32_t want;
+        uint32_t request;
     } cases[] = {
         {"", 0},
-        {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << BEYOND_SPREAD},
+        {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << UNMODELLED_SPREAD},
         {"topologySpreadConstraints: []", 0},
-        {"affinity: {podAntiAffinity: {}}", 1u << BEYOND_NEIGHBOURS},
+        {"affinity: {podAntiAffinity: {}}", 1u << UNMODELLED_NEIGHBOURS},
         {"affinity: {nodeAffinity: {}}", 0},
         {"volumes: [{name: v, emptyDir: {}}]", 0},
-        {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << BEYOND_VOLUMES},
-        {"resourceClaims: [{name: x}]", 1u << BEYOND_CLAIMS},
-        {"schedulingGates: [{name: x}]", 1u << BEYOND_GATES},
+        {"volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]", 1u << UNMODELLED_VOLUMES},
+        {"resourceClaims: [{name: x}]", 1u << UNMODELLED_CLAIMS},
+        {"schedulingGates: [{name: x}]", 1u << UNMODELLED_GATES},
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         char pods[1024];
-        Stage stage;
+        TestSimulation simulation;
 
         (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
-        stage_load(&stage, CLUSTER, pods, NULL);
-        assert_case(cases[i].spec, stage.scenario->arrivals[0].want->beyond == cases[i].want);
-        stage_done(&stage);
+        test_simulation_load(&simulation, CLUSTER, pods, NULL);
+        assert_case(
+            cases[i].spec, simulation.input->arrivals[0].request->unmodelled == cases[i].request);
+        test_simulation_done(&simulation);
     }
 }
 

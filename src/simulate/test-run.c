@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/dice.h"
-#include "simulate/test-stage.h"
-#include "simulate/waiting.h"
+#include "simulate/queues.h"
+#include "simulate/test-simulation.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
 
@@ -15,13 +15,13 @@
     "---\nkind: Node\nmetadata: {name: " n "}\nstatus: {allocatable: {cpu: 2, memory: 4Gi, pods: " \
     "10}}\n"
 
-static Outcome *play(const Scenario *scenario, uint64_t seed, Program *program) {
-    OursParts parts = {.table = scenario->table, .program = program};
+static SimulationResult *play(const SimulationInput *input, uint64_t seed, Program *program) {
+    BerthExtenderOptions parts = {.table = input->table, .program = program};
     RunOptions options = {.scheduler = {.weight = 1, .seed = seed}, .until = -1};
-    Outcome *outcome = NULL;
+    SimulationResult *result = NULL;
 
-    assert_int_equal(run_scenario(scenario, program ? &parts : NULL, &options, &outcome), 0);
-    return outcome;
+    assert_int_equal(run_simulation(input, program ? &parts : NULL, &options, &result), 0);
+    return result;
 }
 
 static Program *compile(const char *text) {
@@ -58,19 +58,19 @@ static void random_trace(Dice *dice, Buf *out) {
 }
 
 /* What runs at the end is on a node that can hold it. */
-static void check_amounts(const Scenario *scenario, const Outcome *outcome) {
+static void check_amounts(const SimulationInput *input, const SimulationResult *result) {
     int64_t cpu[8] = {0}, memory[8] = {0}, pods[8] = {0};
 
-    for (size_t i = 0; i < outcome->n_pods; i++) {
-        const PodFate *fate = &outcome->fates[i];
-        const Resources *requests = &scenario->arrivals[i].want->pod.requests;
+    for (size_t i = 0; i < result->n_pods; i++) {
+        const PodResult *pod_result = &result->pods[i];
+        const Resources *requests = &input->arrivals[i].request->pod.requests;
 
-        assert_true((fate->row == NO_ROW) == (fate->fate == FATE_WAITING));
-        if (fate->fate != FATE_PLACED)
+        assert_true((pod_result->row == NO_ROW) == (pod_result->kind == RESULT_PENDING));
+        if (pod_result->kind != RESULT_PLACED)
             continue;
-        cpu[fate->row] += resources_get(requests, STR("cpu"));
-        memory[fate->row] += resources_get(requests, STR("memory"));
-        pods[fate->row]++;
+        cpu[pod_result->row] += resources_get(requests, STR("cpu"));
+        memory[pod_result->row] += resources_get(requests, STR("memory"));
+        pods[pod_result->row]++;
     }
     for (uint32_t row = 0; row < 8; row++) {
         assert_true(cpu[row] <= 2000);
@@ -79,19 +79,19 @@ static void check_amounts(const Scenario *scenario, const Outcome *outcome) {
     }
 }
 
-static void check_laws(const Scenario *scenario, const Outcome *outcome) {
+static void check_laws(const SimulationInput *input, const SimulationResult *result) {
     size_t n_pending = 0;
 
-    assert_int_equal(outcome->n_reached, scenario->n_arrivals);
-    assert_int_equal(outcome->n_placed + outcome->n_waiting, scenario->n_arrivals);
-    assert_true(outcome->n_ended <= outcome->n_placed);
-    for (size_t i = 0; i < outcome->n_reasons; i++)
-        n_pending += outcome->reasons[i].n_pods;
-    assert_int_equal(n_pending, outcome->n_waiting);
-    assert_true(outcome->n_used <= outcome->n_used_most);
-    assert_true(outcome->n_used_mean <= (double)outcome->n_used_most + 1e-9);
-    assert_true(outcome->cpu.highest <= 1 && outcome->memory.highest <= 1);
-    check_amounts(scenario, outcome);
+    assert_int_equal(result->n_reached, input->n_arrivals);
+    assert_int_equal(result->n_placed + result->n_pending, input->n_arrivals);
+    assert_true(result->n_ended <= result->n_placed);
+    for (size_t i = 0; i < result->n_reasons; i++)
+        n_pending += result->reasons[i].n_pods;
+    assert_int_equal(n_pending, result->n_pending);
+    assert_true(result->n_used <= result->n_used_most);
+    assert_true(result->n_used_mean <= (double)result->n_used_most + 1e-9);
+    assert_true(result->cpu.highest <= 1 && result->memory.highest <= 1);
+    check_amounts(input, result);
 }
 
 static void test_laws(void **state) {
@@ -101,24 +101,24 @@ static void test_laws(void **state) {
     (void)state;
     for (size_t round = 0; round < 20; round++) {
         _cleanup_(buf_done) Buf trace = BUF_INIT(TEXT_MAX);
-        Stage stage;
+        TestSimulation simulation;
 
         random_trace(&dice, &trace);
-        stage_load(&stage,
+        test_simulation_load(&simulation,
             NODES("a") NODES("b") NODES("c") NODES("d") NODES("e") NODES("f") NODES("g") NODES("h"),
             NULL,
             trace.data);
         for (int with = 0; with < 2; with++) {
-            Outcome *first = play(stage.scenario, 1, with ? pack : NULL);
-            Outcome *again = play(stage.scenario, 1, with ? pack : NULL);
+            SimulationResult *first = play(simulation.input, 1, with ? pack : NULL);
+            SimulationResult *again = play(simulation.input, 1, with ? pack : NULL);
 
-            check_laws(stage.scenario, first);
-            assert_memory_equal(first->fates, again->fates, first->n_pods * sizeof(PodFate));
-            assert_int_equal(outcome_moves(first, again), 0);
-            outcome_free(first);
-            outcome_free(again);
+            check_laws(simulation.input, first);
+            assert_memory_equal(first->pods, again->pods, first->n_pods * sizeof(PodResult));
+            assert_int_equal(simulation_result_moves(first, again), 0);
+            simulation_result_free(first);
+            simulation_result_free(again);
         }
-        stage_done(&stage);
+        test_simulation_done(&simulation);
     }
 }
 
@@ -128,21 +128,22 @@ static void test_laws(void **state) {
     "- {at: " at more ", pod: {metadata: {name: " name "}, spec: {containers: [{name: c, "         \
     "resources: {requests: {cpu: " cpu "}}}]}}}\n"
 
-static const PodFate *fate_of(const Stage *stage, const Outcome *outcome, const char *name) {
-    for (size_t i = 0; i < outcome->n_pods; i++)
-        if (str_is(stage->scenario->arrivals[i].name, name))
-            return &outcome->fates[i];
+static const PodResult *result_of(
+    const TestSimulation *simulation, const SimulationResult *result, const char *name) {
+    for (size_t i = 0; i < result->n_pods; i++)
+        if (str_is(simulation->input->arrivals[i].name, name))
+            return &result->pods[i];
     fail_msg("no pod %s", name);
     return NULL;
 }
 
 /* The second waits until the first is gone; the third, which is more important, goes before it. */
 static void test_waiting(void **state) {
-    Outcome *outcome;
-    Stage stage;
+    SimulationResult *result;
+    TestSimulation simulation;
 
     (void)state;
-    stage_load(&stage,
+    test_simulation_load(&simulation,
         NODES("a"),
         NULL,
         LINE("0", ", lifetime: 10", "first", "2") LINE("1",
@@ -151,97 +152,99 @@ static void test_waiting(void **state) {
             "2") "- {at: 2, lifetime: 5, pod: {metadata: {name: third}, spec: {priority: 7, "
                  "containers: "
                  "[{name: c, resources: {requests: {cpu: 2}}}]}}}\n" LINE("3", "", "fourth", "3"));
-    outcome = play(stage.scenario, 1, NULL);
-    assert_int_equal(outcome->n_placed, 3);
-    assert_int_equal(outcome->n_waiting, 1);
-    assert_true(fabsf(fate_of(&stage, outcome, "third")->waited - 8) < 0.001F);
-    assert_true(fabsf(fate_of(&stage, outcome, "second")->waited - 14) < 0.001F);
-    assert_int_equal(fate_of(&stage, outcome, "fourth")->fate, FATE_WAITING);
-    assert_true(fabs(outcome->end - 20) < 0.001);
-    assert_int_equal(outcome->n_emptied, 1);
-    assert_int_equal(outcome->n_waited, 2);
-    assert_text("reason", outcome->reasons[0].text, "Insufficient cpu");
-    outcome_free(outcome);
-    stage_done(&stage);
+    result = play(simulation.input, 1, NULL);
+    assert_int_equal(result->n_placed, 3);
+    assert_int_equal(result->n_pending, 1);
+    assert_true(fabsf(result_of(&simulation, result, "third")->waited - 8) < 0.001F);
+    assert_true(fabsf(result_of(&simulation, result, "second")->waited - 14) < 0.001F);
+    assert_int_equal(result_of(&simulation, result, "fourth")->kind, RESULT_PENDING);
+    assert_true(fabs(result->end - 20) < 0.001);
+    assert_int_equal(result->n_emptied, 1);
+    assert_int_equal(result->n_waited, 2);
+    assert_text("reason", result->reasons[0].text, "Insufficient cpu");
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
 }
 
 /* A policy's own filter speaks with its own words. */
 static void test_policy_reason(void **state) {
     _cleanup_(program_unrefp) Program *program =
         compile(HEAD "  filters: [{name: own, nodeLabels: {pool: mine}, reason: not my pool}]\n");
-    Outcome *outcome;
-    Stage stage;
+    SimulationResult *result;
+    TestSimulation simulation;
 
     (void)state;
-    stage_load(&stage, NODES("a") NODES("b"), NULL, LINE("0", ", count: 3", "x", "1"));
-    outcome = play(stage.scenario, 1, program);
-    assert_int_equal(outcome->n_waiting, 3);
-    assert_int_equal(outcome->n_reasons, 1);
-    assert_text("reason", outcome->reasons[0].text, "p/own: not my pool");
-    outcome_free(outcome);
-    stage_done(&stage);
+    test_simulation_load(
+        &simulation, NODES("a") NODES("b"), NULL, LINE("0", ", count: 3", "x", "1"));
+    result = play(simulation.input, 1, program);
+    assert_int_equal(result->n_pending, 3);
+    assert_int_equal(result->n_reasons, 1);
+    assert_text("reason", result->reasons[0].text, "p/own: not my pool");
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
 }
 
 /* Packing leaves nodes that an autoscaler can remove; spreading, as is the default, does not. */
 static void test_packing(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
-    Outcome *none, *packed;
-    Stage stage;
+    SimulationResult *none, *packed;
+    TestSimulation simulation;
 
     (void)state;
-    stage_load(&stage,
+    test_simulation_load(&simulation,
         NODES("a") NODES("b") NODES("c") NODES("d"),
         NULL,
         LINE("0", ", count: 8, lifetime: 50", "short", "500m")
             LINE("60", ", count: 4", "long", "500m"));
-    none = play(stage.scenario, 1, NULL);
-    packed = play(stage.scenario, 1, pack);
+    none = play(simulation.input, 1, NULL);
+    packed = play(simulation.input, 1, pack);
     assert_int_equal(none->n_used, 4);
     assert_int_equal(packed->n_used, 1);
     assert_int_equal(none->n_emptied, 0);
     assert_true(packed->n_emptied >= 1);
-    assert_true(outcome_moves(packed, none) > 0);
-    outcome_free(none);
-    outcome_free(packed);
-    stage_done(&stage);
+    assert_true(simulation_result_moves(packed, none) > 0);
+    simulation_result_free(none);
+    simulation_result_free(packed);
+    test_simulation_done(&simulation);
 }
 
 static void test_until(void **state) {
     RunOptions options = {.scheduler = {.weight = 1, .seed = 1}, .until = 5};
-    Outcome *outcome = NULL;
-    Stage stage;
+    SimulationResult *result = NULL;
+    TestSimulation simulation;
 
     (void)state;
-    stage_load(&stage, NODES("a"), NULL, LINE("0", "", "x", "1") LINE("6", "", "y", "1"));
-    assert_int_equal(run_scenario(stage.scenario, NULL, &options, &outcome), 0);
-    assert_int_equal(outcome->n_reached, 1);
-    assert_int_equal(outcome->n_placed, 1);
-    assert_true(fabs(outcome->end - 5) < 0.001);
-    outcome_free(outcome);
-    stage_done(&stage);
+    test_simulation_load(
+        &simulation, NODES("a"), NULL, LINE("0", "", "x", "1") LINE("6", "", "y", "1"));
+    assert_int_equal(run_simulation(simulation.input, NULL, &options, &result), 0);
+    assert_int_equal(result->n_reached, 1);
+    assert_int_equal(result->n_placed, 1);
+    assert_true(fabs(result->end - 5) < 0.001);
+    simulation_result_free(result);
+    test_simulation_done(&simulation);
 }
 
 /* --- queues -------------------------------------------------------------------- */
 
 static void test_endings(void **state) {
-    Endings endings = {0};
+    PodEndQueue ends = {0};
     Dice dice = {.state = 7};
     double last = 0;
 
     (void)state;
     for (uint32_t i = 0; i < 500; i++) {
-        Ending ending = {.at = (double)dice_pick(&dice, 100), .arrival = i};
+        PodEnd end = {.at = (double)dice_pick(&dice, 100), .arrival = i};
 
-        assert_int_equal(endings_add(&endings, ending), 0);
+        assert_int_equal(pod_end_queue_add(&ends, end), 0);
     }
     for (uint32_t i = 0; i < 500; i++) {
-        Ending ending = endings_take(&endings);
+        PodEnd end = pod_end_queue_take(&ends);
 
-        assert_true(ending.at >= last);
-        last = ending.at;
+        assert_true(end.at >= last);
+        last = end.at;
     }
-    assert_int_equal(endings.n, 0);
-    endings_done(&endings);
+    assert_int_equal(ends.n, 0);
+    pod_end_queue_done(&ends);
 }
 
 int main(void) {

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "input/file.h"
-#include "simulate/scenario.h"
+#include "simulate/simulation-input.h"
 #include "yaml/document.h"
 #include "json/read.h"
 
@@ -24,9 +24,9 @@ typedef struct Trace {
     char *error;
 } Trace;
 
-static int complain(Trace *trace, const char *what) {
+static int set_error(Trace *trace, const char *what) {
     (void)snprintf(trace->error,
-        SCENARIO_ERROR_MAX,
+        SIMULATION_ERROR_MAX,
         "%s: %s %zu: %s",
         trace->path,
         trace->unit,
@@ -61,11 +61,11 @@ static void decode_line(JsonReader *reader, Arena *arena, TraceLine *ret) {
 static const char *check_line(const TraceLine *line) {
     if (str_is_empty(line->pod) || line->pod.ptr[0] != '{')
         return "has no pod: write pod: {metadata: {name: …}, spec: {…}}";
-    if (!(line->at >= 0 && line->at <= SCENARIO_SECONDS_MAX))
+    if (!(line->at >= 0 && line->at <= SIMULATION_SECONDS_MAX))
         return "at is in seconds since the start, 0 or more";
     if (!(line->lifetime > 0))
         return "lifetime is in seconds, more than 0; leave it out for a pod that stays";
-    if (line->count < 0 || line->count > SCENARIO_PODS_MAX)
+    if (line->count < 0 || line->count > SIMULATION_PODS_MAX)
         return "count is 0 to 1000000";
     return NULL;
 }
@@ -78,15 +78,15 @@ static int read_line(Trace *trace, Str text) {
     arena_reset(trace->arena);
     json_reader_init(&reader, text);
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return complain(trace, "expected an object: {\"at\": 0, \"pod\": {…}}");
+        return set_error(trace, "expected an object: {\"at\": 0, \"pod\": {…}}");
     decode_line(&reader, trace->arena, &line);
     json_end(&reader);
     if (json_error(&reader) == JSON_E_MEMORY)
         return -ENOMEM;
     if (json_error(&reader) != JSON_OK)
-        return complain(trace, reader.error_text);
+        return set_error(trace, reader.error_text);
     wrong = check_line(&line);
-    return wrong ? complain(trace, wrong) : trace->visit(trace->context, &line);
+    return wrong ? set_error(trace, wrong) : trace->visit(trace->context, &line);
 }
 
 static int read_lines(Trace *trace, Str text) {
@@ -109,7 +109,7 @@ static int read_list(Trace *trace, Str text) {
     trace->unit = "entry";
     json_reader_init(&reader, text);
     if (json_peek(&reader) != JSON_ARRAY_BEGIN)
-        return complain(trace, "expected a list: [{at: 0, pod: {…}}, …]");
+        return set_error(trace, "expected a list: [{at: 0, pod: {…}}, …]");
     json_array(&reader);
     while (json_element(&reader)) {
         Str item = STR_NULL;
@@ -123,7 +123,7 @@ static int read_list(Trace *trace, Str text) {
         if (r < 0)
             return r;
     }
-    return json_error(&reader) == JSON_OK ? 0 : complain(trace, reader.error_text);
+    return json_error(&reader) == JSON_OK ? 0 : set_error(trace, reader.error_text);
 }
 
 static int read_yaml(Trace *trace, Str text) {
@@ -135,7 +135,7 @@ static int read_yaml(Trace *trace, Str text) {
 
     if (r == -EINVAL && diags.diags.n > 0)
         (void)snprintf(trace->error,
-            SCENARIO_ERROR_MAX,
+            SIMULATION_ERROR_MAX,
             "%s:%zu:%zu: %.*s",
             trace->path,
             diags.diags.items[0].place.line,

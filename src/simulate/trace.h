@@ -34,5 +34,5 @@ typedef struct TraceLine {
 typedef int (*TraceVisit)(void *context, const TraceLine *line);
 
 /* "-" is standard input. 0; or a negative errno with a message for a person in @error
- * (SCENARIO_ERROR_MAX): file, line and what is wrong. */
+ * (SIMULATION_ERROR_MAX): file, line and what is wrong. */
 int trace_each(const char *path, TraceVisit visit, void *context, char *error);

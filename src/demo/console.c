@@ -1,0 +1,96 @@
+#include "demo/console.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/utf8.h"
+
+void console_done(Console *console) {
+    buf_done(&console->text);
+}
+
+void console_paint(Console *console, Style style) {
+    static const char *const codes[] = {
+        [STYLE_BOLD] = "\033[1m",
+        [STYLE_DIM] = "\033[2m",
+        [STYLE_GOOD] = "\033[32m",
+        [STYLE_BAD] = "\033[33;1m",
+    };
+
+    if (console->has_colour)
+        buf_append(&console->text, str_from_c(codes[style]));
+}
+
+void console_plain(Console *console) {
+    if (console->has_colour)
+        buf_append(&console->text, STR("\033[0m"));
+}
+
+void console_painted(Console *console, Style style, size_t width, Str word) {
+    console_paint(console, style);
+    buf_append(&console->text, word);
+    console_plain(console);
+    if (word.len < width)
+        buf_append_repeat(&console->text, ' ', width - word.len);
+}
+
+void console_heading(Console *console, const char *text) {
+    console_paint(console, STYLE_BOLD);
+    buf_append(&console->text, str_from_c(text));
+    console_plain(console);
+    buf_append_char(&console->text, '\n');
+}
+
+void console_paragraph(Console *console, const char *lead, Str text) {
+    size_t indent = utf8_count(str_from_c(lead)), column = indent;
+    bool is_first = true;
+    Str word;
+
+    buf_append(&console->text, str_from_c(lead));
+    while (str_split(&text, ' ', &word)) {
+        size_t n = utf8_count(word);
+
+        if (!is_first && column + 1 + n > CONSOLE_COLUMNS) {
+            buf_append_char(&console->text, '\n');
+            buf_append_repeat(&console->text, ' ', indent);
+            column = indent;
+        } else if (!is_first) {
+            buf_append_char(&console->text, ' ');
+            column++;
+        }
+        buf_append(&console->text, word);
+        column += n;
+        is_first = false;
+    }
+    buf_append_char(&console->text, '\n');
+}
+
+void console_clear_status(Console *console) {
+    if (console->has_status)
+        buf_append(&console->text, STR("\r\033[K"));
+    console->has_status = false;
+}
+
+void console_status(Console *console, Str line) {
+    if (!console->is_live)
+        return;
+    console_clear_status(console);
+    console_painted(console, STYLE_BOLD, 0, str_take(line, console_width() - 1));
+    console->has_status = true;
+    console_flush(console);
+}
+
+void console_flush(Console *console) {
+    if (!console->has_failed)
+        console->has_failed = fd_write(STDOUT_FILENO, buf_str(&console->text)) < 0;
+    buf_reset(&console->text);
+}
+
+size_t console_width(void) {
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}

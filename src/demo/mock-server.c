@@ -1,0 +1,79 @@
+#include "demo/mock-server.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    MockServer *mock = context;
+    _cleanup_(buf_done) Buf out = BUF_INIT(mock->reply_max);
+    int64_t begin = clock_thread_cpu_nsec();
+    Str *body = ARENA_NEW(request->arena, Str);
+
+    *reply = (HttpReply){.status = 200, .content_type = "application/json"};
+    if (mock->answer(mock->context, request, &out, reply))
+        return;
+    if (body)
+        *body = arena_copy(request->arena, buf_str(&out));
+    if (!body || !body->ptr || buf_error(&out) < 0) {
+        *reply = (HttpReply){.status = 503};
+        return;
+    }
+    reply->slices = body;
+    reply->n_slices = 1;
+    (void)atomic_fetch_add(&mock->cpu_nsec, clock_thread_cpu_nsec() - begin);
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    (void)context;
+    (void)request;
+    (void)reply;
+    return true;
+}
+
+int mock_server_open(MockServer *mock) {
+    int r;
+
+    mock->port = RESERVED_PORT_NONE;
+    r = reserved_port_open(&mock->port);
+    if (r == 0)
+        r = mock_server_resume(mock);
+    if (r < 0)
+        return r;
+    (void)snprintf(mock->url, sizeof(mock->url), "http://127.0.0.1:%u", mock->port.number);
+    return 0;
+}
+
+void mock_server_done(MockServer *mock) {
+    if (!mock->answer)
+        return;
+    mock_server_stop(mock);
+    reserved_port_done(&mock->port);
+}
+
+void mock_server_tick(MockServer *mock) {
+    if (mock->server)
+        server_tick(mock->server, clock_monotonic_nsec());
+}
+
+void mock_server_stop(MockServer *mock) {
+    mock->server = server_free(mock->server);
+}
+
+int mock_server_resume(MockServer *mock) {
+    ServerOptions options = server_default_options();
+
+    options.port = mock->port.number;
+    options.n_workers = 1;
+    if (mock->body_max > 0)
+        options.body_max = mock->body_max;
+    return server_new(&options,
+        &(ServerCallbacks){.context = mock, .admit = admit, .handle = handle},
+        &mock->server);
+}
+
+bool mock_server_is_up(const MockServer *mock) {
+    return mock->server;
+}

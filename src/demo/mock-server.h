@@ -1,0 +1,50 @@
+#pragma once
+
+/*
+ * MockServer: a server on 127.0.0.1 that plays somebody of a real cluster.
+ *
+ * It answers JSON, to everybody, and can go away and come back where it was: until then who
+ * connects is refused, as by a machine on which the program has ended.
+ *
+ * Functions are for one thread; answers are made on the server's worker.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "demo/held-port.h"
+#include "http/server.h"
+
+/* Writes what is answered to @request to @out; @reply->status is 200 unless it says otherwise.
+ * True: the request has become a stream (server_stream()), and nothing is to be sent. */
+typedef bool MockServerAnswer(
+    void *context, const HttpRequest *request, Buf *out, HttpReply *reply);
+
+typedef struct MockServer {
+    MockServerAnswer *answer;
+    void *context;
+    size_t reply_max; /* bytes; a larger one is 503 */
+    size_t body_max;  /* of a request; 0: as the server has it */
+
+    ReservedPort port;
+    Server *server;        /* NULL: it is away */
+    char url[64];          /* "http://127.0.0.1:39999" */
+    atomic_llong cpu_nsec; /* that answering has used so far */
+} MockServer;
+
+/* Listens; the four at the head are the caller's, all else zero. It stays where it is until
+ * mock_server_done(), which takes one that was not opened, all zero. 0, or a negative errno. */
+int mock_server_open(MockServer *mock);
+void mock_server_done(MockServer *mock);
+
+/* Housekeeping, to be called now and then. */
+void mock_server_tick(MockServer *mock);
+
+void mock_server_stop(MockServer *mock);
+int mock_server_resume(MockServer *mock); /* 0, or a negative errno */
+
+/* Whether it listens. */
+bool mock_server_is_up(const MockServer *mock);

@@ -1,0 +1,422 @@
+#include "demo/printer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nsec.h"
+#include "base/shell.h"
+#include "demo/panel-print.h"
+
+/* Columns of a placement, and where its reasons begin. */
+#define COLUMN_POD 25
+#define COLUMN_NODE 18
+#define COLUMN_PASSED 8
+#define COLUMN_SCORE 6
+#define COLUMN_TIME 9
+#define COLUMNS (COLUMN_POD + COLUMN_NODE + COLUMN_PASSED + COLUMN_SCORE + COLUMN_TIME + 6)
+
+/* On terminals with less room for reasons than this they get a line of their own. */
+#define REASONS_MIN 48u
+#define REASONS_INDENT 4u
+
+/* Plain lines are for files and pipes, which have no width. */
+#define REASONS_PLAIN 120u
+
+#define HEADING_EVERY 20u
+
+void printer_done(DemoPrinter *printer) {
+    console_done(&printer->console);
+}
+
+/* In @width columns; a micro sign is one of them, but two bytes. */
+static void print_duration(Buf *out, int64_t nsec, int width) {
+    if (nsec < 100 * NSEC_PER_MSEC)
+        buf_printf(out, "%*.0f µs", width - 3, (double)nsec / 1000);
+    else
+        buf_printf(out, "%*.0f ms", width - 3, (double)nsec / NSEC_PER_MSEC);
+}
+
+static const char *plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
+/* --- commands to paste ------------------------------------------------------------ */
+
+static void print_explain(Buf *out, const DemoStatus *status) {
+    const struct {
+        const char *option, *path;
+    } files[] = {
+        {"--cluster", status->cluster_path},
+        {"--policy", status->policy_path},
+        {"--pod", status->pod_path},
+        {"--metrics", status->metrics_path},
+    };
+
+    buf_append(out, STR("  "));
+    shell_word(out, str_from_c(status->program));
+    buf_append(out, STR(" explain"));
+    for (size_t i = 0; i < ELEMENTS_OF(files) && files[i].path; i++) {
+        buf_printf(out, " %s ", files[i].option);
+        shell_word(out, str_from_c(files[i].path));
+    }
+    buf_append_char(out, '\n');
+}
+
+/* A command that asks the berth that runs here. */
+static void print_asking(Buf *out, const DemoStatus *status, const char *command) {
+    buf_append(out, STR("  "));
+    shell_word(out, str_from_c(status->program));
+    buf_printf(out, " %s --server %s\n", command, status->url);
+}
+
+/* These work after the end too. */
+static void print_commands_for_later(Buf *out, const DemoStatus *status) {
+    print_explain(out, status);
+    buf_append(out, STR("  "));
+    shell_word(out, str_from_c(status->program));
+    buf_append(out, STR(" check "));
+    shell_word(out, str_from_c(status->policy_path));
+    buf_append_char(out, '\n');
+}
+
+/* --- start ------------------------------------------------------------------------ */
+
+/* On a terminal of 80 columns there is room for one narrow column more. */
+static PanelWidth panel_width(const DemoPrinter *printer) {
+    bool is_narrow = printer->console.is_live && console_width() < COLUMNS + PANEL_COLUMNS_WIDE;
+
+    return is_narrow ? PANEL_NARROW : PANEL_WIDE;
+}
+
+static size_t width_of_columns(const DemoPrinter *printer) {
+    return COLUMNS + panel_columns(printer->panel, panel_width(printer));
+}
+
+static void print_columns(DemoPrinter *printer) {
+    printer->n_columns = width_of_columns(printer);
+    printer->n_shown = 0;
+    console_paint(&printer->console, STYLE_BOLD);
+    buf_printf(&printer->console.text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
+    panel_print_columns(printer->panel, panel_width(printer), &printer->console.text);
+    buf_printf(&printer->console.text,
+        " %*s %*s %*s%s",
+        COLUMN_PASSED,
+        "PASSED",
+        COLUMN_SCORE,
+        "SCORE",
+        COLUMN_TIME,
+        "TIME",
+        !printer->console.is_live || console_width() >= width_of_columns(printer) + REASONS_MIN
+            ? "  REFUSED NODES"
+            : "");
+    console_plain(&printer->console);
+    buf_append_char(&printer->console.text, '\n');
+}
+
+static unsigned most_points(const Program *rules) {
+    unsigned most = WIRE_MAX_DEFAULT;
+
+    for (size_t i = 0; i < rules->n_policies; i++)
+        most = rules->policies[i].wire_max > most ? rules->policies[i].wire_max : most;
+    return most;
+}
+
+static void print_legend(DemoPrinter *printer, const Program *rules) {
+    console_paint(&printer->console, STYLE_DIM);
+    buf_printf(&printer->console.text,
+        "PASSED  nodes berth let pass, of those offered    SCORE  berth's points, 0 to %u\n"
+        "TIME    filter and prioritize, there and back",
+        most_points(rules));
+    panel_print_legend(printer->panel, panel_width(printer), &printer->console.text);
+    console_plain(&printer->console);
+    buf_append(&printer->console.text, STR("\n\n"));
+}
+
+/* With the first rule that has a weight. */
+static void print_what_if(Buf *out, const DemoStatus *status) {
+    char command[256];
+
+    if (status->rules->n_scores == 0)
+        return;
+    (void)snprintf(command,
+        sizeof(command),
+        "what-if --set %.*s.%.*s.weight=9",
+        STR_FMT(status->rules->scores[0]->policy->name),
+        STR_FMT(status->rules->scores[0]->name));
+    print_asking(out, status, command);
+}
+
+static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
+    Buf *out = &printer->console.text;
+
+    console_heading(&printer->console, "Try in another terminal");
+    print_asking(out, status, "top");
+    print_what_if(out, status);
+    buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
+    if (status->rules->n_gauges > 0)
+        buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
+    print_explain(out, status);
+    buf_printf(out,
+        "or edit %s\nand save it: the next decisions follow it. Ctrl-C ends.\n\n",
+        status->policy_path);
+}
+
+void printer_start(DemoPrinter *printer, const DemoStatus *status) {
+    Buf *out = &printer->console.text;
+
+    console_paint(&printer->console, STYLE_BOLD);
+    buf_append(out, STR("berth demo"));
+    console_plain(&printer->console);
+    buf_printf(out,
+        ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\n",
+        status->figures.n_nodes,
+        plural(status->figures.n_nodes),
+        status->figures.n_running,
+        status->rules->n_policies,
+        status->rules->n_filters,
+        status->rules->n_scores);
+    buf_append(out, STR("serving "));
+    console_painted(&printer->console, STYLE_BOLD, 0, str_from_c(status->url));
+    buf_append(out, STR(" to a driver that plays kube-scheduler with the real protocol\n"));
+    panel_print_sources(status->rules, status->mock_metrics_url, out);
+    if (status->dashboard_url) {
+        buf_append(out, STR("dashboard "));
+        console_painted(&printer->console, STYLE_BOLD, 0, str_from_c(status->dashboard_url));
+        buf_append_char(out, '\n');
+    }
+    buf_append_char(out, '\n');
+    if (printer->console.is_live)
+        print_live_hints(printer, status);
+    else {
+        console_heading(&printer->console, "Try, now or later");
+        print_commands_for_later(out, status);
+        buf_append_char(out, '\n');
+    }
+    print_legend(printer, status->rules);
+    print_columns(printer);
+    console_flush(&printer->console);
+}
+
+/* --- placements --------------------------------------------------------------------- */
+
+static void print_facts(
+    DemoPrinter *printer, const Placement *placement, const PanelReading *reading) {
+    Buf *out = &printer->console.text;
+    char pod[96], passed[32], score[24] = "-";
+    int64_t nsec = placement->nsec[VERB_FILTER] + placement->nsec[VERB_PRIORITIZE];
+
+    (void)snprintf(
+        pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
+    (void)snprintf(passed, sizeof(passed), "%zu/%zu", placement->n_passed, placement->n_offered);
+    if (placement->score >= 0)
+        (void)snprintf(score, sizeof(score), "%lld", (long long)placement->score);
+    buf_printf(out, "%-*s ", COLUMN_POD, pod);
+    if (!str_is_empty(placement->node))
+        console_painted(&printer->console, STYLE_GOOD, COLUMN_NODE, placement->node);
+    else
+        console_painted(&printer->console, STYLE_BAD, COLUMN_NODE, STR("pending"));
+    if (reading)
+        panel_print_reading(printer->panel, reading, panel_width(printer), out);
+    buf_printf(out, " %*s %*s ", COLUMN_PASSED, passed, COLUMN_SCORE, score);
+    print_duration(out, nsec, COLUMN_TIME);
+}
+
+/* Why not elsewhere; nothing when there is nothing to say. */
+static void print_why(const Placement *placement, size_t width, Buf *out) {
+    if (placement->pod->n_attempts > 1)
+        buf_printf(out, "try %u%s", placement->pod->n_attempts, placement->n_reasons ? ": " : "");
+    if (!str_is_empty(placement->error))
+        buf_printf(out, "error: %.*s", STR_FMT(placement->error));
+    else if (placement->n_offered == 0)
+        buf_append(out, STR("no node has enough cpu and memory left; berth was not asked"));
+    else
+        placement_print_reasons(placement, width, out);
+}
+
+void printer_placement(
+    DemoPrinter *printer, const Placement *placement, const PanelReading *reading) {
+    _cleanup_(buf_done) Buf why = BUF_INIT(CONSOLE_TEXT_MAX);
+    size_t width = printer->console.is_live ? console_width() : SIZE_MAX;
+    size_t columns = width_of_columns(printer);
+    bool is_wide = width >= columns + REASONS_MIN;
+    size_t room = is_wide ? width - columns : width - REASONS_INDENT;
+
+    console_clear_status(&printer->console);
+    if ((printer->console.is_live && printer->n_shown == HEADING_EVERY) ||
+        columns != printer->n_columns) {
+        buf_append_char(&printer->console.text, '\n');
+        print_columns(printer);
+    }
+    printer->n_shown++;
+    print_facts(printer, placement, reading);
+    print_why(placement, printer->console.is_live ? room : REASONS_PLAIN, &why);
+    if (why.len > 0) {
+        if (is_wide)
+            buf_append(&printer->console.text, STR("  "));
+        else
+            buf_printf(&printer->console.text, "\n%*s", (int)REASONS_INDENT, "");
+        console_painted(&printer->console, STYLE_DIM, 0, buf_str(&why));
+    }
+    buf_append_char(&printer->console.text, '\n');
+    console_flush(&printer->console);
+}
+
+/* The first pod that found no node is an occasion to say how to ask why. */
+void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
+    char command[160];
+
+    if (!printer->console.is_live || printer->has_hinted || !str_is_empty(placement->node))
+        return;
+    printer->has_hinted = true;
+    (void)snprintf(command,
+        sizeof(command),
+        "explain --last %s/%s",
+        placement->pod->workload->namespace,
+        placement->pod->name);
+    console_clear_status(&printer->console);
+    console_heading(&printer->console, "-- why? In another terminal:");
+    print_asking(&printer->console.text, status, command);
+    console_flush(&printer->console);
+}
+
+void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
+    _cleanup_(buf_done) Buf line = BUF_INIT(CONSOLE_TEXT_MAX);
+
+    buf_printf(&line,
+        "%llu placed, %zu pending | %zu pods on %zu nodes | ",
+        (unsigned long long)stats->n_placed,
+        status->figures.n_pending,
+        status->figures.n_running,
+        status->figures.n_nodes);
+    buf_printf(&line, "%s | Ctrl-C ends", status->url);
+    console_status(&printer->console, buf_str(&line));
+}
+
+void printer_reload(DemoPrinter *printer, const Program *rules) {
+    console_clear_status(&printer->console);
+    console_paint(&printer->console, STYLE_BOLD);
+    buf_printf(&printer->console.text,
+        "-- policy reloaded: %zu policies, %zu filters, %zu scores",
+        rules->n_policies,
+        rules->n_filters,
+        rules->n_scores);
+    console_plain(&printer->console);
+    buf_append_char(&printer->console.text, '\n');
+    console_flush(&printer->console);
+}
+
+void printer_refusal(DemoPrinter *printer, const DiagList *diags) {
+    console_clear_status(&printer->console);
+    console_paint(&printer->console, STYLE_BAD);
+    buf_append(&printer->console.text, STR("-- policy refused, the last good one stays in force"));
+    console_plain(&printer->console);
+    buf_append_char(&printer->console.text, '\n');
+    diag_list_print(diags, printer->console.has_colour, &printer->console.text);
+    console_flush(&printer->console);
+}
+
+/* --- summary ------------------------------------------------------------------------ */
+
+static void print_pending(DemoPrinter *printer, const PlacementStats *stats) {
+    if (stats->n_pending == 0 || stats->pending[0].n == 0)
+        return;
+    buf_append_char(&printer->console.text, '\n');
+    console_heading(&printer->console, "Pods that found no node");
+    for (size_t i = 0; i < stats->n_pending && stats->pending[i].n > 0; i++) {
+        const PendingStats *pending = &stats->pending[i];
+        char name[64];
+
+        (void)snprintf(
+            name, sizeof(name), "%s/%s", pending->workload->namespace, pending->workload->name);
+        buf_printf(&printer->console.text, "  %8zu  %-16s %s\n", pending->n, name, pending->why);
+    }
+}
+
+static void print_reasons(DemoPrinter *printer, const PlacementStats *stats) {
+    if (stats->n_reasons == 0)
+        return;
+    buf_append_char(&printer->console.text, '\n');
+    console_heading(&printer->console, "Nodes refused, by reason");
+    for (size_t i = 0; i < stats->n_reasons; i++)
+        buf_printf(&printer->console.text,
+            "  %8llu  %s\n",
+            (unsigned long long)stats->reasons[i].n_nodes,
+            stats->reasons[i].text);
+}
+
+static void print_measured(DemoPrinter *printer, const DemoStatus *status) {
+    if (printer->panel->n == 0 || !status->view)
+        return;
+    buf_append_char(&printer->console.text, '\n');
+    console_heading(&printer->console, PANEL_SUMMARY_HEADING);
+    panel_print_summaries(printer->panel, status->view, &printer->console.text);
+}
+
+static void print_calls(
+    DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
+    static const unsigned permilles[] = {500, 990, 1000};
+    Buf *out = &printer->console.text;
+
+    buf_append_char(out, '\n');
+    console_heading(&printer->console, "Calls             n        p50        p99        max");
+    for (Verb verb = 0; verb < _VERB_MAX; verb++) {
+        if (stats->calls[verb].n == 0)
+            continue;
+        buf_printf(out, "  %-10s %6llu", verb_name(verb), (unsigned long long)stats->calls[verb].n);
+        for (size_t i = 0; i < ELEMENTS_OF(permilles); i++)
+            print_duration(out, stats_quantile(stats, verb, permilles[i]), 11);
+        buf_append_char(out, '\n');
+    }
+    if (status->cpu_nsec_per_call > 0)
+        buf_printf(out,
+            "  berth's own threads used %.0f µs of CPU a call\n",
+            (double)status->cpu_nsec_per_call / 1000);
+}
+
+static void print_outcome(
+    DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
+    Buf *out = &printer->console.text;
+
+    console_paint(&printer->console, STYLE_BOLD);
+    buf_printf(out,
+        "%llu pod%s: %llu placed, %llu not",
+        (unsigned long long)stats->n_pods,
+        plural(stats->n_pods),
+        (unsigned long long)stats->n_placed,
+        (unsigned long long)(stats->n_pods - stats->n_placed));
+    console_plain(&printer->console);
+    buf_printf(out,
+        " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
+        (unsigned long long)stats->n_retries,
+        plural(stats->n_retries),
+        status->figures.n_ended,
+        status->figures.n_running);
+    if (stats->n_errors > 0) {
+        console_paint(&printer->console, STYLE_BAD);
+        buf_printf(out,
+            "%llu attempt%s ended in an error\n",
+            (unsigned long long)stats->n_errors,
+            plural(stats->n_errors));
+        console_plain(&printer->console);
+    }
+}
+
+void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats) {
+    Buf *out = &printer->console.text;
+
+    stats_sort(stats);
+    console_clear_status(&printer->console);
+    buf_append_char(out, '\n');
+    print_outcome(printer, status, stats);
+    print_pending(printer, stats);
+    print_reasons(printer, stats);
+    print_measured(printer, status);
+    print_calls(printer, status, stats);
+    buf_printf(out, "\nIt served %s, which is closed now", status->url);
+    if (status->dashboard_url)
+        buf_printf(out, "; the dashboard was %s", status->dashboard_url);
+    buf_append(out, STR(".\n"));
+    console_heading(&printer->console, "Try next");
+    print_commands_for_later(out, status);
+    console_flush(&printer->console);
+}

@@ -1,0 +1,412 @@
+#include "demo/scenario-run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/linediff.h"
+#include "base/shell.h"
+
+#define TEXT_MAX ((size_t)64 * 1024)
+#define PAGE_BUDGET ((size_t)8 * 1024 * 1024)
+#define LOOK_MSEC 50u
+
+#define COLUMN_POD 27
+#define COLUMN_NODE 18
+
+const char *run_url(const ScenarioRun *run) {
+    return daemon_url(run->environment.daemon);
+}
+
+/* Whether the next step is to be taken. */
+static bool goes_on(ScenarioRun *run) {
+    if (run->status == 0 && (environment_wait(&run->environment, 0) || run->console.has_failed))
+        run->status = RUN_STOPPED;
+    return run->status == 0;
+}
+
+static void fail(ScenarioRun *run, int status, const char *what) {
+    if (environment_wait(&run->environment, 0))
+        status = RUN_STOPPED;
+    run->status = status;
+    (void)snprintf(run->error, DAEMON_ERROR_MAX, "%s", what);
+}
+
+static void fail_memory(ScenarioRun *run) {
+    fail(run, -ENOMEM, "out of memory");
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+/* @format in lines behind @lead. */
+__attribute__((format(printf, 3, 0))) static void say(
+    ScenarioRun *run, const char *lead, const char *format, va_list arguments) {
+    char *text = NULL;
+    int n = vasprintf(&text, format, arguments);
+
+    if (n < 0) {
+        fail_memory(run);
+        return;
+    }
+    console_paragraph(&run->console, lead, str_of(text, (size_t)n));
+    free(text);
+}
+
+void run_heading(ScenarioRun *run, const char *text) {
+    if (!goes_on(run))
+        return;
+    buf_append_char(&run->console.text, '\n');
+    console_heading(&run->console, text);
+}
+
+void run_say(ScenarioRun *run, const char *format, ...) {
+    va_list arguments;
+
+    if (!goes_on(run))
+        return;
+    va_start(arguments, format);
+    say(run, "  ", format, arguments);
+    va_end(arguments);
+    console_flush(&run->console);
+}
+
+__attribute__((format(printf, 2, 0))) static void tell(
+    ScenarioRun *run, const char *format, va_list arguments) {
+    if (!goes_on(run))
+        return;
+    console_paint(&run->console, STYLE_BOLD);
+    say(run, "-- ", format, arguments);
+    console_plain(&run->console);
+    console_flush(&run->console);
+}
+
+void run_tell(ScenarioRun *run, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    tell(run, format, arguments);
+    va_end(arguments);
+}
+
+void run_reveal(ScenarioRun *run, const char *format, ...) {
+    va_list arguments;
+
+    if (!run->solves)
+        return;
+    va_start(arguments, format);
+    tell(run, format, arguments);
+    va_end(arguments);
+}
+
+void run_note(ScenarioRun *run, const char *format, ...) {
+    va_list arguments;
+
+    if (!goes_on(run))
+        return;
+    va_start(arguments, format);
+    console_paint(&run->console, STYLE_GOOD);
+    say(run, "=> ", format, arguments);
+    console_plain(&run->console);
+    va_end(arguments);
+    console_flush(&run->console);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+/* "2 Insufficient cpu", …: kube-scheduler sorts them as texts. */
+static void print_fit_error(const Placement *placement, size_t n_nodes, Buf *out) {
+    char parts[PLACEMENT_REASONS_MAX + 2][192];
+    size_t n = 0;
+
+    for (size_t i = 0; i < placement->n_reasons; i++)
+        (void)snprintf(parts[n++],
+            sizeof(parts[0]),
+            "%zu %.*s",
+            placement->reasons[i].n_nodes,
+            STR_FMT(placement->reasons[i].text));
+    if (placement->n_without_cpu > 0)
+        (void)snprintf(
+            parts[n++], sizeof(parts[0]), "%zu Insufficient cpu", placement->n_without_cpu);
+    if (placement->n_without_memory > 0)
+        (void)snprintf(
+            parts[n++], sizeof(parts[0]), "%zu Insufficient memory", placement->n_without_memory);
+    qsort(parts, n, sizeof(parts[0]), by_text);
+    buf_printf(out, "0/%zu nodes are available: ", n_nodes);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i > 0 ? ", " : "", parts[i]);
+    buf_append_char(out, '.');
+}
+
+void run_describe(ScenarioRun *run, const Placement *placement) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
+    const Workload *workload;
+
+    if (!goes_on(run) || !placement->pod)
+        return;
+    workload = placement->pod->workload;
+    buf_printf(&run->console.text,
+        "  $ kubectl describe pod -n %s %s\n",
+        workload->namespace,
+        placement->pod->name);
+    print_fit_error(placement, run->environment.options.n_nodes, &text);
+    console_paragraph(&run->console, "  Status:   ", STR("Pending"));
+    console_paragraph(&run->console, "  Warning   FailedScheduling  ", buf_str(&text));
+    console_flush(&run->console);
+}
+
+/* --- placements ------------------------------------------------------------------------------- */
+
+static void print_columns(ScenarioRun *run) {
+    if (run->has_columns)
+        return;
+    run->has_columns = true;
+    console_paint(&run->console, STYLE_BOLD);
+    buf_printf(&run->console.text, "%-*s %-*s  PASSED", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
+    console_plain(&run->console);
+    buf_append_char(&run->console.text, '\n');
+}
+
+void run_show(ScenarioRun *run, const Placement *placement) {
+    char pod[RUN_NAME_MAX];
+
+    if (!goes_on(run) || !placement->pod)
+        return;
+    print_columns(run);
+    (void)snprintf(
+        pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
+    buf_printf(&run->console.text, "%-*s ", COLUMN_POD, pod);
+    if (str_is_empty(placement->node))
+        console_painted(&run->console, STYLE_BAD, COLUMN_NODE, STR("pending"));
+    else
+        console_painted(&run->console, STYLE_GOOD, COLUMN_NODE, placement->node);
+    buf_printf(
+        &run->console.text, "  %zu of %zu nodes\n", placement->n_passed, placement->n_offered);
+    console_flush(&run->console);
+}
+
+/* An attempt for @pod, with what may go wrong. */
+static void attempt(ScenarioRun *run, const DemoPod *pod, Placement *ret) {
+    int r = environment_place(&run->environment, pod, ret);
+
+    if (r < 0)
+        fail_memory(run);
+    else if (!str_is_empty(ret->error))
+        fail(run, RUN_FAILED, "a call to berth went wrong");
+    else
+        run->n_placed += !str_is_empty(ret->node);
+}
+
+void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life, Placement *ret) {
+    const DemoPod *pod;
+
+    *ret = (Placement){0};
+    if (!goes_on(run))
+        return;
+    if (demo_cluster_make_pod(
+            run->environment.cluster, workload, life, environment_now_sec(), &pod) < 0) {
+        fail_memory(run);
+        return;
+    }
+    run->n_pods++;
+    attempt(run, pod, ret);
+}
+
+void run_place(ScenarioRun *run, const Workload *workload, Placement *ret) {
+    run_place_quietly(run, workload, /* life= */ 0, ret);
+    run_show(run, ret);
+    run_pause(run, run->pace_msec);
+}
+
+void run_retry(ScenarioRun *run, Placement *ret) {
+    *ret = (Placement){0};
+    if (!goes_on(run) || !run->pod || !str_is_empty(run->pod->model.node_name))
+        return;
+    demo_cluster_try_again(run->environment.cluster, run->pod);
+    attempt(run, run->pod, ret);
+}
+
+void run_choose_pod(ScenarioRun *run, const Placement *placement) {
+    if (!goes_on(run) || !placement->pod)
+        return;
+    run->pod = placement->pod;
+    (void)snprintf(run->pod_name,
+        sizeof(run->pod_name),
+        "%s/%s",
+        placement->pod->workload->namespace,
+        placement->pod->name);
+    (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(placement->node));
+}
+
+/* --- the policy ------------------------------------------------------------------------------- */
+
+/* What an edit changes, with a line around it. */
+static int print_difference(ScenarioRun *run, Str before, Str after) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(RUN_POLICY_MAX);
+    LinediffText from = {.text = before}, to = {.text = after};
+    int r = linediff_write(&from, &to, /* context= */ 1, &text, NULL);
+    Str rest = buf_str(&text), line;
+
+    if (r < 0)
+        return r;
+    while (str_split(&rest, '\n', &line)) {
+        bool is_head = str_has_prefix(line, STR("---")) || str_has_prefix(line, STR("+++")) ||
+                       str_has_prefix(line, STR("@@"));
+
+        if (is_head || str_is_empty(line))
+            continue;
+        buf_append(&run->console.text, STR("     "));
+        if (line.ptr[0] == ' ')
+            buf_append(&run->console.text, line);
+        else
+            console_painted(&run->console, line.ptr[0] == '-' ? STYLE_BAD : STYLE_GOOD, 0, line);
+        buf_append_char(&run->console.text, '\n');
+    }
+    console_flush(&run->console);
+    return 0;
+}
+
+void run_edit(ScenarioRun *run, const char *from, const char *to) {
+    _cleanup_(buf_done) Buf edited = BUF_INIT(RUN_POLICY_MAX);
+    Str text = buf_str(&run->policy);
+    const char *found;
+    size_t at;
+
+    if (!goes_on(run))
+        return;
+    found = memmem(text.ptr, text.len, from, strlen(from));
+    if (!found) {
+        fail(run, RUN_FAILED, "the policy is not what it was");
+        return;
+    }
+    at = (size_t)(found - text.ptr);
+    buf_append(&edited, str_take(text, at));
+    buf_append(&edited, str_from_c(to));
+    buf_append(&edited, str_skip(text, at + strlen(from)));
+    if (print_difference(run, text, buf_str(&edited)) < 0)
+        fail_memory(run);
+    buf_reset(&run->policy);
+    buf_append(&run->policy, buf_str(&edited));
+    if (demo_folder_write(&run->folder, "policy.yaml", buf_str(&edited), run->error) < 0)
+        run->status = -EIO;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+void run_pause(ScenarioRun *run, unsigned msec) {
+    if (goes_on(run) && environment_wait(&run->environment, msec))
+        run->status = RUN_STOPPED;
+}
+
+static void fail_waiting(ScenarioRun *run, const char *what) {
+    char text[256];
+
+    (void)snprintf(text, sizeof(text), "waited in vain until %s", what);
+    fail(run, RUN_FAILED, text);
+}
+
+void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context) {
+    if (goes_on(run) && !environment_wait_for(&run->environment, RUN_PATIENCE_MSEC, is_so, context))
+        fail_waiting(run, what);
+}
+
+void run_await_page(ScenarioRun *run, const char *what, const char *path, const char *text) {
+    for (unsigned msec = 0; goes_on(run); msec += LOOK_MSEC) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(PAGE_BUDGET);
+        Str page = arena ? environment_fetch(&run->environment, path, arena) : STR_NULL;
+
+        if (page.ptr && memmem(page.ptr, page.len, text, strlen(text)))
+            return;
+        if (msec >= RUN_PATIENCE_MSEC)
+            fail_waiting(run, what);
+        run_pause(run, LOOK_MSEC);
+    }
+}
+
+void run_expect(ScenarioRun *run, bool is_so, const char *what) {
+    if (goes_on(run) && !is_so)
+        fail(run, RUN_FAILED, what);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static void print_command(ScenarioRun *run, const char *prompt, const char *const words[]) {
+    Buf *out = &run->console.text;
+
+    buf_append(out, str_from_c(prompt));
+    shell_word(out, str_from_c(run->program));
+    for (size_t i = 0; words[i]; i++) {
+        buf_append_char(out, ' ');
+        shell_word(out, str_from_c(words[i]));
+    }
+    buf_append_char(out, '\n');
+}
+
+void run_suggest(ScenarioRun *run, const char *const words[]) {
+    if (goes_on(run))
+        print_command(run, "  ", words);
+}
+
+/* The program that is running, with signals as a shell gives them; it writes where we do. */
+static int spawn(const char *const words[], pid_t *ret) {
+    char *arguments[RUN_WORDS_MAX + 2] = {strdup("berth")};
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    size_t n = 1;
+    int r;
+
+    for (size_t i = 0; words[i] && n <= RUN_WORDS_MAX; i++)
+        arguments[n++] = strdup(words[i]);
+    (void)sigemptyset(&none);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    r = posix_spawn(ret, "/proc/self/exe", NULL, &attributes, arguments, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    for (size_t i = 0; i < n; i++)
+        free(arguments[i]);
+    return r;
+}
+
+void run_command(ScenarioRun *run, const char *const words[]) {
+    pid_t pid;
+
+    if (!goes_on(run))
+        return;
+    buf_append_char(&run->console.text, '\n');
+    console_paint(&run->console, STYLE_BOLD);
+    print_command(run, "$ ", words);
+    console_plain(&run->console);
+    console_flush(&run->console);
+    if (spawn(words, &pid) != 0) {
+        fail(run, RUN_FAILED, "a command could not be started");
+        return;
+    }
+    while (waitpid(pid, /* status= */ NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void run_fetch(ScenarioRun *run, const char *path) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(PAGE_BUDGET);
+    Buf *out = &run->console.text;
+    Str page;
+
+    if (!goes_on(run))
+        return;
+    page = arena ? environment_fetch(&run->environment, path, arena) : STR_NULL;
+    console_paint(&run->console, STYLE_BOLD);
+    buf_printf(out, "\n$ curl -s '%s%s'\n", run_url(run), path);
+    console_plain(&run->console);
+    buf_append(out, page);
+    if (!str_has_suffix(page, STR("\n")))
+        buf_append_char(out, '\n');
+    console_flush(&run->console);
+}

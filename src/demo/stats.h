@@ -1,0 +1,57 @@
+#pragma once
+
+/*
+ * PlacementStats: what the placements of a run amount to.
+ *
+ * A run may go on for days, so nothing here grows: durations are of the last
+ * STATS_SAMPLES calls, reasons and workloads beyond the ceilings are not told
+ * apart.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "demo/driver.h"
+#include "extender/verbs.h"
+
+#define STATS_SAMPLES 4096u
+#define STATS_REASONS_MAX 32u
+#define STATS_WORKLOADS_MAX 16u
+#define STATS_TEXT_MAX 256u
+
+typedef struct CallStats {
+    uint64_t n;
+    int64_t samples[STATS_SAMPLES]; /* nsec; the last ones, in no order */
+} CallStats;
+
+typedef struct ReasonStats {
+    char text[STATS_TEXT_MAX];
+    uint64_t n_nodes;
+} ReasonStats;
+
+/* Pods of a workload that found no node and still have none. */
+typedef struct PendingStats {
+    const Workload *workload;
+    size_t n;
+    char why[STATS_TEXT_MAX]; /* of the last one */
+} PendingStats;
+
+typedef struct PlacementStats {
+    uint64_t n_pods; /* new ones; further attempts do not count */
+    uint64_t n_placed;
+    uint64_t n_retries;
+    uint64_t n_errors; /* attempts in which a call went wrong */
+    CallStats calls[_VERB_MAX];
+    ReasonStats reasons[STATS_REASONS_MAX];
+    size_t n_reasons;
+    PendingStats pending[STATS_WORKLOADS_MAX];
+    size_t n_pending;
+} PlacementStats;
+
+void stats_add(PlacementStats *stats, const Placement *placement);
+
+/* The duration that @permille of 1,000 calls do not exceed; 0 without calls. */
+int64_t stats_quantile(const PlacementStats *stats, Verb verb, unsigned permille);
+
+/* Puts what is most frequent first. */
+void stats_sort(PlacementStats *stats);

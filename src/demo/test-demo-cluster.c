@@ -1,0 +1,376 @@
+#include "demo/demo-cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test-assert.h"
+#include "cluster/difference.h"
+#include "demo/demo-node.h"
+#include "input/objects.h"
+#include "model/node.h"
+
+#define SEED 7u
+#define NOW INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
+
+static DemoCluster *make_world(size_t n_nodes, uint64_t seed) {
+    DemoCluster *cluster = NULL;
+
+    assert_int_equal(demo_cluster_new(n_nodes, seed, NOW, &cluster), 0);
+    return cluster;
+}
+
+static char *write_world(DemoCluster *cluster) {
+    Buf text = BUF_INIT(DEMO_DUMP_MAX);
+    char *taken;
+
+    demo_cluster_write(cluster, &text);
+    buf_append_char(&text, '\0');
+    taken = buf_take(&text);
+    assert_non_null(taken);
+    return taken;
+}
+
+/* Binds the pod to the node; the message, empty for success. */
+static const char *bind_pod(DemoCluster *cluster, const Pod *pod, Str node) {
+    static char error[256];
+    BindArgs args = {
+        .pod_name = pod->name,
+        .pod_namespace = pod->namespace,
+        .pod_uid = pod->uid,
+        .node = node,
+    };
+
+    demo_cluster_bind(cluster, &args, error, sizeof(error));
+    return error;
+}
+
+/* Hands out @n pods and binds each to the next node. */
+static void run(DemoCluster *cluster, size_t n) {
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (size_t i = 0; i < n; i++) {
+        const DemoPod *pod;
+
+        assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+        assert_string_equal(
+            bind_pod(cluster, &pod->model, table->names->names[i % table->n_rows]), "");
+    }
+    snapshot_unref(snapshot);
+}
+
+static void test_same_seed_same_bytes(void **state) {
+    DemoCluster *a = make_world(60, SEED), *b = make_world(60, SEED), *c = make_world(60, SEED + 1);
+    char *text_a, *text_b, *text_c;
+
+    (void)state;
+    run(a, 100);
+    run(b, 100);
+    run(c, 100);
+    text_a = write_world(a);
+    text_b = write_world(b);
+    text_c = write_world(c);
+    assert_string_equal(text_a, text_b);
+    assert_string_not_equal(text_a, text_c);
+    free(text_a);
+    free(text_b);
+    free(text_c);
+    demo_cluster_free(a);
+    demo_cluster_free(b);
+    demo_cluster_free(c);
+}
+
+/* What --dump-cluster writes is, read back, what the demo serves from. */
+static void test_dump_is_the_snapshot(void **state) {
+    char path[] = "/tmp/berth-test-world-XXXXXX", error[OBJECTS_ERROR_MAX];
+    DemoCluster *cluster = make_world(40, SEED);
+    _cleanup_(buf_done) Buf lines = BUF_INIT(65536);
+    Snapshot *served = NULL, *read = NULL;
+    Difference difference;
+    char *text;
+    FILE *file;
+
+    (void)state;
+    run(cluster, 300); /* enough for pods to end */
+    text = write_world(cluster);
+    file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    if (cluster_load(path, &read, error) < 0)
+        fail_msg("%s", error);
+    assert_int_equal(demo_cluster_snapshot(cluster, &served), 0);
+    assert_int_equal(difference_find(served, read, 10, &lines, &difference), 0);
+    assert_text("differences", buf_str(&lines), "");
+    assert_true(difference_is_none(&difference));
+    (void)unlink(path);
+    free(text);
+    snapshot_unref(served);
+    snapshot_unref(read);
+    demo_cluster_free(cluster);
+}
+
+static void test_bind_accounts(void **state) {
+    DemoCluster *cluster = make_world(20, SEED);
+    Snapshot *before = NULL, *after = NULL;
+    const NodeTable *old, *new;
+    const DemoPod *pod;
+    DemoClusterCounts figures;
+    int64_t asked;
+
+    (void)state;
+    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+    assert_int_equal(pod->n_attempts, 1);
+    assert_int_equal(demo_cluster_snapshot(cluster, &before), 0);
+    old = snapshot_table(before);
+    asked = resources_get(&pod->model.requests, STR("cpu"));
+    assert_true(asked > 0);
+    demo_cluster_count(cluster, &figures);
+    assert_int_equal(figures.n_pending, 1);
+
+    assert_string_equal(bind_pod(cluster, &pod->model, old->names->names[3]), "");
+    assert_int_equal(demo_cluster_snapshot(cluster, &after), 0);
+    new = snapshot_table(after);
+    assert_int_equal(new->chunks[0]->n_pods[3], old->chunks[0]->n_pods[3] + 1);
+    assert_int_equal(table_amount(new, 3, TABLE_CPU, AMOUNT_REQUESTED),
+        table_amount(old, 3, TABLE_CPU, AMOUNT_REQUESTED) + asked);
+    demo_cluster_count(cluster, &figures);
+    assert_int_equal(figures.n_pending, 0);
+    snapshot_unref(before);
+    snapshot_unref(after);
+    demo_cluster_free(cluster);
+}
+
+static void test_bind_refusals(void **state) {
+    DemoCluster *cluster = make_world(20, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    const DemoPod *pod;
+    Pod other;
+
+    (void)state;
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+    other = pod->model;
+    other.name = STR("nobody");
+    assert_string_equal(
+        bind_pod(cluster, &other, table->names->names[0]), "pods \"nobody\" not found");
+    other = pod->model;
+    other.uid = STR("another");
+    assert_non_null(strstr(bind_pod(cluster, &other, table->names->names[0]), "UID"));
+    assert_string_equal(bind_pod(cluster, &pod->model, STR("moon")), "nodes \"moon\" not found");
+
+    assert_string_equal(bind_pod(cluster, &pod->model, table->names->names[1]), "");
+    assert_string_equal(
+        bind_pod(cluster, &pod->model, table->names->names[1]), ""); /* again is fine */
+    assert_non_null(
+        strstr(bind_pod(cluster, &pod->model, table->names->names[2]), "already assigned"));
+    snapshot_unref(snapshot);
+    demo_cluster_free(cluster);
+}
+
+/* A pod that is not bound comes back, a few times and not at once. */
+static void test_pending_pods_return(void **state) {
+    DemoCluster *cluster = make_world(20, SEED);
+    const DemoPod *first, *pod;
+    unsigned n_seen = 1;
+
+    (void)state;
+    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &first), 0);
+    for (size_t i = 0; i < 12; i++) {
+        assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+        if (pod != first)
+            continue;
+        n_seen++;
+        assert_true(i > 3);
+        assert_int_equal(pod->n_attempts, n_seen);
+    }
+    assert_int_equal(n_seen, 2);
+    demo_cluster_free(cluster);
+}
+
+/* As many pods end as begin: after a long time the cluster is about as full. */
+static void test_neither_full_nor_empty(void **state) {
+    DemoCluster *cluster = make_world(50, SEED);
+    DemoClusterCounts start, end;
+
+    (void)state;
+    demo_cluster_count(cluster, &start);
+    assert_int_equal(start.n_nodes, 50);
+    run(cluster, 3000);
+    demo_cluster_count(cluster, &end);
+    assert_true(end.n_running > start.n_running / 2);
+    assert_true(end.n_running < start.n_running * 2);
+    assert_true(end.n_ended > 1000);
+    demo_cluster_free(cluster);
+}
+
+/* The policy of the demo relies on these. */
+static void test_pools(void **state) {
+    size_t n_not_ready = 0, n_cordoned = 0, n_pool[_POOL_MAX] = {0};
+    DemoCluster *cluster = make_world(400, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    (void)state;
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const Node *node = table_node(table, row);
+        const Str *pool = labels_find(&node->labels, STR("example.com/pool"));
+
+        assert_non_null(pool);
+        assert_true(node_name_is_valid(table->names->names[row]));
+        assert_non_null(labels_find(&node->labels, STR("topology.kubernetes.io/zone")));
+        assert_true(str_has_prefix(table->names->names[row], *pool));
+        n_pool[demo_node_pool(row)]++;
+        n_not_ready += !node->is_ready;
+        n_cordoned += node->is_unschedulable;
+        if (demo_node_pool(row) == POOL_GPU)
+            assert_true(node->taints.n > 0);
+    }
+    for (size_t i = 0; i < _POOL_MAX; i++)
+        assert_true(n_pool[i] >= 40);
+    assert_true(n_not_ready > 0 && n_not_ready < 60);
+    assert_true(n_cordoned > 0 && n_cordoned < 60);
+    snapshot_unref(snapshot);
+    demo_cluster_free(cluster);
+}
+
+/* The presets of policies/ look at these: some nodes have each, and some do not. */
+static void test_traits(void **state) {
+    static const struct {
+        const char *label, *annotation, *taint;
+    } traits[] = {
+        {.label = "example.com/dedicated"},
+        {.label = "gitpod.io/diskPressure"},
+        {.label = "gitpod.io/workload_workspace_headless"},
+        {.label = "gitpod.io/workload_workspace_regular"},
+        {.label = "gitpod.io/ws-daemon_ready_ns_workspaces"},
+        {.annotation = "capacity.topolvm.io/00default"},
+        {.annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"},
+        {.taint = "DeletionCandidateOfClusterAutoscaler"},
+        {.taint = "ToBeDeletedByClusterAutoscaler"},
+        {.taint = "gitpod.io/ws-daemon-not-ready"},
+    };
+    DemoCluster *cluster = make_world(400, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+
+    (void)state;
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (size_t i = 0; i < ELEMENTS_OF(traits); i++) {
+        size_t n = 0;
+
+        for (uint32_t row = 0; row < table->n_rows; row++) {
+            const Node *node = table_node(table, row);
+
+            n += traits[i].label && labels_find(&node->labels, str_from_c(traits[i].label));
+            n += traits[i].annotation &&
+                 labels_find(&node->annotations, str_from_c(traits[i].annotation));
+            for (size_t k = 0; traits[i].taint && k < node->taints.n; k++)
+                n += str_is(node->taints.items[k].key, traits[i].taint);
+        }
+        assert_true(n > 0 && n < table->n_rows);
+    }
+    snapshot_unref(snapshot);
+    demo_cluster_free(cluster);
+}
+
+/* What ran before is older than two minutes; what comes now is new, and somebody's. */
+static void test_pods_are_stamped(void **state) {
+    DemoCluster *cluster = make_world(40, SEED);
+    Snapshot *snapshot = NULL;
+    const NodeTable *table;
+    size_t n_persons = 0;
+
+    (void)state;
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    table = snapshot_table(snapshot);
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
+        assert_true(table_node(table, row)->created_at < NOW - 120);
+        for (uint32_t i = 0; pods && i < pods->n; i++)
+            assert_true(pods->items[i]->created_at < NOW - 120);
+    }
+    for (size_t i = 0; i < 40; i++) {
+        const DemoPod *pod;
+        const Str *owner;
+
+        assert_int_equal(demo_cluster_next_pod(cluster, NOW + (int64_t)i, &pod), 0);
+        assert_int_equal(bind_pod(cluster, &pod->model, table->names->names[0])[0], '\0');
+        assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
+        owner = labels_find(&pod->model.labels, STR("owner"));
+        assert_int_equal(owner != NULL, pod->workload->has_person);
+        n_persons += owner != NULL;
+    }
+    assert_true(n_persons > 0 && n_persons < 40);
+    snapshot_unref(snapshot);
+    demo_cluster_free(cluster);
+}
+
+/* For scenarios: an empty cluster, pods of one's choice, a node whose label changes. */
+static void test_made_to_order(void **state) {
+    DemoCluster *cluster = NULL;
+    DemoClusterCounts figures;
+    const DemoPod *pod;
+    Snapshot *snapshot = NULL;
+    const Str *daemon;
+    const Node *node;
+    char error[64];
+
+    (void)state;
+    assert_int_equal(demo_cluster_new(20, 1, NOW, &cluster), 0);
+    assert_int_equal(demo_cluster_clear(cluster), 0);
+    demo_cluster_count(cluster, &figures);
+    assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
+
+    assert_int_equal(demo_cluster_make_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
+    assert_true(str_is(pod->model.namespace, DEMO_WORKSPACES));
+    demo_cluster_try_again(cluster, pod);
+    assert_int_equal(pod->n_attempts, 2);
+    demo_cluster_bind(cluster,
+        &(BindArgs){pod->model.name, pod->model.namespace, pod->model.uid, STR("workspace-b-001")},
+        error,
+        sizeof(error));
+    assert_string_equal(error, "");
+    demo_cluster_count(cluster, &figures);
+    assert_int_equal(figures.n_running, 1);
+    assert_int_equal(demo_cluster_make_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    demo_cluster_count(cluster, &figures); /* the first has ended */
+    assert_true(figures.n_running == 0 && figures.n_pending == 1 && figures.n_ended == 1);
+
+    assert_int_equal(demo_cluster_change_node(
+                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = STR("failed")}),
+        0);
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    node = table_node(
+        snapshot_table(snapshot), table_find(snapshot_table(snapshot), STR("workspace-b-001")));
+    daemon = labels_find(&node->labels, STR(DEMO_DAEMON));
+    assert_true(daemon && str_is(*daemon, "failed"));
+    snapshot_unref(snapshot);
+    demo_cluster_free(cluster);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_traits),
+        cmocka_unit_test(test_pods_are_stamped),
+        cmocka_unit_test(test_same_seed_same_bytes),
+        cmocka_unit_test(test_dump_is_the_snapshot),
+        cmocka_unit_test(test_bind_accounts),
+        cmocka_unit_test(test_bind_refusals),
+        cmocka_unit_test(test_pending_pods_return),
+        cmocka_unit_test(test_neither_full_nor_empty),
+        cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_made_to_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

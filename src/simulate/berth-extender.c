@@ -1,0 +1,212 @@
+#include "simulate/berth-extender.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cluster/store.h"
+#include "extender/score.h"
+
+#define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
+
+struct BerthExtender {
+    BerthExtenderOptions parts;
+    Store *store;
+    View *view; /* NULL, or older than the store, until somebody asks */
+    Arena *scratch;
+    Arena *arena;
+    uint32_t *rows; /* by row of the parts' table: that of the view's */
+};
+
+/* The view of the cluster as it is now. */
+static int refresh(BerthExtender *berth) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    ViewParts parts = {
+        .program = berth->parts.program,
+        .zones = berth->parts.zones,
+        .exemptions = berth->parts.exemptions,
+        .measurements = berth->parts.measurements,
+        .now_nsec = berth->parts.now_nsec,
+        .uptime_nsec = berth->parts.uptime_nsec,
+    };
+    View *view = NULL;
+    int r;
+
+    if (berth->view && !store_is_dirty(berth->store))
+        return 0;
+    r = store_publish(berth->store, &snapshot);
+    parts.snapshot = snapshot;
+    if (r == 0)
+        r = view_new(&parts, berth->view, &view);
+    if (r < 0)
+        return r;
+    view_unref(berth->view);
+    berth->view = view;
+    return 0;
+}
+
+/* --- the cluster -------------------------------------------------------- */
+
+static bool has_key(const NodeParts *parts, Str key) {
+    for (size_t i = 0; i < parts->n_labels; i++)
+        if (str_eq(parts->labels[i], key))
+            return true;
+    return parts->all_labels;
+}
+
+/* Nodes have dozens of labels, policies read one or two: the others only make them hard to find. */
+static int add_node(BerthExtender *berth, const Node *from) {
+    const Program *program = berth->parts.program;
+    Label *labels = ARENA_ARRAY(berth->scratch, Label, from->labels.n);
+    Node node = *from;
+    size_t n = 0;
+    int r;
+
+    if (!labels)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->labels.n; i++)
+        if (has_key(&program->filter_parts, from->labels.items[i].key) ||
+            has_key(&program->score_parts, from->labels.items[i].key))
+            labels[n++] = from->labels.items[i];
+    node.labels = (Labels){.items = labels, .n = n};
+    r = store_apply_node(berth->store, &node);
+    arena_reset(berth->scratch);
+    return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
+}
+
+static int find_rows(BerthExtender *berth) {
+    const NodeTable *table = berth->parts.table;
+
+    berth->rows = ARENA_ARRAY(berth->arena, uint32_t, table->n_rows + 1);
+    if (!berth->rows)
+        return -ENOMEM;
+    assert(berth->view);
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        berth->rows[row] = table_find(berth->view->table, table->names->names[row]);
+    return 0;
+}
+
+/* In the order in which they will be asked about: what is asked together lies together. */
+static int add_nodes(BerthExtender *berth) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < berth->parts.n_order; i++)
+        r = add_node(berth, table_node(berth->parts.table, berth->parts.order[i]));
+    return r;
+}
+
+int berth_extender_new(const BerthExtenderOptions *parts, BerthExtender **ret) {
+    _cleanup_(berth_extender_freep) BerthExtender *berth = calloc(1, sizeof(*berth));
+    int r;
+
+    if (!berth)
+        return -ENOMEM;
+    berth->parts = *parts;
+    program_ref(parts->program);
+    if (parts->measurements)
+        measurements_ref(parts->measurements);
+    berth->store = store_new();
+    berth->scratch = arena_new(SCRATCH_BUDGET);
+    berth->arena = arena_new(SCRATCH_BUDGET);
+    if (!berth->store || !berth->scratch || !berth->arena)
+        return -ENOMEM;
+    r = add_nodes(berth);
+    if (r == 0)
+        r = refresh(berth);
+    if (r == 0)
+        r = find_rows(berth);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(berth);
+    return 0;
+}
+
+BerthExtender *berth_extender_free(BerthExtender *berth) {
+    if (!berth)
+        return NULL;
+    view_unref(berth->view);
+    store_free(berth->store);
+    arena_free(berth->scratch);
+    arena_free(berth->arena);
+    measurements_unref(berth->parts.measurements);
+    program_unref(berth->parts.program);
+    free(berth);
+    return NULL;
+}
+
+int berth_extender_add(BerthExtender *berth, const Pod *pod) {
+    int r = store_apply_pod(berth->store, pod);
+
+    return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
+}
+
+void berth_extender_remove(BerthExtender *berth, const Pod *pod) {
+    store_remove_pod(berth->store, pod->namespace, pod->name, STR_NULL);
+}
+
+const Program *berth_extender_program(const BerthExtender *berth) {
+    return berth->parts.program;
+}
+
+/* --- asking ------------------------------------------------------------- */
+
+/* Opens the judge as the verbs do. */
+static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, Judge **ret) {
+    Moment moment = {.now_nsec = now_nsec, .scratch = berth->scratch};
+    uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
+    Question question;
+    Sight sight;
+    int r = own ? refresh(berth) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    assert(berth->view);
+    for (size_t i = 0; i < n; i++)
+        own[i] = berth->rows[rows[i]];
+    sight = (Sight){.table = berth->view->table, .facts = &berth->view->facts};
+    r = view_adjust(berth->view, &moment, pod, /* gone= */ NULL, 0, arena, &sight);
+    if (r < 0)
+        return r;
+    question = view_question(berth->view, &moment, &sight, pod, own, n, arena);
+    return judge_open(&question, ret);
+}
+
+int berth_extender_filter(BerthExtender *berth, const Pod *pod, int64_t now_nsec,
+    const uint32_t *rows, size_t n, Arena *arena, const uint16_t **ret_said) {
+    uint16_t *said = ARENA_RAW(arena, uint16_t, n + 1);
+    Judge *judge = NULL;
+    uint32_t narrow_to;
+    int r = said ? open_judge(berth, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+
+    if (r == 0)
+        r = judge_filters(judge, said);
+    narrow_to = r == 0 ? judge_narrow_to(judge) : 0;
+    if (narrow_to > 0)
+        r = judge_narrow(judge, narrow_to, said, /* ret_scores= */ NULL);
+    *ret_said = said;
+    return r;
+}
+
+int berth_extender_prioritize(BerthExtender *berth, const Pod *pod, int64_t now_nsec,
+    const uint32_t *rows, size_t n, Arena *arena, const uint8_t **ret) {
+    double *scores = ARENA_RAW(arena, double, n + 1);
+    uint8_t *wire = ARENA_RAW(arena, uint8_t, n + 1);
+    Judge *judge = NULL;
+    uint32_t most;
+    int r = scores && wire ? open_judge(berth, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+
+    *ret = NULL;
+    if (r < 0)
+        return r;
+    if (!judge_has_scores(judge))
+        return 0;
+    r = judge_scores(judge, scores);
+    if (r < 0)
+        return r;
+    most = judge_wire_max(judge);
+    for (size_t i = 0; i < n; i++)
+        wire[i] = (uint8_t)score_to_wire(scores[i], most);
+    *ret = wire;
+    return 0;
+}

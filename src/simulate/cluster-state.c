@@ -1,0 +1,255 @@
+#include "simulate/cluster-state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+/* --- the order of nodes ------------------------------------------------- */
+
+/* The value of the first of both labels that there is. */
+static Str either_label(const Labels *labels, Str first, Str second) {
+    const Str *value = labels_find(labels, first);
+
+    if (!value)
+        value = labels_find(labels, second);
+    return value ? *value : STR_NULL;
+}
+
+/* kube-scheduler keeps nodes by zone, and takes one of each in turn: zones in the order in which
+ * the first node of each came. A zone is known by its region too; old labels go before new ones. */
+static Str zone_of(const Node *node, Arena *arena) {
+    Str region = either_label(&node->labels,
+        STR("failure-domain.beta.kubernetes.io/region"),
+        STR("topology.kubernetes.io/region"));
+    Str zone = either_label(&node->labels,
+        STR("failure-domain.beta.kubernetes.io/zone"),
+        STR("topology.kubernetes.io/zone"));
+
+    return arena_printf(arena, "%.*s\x1f%.*s", STR_FMT(region), STR_FMT(zone));
+}
+
+typedef struct ZoneNumbers {
+    uint32_t *zone; /* by row */
+    uint32_t *size; /* by zone */
+    uint32_t n;
+} ZoneNumbers;
+
+static int find_zones(ClusterState *cluster, ZoneNumbers *ret) {
+    Map numbers = MAP_INIT_IN(cluster->arena);
+
+    ret->zone = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows);
+    ret->size = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
+    if (!ret->zone || !ret->size)
+        return -ENOMEM;
+    for (uint32_t row = 0; row < cluster->n_rows; row++) {
+        const Node *node = table_node(cluster->table, row);
+        Str zone = node ? zone_of(node, cluster->arena) : STR_NULL;
+        uint32_t number;
+
+        if (!node)
+            continue;
+        number = zone.ptr ? map_find(&numbers, zone) : 0;
+        if (zone.ptr && number == MAP_NONE && map_add(&numbers, zone, number = ret->n++) < 0)
+            return -ENOMEM;
+        if (!zone.ptr)
+            return -ENOMEM;
+        ret->zone[row] = number;
+        ret->size[number]++;
+    }
+    return 0;
+}
+
+/* The place of the k-th node of zone z: behind the first k of every zone, and behind the (k+1)-th
+ * of those zones before it. Counted round by round. */
+static int find_order(ClusterState *cluster) {
+    ZoneNumbers zones = {0};
+    uint32_t **rows, *at;
+    int r = find_zones(cluster, &zones);
+
+    if (r < 0)
+        return r;
+    rows = ARENA_ARRAY(cluster->arena, uint32_t *, zones.n + 1);
+    at = ARENA_ARRAY(cluster->arena, uint32_t, zones.n + 1);
+    cluster->order = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
+    if (!rows || !at || !cluster->order)
+        return -ENOMEM;
+    for (uint32_t z = 0; z < zones.n; z++)
+        if (!(rows[z] = ARENA_ARRAY(cluster->arena, uint32_t, zones.size[z])))
+            return -ENOMEM;
+    for (uint32_t row = 0; row < cluster->n_rows; row++)
+        if (table_node(cluster->table, row))
+            rows[zones.zone[row]][at[zones.zone[row]]++] = row;
+    for (uint32_t round = 0, left = 1; left > 0; round++) {
+        left = 0;
+        for (uint32_t z = 0; z < zones.n; z++)
+            if (round < zones.size[z]) {
+                cluster->order[cluster->n_order++] = rows[z][round];
+                left++;
+            }
+    }
+    return 0;
+}
+
+/* --- making one ---------------------------------------------------------- */
+
+static int make_columns(ClusterState *cluster) {
+    const NodeTable *table = cluster->table;
+    size_t n = cluster->n_rows + 1;
+
+    cluster->allocatable = ARENA_ARRAY(cluster->arena, int64_t *, cluster->n_resources);
+    cluster->requested = ARENA_ARRAY(cluster->arena, int64_t *, cluster->n_resources);
+    cluster->nonzero_cpu = ARENA_ARRAY(cluster->arena, int64_t, n);
+    cluster->nonzero_memory = ARENA_ARRAY(cluster->arena, int64_t, n);
+    cluster->ports = ARENA_ARRAY(cluster->arena, HostPorts, n);
+    cluster->n_own = ARENA_ARRAY(cluster->arena, uint32_t, n);
+    cluster->was_used = ARENA_ARRAY(cluster->arena, uint8_t, n);
+    if (!cluster->allocatable || !cluster->requested || !cluster->nonzero_cpu ||
+        !cluster->nonzero_memory || !cluster->ports || !cluster->n_own || !cluster->was_used)
+        return -ENOMEM;
+    for (size_t i = 0; i < cluster->n_resources; i++) {
+        cluster->allocatable[i] = ARENA_ARRAY(cluster->arena, int64_t, n);
+        cluster->requested[i] = ARENA_ARRAY(cluster->arena, int64_t, n);
+        if (!cluster->allocatable[i] || !cluster->requested[i])
+            return -ENOMEM;
+        for (uint32_t row = 0; row < cluster->n_rows; row++)
+            cluster->allocatable[i][row] = table_amount(table, row, i, AMOUNT_ALLOCATABLE);
+    }
+    return 0;
+}
+
+int cluster_state_new(const NodeTable *table, ClusterState **ret) {
+    _cleanup_(cluster_state_freep) ClusterState *cluster = calloc(1, sizeof(*cluster));
+    int r;
+
+    if (!cluster || !(cluster->arena = arena_new(CLUSTER_STATE_BUDGET)))
+        return -ENOMEM;
+    cluster->table = table;
+    cluster->n_rows = table->n_rows;
+    cluster->n_resources = table->n_resources;
+    cluster->pods = table_find_resource(table, STR("pods"));
+    r = make_columns(cluster);
+    if (r == 0)
+        r = find_order(cluster);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(cluster);
+    return 0;
+}
+
+ClusterState *cluster_state_free(ClusterState *cluster) {
+    if (!cluster)
+        return NULL;
+    for (size_t row = 0; cluster->ports && row < cluster->n_rows; row++)
+        free(cluster->ports[row].items);
+    arena_free(cluster->arena);
+    free(cluster);
+    return NULL;
+}
+
+/* --- pods --------------------------------------------------------------- */
+
+Footprint footprint_of(const PodRequest *request) {
+    return (Footprint){
+        .requests = &request->pod.requests,
+        .nonzero_cpu = request->nonzero_cpu,
+        .nonzero_memory = request->nonzero_memory,
+        .ports = request->ports,
+        .is_own = !str_is(request->pod.owner_kind, "DaemonSet") &&
+                  !str_is(request->pod.owner_kind, "Node"),
+    };
+}
+
+static int64_t add_up(int64_t a, int64_t b) {
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+/* Adds what the node of @row is and has to the sums (or, @sign -1, takes it away). */
+static void count_use(ClusterState *cluster, uint32_t row, int sign) {
+    ClusterUse *use = &cluster->use;
+
+    use->n_nodes += (size_t)sign;
+    use->cpu_allocatable =
+        add_up(use->cpu_allocatable, sign * cluster->allocatable[TABLE_CPU][row]);
+    use->cpu_requested = add_up(use->cpu_requested, sign * cluster->requested[TABLE_CPU][row]);
+}
+
+static void change_amounts(
+    ClusterState *cluster, uint32_t row, const Footprint *footprint, int sign) {
+    for (size_t i = 0; i < footprint->requests->n; i++) {
+        const Resource *request = &footprint->requests->items[i];
+        size_t column = table_find_resource(cluster->table, request->name);
+
+        if (column != SIZE_MAX && column != cluster->pods)
+            cluster->requested[column][row] =
+                add_up(cluster->requested[column][row], sign * request->amount);
+    }
+    if (cluster->pods != SIZE_MAX)
+        cluster->requested[cluster->pods][row] += sign;
+    cluster->nonzero_cpu[row] = add_up(cluster->nonzero_cpu[row], sign * footprint->nonzero_cpu);
+    cluster->nonzero_memory[row] =
+        add_up(cluster->nonzero_memory[row], sign * footprint->nonzero_memory);
+}
+
+/* Room is a power of two, so that it grows when the number is one. */
+static int add_ports(HostPorts *ports, const HostPorts *more) {
+    for (size_t i = 0; i < more->n; i++) {
+        if ((ports->n & (ports->n - 1)) == 0) {
+            size_t room = ports->n == 0 ? 1 : 2 * ports->n;
+            HostPort *items = realloc(ports->items, room * sizeof(*items));
+
+            if (!items)
+                return -ENOMEM;
+            ports->items = items;
+        }
+        ports->items[ports->n++] = more->items[i];
+    }
+    return 0;
+}
+
+static void remove_ports(HostPorts *ports, const HostPorts *gone) {
+    for (size_t i = 0; i < gone->n; i++)
+        for (size_t k = 0; k < ports->n; k++)
+            if (ports->items[k].port == gone->items[i].port &&
+                str_eq(ports->items[k].ip, gone->items[i].ip) &&
+                str_eq(ports->items[k].protocol, gone->items[i].protocol)) {
+                ports->items[k] = ports->items[--ports->n];
+                break;
+            }
+}
+
+int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
+    int r = add_ports(&cluster->ports[row], &footprint->ports);
+
+    if (r < 0)
+        return r;
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, -1);
+    change_amounts(cluster, row, footprint, 1);
+    cluster->n_own[row] += footprint->is_own;
+    cluster->was_used[row] |= footprint->is_own;
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, 1);
+    return 0;
+}
+
+void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
+    remove_ports(&cluster->ports[row], &footprint->ports);
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, -1);
+    change_amounts(cluster, row, footprint, -1);
+    cluster->n_own[row] -= footprint->is_own;
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, 1);
+}
+
+bool cluster_state_is_open(const ClusterState *cluster, uint32_t row) {
+    static const Tolerations none;
+    const Node *node = table_node(cluster->table, row);
+
+    return node && !node->is_unschedulable && tolerations_admit(&none, &node->taints);
+}

@@ -1,0 +1,232 @@
+#include "simulate/forecast.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/set.h"
+
+struct ForecastCache {
+    const ClusterState *cluster;
+    Arena *arena; /* of images and what is needed on the way */
+    Arena *sorts; /* of the outlooks themselves */
+    Set index;
+    Images images;
+    int64_t *sums;   /* by row */
+    uint8_t *by_set; /* by taint set, below */
+};
+
+static const char *const texts[REJECTION_MAX] = {
+    [REJECTION_NONE] = "",
+    [REJECTION_CORDONED] = "node(s) were unschedulable",
+    [REJECTION_TAINT] = "node(s) had untolerated taint(s)",
+    [REJECTION_AFFINITY] = "node(s) didn't match Pod's node affinity/selector",
+    [REJECTION_PORTS] = "node(s) didn't have free ports for the requested pod ports",
+    [REJECTION_PODS] = "Too many pods",
+};
+
+const char *rejection_text(Rejection rejection) {
+    return texts[rejection];
+}
+
+/* --- one sort ------------------------------------------------------------ */
+
+static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
+    for (size_t i = 0; i < tolerations->n; i++)
+        if (toleration_tolerates(&tolerations->items[i], taint))
+            return true;
+    return false;
+}
+
+/* Taints PreferNoSchedule only count as many as there are. */
+static uint8_t count_untolerated(const Tolerations *tolerations, const Taints *taints) {
+    unsigned n = 0;
+
+    for (size_t i = 0; i < taints->n; i++)
+        n += taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
+             !tolerates(tolerations, &taints->items[i]);
+    return (uint8_t)n; /* at most TAINTS_MAX */
+}
+
+static bool selects(const PodRequest *request, const Node *node) {
+    const Labels *selector = &request->pod.details->node_selector;
+
+    for (size_t i = 0; i < selector->n; i++) {
+        const Str *value = labels_find(&node->labels, selector->items[i].key);
+
+        if (!value || !str_eq(*value, selector->items[i].value))
+            return false;
+    }
+    return !request->required.is_given || terms_hold(&request->required, node->name, &node->labels);
+}
+
+static Rejection refuse(const PodRequest *request, const Node *node, bool admits) {
+    static const Taint cordon = {
+        .key = {.ptr = "node.kubernetes.io/unschedulable", .len = 32},
+        .effect = TAINT_NO_SCHEDULE,
+    };
+
+    if (node->is_unschedulable && !tolerates(&request->pod.tolerations, &cordon))
+        return REJECTION_CORDONED;
+    if (!admits)
+        return REJECTION_TAINT;
+    return selects(request, node) ? REJECTION_NONE : REJECTION_AFFINITY;
+}
+
+#define ADMITS 0x80 /* beside the number of those disliked */
+_Static_assert(TAINTS_MAX <= ADMITS, "the number fits beside the bit");
+
+/* Nodes have few different lists of taints. */
+static void judge_taints(ForecastCache *cache, const PodRequest *request) {
+    const NodeTable *table = cache->cluster->table;
+
+    for (size_t i = 0; i < table->n_taint_sets; i++) {
+        uint8_t n = count_untolerated(&request->pod.tolerations, &table->taint_sets[i]);
+
+        n = n >= ADMITS ? ADMITS - 1 : n;
+        cache->by_set[i] =
+            (uint8_t)(n |
+                      (tolerations_admit(&request->pod.tolerations, &table->taint_sets[i]) ? ADMITS
+                                                                                           : 0));
+    }
+}
+
+static void judge_rows(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+    const NodeTable *table = cache->cluster->table;
+
+    judge_taints(cache, request);
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const Node *node = table_node(table, row);
+        uint8_t taints = cache->by_set[table_chunk(table, row)->taint_set[table_slot(row)]];
+
+        if (!node)
+            continue;
+        forecast->rejections[row] = (uint8_t)refuse(request, node, taints & ADMITS);
+        forecast->n_untolerated[row] = taints & (ADMITS - 1);
+        if (request->preferred.n > 0)
+            forecast->preferred_weight[row] =
+                (uint16_t)terms_weigh(&request->preferred, node->name, &node->labels);
+    }
+}
+_Static_assert(TERMS_MAX * 100 <= UINT16_MAX, "the weights of all terms fit");
+
+static void judge_images(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+    size_t n_rows = cache->cluster->n_rows;
+
+    if (n_rows == 0)
+        return;
+    memset(cache->sums, 0, n_rows * sizeof(*cache->sums));
+    for (size_t i = 0; i < request->n_images; i++)
+        images_add(&cache->images, request->images[i], cache->sums);
+    for (size_t row = 0; row < n_rows; row++)
+        forecast->images[row] = (uint8_t)image_score(cache->sums[row], request->n_containers);
+}
+
+/* Whether @term is about the node called @name, as far as it names nodes. */
+static bool names_node(const NodeTerm *term, Str name) {
+    for (size_t i = 0; i < term->n_names; i++)
+        if (!term->names[i].is_not && !str_eq(term->names[i].value, name))
+            return false;
+    return true;
+}
+
+/* The nodes that the pod names, whether it may go there or not. */
+static int find_named_rows(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
+    const NodeTable *table = cache->cluster->table;
+    uint32_t *rows;
+
+    if (!terms_name_nodes(&request->required))
+        return 0;
+    rows = ARENA_ARRAY(cache->sorts, uint32_t, cache->cluster->n_rows + 1);
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < cache->cluster->n_order; i++) {
+        uint32_t row = cache->cluster->order[i];
+        bool is_named = false;
+
+        for (size_t k = 0; !is_named && k < request->required.n; k++)
+            is_named = names_node(&request->required.items[k], table->names->names[row]);
+        if (is_named)
+            rows[forecast->n_named++] = row;
+    }
+    forecast->named_rows = rows;
+    return 0;
+}
+
+static int make_forecast(ForecastCache *cache, const PodRequest *request, Forecast **ret) {
+    size_t n = cache->cluster->n_rows + 1;
+    Forecast *forecast = ARENA_NEW(cache->sorts, Forecast);
+
+    if (!forecast)
+        return -ENOMEM;
+    forecast->key = arena_copy(cache->sorts, request->place_key);
+    forecast->rejections = ARENA_ARRAY(cache->sorts, uint8_t, n);
+    forecast->n_untolerated = ARENA_ARRAY(cache->sorts, uint8_t, n);
+    forecast->preferred_weight = ARENA_ARRAY(cache->sorts, uint16_t, n);
+    forecast->images = ARENA_ARRAY(cache->sorts, uint8_t, n);
+    if (!forecast->key.ptr || !forecast->rejections || !forecast->n_untolerated ||
+        !forecast->preferred_weight || !forecast->images)
+        return -ENOMEM;
+    judge_rows(cache, request, forecast);
+    judge_images(cache, request, forecast);
+    *ret = forecast;
+    return find_named_rows(cache, request, forecast);
+}
+
+/* --- all of them -------------------------------------------------------- */
+
+int forecast_cache_new(const ClusterState *cluster, ForecastCache **ret) {
+    _cleanup_(forecast_cache_freep) ForecastCache *cache = calloc(1, sizeof(*cache));
+    int r;
+
+    if (!cache)
+        return -ENOMEM;
+    cache->cluster = cluster;
+    cache->arena = arena_new(CLUSTER_STATE_BUDGET);
+    cache->sorts = arena_new(2 * FORECAST_CACHE_BUDGET);
+    if (!cache->arena || !cache->sorts)
+        return -ENOMEM;
+    cache->sums = ARENA_ARRAY(cache->arena, int64_t, cluster->n_rows + 1);
+    cache->by_set = ARENA_ARRAY(cache->arena, uint8_t, cluster->table->n_taint_sets + 1);
+    if (!cache->sums || !cache->by_set)
+        return -ENOMEM;
+    r = images_build(cluster->table, cache->arena, &cache->images);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(cache);
+    return 0;
+}
+
+ForecastCache *forecast_cache_free(ForecastCache *cache) {
+    if (!cache)
+        return NULL;
+    set_done(&cache->index);
+    arena_free(cache->sorts);
+    arena_free(cache->arena);
+    free(cache);
+    return NULL;
+}
+
+static bool has_key(const void *item, const void *key) {
+    return str_eq(((const Forecast *)item)->key, *(const Str *)key);
+}
+
+int forecast_cache_find(ForecastCache *cache, const PodRequest *request, const Forecast **ret) {
+    uint64_t hash = hash_str(request->place_key);
+    Forecast *forecast = set_find(&cache->index, hash, has_key, &request->place_key);
+    int r;
+
+    if (!forecast) {
+        if (arena_used(cache->sorts) > FORECAST_CACHE_BUDGET) {
+            set_done(&cache->index);
+            arena_reset(cache->sorts);
+        }
+        r = make_forecast(cache, request, &forecast);
+        if (r == 0)
+            r = set_add(&cache->index, hash, forecast);
+        if (r < 0)
+            return r;
+    }
+    *ret = forecast;
+    return 0;
+}

@@ -1,0 +1,57 @@
+#pragma once
+
+/*
+ * Forecast: what kube-scheduler's plugins say of every node for pods of one sort, as far as it does
+ * not depend on what runs there.
+ *
+ * Pods come in sorts (PodRequest.place_key): the thousand pods of one Deployment ask the same of
+ * nodes. What their selector, affinity, tolerations and images come to is worked out once a sort,
+ * and kept while there is memory.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "simulate/cluster-state.h"
+#include "simulate/images.h"
+#include "simulate/pod-request.h"
+
+/* When more than this is kept, all is dropped, and worked out anew. */
+#define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
+
+/* Why a node cannot take a pod. */
+typedef enum Rejection {
+    REJECTION_NONE,
+    REJECTION_CORDONED,
+    REJECTION_TAINT,
+    REJECTION_AFFINITY,
+    REJECTION_PORTS,
+    REJECTION_PODS,
+    REJECTION_MAX,
+} Rejection;
+
+/* In kube-scheduler's words. */
+const char *rejection_text(Rejection rejection);
+
+/* All by row. */
+typedef struct Forecast {
+    Str key;
+    uint8_t *rejections;        /* one of the first four */
+    uint8_t *n_untolerated;     /* taints PreferNoSchedule that are not tolerated */
+    uint16_t *preferred_weight; /* weights of preferred terms that hold */
+    uint8_t *images;            /* 0 to 100 */
+    const uint32_t *named_rows; /* the rows that the pods name; NULL: all are looked at */
+    size_t n_named;
+} Forecast;
+
+typedef struct ForecastCache ForecastCache;
+
+/* Borrows @cluster, whose table must not change. 0, or -ENOMEM. */
+int forecast_cache_new(const ClusterState *cluster, ForecastCache **ret);
+ForecastCache *forecast_cache_free(ForecastCache *cache); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(ForecastCache *, forecast_cache_free)
+
+/* Borrowed until the next call. 0, or -ENOMEM. */
+int forecast_cache_find(ForecastCache *cache, const PodRequest *request, const Forecast **ret);

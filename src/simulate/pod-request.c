@@ -1,0 +1,409 @@
+#include "simulate/pod-request.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/quantity.h"
+#include "base/vec.h"
+#include "model/pod-requests.h"
+
+#define KEY_MAX ((size_t)1024 * 1024)
+#define NONZERO_CPU "100m"
+#define NONZERO_MEMORY "200Mi"
+#define ALL_ADDRESSES STR("0.0.0.0")
+
+typedef struct Draft {
+    PodRequests requests;
+    VEC(HostPort) ports;
+    VEC(Str) images;
+    Str selector, affinity, tolerations; /* as they are written: for the keys */
+} Draft;
+
+static const char *const unmodelled_names[UNMODELLED_MAX] = {
+    [UNMODELLED_SPREAD] = "topologySpreadConstraints",
+    [UNMODELLED_NEIGHBOURS] = "podAffinity or podAntiAffinity",
+    [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
+    [UNMODELLED_CLAIMS] = "resourceClaims",
+    [UNMODELLED_GATES] = "schedulingGates",
+};
+
+const char *unmodelled_name(UnmodelledFeature unmodelled) {
+    return unmodelled_names[unmodelled];
+}
+
+/* --- ports -------------------------------------------------------------- */
+
+static void decode_port(JsonReader *reader, Arena *arena, Draft *draft) {
+    HostPort port = {.ip = ALL_ADDRESSES, .protocol = STR("TCP")};
+    HostPort *kept;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("hostPort")))
+            json_int64(reader, &port.port);
+        else if (json_key_is(reader, key, STR("hostIP")))
+            json_string(reader, arena, &port.ip);
+        else if (json_key_is(reader, key, STR("protocol")))
+            json_string(reader, arena, &port.protocol);
+        else
+            json_skip(reader, NULL);
+    }
+    if (port.port <= 0)
+        return;
+    if (str_is_empty(port.ip))
+        port.ip = ALL_ADDRESSES;
+    kept = draft->ports.n < POD_REQUEST_PORTS_MAX ? VEC_PUSH(&draft->ports, arena) : NULL;
+    if (kept)
+        *kept = port;
+    else
+        json_fail(reader, JSON_E_RANGE, "too many host ports");
+}
+
+static bool same_port(const HostPort *a, const HostPort *b) {
+    return a->port == b->port && str_eq(a->protocol, b->protocol) &&
+           (str_eq(a->ip, b->ip) || str_eq(a->ip, ALL_ADDRESSES) || str_eq(b->ip, ALL_ADDRESSES));
+}
+
+bool ports_conflict(const HostPorts *ports, const HostPorts *used) {
+    for (size_t i = 0; i < ports->n; i++)
+        for (size_t k = 0; k < used->n; k++)
+            if (same_port(&ports->items[i], &used->items[k]))
+                return true;
+    return false;
+}
+
+/* --- containers and volumes --------------------------------------------- */
+
+/* Nodes list images with a tag. */
+static Str tagged_image(JsonReader *reader, Arena *arena, Str image) {
+    size_t colon = str_find_last(image, ':'), slash = str_find_last(image, '/');
+    bool has_tag = colon != SIZE_MAX && (slash == SIZE_MAX || colon > slash);
+    Str tagged;
+
+    if (has_tag)
+        return image;
+    tagged = arena_printf(arena, "%.*s:latest", STR_FMT(image));
+    if (!tagged.ptr)
+        json_fail(reader, JSON_E_MEMORY, "too many images");
+    return tagged;
+}
+
+static void add_image(JsonReader *reader, Arena *arena, Str image, Draft *draft) {
+    Str *kept = draft->images.n < POD_REQUEST_IMAGES_MAX ? VEC_PUSH(&draft->images, arena) : NULL;
+
+    if (kept)
+        *kept = tagged_image(reader, arena, image);
+    else
+        json_fail(reader, JSON_E_RANGE, "too many images");
+}
+
+/* Ports of containers; of init containers only those that go on running count. */
+static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Draft *draft) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Str restart = STR_NULL, key, ports = STR_NULL;
+        JsonReader inner;
+
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (json_key_is(reader, key, STR("restartPolicy")))
+                json_string(reader, arena, &restart);
+            else if (json_key_is(reader, key, STR("ports")))
+                json_skip(reader, &ports);
+            else
+                json_skip(reader, NULL);
+        }
+        if (str_is_empty(ports) || (is_init && !str_is(restart, "Always")))
+            continue;
+        json_reader_init(&inner, ports);
+        json_array(&inner);
+        while (json_element(&inner))
+            decode_port(&inner, arena, draft);
+        if (json_error(&inner) != JSON_OK)
+            json_fail(reader, json_error(&inner), inner.error_text);
+    }
+}
+
+/* Whether a volume of this sort has something to say about nodes. */
+static bool binds_to_nodes(JsonReader *reader, Str key) {
+    static const char *const sorts[] = {"persistentVolumeClaim",
+        "ephemeral",
+        "awsElasticBlockStore",
+        "gcePersistentDisk",
+        "azureDisk",
+        "iscsi",
+        "rbd"};
+
+    for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
+        if (json_key_is(reader, key, str_from_c(sorts[i])))
+            return true;
+    return false;
+}
+
+static void decode_volumes(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
+    Str key;
+
+    json_array(reader);
+    while (json_element(reader)) {
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (json_key_is(reader, key, STR("image"))) {
+                Str reference = STR_NULL;
+
+                json_string_member(reader, arena, STR("reference"), &reference);
+                if (!str_is_empty(reference))
+                    add_image(reader, arena, reference, draft);
+                continue;
+            }
+            if (binds_to_nodes(reader, key))
+                request->unmodelled |= 1u << UNMODELLED_VOLUMES;
+            json_skip(reader, NULL);
+        }
+    }
+}
+
+/* --- affinity ----------------------------------------------------------- */
+
+static void decode_node_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("requiredDuringSchedulingIgnoredDuringExecution")))
+            terms_decode_required(reader, arena, &request->required);
+        else if (json_key_is(reader, key, STR("preferredDuringSchedulingIgnoredDuringExecution")))
+            terms_decode_preferred(reader, arena, &request->preferred);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("nodeAffinity"))) {
+            decode_node_affinity(reader, arena, request);
+        } else {
+            if (json_peek(reader) != JSON_NULL)
+                request->unmodelled |= 1u << UNMODELLED_NEIGHBOURS;
+            json_skip(reader, NULL);
+        }
+    }
+}
+
+/* --- the spec ------------------------------------------------------------ */
+
+/* True when there is something in the list. */
+static bool has_elements(JsonReader *reader) {
+    bool has = false;
+
+    json_array(reader);
+    while (json_element(reader)) {
+        json_skip(reader, NULL);
+        has = true;
+    }
+    return has;
+}
+
+/* Reads the value of @key again, as far as this file wants it, from @raw. */
+static void decode_part(
+    JsonReader *reader, Arena *arena, Str key, PodRequest *request, Draft *draft) {
+    uint32_t unmodelled = 0;
+
+    if (json_key_is(reader, key, STR("topologySpreadConstraints")))
+        unmodelled = has_elements(reader) ? 1u << UNMODELLED_SPREAD : 0;
+    else if (json_key_is(reader, key, STR("resourceClaims")))
+        unmodelled = has_elements(reader) ? 1u << UNMODELLED_CLAIMS : 0;
+    else if (json_key_is(reader, key, STR("schedulingGates")))
+        unmodelled = has_elements(reader) ? 1u << UNMODELLED_GATES : 0;
+    else if (json_key_is(reader, key, STR("volumes")))
+        decode_volumes(reader, arena, request, draft);
+    else if (json_key_is(reader, key, STR("nodeSelector")))
+        json_skip(reader, &draft->selector);
+    else if (json_key_is(reader, key, STR("tolerations")))
+        json_skip(reader, &draft->tolerations);
+    else
+        json_skip(reader, NULL);
+    request->unmodelled |= unmodelled;
+}
+
+/* Containers and affinity are read twice: for what they ask, and as they are written. */
+static void decode_spec(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        bool is_init = json_key_is(reader, key, STR("initContainers"));
+        JsonReader again = *reader;
+
+        if (is_init || json_key_is(reader, key, STR("containers"))) {
+            decode_containers(&again, arena, is_init, draft);
+            if (json_error(&again) != JSON_OK)
+                json_fail(reader, json_error(&again), again.error_text);
+        }
+        if (json_key_is(reader, key, STR("affinity"))) {
+            decode_affinity(&again, arena, request);
+            if (json_error(&again) != JSON_OK)
+                json_fail(reader, json_error(&again), again.error_text);
+            json_skip(reader, &draft->affinity);
+        } else if (!pod_requests_decode_spec(&draft->requests, reader, arena, key)) {
+            decode_part(reader, arena, key, request, draft);
+        }
+    }
+}
+
+static void decode_status(JsonReader *reader, Arena *arena, Draft *draft) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key))
+        if (!pod_requests_decode_status(&draft->requests, reader, arena, key))
+            json_skip(reader, NULL);
+}
+
+/* --- soft requests ------------------------------------------------------- */
+
+static bool names(const AmountList *list, Str name) {
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->items[i].name, name))
+            return true;
+    return false;
+}
+
+static void fill_in(JsonReader *reader, Arena *arena, Str name, Str amount, AmountList *list) {
+    Amount *items;
+
+    if (names(list, name))
+        return;
+    items = ARENA_RAW(arena, Amount, list->n + 1);
+    if (!items) {
+        json_fail(reader, JSON_E_MEMORY, "too many containers");
+        return;
+    }
+    if (list->n > 0)
+        memcpy(items, list->items, list->n * sizeof(*items));
+    items[list->n] = (Amount){.name = name};
+    (void)quantity_parse(amount, &items[list->n].quantity);
+    list->items = items;
+    list->n++;
+    list->is_given = true;
+}
+
+/* As if every container that asks for no cpu asked for a little, and memory likewise: so that a
+ * node full of pods that ask for nothing does not look empty. */
+static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
+    Container *lists[] = {draft->requests.spec.containers, draft->requests.spec.init_containers};
+    Resources sum = {0};
+    bool is_whole;
+
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
+        for (Container *container = lists[i]; container; container = container->next) {
+            fill_in(reader, arena, STR("cpu"), STR(NONZERO_CPU), &container->wanted);
+            fill_in(reader, arena, STR("memory"), STR(NONZERO_MEMORY), &container->wanted);
+        }
+    is_whole = pod_requests_sum(&draft->requests, reader, arena, &sum);
+    (void)is_whole; /* pod_decode() has seen to what is too much */
+    request->nonzero_cpu = resources_get(&sum, STR("cpu"));
+    request->nonzero_memory = resources_get(&sum, STR("memory"));
+}
+
+/* --- keys --------------------------------------------------------------- */
+
+static void append_labels(Buf *out, const Labels *labels) {
+    for (size_t i = 0; i < labels->n; i++)
+        buf_printf(
+            out, "%.*s=%.*s\x1f", STR_FMT(labels->items[i].key), STR_FMT(labels->items[i].value));
+    buf_append_char(out, '\x1e');
+}
+
+static Str keep_key(JsonReader *reader, Arena *arena, const Buf *key) {
+    Str kept = buf_error(key) ? STR_NULL : arena_copy(arena, buf_str(key));
+
+    if (!kept.ptr)
+        json_fail(reader, JSON_E_MEMORY, "the pod is too large");
+    return kept;
+}
+
+static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodRequest *request) {
+    _cleanup_(buf_done) Buf key = BUF_INIT(KEY_MAX);
+    const Pod *pod = &request->pod;
+
+    buf_printf(&key, "%zu\x1f", request->n_containers);
+    for (size_t i = 0; i < request->n_images; i++)
+        buf_printf(&key, "%.*s\x1f", STR_FMT(request->images[i]));
+    buf_append(&key, draft->selector);
+    buf_append_char(&key, '\x1e');
+    buf_append(&key, draft->affinity);
+    buf_append_char(&key, '\x1e');
+    buf_append(&key, draft->tolerations);
+    request->place_key = keep_key(reader, arena, &key);
+
+    buf_printf(&key, "\x1e%.*s\x1e%lld\x1e", STR_FMT(pod->namespace), (long long)pod->priority);
+    buf_printf(&key, "%.*s/%.*s\x1e", STR_FMT(pod->owner_kind), STR_FMT(pod->owner_name));
+    for (size_t i = 0; i < pod->requests.n; i++)
+        buf_printf(&key,
+            "%.*s=%lld\x1f",
+            STR_FMT(pod->requests.items[i].name),
+            (long long)pod->requests.items[i].amount);
+    for (size_t i = 0; i < request->ports.n; i++)
+        buf_printf(&key,
+            "%.*s:%.*s:%lld\x1f",
+            STR_FMT(request->ports.items[i].ip),
+            STR_FMT(request->ports.items[i].protocol),
+            (long long)request->ports.items[i].port);
+    append_labels(&key, &pod->labels);
+    if (pod->details)
+        append_labels(&key, &pod->details->annotations);
+    request->whole_key = keep_key(reader, arena, &key);
+}
+
+/* --- all of it ---------------------------------------------------------- */
+
+static void add_images(
+    JsonReader *reader, Arena *arena, const Pod *pod, PodRequest *request, Draft *draft) {
+    const PodDetails *details = pod->details;
+
+    request->n_containers = details->n_init_containers + details->n_containers;
+    for (size_t i = 0; i < details->n_init_containers; i++)
+        add_image(reader, arena, details->init_containers[i].image, draft);
+    for (size_t i = 0; i < details->n_containers; i++)
+        add_image(reader, arena, details->containers[i].image, draft);
+}
+
+static void decode_parts(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("spec")))
+            decode_spec(reader, arena, request, draft);
+        else if (json_key_is(reader, key, STR("status")))
+            decode_status(reader, arena, draft);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
+    JsonReader again = *reader;
+    Draft draft = {0};
+
+    *ret = (PodRequest){0};
+    pod_decode(reader, arena, &ret->pod);
+    if (json_error(reader) != JSON_OK)
+        return;
+    decode_parts(&again, arena, ret, &draft);
+    if (json_error(&again) != JSON_OK) {
+        json_fail(reader, json_error(&again), again.error_text);
+        return;
+    }
+    add_images(reader, arena, &ret->pod, ret, &draft);
+    find_nonzero(reader, arena, &draft, ret);
+    ret->ports = (HostPorts){.items = draft.ports.items, .n = draft.ports.n};
+    ret->images = draft.images.items;
+    ret->n_images = draft.images.n;
+    find_keys(reader, arena, &draft, ret);
+}

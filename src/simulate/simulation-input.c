@@ -1,0 +1,465 @@
+/*
+ * Three readers of files, and what follows from all of them together: which pods are lifted, who
+ * comes when, and what of it is not modelled.
+ */
+
+#include "simulate/simulation-input.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cluster/pool.h"
+#include "cluster/store.h"
+#include "input/objects.h"
+#include "simulate/trace.h"
+
+#define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+
+typedef struct Draft {
+    const SimulationFiles *files;
+    const char *path; /* the file that is read */
+    char *error;
+    SimulationInput *input;
+    Store *nodes;
+    Arena *scratch; /* of one object */
+    VEC(ExistingPod) existing;
+    VEC(Arrival) arrivals;
+} Draft;
+
+static int set_error(Draft *draft, const char *path, const char *what) {
+    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: %s", path, what);
+    return -EINVAL;
+}
+
+/* --- pods that come ----------------------------------------------------- */
+
+static int add_arrival(
+    Draft *draft, const PodRequest *request, Str name, double at, double lifetime) {
+    Arrival *arrival;
+
+    if (draft->arrivals.n >= SIMULATION_PODS_MAX)
+        return set_error(draft, draft->path, "more than 1,000,000 pods");
+    arrival = VEC_PUSH(&draft->arrivals, draft->input->arena);
+    if (!arrival)
+        return -ENOMEM;
+    *arrival = (Arrival){
+        .request = request,
+        .name = name,
+        .at = at,
+        .lifetime = lifetime,
+        .current_row = NO_ROW,
+    };
+    for (unsigned i = 0; i < UNMODELLED_MAX; i++)
+        draft->input->n_unmodelled[i] += request->unmodelled >> i & 1;
+    draft->input->n_any_unmodelled += request->unmodelled != 0;
+    return 0;
+}
+
+/* The pod's strings point into the text, which is gone after this: so it is kept. */
+static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
+    Arena *arena = draft->input->arena;
+    PodRequest *request = ARENA_NEW(arena, PodRequest);
+    Str text = arena_copy(arena, object);
+    JsonReader reader;
+
+    if (!request || !text.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, text);
+    pod_request_decode(&reader, arena, request);
+    *ret = request;
+    if (json_error(&reader) == JSON_OK)
+        return 0;
+    if (json_error(&reader) == JSON_E_MEMORY)
+        return -ENOMEM;
+    (void)snprintf(draft->error,
+        SIMULATION_ERROR_MAX,
+        "%s: pod \"%.*s\": %s",
+        draft->path,
+        STR_FMT(request->pod.name),
+        reader.error_text);
+    return -EINVAL;
+}
+
+static int visit_pod(void *context, Str kind, Str object) {
+    Draft *draft = context;
+    const PodRequest *request = NULL;
+    int r;
+
+    if (!str_is(kind, "Pod"))
+        return 0;
+    r = keep_request(draft, object, &request);
+    if (r == 0 && !request->pod.is_terminal)
+        r = add_arrival(draft, request, request->pod.name, /* at= */ 0, INFINITY);
+    return r;
+}
+
+static int visit_trace(void *context, const TraceLine *line) {
+    Draft *draft = context;
+    const PodRequest *request = NULL;
+    int r = keep_request(draft, line->pod, &request);
+    Str name = str_is_empty(line->name) && request ? request->pod.name : line->name;
+
+    for (int64_t i = 0; r == 0 && i < line->count; i++) {
+        Str own = line->count == 1 && !str_is_empty(name)
+                      ? arena_copy(draft->input->arena, name)
+                      : arena_printf(draft->input->arena,
+                            "%.*s.%lld",
+                            STR_FMT(str_is_empty(name) ? STR("pod") : name),
+                            (long long)i + 1);
+
+        r = own.ptr ? add_arrival(draft, request, own, line->at, line->lifetime) : -ENOMEM;
+    }
+    return r;
+}
+
+/* --- the cluster -------------------------------------------------------- */
+
+static int add_node(Draft *draft, Str object) {
+    JsonReader reader;
+    Node node;
+    int r;
+
+    json_reader_init(&reader, object);
+    node_decode(&reader, draft->scratch, &node);
+    if (json_error(&reader) != JSON_OK)
+        return set_error(draft, draft->path, reader.error_text);
+    if (store_find_node(draft->nodes, node.name))
+        return set_error(draft, draft->path, "there are two nodes of one name");
+    r = store_apply_node(draft->nodes, &node);
+    return r == STORE_FULL ? set_error(draft, draft->path, "more than 50,000 nodes")
+                           : error_fold(r);
+}
+
+static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
+    *ret = (HostPorts){.items = ARENA_ARRAY(arena, HostPort, from->n), .n = from->n};
+    if (!ret->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->n; i++) {
+        HostPort *port = &ret->items[i];
+
+        *port = from->items[i];
+        port->ip = arena_copy(arena, port->ip);
+        port->protocol = arena_copy(arena, port->protocol);
+        if (!port->ip.ptr || !port->protocol.ptr)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* What it counts for is kept with its record: @request is gone after this. */
+static int add_existing(Draft *draft, const PodRequest *request) {
+    Footprint footprint = footprint_of(request);
+    const Pod *pod;
+    ExistingPod *existing;
+    int r = copy_ports(&request->ports, draft->input->arena, &footprint.ports);
+
+    if (r < 0)
+        return r;
+    existing = VEC_PUSH(&draft->existing, draft->input->arena);
+    pod = existing ? pod_record_new(draft->input->pool, &request->pod) : NULL;
+    if (!pod)
+        return -ENOMEM;
+    footprint.requests = &pod->requests;
+    *existing = (ExistingPod){.pod = pod, .footprint = footprint};
+    return 0;
+}
+
+/* A pod that waits comes first, when that was asked for. */
+static int add_waiting(Draft *draft, Str object) {
+    if (draft->files->with_pending)
+        return visit_pod(draft, STR("Pod"), object);
+    draft->input->n_left_pending++;
+    return 0;
+}
+
+static int visit_cluster(void *context, Str kind, Str object) {
+    Draft *draft = context;
+    JsonReader reader;
+    PodRequest request;
+    int r = 0;
+
+    arena_reset(draft->scratch);
+    if (str_is(kind, "Node"))
+        return add_node(draft, object);
+    if (!str_is(kind, "Pod"))
+        return 0;
+    json_reader_init(&reader, object);
+    pod_request_decode(&reader, draft->scratch, &request);
+    if (json_error(&reader) == JSON_E_MEMORY)
+        return -ENOMEM;
+    if (json_error(&reader) != JSON_OK)
+        return set_error(draft, draft->path, reader.error_text);
+    if (!request.pod.is_terminal)
+        r = str_is_empty(request.pod.node_name) ? add_waiting(draft, object)
+                                                : add_existing(draft, &request);
+    return r;
+}
+
+static int read_cluster(Draft *draft) {
+    int r;
+
+    draft->path = draft->files->cluster;
+    r = objects_each(draft->path, visit_cluster, draft, draft->error);
+    if (r == 0)
+        r = store_publish(draft->nodes, &draft->input->snapshot);
+    if (r < 0)
+        return r;
+    draft->input->table = snapshot_table(draft->input->snapshot);
+    if (draft->input->table->names->n_nodes == 0)
+        return set_error(
+            draft, draft->path, "holds no Node; make it with: kubectl get nodes,pods -A -o json");
+    return 0;
+}
+
+/* --- all together ------------------------------------------------------- */
+
+/* Pods without a node that there is are of no account. */
+static void settle_existing(Draft *draft) {
+    SimulationInput *input = draft->input;
+    size_t n = 0;
+
+    for (size_t i = 0; i < draft->existing.n; i++) {
+        ExistingPod *existing = &draft->existing.items[i];
+
+        existing->row = table_find(input->table, existing->pod->node_name);
+        if (existing->row == input->table->n_rows) {
+            pod_record_unref(existing->pod);
+            input->n_without_node++;
+        } else {
+            draft->existing.items[n++] = *existing;
+        }
+    }
+    input->existing = draft->existing.items;
+    input->n_existing = n;
+    draft->existing.n = 0;
+}
+
+static Str full_name(Arena *arena, Str namespace, Str name) {
+    return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
+}
+
+/* Every pod needs a name of its own. In a trace one may come again and again: then it gets its
+ * number behind its name. */
+static int name_arrivals(Draft *draft, Map *names) {
+    Arena *arena = draft->input->arena;
+
+    for (size_t i = 0; i < draft->arrivals.n; i++) {
+        Arrival *arrival = &draft->arrivals.items[i];
+        Str name = full_name(arena, arrival->request->pod.namespace, arrival->name);
+        bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
+
+        if (is_taken && !draft->files->trace) {
+            (void)snprintf(draft->error,
+                SIMULATION_ERROR_MAX,
+                "%s: there are two pods named \"%.*s\"",
+                draft->path,
+                STR_FMT(name));
+            return -EINVAL;
+        }
+        if (is_taken || str_is_empty(arrival->name)) {
+            arrival->name = arena_printf(arena, "%.*s.n%zu", STR_FMT(arrival->name), i + 1);
+            name = full_name(arena, arrival->request->pod.namespace, arrival->name);
+        }
+        if (!arrival->name.ptr || !name.ptr || map_add(names, name, (uint32_t)i) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int find_rescheduled(Draft *draft, const Map *names) {
+    SimulationInput *input = draft->input;
+
+    for (size_t i = 0; i < input->n_existing; i++) {
+        ExistingPod *existing = &input->existing[i];
+        Str name;
+        uint32_t arrival;
+
+        arena_reset(draft->scratch);
+        name = full_name(draft->scratch, existing->pod->namespace, existing->pod->name);
+        if (!name.ptr)
+            return -ENOMEM;
+        arrival = map_find(names, name);
+        if (arrival == MAP_NONE)
+            continue;
+        existing->is_rescheduled = true;
+        input->n_rescheduled++;
+        draft->arrivals.items[arrival].current_row = existing->row;
+    }
+    return 0;
+}
+
+static int compare_arrivals(const void *a, const void *b) {
+    const Arrival *x = a, *y = b;
+
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    if (x->request->pod.priority != y->request->pod.priority)
+        return x->request->pod.priority > y->request->pod.priority ? -1 : 1;
+    return 0;
+}
+
+static int compare_bound(const void *a, const void *b) {
+    const Arrival *x = a, *y = b;
+
+    if (x->request->pod.scheduled_at == y->request->pod.scheduled_at)
+        return 0;
+    return x->request->pod.scheduled_at < y->request->pod.scheduled_at ? -1 : 1;
+}
+
+/* Merging keeps what is equal in its order, which qsort() does not promise. */
+static int sort_arrivals(
+    Arrival *items, size_t n, int (*compare)(const void *a, const void *b), Arena *arena) {
+    Arrival *other = ARENA_RAW(arena, Arrival, n);
+
+    if (!other)
+        return -ENOMEM;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t from = 0; from < n; from += 2 * width) {
+            size_t middle = from + width < n ? from + width : n;
+            size_t end = middle + width < n ? middle + width : n;
+            size_t a = from, b = middle;
+
+            for (size_t k = from; k < end; k++) {
+                bool takes_a = a < middle && (b == end || compare(&items[a], &items[b]) <= 0);
+
+                other[k] = takes_a ? items[a++] : items[b++];
+            }
+        }
+        memcpy(items, other, n * sizeof(*items));
+    }
+    return 0;
+}
+
+static int settle_arrivals(Draft *draft) {
+    SimulationInput *input = draft->input;
+    int r = 0;
+
+    for (size_t i = 0; i < draft->arrivals.n; i++) {
+        Str node = draft->arrivals.items[i].request->pod.node_name;
+        uint32_t row = table_find(input->table, node);
+
+        if (!str_is_empty(node) && row != input->table->n_rows)
+            draft->arrivals.items[i].current_row = row;
+    }
+    if (draft->files->trace)
+        r = sort_arrivals(draft->arrivals.items, draft->arrivals.n, compare_arrivals, input->arena);
+    else if (draft->files->by_schedule)
+        r = sort_arrivals(draft->arrivals.items, draft->arrivals.n, compare_bound, input->arena);
+    if (r < 0)
+        return r;
+    input->is_timed = draft->files->trace || draft->files->every > 0;
+    for (size_t i = 0; i < draft->arrivals.n; i++) {
+        Arrival *arrival = &draft->arrivals.items[i];
+
+        if (!draft->files->trace)
+            arrival->at = draft->files->every * (double)i;
+        input->has_lifetimes |= isfinite(arrival->lifetime);
+        input->has_endless |= !isfinite(arrival->lifetime);
+        input->last_at = arrival->at > input->last_at ? arrival->at : input->last_at;
+    }
+    input->arrivals = draft->arrivals.items;
+    input->n_arrivals = draft->arrivals.n;
+    return 0;
+}
+
+static int read_pods(Draft *draft) {
+    int r = 0;
+
+    if (draft->files->pods) {
+        draft->path = draft->files->pods;
+        r = objects_each(draft->path, visit_pod, draft, draft->error);
+    }
+    if (r == 0 && draft->files->trace) {
+        draft->path = draft->files->trace;
+        r = trace_each(draft->path, visit_trace, draft, draft->error);
+    }
+    if (r == 0 && draft->arrivals.n == 0)
+        return set_error(draft, draft->path, "holds no Pod to place");
+    return r;
+}
+
+static int load(Draft *draft) {
+    _cleanup_(map_done) Map names = MAP_INIT;
+    int r = read_cluster(draft);
+
+    if (r == 0)
+        r = read_pods(draft);
+    if (r == 0)
+        settle_existing(draft);
+    if (r == 0)
+        r = name_arrivals(draft, &names);
+    if (r == 0)
+        r = find_rescheduled(draft, &names);
+    return r == 0 ? settle_arrivals(draft) : r;
+}
+
+int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, char *error) {
+    _cleanup_(simulation_input_freep) SimulationInput *input = calloc(1, sizeof(*input));
+    _cleanup_(store_freep) Store *nodes = store_new();
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    Draft draft = {
+        .files = files,
+        .error = error,
+        .input = input,
+        .nodes = nodes,
+        .scratch = scratch,
+    };
+    int r = -ENOMEM;
+
+    error[0] = '\0';
+    if (input) {
+        input->arena = arena_new(SIMULATION_BUDGET);
+        input->pool = pool_new();
+    }
+    if (input && input->arena && input->pool && nodes && scratch)
+        r = load(&draft);
+    for (size_t i = 0; i < draft.existing.n; i++) /* that nobody has taken over */
+        pod_record_unref(draft.existing.items[i].pod);
+    if (r < 0 && (error[0] == '\0' || r == -ENOMEM))
+        (void)snprintf(error, SIMULATION_ERROR_MAX, "out of memory");
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(input);
+    return 0;
+}
+
+SimulationInput *simulation_input_free(SimulationInput *input) {
+    if (!input)
+        return NULL;
+    for (size_t i = 0; i < input->n_existing; i++)
+        pod_record_unref(input->existing[i].pod);
+    snapshot_unref(input->snapshot);
+    pool_free(input->pool);
+    arena_free(input->arena);
+    free(input);
+    return NULL;
+}
+
+static int compare_amounts(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int64_t simulation_input_quantile(
+    const SimulationInput *input, Str resource, double quantile, Arena *scratch) {
+    int64_t *amounts = ARENA_ARRAY(scratch, int64_t, input->n_arrivals);
+    size_t n = 0, at;
+
+    for (size_t i = 0; amounts && i < input->n_arrivals; i++) {
+        int64_t amount = resources_get(&input->arrivals[i].request->pod.requests, resource);
+
+        if (amount > 0)
+            amounts[n++] = amount;
+    }
+    if (n == 0)
+        return 0;
+    qsort(amounts, n, sizeof(*amounts), compare_amounts);
+    at = (size_t)ceil(quantile * (double)n);
+    return amounts[at == 0 ? 0 : at - 1 < n ? at - 1 : n - 1];
+}

@@ -1,0 +1,114 @@
+#pragma once
+
+/*
+ * SimulationResult: what became of a scenario under one policy.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "model/resources.h"
+#include "simulate/cluster-state.h"
+#include "simulate/scheduler.h"
+
+#define SIMULATION_SHAPES_MAX 16u
+#define SIMULATION_SAMPLES_MAX 1024u /* when there are as many, every second is dropped */
+#define SIMULATION_MISMATCHES_MAX 20u
+
+/* What became of one pod. */
+typedef enum PodResultKind {
+    RESULT_PENDING, /* it came, and found no node so far */
+    RESULT_PLACED,
+    RESULT_ENDED,       /* it was placed, and its time is over */
+    RESULT_NOT_ARRIVED, /* it has not come: the run was broken off */
+} PodResultKind;
+
+typedef struct PodResult {
+    uint8_t kind;
+    uint32_t row;            /* where it is, or was; NO_ROW */
+    SchedulingReason reason; /* while it waits: what most nodes said when it was tried last */
+    float waited;            /* seconds until it was placed */
+} PodResult;
+
+typedef struct PendingReason {
+    Str text;
+    size_t n_pods;
+} PendingReason;
+
+/* Pods of one shape, and what of the room is of use to them. */
+typedef struct ShapeFigures {
+    size_t n_fit;                 /* so many more fit, all of them at once */
+    double cpu_left, memory_left; /* the share of what is free that they cannot use, 0 to 1 */
+} ShapeFigures;
+
+/* Of one resource over all nodes that are not cordoned: shares of what they offer, 0 to 1. */
+typedef struct BalanceFigures {
+    double mean, deviation; /* deviation: the standard one */
+    double highest;
+    uint32_t highest_row; /* NO_ROW: there is no node */
+} BalanceFigures;
+
+/* At one moment. */
+typedef struct Sample {
+    double at; /* seconds; without times: pods that have come */
+    size_t n_used;
+    double cpu_share; /* requested cpu of nodes in use, of what they offer */
+    size_t n_pending;
+} Sample;
+
+/* A pod that was followed to a node which is not among the best. */
+typedef struct FollowMismatch {
+    uint32_t arrival;
+    Choice choice;
+} FollowMismatch;
+
+typedef struct SimulationResult {
+    Arena *arena;
+    PodResult *pods; /* by arrival */
+    size_t n_pods;
+    size_t n_reached; /* that have come */
+    bool is_broken_off;
+    double end; /* the moment it ends at */
+
+    size_t n_placed; /* those that have ended included */
+    size_t n_ended, n_pending;
+    PendingReason *reasons; /* the most frequent first */
+    size_t n_reasons;
+    size_t n_attempts;
+
+    size_t n_used_at_start, n_used, n_used_most;
+    double n_used_mean; /* over time; without times, over pods */
+    size_t n_emptied;   /* in use at some time, and not at the end */
+    BalanceFigures cpu, memory;
+    ShapeFigures shapes[SIMULATION_SHAPES_MAX];
+    double wait_mean, wait_most; /* of those that were placed: seconds */
+    size_t n_waited;             /* of those, the ones that were not placed at once */
+
+    Sample *samples;
+    size_t n_samples;
+
+    /* Of pods that were followed. */
+    size_t n_followed, n_best, n_feasible;
+    size_t
+        n_unmodelled; /* those that ask for something that is not modelled: not among the others */
+    FollowMismatch mismatches[SIMULATION_MISMATCHES_MAX];
+    size_t n_mismatches;
+} SimulationResult;
+
+SimulationResult *simulation_result_new(size_t n_pods);             /* NULL: out of memory */
+SimulationResult *simulation_result_free(SimulationResult *result); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(SimulationResult *, simulation_result_free)
+
+/* The figures that can be read off the nodes as they are at the end. */
+void simulation_result_measure(
+    SimulationResult *result, const ClusterState *cluster, const Resources *shapes, size_t n);
+
+/* Adds a sample; from time to time one is enough. */
+void simulation_result_sample(SimulationResult *result, const Sample *sample);
+
+/* Pods that are, or were, on another node than in @first, of those placed in both. */
+size_t simulation_result_moves(const SimulationResult *result, const SimulationResult *first);
