@@ -248,7 +248,7 @@ def test_every_rule_kind_is_documented(berth_path):
 
 
 def test_every_option_of_serve_is_in_its_help(berth_path):
-    source = (ROOT / "src/cli/cmd-serve.c").read_text()
+    source = (ROOT / "src/commands/serve.c").read_text()
     options = re.findall(r'\{"([a-z-]+)", (?:no|required)_argument', source)
     text = subprocess.run([berth_path, "serve", "--help"], capture_output=True, text=True,
                           timeout=60).stdout

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/objects.h"
 #include "kube/access.h"

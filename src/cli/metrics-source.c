@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/nsec.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/measurements.h"
 #include "input/sources.h"

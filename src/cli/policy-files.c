@@ -1,7 +1,7 @@
 #include "cli/policy-files.h"
 
 #include "base/diag.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "input/policies.h"

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "input/file.h"
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/visible.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 
 #define COMPLAINT_MAX ((size_t)1024 * 1024)
 #define DIAGS_MAX ((size_t)64 * 1024 * 1024)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 
 /* The paragraph that a help begins with. */
 static void print_usage(void (*print_help)(FILE *out)) {

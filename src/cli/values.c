@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "base/str.h"
 #include "cel/duration.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "model/time.h"
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)

@@ -1,0 +1,413 @@
+/*
+ * What makes a certificate one that everybody accepts: a random serial of 128 bits, usage and
+ * purpose said, names as subjectAltName, key identifiers, and a beginning in the past.
+ */
+
+#include "certs/authority.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kube/message.h"
+#include "kube/secret.h"
+
+#define SERIAL_SIZE 16u
+#define KEY_ID_SIZE 20u /* RFC 7093: the first 160 bits of a SHA-256 */
+#define COMMON_NAME_MAX 256u
+
+struct Authority {
+    gnutls_x509_crt_t certificates[AUTHORITY_BUNDLE_MAX]; /* the first signs */
+    unsigned n_certificates;
+    gnutls_x509_privkey_t key; /* of the first; NULL: not known */
+};
+
+static void cleanup_certificate(gnutls_x509_crt_t *certificate) {
+    if (*certificate)
+        gnutls_x509_crt_deinit(*certificate);
+}
+
+static void cleanup_key(gnutls_x509_privkey_t *key) {
+    if (*key)
+        gnutls_x509_privkey_deinit(*key);
+}
+
+static void cleanup_datum(gnutls_datum_t *datum) {
+    if (datum->data)
+        gnutls_memset(datum->data, 0, datum->size);
+    gnutls_free(datum->data);
+}
+
+static int fail(int r, const char *what, char *error) {
+    return message_fail(
+        r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL, error, "%s: %s", what, gnutls_strerror(r));
+}
+
+static gnutls_datum_t datum_of(Str text) {
+    return (gnutls_datum_t){
+        .data = (unsigned char *)(uintptr_t)text.ptr, .size = (unsigned)text.len};
+}
+
+void pem_pair_done(PemPair *pair) {
+    buf_done(&pair->certificate);
+    secret_buf_done(&pair->key);
+}
+
+Authority *authority_free(Authority *authority) {
+    if (!authority)
+        return NULL;
+    for (unsigned i = 0; i < authority->n_certificates; i++)
+        gnutls_x509_crt_deinit(authority->certificates[i]);
+    cleanup_key(&authority->key);
+    free(authority);
+    return NULL;
+}
+
+/* --- a certificate ---------------------------------------------------------------- */
+
+static int make_key(gnutls_x509_privkey_t *ret) {
+    int r = gnutls_x509_privkey_init(ret);
+
+    return r < 0 ? r
+                 : gnutls_x509_privkey_generate(
+                       *ret, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+}
+
+/* Positive, and never shorter than 128 bits. */
+static int set_serial(gnutls_x509_crt_t certificate) {
+    unsigned char serial[SERIAL_SIZE];
+    int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
+
+    serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40);
+    return r < 0 ? r : gnutls_x509_crt_set_serial(certificate, serial, sizeof(serial));
+}
+
+static int key_id(gnutls_x509_crt_t certificate, unsigned char id[KEY_ID_SIZE]) {
+    unsigned char whole[64];
+    size_t size = sizeof(whole);
+    int r = gnutls_x509_crt_get_key_id(certificate, GNUTLS_KEYID_USE_SHA256, whole, &size);
+
+    memcpy(id, whole, KEY_ID_SIZE);
+    return r;
+}
+
+static int set_key_ids(gnutls_x509_crt_t certificate, gnutls_x509_crt_t issuer) {
+    unsigned char id[KEY_ID_SIZE];
+    int r = key_id(certificate, id);
+
+    if (r >= 0)
+        r = gnutls_x509_crt_set_subject_key_id(certificate, id, sizeof(id));
+    if (r >= 0 && issuer != certificate)
+        r = key_id(issuer, id);
+    return r < 0 ? r : gnutls_x509_crt_set_authority_key_id(certificate, id, sizeof(id));
+}
+
+static int set_basics(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Str common_name,
+    int64_t from_sec, int64_t until_sec) {
+    int r = gnutls_x509_crt_set_version(certificate, 3);
+
+    if (r >= 0)
+        r = set_serial(certificate);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_key(certificate, key);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_dn_by_oid(certificate,
+            GNUTLS_OID_X520_COMMON_NAME,
+            0,
+            common_name.ptr,
+            (unsigned)common_name.len);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_activation_time(certificate, (time_t)from_sec);
+    return r < 0 ? r : gnutls_x509_crt_set_expiration_time(certificate, (time_t)until_sec);
+}
+
+static int set_name(gnutls_x509_crt_t certificate, Str name) {
+    unsigned char address[sizeof(struct in6_addr)];
+    char text[COMMON_NAME_MAX];
+    unsigned size = 0;
+
+    if (name.len >= sizeof(text))
+        return GNUTLS_E_INVALID_REQUEST;
+    memcpy(text, name.ptr, name.len);
+    text[name.len] = '\0';
+    if (inet_pton(AF_INET, text, address) == 1)
+        size = sizeof(struct in_addr);
+    else if (inet_pton(AF_INET6, text, address) == 1)
+        size = sizeof(struct in6_addr);
+    if (size > 0)
+        return gnutls_x509_crt_set_subject_alt_name(
+            certificate, GNUTLS_SAN_IPADDRESS, address, size, GNUTLS_FSAN_APPEND);
+    return gnutls_x509_crt_set_subject_alt_name(
+        certificate, GNUTLS_SAN_DNSNAME, text, (unsigned)name.len, GNUTLS_FSAN_APPEND);
+}
+
+static int set_uses(gnutls_x509_crt_t certificate, const PairWish *wish) {
+    const char *purpose =
+        wish->use == PAIR_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
+    int r = gnutls_x509_crt_set_basic_constraints(certificate, 0, -1);
+
+    if (r >= 0)
+        r = gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_DIGITAL_SIGNATURE);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_key_purpose_oid(certificate, purpose, 0);
+    for (size_t i = 0; i < wish->n_names && r >= 0; i++)
+        r = set_name(certificate, wish->names[i]);
+    return r;
+}
+
+static int export_certificate(gnutls_x509_crt_t certificate, Buf *out) {
+    _cleanup_(cleanup_datum) gnutls_datum_t pem = {0};
+    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem);
+
+    if (r >= 0)
+        buf_append(out, str_of((const char *)pem.data, pem.size));
+    return r < 0 ? r : buf_error(out) < 0 ? GNUTLS_E_MEMORY_ERROR : 0;
+}
+
+static int export_key(gnutls_x509_privkey_t key, Buf *out) {
+    _cleanup_(cleanup_datum) gnutls_datum_t pem = {0};
+    int r =
+        gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem);
+
+    if (r >= 0)
+        buf_append(out, str_of((const char *)pem.data, pem.size));
+    return r < 0 ? r : buf_error(out) < 0 ? GNUTLS_E_MEMORY_ERROR : 0;
+}
+
+/* --- the authority's own ---------------------------------------------------------- */
+
+static int make_own(Authority *authority, int64_t from_sec, int64_t until_sec) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t own = NULL;
+    unsigned char random[4];
+    char name[32];
+    int r = make_key(&authority->key);
+
+    if (r >= 0)
+        r = gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
+    if (r < 0)
+        return r;
+    (void)snprintf(name,
+        sizeof(name),
+        "berth CA %02x%02x%02x%02x",
+        random[0],
+        random[1],
+        random[2],
+        random[3]);
+    r = gnutls_x509_crt_init(&own);
+    if (r >= 0)
+        r = set_basics(own, authority->key, str_from_c(name), from_sec, until_sec);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_basic_constraints(own, 1, 0);
+    if (r >= 0)
+        r = gnutls_x509_crt_set_key_usage(own, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN);
+    if (r >= 0)
+        r = set_key_ids(own, own);
+    if (r >= 0)
+        r = gnutls_x509_crt_sign2(own, own, authority->key, GNUTLS_DIG_SHA256, 0);
+    if (r >= 0)
+        authority->certificates[authority->n_certificates++] = TAKE_PTR(own);
+    return r;
+}
+
+static int add_copy(Authority *authority, gnutls_x509_crt_t certificate) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t copy = NULL;
+    _cleanup_(cleanup_datum) gnutls_datum_t der = {0};
+    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_DER, &der);
+
+    if (r >= 0)
+        r = gnutls_x509_crt_init(&copy);
+    if (r >= 0)
+        r = gnutls_x509_crt_import(copy, &der, GNUTLS_X509_FMT_DER);
+    if (r >= 0)
+        authority->certificates[authority->n_certificates++] = TAKE_PTR(copy);
+    return r;
+}
+
+static int add_previous(
+    Authority *authority, const Authority *previous, int64_t now_sec, char *error) {
+    for (unsigned i = 0; i < previous->n_certificates; i++) {
+        int r;
+
+        if ((int64_t)gnutls_x509_crt_get_expiration_time(previous->certificates[i]) < now_sec)
+            continue;
+        if (authority->n_certificates == AUTHORITY_BUNDLE_MAX)
+            return message_fail(-E2BIG,
+                error,
+                "there are %u authorities in the bundle already; --retire-ca leaves the newest",
+                AUTHORITY_BUNDLE_MAX);
+        r = add_copy(authority, previous->certificates[i]);
+        if (r < 0)
+            return fail(r, "the CA before", error);
+    }
+    return 0;
+}
+
+int authority_new(
+    const Authority *previous, int64_t from_sec, int64_t until_sec, Authority **ret, char *error) {
+    _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
+    int r;
+
+    if (!authority)
+        return fail(GNUTLS_E_MEMORY_ERROR, "a new CA", error);
+    r = make_own(authority, from_sec, until_sec);
+    if (r < 0)
+        return fail(r, "a new CA", error);
+    r = previous ? add_previous(authority, previous, from_sec, error) : 0;
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(authority);
+    return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+static int read_bundle(Authority *authority, Str text, char *error) {
+    gnutls_datum_t pem = datum_of(text);
+    unsigned n = AUTHORITY_BUNDLE_MAX;
+    int r = gnutls_x509_crt_list_import(authority->certificates,
+        &n,
+        &pem,
+        GNUTLS_X509_FMT_PEM,
+        GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
+
+    if (r < 0)
+        return r == GNUTLS_E_SHORT_MEMORY_BUFFER
+                   ? message_fail(-E2BIG, error, "more than %u certificates", AUTHORITY_BUNDLE_MAX)
+                   : fail(r, "no certificates in PEM", error);
+    authority->n_certificates = n;
+    for (unsigned i = 0; i < n; i++)
+        if (gnutls_x509_crt_get_ca_status(authority->certificates[i], NULL) != 1)
+            return message_fail(-EINVAL, error, "certificate %u is not that of a CA", i + 1);
+    return 0;
+}
+
+static int read_key(Authority *authority, Str text, char *error) {
+    gnutls_datum_t pem = datum_of(text);
+    unsigned char of_key[64], of_certificate[64];
+    size_t key_size = sizeof(of_key), certificate_size = sizeof(of_certificate);
+    int r = gnutls_x509_privkey_init(&authority->key);
+
+    if (r >= 0)
+        r = gnutls_x509_privkey_import2(authority->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (r >= 0)
+        r = gnutls_x509_privkey_get_key_id(
+            authority->key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size);
+    if (r >= 0)
+        r = gnutls_x509_crt_get_key_id(
+            authority->certificates[0], GNUTLS_KEYID_USE_SHA256, of_certificate, &certificate_size);
+    if (r < 0)
+        return fail(r, "no key in PEM", error);
+    if (key_size != certificate_size || memcmp(of_key, of_certificate, key_size) != 0)
+        return message_fail(-EINVAL, error, "does not belong to the first certificate of the CA");
+    return 0;
+}
+
+int authority_read(Str certificates, Str key, Authority **ret, char *error) {
+    _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
+    int r;
+
+    if (!authority)
+        return fail(GNUTLS_E_MEMORY_ERROR, "a CA", error);
+    r = read_bundle(authority, certificates, error);
+    if (r == 0 && !str_is_empty(key))
+        r = read_key(authority, key, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE_PTR(authority);
+    return 0;
+}
+
+/* --- issuing ---------------------------------------------------------------------- */
+
+static int issue(const Authority *authority, const PairWish *wish, PemPair *ret) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
+    _cleanup_(cleanup_key) gnutls_x509_privkey_t key = NULL;
+    gnutls_x509_crt_t issuer = authority->certificates[0];
+    int r = make_key(&key);
+
+    if (r >= 0)
+        r = gnutls_x509_crt_init(&certificate);
+    if (r >= 0)
+        r = set_basics(certificate, key, wish->common_name, wish->from_sec, ret->until_sec);
+    if (r >= 0)
+        r = set_uses(certificate, wish);
+    if (r >= 0)
+        r = set_key_ids(certificate, issuer);
+    if (r >= 0)
+        r = gnutls_x509_crt_sign2(certificate, issuer, authority->key, GNUTLS_DIG_SHA256, 0);
+    if (r >= 0)
+        r = export_certificate(certificate, &ret->certificate);
+    return r < 0 ? r : export_key(key, &ret->key);
+}
+
+/* Of the one that signs; since 1970. */
+static int64_t until(const Authority *authority) {
+    return (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
+}
+
+int authority_issue(const Authority *authority, const PairWish *wish, PemPair *ret, char *error) {
+    int64_t last = until(authority);
+    int r;
+
+    if (last <= wish->from_sec)
+        return message_fail(-EINVAL, error, "the CA has ended; --renew-ca makes another");
+    ret->until_sec = wish->until_sec < last ? wish->until_sec : last;
+    r = issue(authority, wish, ret);
+    return r < 0 ? fail(r, "a new pair", error) : 0;
+}
+
+/* --- facts ------------------------------------------------------------------------ */
+
+unsigned authority_retire(Authority *authority) {
+    unsigned n_dropped = authority->n_certificates - 1;
+
+    for (unsigned i = 1; i < authority->n_certificates; i++)
+        gnutls_x509_crt_deinit(authority->certificates[i]);
+    authority->n_certificates = 1;
+    return n_dropped;
+}
+
+int authority_print(const Authority *authority, Buf *certificates, char *error) {
+    for (unsigned i = 0; i < authority->n_certificates; i++) {
+        int r = export_certificate(authority->certificates[i], certificates);
+
+        if (r < 0)
+            return fail(r, "the CA's certificates", error);
+    }
+    return 0;
+}
+
+int authority_print_key(const Authority *authority, Buf *key, char *error) {
+    int r = export_key(authority->key, key);
+
+    return r < 0 ? fail(r, "the CA's key", error) : 0;
+}
+
+unsigned authority_n_certificates(const Authority *authority) {
+    return authority->n_certificates;
+}
+
+int authority_signer_of(const Authority *authority, Str certificate) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t leaf = NULL;
+    gnutls_datum_t pem = datum_of(certificate);
+
+    if (gnutls_x509_crt_init(&leaf) < 0 ||
+        gnutls_x509_crt_import(leaf, &pem, GNUTLS_X509_FMT_PEM) < 0)
+        return -1;
+    for (unsigned i = 0; i < authority->n_certificates; i++) {
+        gnutls_x509_crt_t issuer = authority->certificates[i];
+        unsigned status = 0;
+
+        /* whether it has ended is another question */
+        if (gnutls_x509_crt_check_issuer(leaf, issuer) == 1 &&
+            gnutls_x509_crt_verify(leaf, &issuer, 1, GNUTLS_VERIFY_DISABLE_TIME_CHECKS, &status) >=
+                0 &&
+            status == 0)
+            return (int)i;
+    }
+    return -1;
+}

@@ -1,0 +1,212 @@
+#include "certs/pem-folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "certs/authority.h"
+#include "kube/message.h"
+#include "kube/secret.h"
+
+#define PATH_SIZE 4096u
+
+static const char *const file_names[_PEM_FILE_MAX] = {
+    [PEM_CA_KEY] = "ca.key",
+    [PEM_CA] = "ca.crt",
+    [PEM_SERVER_KEY] = "server.key",
+    [PEM_SERVER] = "server.crt",
+    [PEM_CLIENT_KEY] = "client.key",
+    [PEM_CLIENT] = "client.crt",
+};
+
+static bool is_key(PemFile file) {
+    return file == PEM_CA_KEY || file == PEM_SERVER_KEY || file == PEM_CLIENT_KEY;
+}
+
+const char *pem_file_name(PemFile file) {
+    return file_names[file];
+}
+
+static int fail(const PemFolder *folder, const char *name, int code, char *error) {
+    return message_fail(code,
+        error,
+        "%s%s%s: %s",
+        folder->path,
+        name ? "/" : "",
+        name ? name : "",
+        strerror(-code));
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+static int lock_folder(PemFolder *folder, char *error) {
+    folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0)
+        return errno == ENOENT ? 0 : fail(folder, NULL, -errno, error);
+    if (flock(folder->fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? message_fail(-EBUSY,
+                                          error,
+                                          "%s: another berth certs is at work there; try again",
+                                          folder->path)
+                                    : fail(folder, NULL, -errno, error);
+    return 0;
+}
+
+static int read_one(PemFolder *folder, PemFile file, char *error) {
+    char path[PATH_SIZE];
+    struct stat status;
+    FileMark mark;
+    Str text = STR_NULL;
+    int r;
+
+    if (fstatat(folder->fd, file_names[file], &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : fail(folder, file_names[file], -errno, error);
+    if (!S_ISREG(status.st_mode))
+        return message_fail(-EINVAL,
+            error,
+            "%s/%s is a link or something else, not a file: work in a folder of your own",
+            folder->path,
+            file_names[file]);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, file_names[file]) >=
+        sizeof(path))
+        return fail(folder, NULL, -ENAMETOOLONG, error);
+    r = secret_read_file(path, AUTHORITY_TEXT_MAX, &text, &mark, error);
+    if (r < 0)
+        return r;
+    buf_append(&folder->texts[file], text);
+    folder->is_there[file] = true;
+    secret_wipe(text);
+    free((void *)(uintptr_t)text.ptr);
+    return buf_error(&folder->texts[file]);
+}
+
+int pem_folder_read(PemFolder *folder, const char *path, char *error) {
+    int r;
+
+    *folder = PEM_FOLDER_INIT;
+    folder->path = path;
+    for (int i = 0; i < _PEM_FILE_MAX; i++)
+        folder->texts[i] = BUF_INIT(AUTHORITY_TEXT_MAX);
+    r = lock_folder(folder, error);
+    for (int i = 0; i < _PEM_FILE_MAX && r == 0 && folder->fd >= 0; i++)
+        r = read_one(folder, (PemFile)i, error);
+    return r;
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+
+void pem_folder_put(PemFolder *folder, PemFile file, Str text) {
+    secret_buf_done(&folder->texts[file]);
+    buf_append(&folder->texts[file], text);
+    folder->is_new[file] = true;
+}
+
+static void beside(PemFile file, char *name, size_t size) {
+    (void)snprintf(name, size, ".%s.new", file_names[file]);
+}
+
+/* Owner and mode: those of the file that is replaced; nobody else ever reads a key. */
+static int set_rights(const PemFolder *folder, PemFile file, int fd) {
+    mode_t mode = is_key(file) ? 0600 : 0644;
+    struct stat before;
+
+    if (folder->is_there[file]) {
+        if (fstatat(folder->fd, file_names[file], &before, AT_SYMLINK_NOFOLLOW) < 0 ||
+            fchown(fd, before.st_uid, before.st_gid) < 0)
+            return -errno;
+        mode = before.st_mode & (is_key(file) ? 0660 : 0666);
+    }
+    return fchmod(fd, mode) < 0 ? -errno : 0;
+}
+
+static int write_beside(const PemFolder *folder, PemFile file) {
+    char name[64];
+    int fd, r;
+
+    beside(file, name, sizeof(name));
+    (void)unlinkat(folder->fd, name, 0); /* left behind by one that was cut off */
+    fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    r = set_rights(folder, file, fd);
+    if (r == 0)
+        r = fd_write(fd, pem_folder_text(folder, file));
+    if (r == 0 && fsync(fd) < 0)
+        r = -errno;
+    if (close(fd) < 0 && r == 0)
+        r = -errno;
+    return r;
+}
+
+static int make_folder(PemFolder *folder, char *error) {
+    if (folder->fd >= 0)
+        return 0;
+    if (mkdir(folder->path, 0700) < 0)
+        return fail(folder, NULL, -errno, error);
+    return lock_folder(folder, error);
+}
+
+static void remove_beside(const PemFolder *folder) {
+    for (int i = 0; i < _PEM_FILE_MAX; i++) {
+        char name[64];
+
+        beside((PemFile)i, name, sizeof(name));
+        if (folder->is_new[i])
+            (void)unlinkat(folder->fd, name, 0);
+    }
+}
+
+static int move_one(const PemFolder *folder, PemFile file) {
+    char name[64];
+
+    beside(file, name, sizeof(name));
+    return renameat(folder->fd, name, folder->fd, file_names[file]) < 0 ? -errno : 0;
+}
+
+int pem_folder_write(PemFolder *folder, char *error) {
+    int (*const steps[])(const PemFolder *, PemFile) = {write_beside, move_one};
+    int r = make_folder(folder, error);
+
+    if (r < 0)
+        return r;
+    for (size_t step = 0; step < ELEMENTS_OF(steps); step++)
+        for (int i = 0; i < _PEM_FILE_MAX; i++) {
+            r = folder->is_new[i] ? steps[step](folder, (PemFile)i) : 0;
+            if (r < 0) {
+                remove_beside(folder);
+                return fail(folder, file_names[i], r, error);
+            }
+        }
+    (void)fsync(folder->fd);
+    return 0;
+}
+
+/* --- facts ------------------------------------------------------------------------ */
+
+const char *pem_folder_first(const PemFolder *folder) {
+    for (int i = 0; i < _PEM_FILE_MAX; i++)
+        if (folder->is_there[i])
+            return file_names[i];
+    return NULL;
+}
+
+bool pem_folder_is_open(const PemFolder *folder) {
+    struct stat status;
+
+    return folder->fd >= 0 && fstat(folder->fd, &status) == 0 &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+void pem_folder_done(PemFolder *folder) {
+    for (int i = 0; i < _PEM_FILE_MAX; i++)
+        secret_buf_done(&folder->texts[i]);
+    if (folder->fd >= 0)
+        (void)close(folder->fd);
+    folder->fd = -1;
+}

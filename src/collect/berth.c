@@ -1,0 +1,196 @@
+/*
+ * A berth is asked for three pages. Health is open to all, so that one that turns us away can still
+ * be told from one that is not there.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/server-source.h"
+#include "collect/collect.h"
+
+#define READINESS_MAX 1024u
+
+/* How often berths that know different clusters are asked again, and when. */
+#define AGREEMENT_TRIES 4
+#define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
+#define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
+
+static int set_error(BerthFact *fact, Arena *arena, const char *error) {
+    fact->error = arena_copy(arena, str_from_c(error));
+    return fact->error.ptr ? 1 : -ENOMEM;
+}
+
+/* 0 with a page; 1 with fact->error; or -ENOMEM. */
+static int fetch_page(
+    Gather *gather, const AskAccess *access, const char *path, AskReply *ret, BerthFact *fact) {
+    char error[ASK_ERROR_MAX];
+    int r = ask(access, str_from_c(path), STR_NULL, gather->arena, ret, error);
+
+    if (r < 0)
+        return r;
+    if (r == 0 && ret->status == 200)
+        return 0;
+    if (r == 0) {
+        fact->is_forbidden = ret->status == 401 || ret->status == 403;
+        ask_complain(access, ret, gather->arena, error);
+    }
+    return set_error(fact, gather->arena, error);
+}
+
+static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
+    char error[ASK_ERROR_MAX];
+
+    (void)snprintf(error,
+        sizeof(error),
+        "%.*s: what it has at %s is no page of a berth, or of another version's",
+        STR_FMT(fact->url),
+        path);
+    return set_error(fact, gather->arena, error);
+}
+
+/* Health is open to all; what is amiss is in lines that begin with [-], or is an error as JSON. */
+static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *fact) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
+    char error[ASK_ERROR_MAX];
+    AskReply reply;
+    Str rest, line;
+    int r = ask(access, STR("/readyz?verbose"), STR_NULL, gather->arena, &reply, error);
+
+    if (r < 0)
+        return r;
+    if (r != 0)
+        return set_error(fact, gather->arena, error);
+    fact->is_ready = reply.status == 200;
+    rest = reply.body;
+    while (!fact->is_ready && str_split(&rest, '\n', &line))
+        if (str_has_prefix(line, STR("[-]")) || str_has_prefix(line, STR("{")))
+            buf_printf(&text, "%s%.*s", text.len > 0 ? "\n" : "", STR_FMT(line));
+    fact->readiness = arena_copy(gather->arena, buf_str(&text));
+    return fact->readiness.ptr ? 0 : -ENOMEM;
+}
+
+/* 0, 1 with fact->error, or -ENOMEM. */
+static int gather_pages(
+    Gather *gather, const AskAccess *access, BerthFact *fact, BerthNeeds *needs) {
+    AskReply reply;
+    int64_t now;
+    int r = gather_readiness(gather, access, fact);
+
+    if (r != 0)
+        return r;
+    r = fetch_page(gather, access, "/api/v1/status", &reply, fact);
+    now = clock_wall_nsec();
+    if (r != 0)
+        return r;
+    if (!berth_status_read(reply.body, now, gather->arena, fact, needs))
+        return not_a_berth(gather, fact, "/api/v1/status");
+    r = fetch_page(gather, access, "/api/v1/sources", &reply, fact);
+    if (r == 0 && !berth_sources_read(reply.body, gather->arena, fact, needs))
+        r = not_a_berth(gather, fact, "/api/v1/sources");
+    return r;
+}
+
+static void add_needs(Gather *gather, const BerthNeeds *needs) {
+    BerthNeeds *all = &gather->needs;
+
+    all->measures_nodes |= needs->measures_nodes;
+    all->measures_pods |= needs->measures_pods;
+    if (!str_is_empty(all->lease_name))
+        return;
+    all->lease_namespace = needs->lease_namespace;
+    all->lease_name = needs->lease_name;
+}
+
+static int gather_one(Gather *gather, const char *server, BerthFact *fact) {
+    AskAccess access = gather->options->access;
+    BerthNeeds needs = {0};
+    int r;
+
+    access.server = server;
+    *fact = (BerthFact){.url = str_from_c(server)};
+    if (gather_is_late(gather)) {
+        fact->error = STR(GATHER_LATE);
+        return 0;
+    }
+    r = gather_pages(gather, &access, fact, &needs);
+    add_needs(gather, &needs);
+    return r < 0 ? r : 0;
+}
+
+/* The default is worth a try, but nobody named it: if none is there, there is nothing to tell
+ * about it, unless nothing else was named either. */
+static int gather_default(Gather *gather) {
+    const GatherOptions *options = gather->options;
+    BerthFact *fact = &gather->facts->berths[0];
+    bool is_all = !gather->client && options->n_configs == 0;
+    int r = gather_one(gather, SERVER_SOURCE_DEFAULT, fact);
+
+    if (r < 0)
+        return r;
+    gather->facts->n_berths = str_is_empty(fact->error) || is_all;
+    if (gather->facts->n_berths == 0)
+        gather_note(gather,
+            "no berth was asked: none answers at %s; name it with --server URL\n",
+            SERVER_SOURCE_DEFAULT);
+    return 0;
+}
+
+/* All of them know the same cluster: on a busy one two answers that were not given at the same
+ * moment differ without anything being wrong. */
+static bool do_clusters_agree(const Facts *facts) {
+    Str first = STR_NULL;
+
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        const BerthFact *berth = &facts->berths[i];
+
+        if (!str_is_empty(berth->error) || str_is_empty(berth->cluster_digest))
+            continue;
+        if (str_is_empty(first))
+            first = berth->cluster_digest;
+        else if (!str_eq(first, berth->cluster_digest))
+            return false;
+    }
+    return true;
+}
+
+static int gather_all(Gather *gather) {
+    const GatherOptions *options = gather->options;
+    Facts *facts = gather->facts;
+
+    facts->n_berths = 0;
+    for (size_t i = 0; i < options->n_servers; i++) {
+        int r = gather_one(gather, options->servers[i], &facts->berths[i]);
+
+        if (r < 0)
+            return r;
+        facts->n_berths++;
+    }
+    return 0;
+}
+
+int gather_berths(Gather *gather) {
+    const GatherOptions *options = gather->options;
+    Facts *facts = gather->facts;
+    int64_t start;
+    int r = 0;
+
+    facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
+    if (!facts->berths)
+        return -ENOMEM;
+    if (options->n_servers == 0)
+        return gather_default(gather);
+    start = clock_monotonic_nsec();
+    for (int i = 0; i < AGREEMENT_TRIES; i++) {
+        if (i > 0)
+            (void)nanosleep(&(struct timespec){.tv_nsec = AGREEMENT_PAUSE_NSEC}, NULL);
+        r = gather_all(gather);
+        if (r < 0 || do_clusters_agree(facts) ||
+            clock_monotonic_nsec() - start > AGREEMENT_LONG_NSEC)
+            break;
+    }
+    return r;
+}

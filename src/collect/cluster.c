@@ -1,0 +1,138 @@
+/*
+ * The API server: what it is, what its clock says, and which pods are berth's.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "collect/collect.h"
+#include "collect/scheduler-pod.h"
+#include "json/read.h"
+
+bool gather_is_late(const Gather *gather) {
+    return gather->give_up_nsec != 0 && clock_monotonic_nsec() > gather->give_up_nsec;
+}
+
+int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error) {
+    int r;
+
+    if (gather_is_late(gather)) {
+        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", GATHER_LATE);
+        return 1;
+    }
+    r = blocking_client_request_with(
+        gather->client, &(BlockingRequest){.path = path}, gather->arena, ret, error);
+
+    if (r != 0 || ret->status == 200)
+        return r;
+    blocking_client_explain(ret, gather->arena, error);
+    return 1;
+}
+
+static Str read_version(Str body, Arena *arena) {
+    Str key, version = STR_NULL;
+    JsonReader reader;
+
+    json_reader_init(&reader, body);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("gitVersion")))
+            json_string(&reader, arena, &version);
+        else
+            json_skip(&reader, NULL);
+    }
+    return json_error(&reader) == JSON_OK ? version : STR_NULL;
+}
+
+int gather_cluster(Gather *gather) {
+    Facts *facts = gather->facts;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int64_t before = clock_wall_nsec(), after;
+    int r = gather_get(gather, "/version", &reply, error);
+
+    after = clock_wall_nsec();
+    if (r < 0)
+        return r;
+    facts->was_cluster_asked = true;
+    if (r == 0) {
+        facts->cluster_version = read_version(reply.body, gather->arena);
+        if (str_is_empty(facts->cluster_version)) {
+            (void)snprintf(error, sizeof(error), "what answers at /version is no API server");
+            r = 1;
+        }
+    }
+    if (r != 0) {
+        facts->cluster_error = arena_copy(gather->arena, str_from_c(error));
+        return facts->cluster_error.ptr ? 0 : -ENOMEM;
+    }
+    facts->is_skew_known = reply.date_sec != 0;
+    /* It was made at some time in between, and cut to a whole second. */
+    if (facts->is_skew_known)
+        facts->cluster_skew_sec = (double)reply.date_sec + 0.5 -
+                                  ((double)before + (double)(after - before) / 2) / NSEC_PER_SEC;
+    return 0;
+}
+
+static int note_failure(Gather *gather, const char *what, const char *error) {
+    gather_note(gather, "%s: %s\n", what, error);
+    return 0;
+}
+
+/* The account of berth's pods, if all have the same. */
+static int note_account(Gather *gather, const SchedulerPod *pods, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (!str_eq(pods[i].service_account, pods[0].service_account) ||
+            !str_eq(pods[i].pod.namespace, pods[0].pod.namespace))
+            return 0;
+    if (n == 0 || str_is_empty(pods[0].service_account))
+        return 0;
+    gather->service_account = arena_printf(gather->arena,
+        "%.*s/%.*s",
+        STR_FMT(pods[0].pod.namespace),
+        STR_FMT(pods[0].service_account));
+    return gather->service_account.ptr ? 0 : -ENOMEM;
+}
+
+/* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
+ * A container says what it is by its arguments; where none does, it is not known. Returns how many
+ * are left. */
+static size_t keep_berths(SchedulerPod *pods, size_t n) {
+    bool is_told = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        is_told |= pods[i].has_berth;
+    for (size_t i = 0; i < n; i++)
+        if (!pods[i].is_ending && (pods[i].has_berth || !is_told))
+            pods[kept++] = pods[i];
+    return kept;
+}
+
+int gather_pods(Gather *gather) {
+    static const char path[] =
+        "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
+    SchedulerPod *pods = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_PODS_MAX);
+    Facts *facts = gather->facts;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    size_t n = 0;
+    int r;
+
+    facts->pods = ARENA_ARRAY(gather->arena, PodFact, FACTS_PODS_MAX);
+    if (!pods || !facts->pods)
+        return -ENOMEM;
+    r = gather_get(gather, path, &reply, error);
+    if (r < 0)
+        return r;
+    if (r != 0)
+        return note_failure(gather, "berth's pods cannot be listed", error);
+    if (!scheduler_pods_read(reply.body, gather->arena, pods, FACTS_PODS_MAX, &n))
+        return note_failure(gather, "berth's pods cannot be listed", "this is no list of pods");
+    n = keep_berths(pods, n);
+    for (size_t i = 0; i < n; i++)
+        facts->pods[facts->n_pods++] = pods[i].pod;
+    facts->are_pods_known = true;
+    return note_account(gather, pods, n);
+}

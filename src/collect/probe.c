@@ -1,0 +1,139 @@
+/*
+ * One filter about no nodes, at the very address that kube-scheduler would ask: whether host, port,
+ * path and verb lead to a berth.
+ *
+ * It leaves no trace but a line among the decisions: the pod has no UID and no scheduler, so nobody
+ * is taken to have asked, and there is no node that could be rejected.
+ *
+ * Who may ask is another matter: we are not kube-scheduler. When berth turns us away, that says
+ * nothing about its verbs, and the question counts as not asked.
+ */
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "checkup/address.h"
+#include "collect/collect.h"
+#include "json/read.h"
+
+static const char question[] =
+    "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"
+    "\"NodeNames\":[]}";
+
+/* NodeNames of a filter's answer, or the list of a prioritize's; and no Error. */
+static const char *judge_reply(Str body, Arena *arena) {
+    Str key, error = STR_NULL;
+    bool has_names = false;
+    JsonReader reader;
+
+    json_reader_init(&reader, body);
+    if (json_peek(&reader) == JSON_ARRAY_BEGIN)
+        return NULL;
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        return "what answers there is no extender";
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("Error"))) {
+            json_string(&reader, arena, &error);
+            continue;
+        }
+        has_names |= json_key_is(&reader, key, STR("NodeNames"));
+        json_skip(&reader, NULL);
+    }
+    if (json_error(&reader) == JSON_OK && str_is_empty(error) && has_names)
+        return NULL;
+    if (json_error(&reader) == JSON_OK && !str_is_empty(error))
+        return arena_copy(arena, error).ptr;
+    return "what answers there is no extender";
+}
+
+/* A verb that can be asked without consequences. */
+static Str choose_verb(const ExtenderEntry *entry) {
+    return !str_is_empty(entry->filter_verb) ? entry->filter_verb : entry->prioritize_verb;
+}
+
+static bool is_refusal(const AskReply *reply) {
+    return reply->status == 401 || reply->status == 403;
+}
+
+/* @is_named: a --server is the same server, so that it must answer. */
+static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
+    AskAccess access = gather->options->access;
+    Arena *arena = gather->arena;
+    Str prefix = arena_copy(arena, entry->url_prefix);
+    Str path = arena_printf(arena, "/%.*s", STR_FMT(choose_verb(entry)));
+    char error[ASK_ERROR_MAX];
+    const char *wrong = NULL;
+    AskReply reply;
+    int r;
+
+    if (!prefix.ptr || !path.ptr)
+        return -ENOMEM;
+    access.server = prefix.ptr;
+    r = ask(&access, path, STR(question), arena, &reply, error);
+    if (r < 0)
+        return r;
+    if (is_refusal(&reply) || (r > 0 && !is_named))
+        return 0;
+    fact->was_probed = true;
+    if (r > 0) {
+        wrong = error;
+    } else if (reply.status != 200) {
+        ask_complain(&access, &reply, arena, error);
+        wrong = error;
+    } else {
+        wrong = judge_reply(reply.body, arena);
+    }
+    if (!wrong)
+        return 0;
+    /* Messages of ask() begin with the server. */
+    fact->probe_error =
+        wrong == error ? arena_printf(arena, "%.*s: %s", STR_FMT(path), wrong)
+                       : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
+    return fact->probe_error.ptr ? 0 : -ENOMEM;
+}
+
+/* The entry by which kube-scheduler knows this berth. With one berth and one entry they belong
+ * together, but not when the entry says "beside me" and we are somewhere else. */
+static const ExtenderEntry *find_entry(
+    const Facts *facts, const BerthFact *berth, bool *ret_is_named) {
+    const ExtenderEntry *only = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < facts->n_configs; i++) {
+        const SchedulerConfigFact *config = &facts->configs[i];
+        const ExtenderEntry *entry;
+
+        if (config->own == SIZE_MAX)
+            continue;
+        entry = &config->config.extenders[config->own];
+        *ret_is_named = wiring_is_same_server(berth->url, entry->url_prefix);
+        if (*ret_is_named)
+            return entry;
+        only = entry;
+        n++;
+    }
+    *ret_is_named = false;
+    return n == 1 && facts->n_berths == 1 && !address_is_loopback(only->url_prefix) ? only : NULL;
+}
+
+int gather_probes(Gather *gather) {
+    Facts *facts = gather->facts;
+
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        BerthFact *berth = &facts->berths[i];
+        const ExtenderEntry *entry;
+        bool is_named;
+        int r;
+
+        if (!str_is_empty(berth->error) || gather_is_late(gather))
+            continue;
+        entry = find_entry(facts, berth, &is_named);
+        if (!entry || str_is_empty(choose_verb(entry)))
+            continue;
+        r = probe(gather, entry, is_named, berth);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

@@ -1,0 +1,373 @@
+/*
+ * What an account may do, by access reviews: the API server is asked, which knows of every role and
+ * authorizer, and nothing is tried out.
+ */
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "collect/collect.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define REVIEW_MAX ((size_t)64 * 1024)
+#define API "authorization.k8s.io/v1"
+
+/* What a berth does that needs a right of its own. */
+typedef enum Duty {
+    DUTY_ALWAYS, /* every berth that watches a cluster */
+    DUTY_BIND,
+    DUTY_LEASE,
+    DUTY_WAKE_UP,
+    DUTY_EVENTS,
+    DUTY_NODE_METRICS, /* metrics.k8s.io */
+    DUTY_POD_METRICS,
+    DUTY_NONE, /* nobody's */
+} Duty;
+
+typedef struct Right {
+    Duty duty;
+    bool is_refused; /* who does not have the duty must not have the right either */
+    Str verb, group, resource, subresource;
+    const char *why;
+} Right;
+
+/* Groups and resources that have long names: group, resource, subresource. */
+#define LEASES STR("coordination.k8s.io"), STR("leases"), STR("")
+#define EVENTS STR("events.k8s.io"), STR("events"), STR("")
+#define ROLES STR("rbac.authorization.k8s.io"), STR("clusterroles"), STR("")
+#define ROLE_BINDINGS STR("rbac.authorization.k8s.io"), STR("clusterrolebindings"), STR("")
+#define NODE_METRICS STR("metrics.k8s.io"), STR("nodes"), STR("")
+#define POD_METRICS STR("metrics.k8s.io"), STR("pods"), STR("")
+
+#define WHO_BINDS "to agree on who binds (--lease)"
+#define EVENTS_WHY "to write events (--events)"
+#define METRICS_WHY "for metrics of metrics.k8s.io"
+#define CLUSTER_WHY "to know the cluster"
+#define NOBODY "berth never needs it"
+
+/* docs/operations.md and the roles that are shipped say the same. */
+static const Right rights[] = {
+    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {DUTY_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"), "to bind pods (--bind)"},
+    {DUTY_LEASE, false, STR("create"), LEASES, WHO_BINDS},
+    {DUTY_LEASE, false, STR("get"), LEASES, WHO_BINDS},
+    {DUTY_LEASE, false, STR("update"), LEASES, WHO_BINDS},
+    {DUTY_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""), "to wake pods (--wake-up)"},
+    {DUTY_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
+    {DUTY_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
+    {DUTY_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
+
+    {DUTY_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NOBODY},
+    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NOBODY},
+    {DUTY_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"), NOBODY},
+    {DUTY_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NOBODY},
+    {DUTY_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"), NOBODY},
+    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""), NOBODY},
+    {DUTY_NONE, true, STR("escalate"), ROLES, NOBODY},
+    {DUTY_NONE, true, STR("bind"), ROLES, NOBODY},
+    {DUTY_NONE, true, STR("create"), ROLE_BINDINGS, NOBODY},
+    {DUTY_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NOBODY},
+};
+
+_Static_assert(ELEMENTS_OF(rights) <= FACTS_RIGHTS_MAX, "too many rights");
+
+/* --- which are asked for --------------------------------------------------------------------- */
+
+static bool is_known(const BerthFact *berth) {
+    return str_is_empty(berth->error);
+}
+
+static bool does(const BerthFact *berth, Duty duty) {
+    switch (duty) {
+    case DUTY_BIND:
+        return berth->answers_bind;
+    case DUTY_LEASE:
+        return berth->has_lease;
+    case DUTY_WAKE_UP:
+        return berth->has_wake_up;
+    case DUTY_EVENTS:
+        return berth->has_events;
+    default:
+        return false;
+    }
+}
+
+/* 1: some berth does it; 0: none does; -1: who knows, none could be asked. */
+static int has_duty(const Gather *gather, Duty duty) {
+    const Facts *facts = gather->facts;
+    bool is_any_known = false;
+
+    if (duty == DUTY_ALWAYS || duty == DUTY_NONE)
+        return duty == DUTY_ALWAYS;
+    if (duty == DUTY_NODE_METRICS || duty == DUTY_POD_METRICS)
+        return duty == DUTY_NODE_METRICS ? gather->needs.measures_nodes
+                                         : gather->needs.measures_pods;
+    for (size_t i = 0; i < facts->n_berths; i++) {
+        is_any_known |= is_known(&facts->berths[i]);
+        if (is_known(&facts->berths[i]) && does(&facts->berths[i], duty))
+            return 1;
+    }
+    return is_any_known ? 0 : -1;
+}
+
+static void choose_rights(Gather *gather) {
+    Facts *facts = gather->facts;
+
+    for (size_t i = 0; i < ELEMENTS_OF(rights); i++) {
+        const Right *right = &rights[i];
+        int has = has_duty(gather, right->duty);
+        RightFact *fact = &facts->rights[facts->n_rights];
+
+        if (has < 0 || (has == 0 && !right->is_refused))
+            continue;
+        *fact = (RightFact){
+            .verb = right->verb,
+            .group = right->group,
+            .resource = right->resource,
+            .subresource = right->subresource,
+            .why = has > 0 || right->duty == DUTY_NONE ? right->why
+                                                       : "no berth that was asked uses it",
+            .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
+        };
+        if (right->duty == DUTY_LEASE) {
+            fact->namespace = gather->needs.lease_namespace;
+            if (!str_is(right->verb, "create")) /* which cannot be limited to a name */
+                fact->name = gather->needs.lease_name;
+        }
+        facts->n_rights++;
+    }
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static void write_given(JsonWriter *writer, Str key, Str value) {
+    if (str_is_empty(value))
+        return;
+    json_write_key(writer, key);
+    json_write_string(writer, value);
+}
+
+/* A service account is known by its groups, too. */
+static void write_groups(JsonWriter *writer, Str subject) {
+    static const Str prefix = STR("system:serviceaccount:");
+    Str rest, namespace;
+
+    json_write_key(writer, STR("groups"));
+    json_write_array(writer);
+    json_write_string(writer, STR("system:authenticated"));
+    if (str_has_prefix(subject, prefix)) {
+        _cleanup_(buf_done) Buf group = BUF_INIT(512);
+
+        rest = str_skip(subject, prefix.len);
+        (void)str_split(&rest, ':', &namespace);
+        buf_printf(&group, "system:serviceaccounts:%.*s", STR_FMT(namespace));
+        json_write_string(writer, STR("system:serviceaccounts"));
+        json_write_string(writer, buf_str(&group));
+    }
+    json_write_end_array(writer);
+}
+
+static void write_review(Buf *out, const RightFact *right, Str subject, bool is_self) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    write_given(&writer, STR("apiVersion"), STR(API));
+    write_given(&writer,
+        STR("kind"),
+        is_self ? STR("SelfSubjectAccessReview") : STR("SubjectAccessReview"));
+    json_write_key(&writer, STR("spec"));
+    json_write_object(&writer);
+    if (!is_self) {
+        write_given(&writer, STR("user"), subject);
+        write_groups(&writer, subject);
+    }
+    json_write_key(&writer, STR("resourceAttributes"));
+    json_write_object(&writer);
+    write_given(&writer, STR("verb"), right->verb);
+    write_given(&writer, STR("group"), right->group);
+    write_given(&writer, STR("resource"), right->resource);
+    write_given(&writer, STR("subresource"), right->subresource);
+    write_given(&writer, STR("namespace"), right->namespace);
+    write_given(&writer, STR("name"), right->name);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
+}
+
+/* status.allowed. An authorizer that could not make up its mind has not said no. */
+static void read_review(Str body, Arena *arena, RightFact *ret) {
+    Str key, trouble = STR_NULL;
+    bool is_allowed = false, has_status = false;
+    JsonReader reader;
+
+    json_reader_init(&reader, body);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (!json_key_is(&reader, key, STR("status"))) {
+            json_skip(&reader, NULL);
+            continue;
+        }
+        has_status = true;
+        json_object(&reader);
+        while (json_key(&reader, &key)) {
+            if (json_key_is(&reader, key, STR("allowed")))
+                json_bool(&reader, &is_allowed);
+            else if (json_key_is(&reader, key, STR("evaluationError")))
+                json_string(&reader, arena, &trouble);
+            else
+                json_skip(&reader, NULL);
+        }
+    }
+    if (json_error(&reader) != JSON_OK || !has_status)
+        ret->error = STR("the API server's answer is no access review");
+    else if (is_allowed)
+        ret->answer = RIGHT_ALLOWED;
+    else if (str_is_empty(trouble))
+        ret->answer = RIGHT_DENIED;
+    else
+        ret->error = trouble;
+}
+
+/* 0; 1 when it makes no sense to go on asking; or -ENOMEM. */
+static int review(Gather *gather, bool is_self, RightFact *right) {
+    _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
+    BlockingRequest request = {
+        .method = "POST",
+        .path = is_self ? "/apis/" API "/selfsubjectaccessreviews"
+                        : "/apis/" API "/subjectaccessreviews",
+    };
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r;
+
+    write_review(&body, right, gather->facts->subject, is_self);
+    if (buf_error(&body))
+        return -ENOMEM;
+    if (gather_is_late(gather)) {
+        right->error = STR(GATHER_LATE);
+        return 1;
+    }
+    request.body = buf_str(&body);
+    r = blocking_client_request_with(gather->client, &request, gather->arena, &reply, error);
+    if (r < 0)
+        return r;
+    if (r == 0 && (reply.status == 200 || reply.status == 201)) {
+        read_review(reply.body, gather->arena, right);
+        return 0;
+    }
+    if (r == 0)
+        blocking_client_explain(&reply, gather->arena, error);
+    right->error = arena_copy(gather->arena, str_from_c(error));
+    return right->error.ptr ? 1 : -ENOMEM;
+}
+
+/* status.userInfo.username of a SelfSubjectReview; empty: there is none. */
+static Str read_username(Str body, Arena *arena) {
+    static const Str path[] = {STR("status"), STR("userInfo"), STR("username")};
+    Str key, inside = body, name = STR_NULL;
+    JsonReader reader;
+
+    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
+        Str found = STR_NULL;
+
+        json_reader_init(&reader, inside);
+        json_object(&reader);
+        while (json_key(&reader, &key)) {
+            if (!json_key_is(&reader, key, path[i]))
+                json_skip(&reader, NULL);
+            else if (i + 1 < ELEMENTS_OF(path))
+                json_skip(&reader, &found);
+            else
+                json_string(&reader, arena, &name);
+        }
+        if (json_error(&reader) != JSON_OK || (i + 1 < ELEMENTS_OF(path) && !found.ptr))
+            return STR_NULL;
+        inside = found;
+    }
+    return name;
+}
+
+/* Who we are to the API server, which tells from Kubernetes 1.28 on. */
+static Str ask_username(const Gather *gather) {
+    const BlockingRequest request = {
+        .method = "POST",
+        .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        .body = STR("{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}"),
+    };
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    Str name = STR_NULL;
+
+    if (blocking_client_request_with(gather->client, &request, gather->arena, &reply, error) == 0 &&
+        (reply.status == 200 || reply.status == 201))
+        name = read_username(reply.body, gather->arena);
+    return str_is_empty(name) ? STR("the service account of this pod") : name;
+}
+
+/* "NAMESPACE/NAME" as RBAC has it. */
+static Str account_user(Arena *arena, Str account) {
+    Str namespace = STR_NULL;
+
+    (void)str_split(&account, '/', &namespace);
+    return arena_printf(
+        arena, "system:serviceaccount:%.*s:%.*s", STR_FMT(namespace), STR_FMT(account));
+}
+
+/* Whose rights; empty: nobody's. */
+static Str choose_subject(const Gather *gather, bool *ret_is_self) {
+    const GatherOptions *options = gather->options;
+
+    *ret_is_self = false;
+    if (options->user)
+        return str_from_c(options->user);
+    if (options->service_account)
+        return account_user(gather->arena, str_from_c(options->service_account));
+    *ret_is_self = options->is_self;
+    if (options->is_self)
+        return ask_username(gather);
+    if (!str_is_empty(gather->service_account))
+        return account_user(gather->arena, gather->service_account);
+    return STR("");
+}
+
+int gather_rights(Gather *gather) {
+    Facts *facts = gather->facts;
+    bool is_self;
+    int r = 0;
+
+    facts->subject = choose_subject(gather, &is_self);
+    facts->rights = ARENA_ARRAY(gather->arena, RightFact, FACTS_RIGHTS_MAX);
+    if (!facts->rights || !facts->subject.ptr)
+        return -ENOMEM;
+    if (str_is_empty(facts->subject)) {
+        gather_note(gather,
+            "%s\n",
+            "no rights were asked for: say whose with --service-account NAMESPACE/NAME");
+        return 0;
+    }
+    choose_rights(gather);
+    for (size_t i = 0; i < facts->n_rights && r == 0; i++) {
+        r = review(gather, is_self, &facts->rights[i]);
+        for (size_t k = i + 1; r > 0 && k < facts->n_rights; k++)
+            facts->rights[k].error = facts->rights[i].error;
+    }
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,438 @@
+/*
+ * kube-scheduler's configurations: those that are given as files, and those that the cluster has.
+ *
+ * A cluster has them in pods: kubeadm's in kube-system, berth's own second scheduler, and what a
+ * person names. What is a file of a node cannot be read from here; then the hint says where it is
+ * and what to run there.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "certs/certificate.h"
+#include "checkup/address.h"
+#include "collect/collect.h"
+#include "collect/scheduler-pod.h"
+#include "input/file.h"
+#include "kube/pod-path.h"
+#include "json/read.h"
+
+#define HINT_MAX ((size_t)16 * 1024)
+#define PATH_SIZE ((size_t)4096)
+#define DIAGS_MAX ((size_t)64 * 1024)
+#define PODS_MAX 16u /* of one question */
+
+/* What is under way. */
+typedef struct Search {
+    Gather *gather;
+    Buf hint;
+    size_t n_pods;      /* that a kube-scheduler runs in */
+    bool has_default;   /* one without a file is among the facts */
+    bool has_failed;    /* some pods could not be listed */
+    SchedulerPod *maps; /* whose ConfigMaps are among the facts already */
+    size_t n_maps;
+} Search;
+
+/* --- which entry is ours --------------------------------------------------------------------- */
+
+static bool is_named(const Gather *gather, Str prefix) {
+    const Facts *facts = gather->facts;
+
+    if (gather->options->url)
+        return wiring_is_same_server(str_from_c(gather->options->url), prefix);
+    for (size_t i = 0; i < facts->n_berths; i++)
+        if (wiring_is_same_server(facts->berths[i].url, prefix))
+            return true;
+    return false;
+}
+
+/* berth.berth-system.svc, https://berth:8443 */
+static bool is_called_berth(const Gather *gather, Str prefix) {
+    static const Str word = STR("berth");
+
+    (void)gather;
+    for (size_t i = 0; i + word.len <= prefix.len; i++)
+        if (str_eq_nocase(str_of(prefix.ptr + i, word.len), word))
+            return true;
+    return false;
+}
+
+static bool is_beside_it(const Gather *gather, Str prefix) {
+    (void)gather;
+    return address_is_loopback(prefix);
+}
+
+static bool is_there(const Gather *gather, Str prefix) {
+    (void)gather;
+    (void)prefix;
+    return true;
+}
+
+/* In the order of how sure they are. */
+static const struct {
+    bool (*is_ours)(const Gather *gather, Str prefix);
+    bool is_for_files_only; /* a cluster's scheduler may have extenders that are none of ours */
+    const char *why;        /* NULL: that needs no saying */
+} signs[] = {
+    {is_named, false, NULL},
+    {is_called_berth, false, "it is the only one with berth in its address"},
+    {is_beside_it, false, "it is the only one on loopback, beside kube-scheduler"},
+    {is_there, true, "there is no other"},
+};
+
+/* The only entry that has the sign, or the first that was named; SIZE_MAX: none. */
+static size_t find_only(const Gather *gather, const SchedulerConfig *config,
+    bool (*is_ours)(const Gather *gather, Str prefix)) {
+    size_t found = SIZE_MAX;
+
+    for (size_t i = 0; i < config->n_extenders; i++) {
+        if (!is_ours(gather, config->extenders[i].url_prefix))
+            continue;
+        if (found != SIZE_MAX && is_ours != is_named)
+            return SIZE_MAX;
+        found = found == SIZE_MAX ? i : found;
+    }
+    return found;
+}
+
+static size_t find_own(Gather *gather, const SchedulerConfigFact *fact, bool is_file) {
+    const SchedulerConfig *config = &fact->config;
+    size_t n_signs = gather->options->url ? 1 : ELEMENTS_OF(signs);
+
+    for (size_t i = 0; i < n_signs; i++) {
+        size_t own = SIZE_MAX;
+
+        if (is_file || !signs[i].is_for_files_only)
+            own = find_only(gather, config, signs[i].is_ours);
+        if (own == SIZE_MAX)
+            continue;
+        if (signs[i].why)
+            gather_note(gather,
+                "%.*s: extender %zu (%.*s) is taken to be berth: %s\n",
+                STR_FMT(fact->origin),
+                own + 1,
+                STR_FMT(config->extenders[own].url_prefix),
+                signs[i].why);
+        return own;
+    }
+    if (config->n_extenders > 1)
+        gather_note(gather,
+            "%.*s: which of its %zu extenders is berth? Say so with --url URL\n",
+            STR_FMT(fact->origin),
+            config->n_extenders);
+    return SIZE_MAX;
+}
+
+/* --- its client certificate ------------------------------------------------------------------ */
+
+static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) {
+    const ExtenderTls *tls = &fact->config.extenders[fact->own].tls;
+    _cleanup_(buf_done) Buf pem = BUF_INIT(GATHER_CONFIG_MAX);
+    char error[FILE_ERROR_MAX > ACCESS_ERROR_MAX ? FILE_ERROR_MAX : ACCESS_ERROR_MAX];
+    CertificateFacts certificate;
+    Str path;
+
+    if (!str_is_empty(tls->cert_data)) {
+        if (!base64_decode(tls->cert_data, &pem))
+            return 0;
+    } else if (is_file && str_has_prefix(tls->cert_file, STR("/"))) {
+        path = arena_copy(gather->arena, tls->cert_file);
+        if (!path.ptr)
+            return -ENOMEM;
+        if (file_read(path.ptr, &pem, error) < 0)
+            return 0;
+    }
+    if (pem.len > 0 && certificate_read(buf_str(&pem), gather->arena, &certificate, error) == 0) {
+        fact->client_names = certificate.identities;
+        fact->n_client_names = certificate.n_identities;
+        fact->client_certificate_sec =
+            (double)certificate.until_sec - (double)clock_wall_nsec() / NSEC_PER_SEC;
+    }
+    return 0;
+}
+
+/* --- one configuration ----------------------------------------------------------------------- */
+
+/* The next place; NULL: there are enough. */
+static SchedulerConfigFact *next_fact(Gather *gather, Str origin) {
+    Facts *facts = gather->facts;
+    SchedulerConfigFact *fact;
+
+    if (facts->n_configs == FACTS_CONFIGS_MAX)
+        return NULL;
+    fact = &facts->configs[facts->n_configs++];
+    *fact = (SchedulerConfigFact){.origin = origin, .own = SIZE_MAX};
+    fact->config.percentage = -1;
+    fact->config.file = origin;
+    return fact;
+}
+
+static int add_failure(Gather *gather, Str origin, Str error) {
+    SchedulerConfigFact *fact = next_fact(gather, origin);
+
+    if (fact)
+        fact->error = error;
+    return 0;
+}
+
+static int add_text(Gather *gather, Str origin, Str text, bool is_file) {
+    _cleanup_(buf_done) Buf said = BUF_INIT(DIAGS_MAX);
+    SchedulerConfigFact *fact = next_fact(gather, origin);
+    DiagList diags = DIAG_LIST_IN(gather->arena);
+    int r;
+
+    if (!fact)
+        return 0;
+    r = scheduler_config_read(origin, text, gather->arena, &diags, &fact->config);
+    if (r == -ENOMEM)
+        return r;
+    if (r == WIRING_E_UNREAD)
+        buf_append(&said, STR("berth does not read it, though kube-scheduler may:\n"));
+    diag_list_print(&diags, /* colour= */ false, &said);
+    fact->is_invalid = r < 0;
+    if (r != 0) {
+        fact->error = arena_copy(gather->arena, str_trim(buf_str(&said)));
+        return fact->error.ptr ? 0 : -ENOMEM;
+    }
+    buf_append(gather->notes, buf_str(&said));
+    fact->own = find_own(gather, fact, is_file);
+    return fact->own == SIZE_MAX ? 0 : read_client(gather, fact, is_file);
+}
+
+static int add_files(Gather *gather) {
+    const GatherOptions *options = gather->options;
+
+    for (size_t i = 0; i < options->n_configs; i++) {
+        const ConfigText *config = &options->configs[i];
+        int r = str_is_empty(config->error)
+                    ? add_text(gather, config->origin, config->text, /* is_file= */ true)
+                    : add_failure(gather, config->origin, config->error);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- ConfigMaps ------------------------------------------------------------------------------ */
+
+/* data[@name]; false when it is not there. */
+static bool read_key(Str body, Arena *arena, Str name, Str *ret) {
+    JsonReader reader;
+    bool is_found = false;
+    Str key;
+
+    json_reader_init(&reader, body);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (!json_key_is(&reader, key, STR("data"))) {
+            json_skip(&reader, NULL);
+            continue;
+        }
+        json_object(&reader);
+        while (json_key(&reader, &key)) {
+            if (json_key_is(&reader, key, name)) {
+                json_string(&reader, arena, ret);
+                is_found = true;
+            } else {
+                json_skip(&reader, NULL);
+            }
+        }
+    }
+    return is_found && json_error(&reader) == JSON_OK;
+}
+
+static bool is_same_map(const SchedulerPod *a, const SchedulerPod *b) {
+    return str_eq(a->map_namespace, b->map_namespace) && str_eq(a->map_name, b->map_name) &&
+           str_eq(a->map_key, b->map_key);
+}
+
+static bool is_known_map(Search *search, const SchedulerPod *pod) {
+    for (size_t i = 0; i < search->n_maps; i++)
+        if (is_same_map(&search->maps[i], pod))
+            return true;
+    if (search->n_maps < FACTS_CONFIGS_MAX)
+        search->maps[search->n_maps++] = *pod;
+    return false;
+}
+
+static int add_map(Search *search, const SchedulerPod *pod) {
+    Gather *gather = search->gather;
+    Arena *arena = gather->arena;
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
+    Str origin = arena_printf(arena,
+            "ConfigMap %.*s/%.*s (%.*s)",
+            STR_FMT(pod->map_namespace),
+            STR_FMT(pod->map_name),
+            STR_FMT(pod->map_key)),
+        text = STR_NULL;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r;
+
+    if (is_known_map(search, pod))
+        return 0;
+    buf_append(&path, STR("/api/v1/namespaces/"));
+    url_escape(&path, pod->map_namespace);
+    buf_append(&path, STR("/configmaps/"));
+    url_escape(&path, pod->map_name);
+    if (!origin.ptr || !url_text(&path))
+        return -ENOMEM;
+    r = gather_get(gather, url_text(&path), &reply, error);
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return add_failure(gather, origin, arena_copy(arena, str_from_c(error)));
+    if (!read_key(reply.body, arena, pod->map_key, &text))
+        return add_failure(gather, origin, STR("the ConfigMap has no such key"));
+    return add_text(gather, origin, text, /* is_file= */ false);
+}
+
+/* --- pods ------------------------------------------------------------------------------------ */
+
+static int add_default(Search *search, const SchedulerPod *pod) {
+    Str origin = arena_printf(search->gather->arena,
+        "pod %.*s/%.*s (without --config: kube-scheduler's defaults)",
+        STR_FMT(pod->pod.namespace),
+        STR_FMT(pod->pod.name));
+
+    if (!origin.ptr)
+        return -ENOMEM;
+    if (!search->has_default)
+        (void)next_fact(search->gather, origin);
+    search->has_default = true;
+    return 0;
+}
+
+static int add_pod(Search *search, const SchedulerPod *pod) {
+    const PodFact *fact = &pod->pod;
+
+    if (pod->is_ending || pod->origin == CONFIG_NO_SCHEDULER)
+        return 0;
+    search->n_pods++;
+    if (pod->origin == CONFIG_MAP)
+        return add_map(search, pod);
+    if (pod->origin == CONFIG_DEFAULT)
+        return add_default(search, pod);
+    if (pod->origin == CONFIG_NODE)
+        buf_printf(&search->hint,
+            "kube-scheduler of pod %.*s/%.*s reads a file of node %.*s; there, run: berth check "
+            "--offline %.*s\n",
+            STR_FMT(fact->namespace),
+            STR_FMT(fact->name),
+            STR_FMT(fact->node),
+            STR_FMT(pod->path));
+    else
+        buf_printf(&search->hint,
+            "kube-scheduler of pod %.*s/%.*s reads %.*s, which is in no ConfigMap: give its text "
+            "with --scheduler-config\n",
+            STR_FMT(fact->namespace),
+            STR_FMT(fact->name),
+            STR_FMT(pod->path));
+    return 0;
+}
+
+static int add_listed(Search *search, const char *path) {
+    SchedulerPod *pods = ARENA_ARRAY(search->gather->arena, SchedulerPod, PODS_MAX);
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    size_t n = 0;
+    int r;
+
+    if (!pods)
+        return -ENOMEM;
+    r = gather_get(search->gather, path, &reply, error);
+    if (r < 0)
+        return r;
+    if (r == 0 && !scheduler_pods_read(reply.body, search->gather->arena, pods, PODS_MAX, &n)) {
+        (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
+        r = 1;
+    }
+    if (r > 0) {
+        search->has_failed = true;
+        buf_printf(&search->hint, "pods of kube-scheduler cannot be listed: %s\n", error);
+        return 0;
+    }
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = add_pod(search, &pods[i]);
+    return r;
+}
+
+/* One that a person named. */
+static int add_named(Search *search, const char *name) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
+    Str rest = str_from_c(name), namespace = STR_NULL;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    JsonReader reader;
+    SchedulerPod pod;
+    int r;
+
+    (void)str_split(&rest, '/', &namespace);
+    pod_path(&path, namespace, rest);
+    if (!url_text(&path))
+        return -ENOMEM;
+    r = gather_get(search->gather, url_text(&path), &reply, error);
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return add_failure(search->gather,
+            arena_printf(search->gather->arena, "pod %s", name),
+            arena_copy(search->gather->arena, str_from_c(error)));
+    json_reader_init(&reader, reply.body);
+    scheduler_pod_decode(&reader, search->gather->arena, &pod);
+    if (json_error(&reader) != JSON_OK || pod.origin == CONFIG_NO_SCHEDULER)
+        return add_failure(search->gather,
+            arena_printf(search->gather->arena, "pod %s", name),
+            STR("there is no kube-scheduler in it"));
+    return add_pod(search, &pod);
+}
+
+static int search_cluster(Search *search) {
+    static const char *const lists[] = {
+        "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=16",
+        "/api/v1/pods?labelSelector=app.kubernetes.io%2Fpart-of%3Dberth%2C"
+        "app.kubernetes.io%2Fcomponent%3Dscheduler&limit=16",
+    };
+    const GatherOptions *options = search->gather->options;
+    int r = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(lists) && r == 0; i++)
+        r = add_listed(search, lists[i]);
+    for (size_t i = 0; i < options->n_scheduler_pods && r == 0; i++)
+        r = add_named(search, options->scheduler_pods[i]);
+    if (r == 0 && search->n_pods == 0 && !search->has_failed)
+        buf_append(&search->hint,
+            STR("no pod of kube-scheduler was found (component=kube-scheduler in kube-system): "
+                "name it with --scheduler-pod NAMESPACE/NAME, or give its configuration with "
+                "--scheduler-config FILE\n"));
+    return r;
+}
+
+int gather_scheduler_configs(Gather *gather) {
+    Facts *facts = gather->facts;
+    Search search = {.gather = gather, .hint = BUF_INIT(HINT_MAX)};
+    int r;
+
+    search.maps = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_CONFIGS_MAX);
+    facts->configs = ARENA_ARRAY(gather->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
+    if (!search.maps || !facts->configs)
+        return -ENOMEM;
+    r = add_files(gather);
+    if (r == 0 && gather->client && str_is_empty(facts->cluster_error))
+        r = search_cluster(&search);
+    else if (r == 0 && facts->n_configs == 0 && !gather->client)
+        buf_append(&search.hint,
+            STR("neither --scheduler-config nor an API server (--kubeconfig, --in-cluster) was "
+                "given"));
+    facts->config_hint = arena_copy(gather->arena, str_trim(buf_str(&search.hint)));
+    buf_done(&search.hint);
+    if (r == 0 && (!facts->config_hint.ptr || arena_has_failed(gather->arena)))
+        r = -ENOMEM;
+    return r;
+}

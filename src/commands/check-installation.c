@@ -1,0 +1,357 @@
+/*
+ * A round gathers everything anew, judges it, and is forgotten; with --wait there are rounds until
+ * nothing fails or the time is over, and only the last one is shown.
+ */
+
+#include "commands/check-installation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/visible.h"
+#include "cli/command.h"
+#include "cli/server-source.h"
+#include "cli/terminal.h"
+#include "cli/values.h"
+#include "input/file.h"
+
+#define WHO "berth check"
+#define ROUND_BUDGET ((size_t)512 * 1024 * 1024)
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+#define NOTES_MAX ((size_t)256 * 1024)
+#define PAUSE_SEC 1
+#define WAIT_MAX_NSEC (INT64_C(3600) * NSEC_PER_SEC)
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static int add(const char **list, size_t *n, size_t max, const char *option, const char *value) {
+    if (*n == max) {
+        (void)fprintf(stderr, WHO ": more than %zu of --%s\n", max, option);
+        return EXIT_USAGE;
+    }
+    list[(*n)++] = value;
+    return 0;
+}
+
+static int add_only(CheckupCommand *command, const char *value) {
+    Str rest = str_from_c(value), name;
+
+    while (str_split(&rest, ',', &name)) {
+        if (str_is_empty(str_trim(name)))
+            continue;
+        if (command->n_only == CHECKUP_ONLY_MAX)
+            return value_error("check", "only", value, "expected fewer names");
+        command->only[command->n_only++] = str_trim(name);
+    }
+    return 0;
+}
+
+/* NAMESPACE/NAME. */
+static int check_name(const char *option, const char *value) {
+    Str rest = str_from_c(value), namespace;
+
+    if (str_split(&rest, '/', &namespace) && !str_is_empty(namespace) && !str_is_empty(rest) &&
+        str_find(rest, '/') == SIZE_MAX)
+        return 0;
+    return value_error("check", option, value, "expected NAMESPACE/NAME");
+}
+
+static int check_url(const char *option, const char *value) {
+    Str url = str_from_c(value);
+
+    if (str_has_prefix(url, STR("http://")) || str_has_prefix(url, STR("https://")))
+        return 0;
+    return value_error("check", option, value, "expected http://HOST:PORT or https://HOST:PORT");
+}
+
+static int set_server(CheckupCommand *command, const char *value) {
+    GatherOptions *gather = &command->gather;
+    int r = check_url("server", value);
+
+    return r != 0 ? r : add(gather->servers, &gather->n_servers, FACTS_BERTHS_MAX, "server", value);
+}
+
+static int set_pod(CheckupCommand *command, const char *value) {
+    GatherOptions *gather = &command->gather;
+    int r = check_name("scheduler-pod", value);
+
+    return r != 0 ? r
+                  : add(gather->scheduler_pods,
+                        &gather->n_scheduler_pods,
+                        GATHER_PODS_MAX,
+                        "scheduler-pod",
+                        value);
+}
+
+bool checkup_command_set(CheckupCommand *command, int option, const char *value, int *ret) {
+    GatherOptions *gather = &command->gather;
+
+    *ret = 0;
+    switch (option) {
+    case CHECKUP_SERVER:
+        *ret = set_server(command, value);
+        return true;
+    case CHECKUP_SCHEDULER_CONFIG:
+        *ret = add(
+            command->configs, &command->n_configs, FACTS_CONFIGS_MAX, "scheduler-config", value);
+        return true;
+    case CHECKUP_SCHEDULER_POD:
+        *ret = set_pod(command, value);
+        return true;
+    case CHECKUP_URL:
+        gather->url = value;
+        *ret = check_url("url", value);
+        return true;
+    case CHECKUP_SERVICE_ACCOUNT:
+        gather->service_account = value;
+        *ret = check_name("service-account", value);
+        return true;
+    case CHECKUP_USER:
+        gather->user = value;
+        return true;
+    case CHECKUP_ONLY:
+        *ret = add_only(command, value);
+        return true;
+    case CHECKUP_WAIT:
+        *ret = value_duration(
+            "check", "wait", value, NSEC_PER_SEC, WAIT_MAX_NSEC, &command->wait_nsec);
+        return true;
+    default:
+        return server_source_set(&command->source, option, value);
+    }
+}
+
+static bool is_live_given(const CheckupCommand *command) {
+    const GatherOptions *gather = &command->gather;
+
+    return gather->n_servers > 0 || server_source_is_given(&command->source) ||
+           command->n_configs > 0 || gather->n_scheduler_pods > 0 || gather->service_account ||
+           gather->user || command->wait_nsec > 0;
+}
+
+bool checkup_command_is_given(const CheckupCommand *command) {
+    return is_live_given(command) || command->gather.url || command->n_only > 0;
+}
+
+const char *checkup_command_check(const CheckupCommand *command, const ClusterSource *cluster) {
+    const GatherOptions *gather = &command->gather;
+    bool has_cluster = cluster_source_is_live(cluster);
+    const char *wrong;
+
+    if (gather->is_offline)
+        return is_live_given(command) || has_cluster
+                   ? "--offline reads configurations and asks nobody: --server, --kubeconfig and "
+                     "their like go with --live"
+                   : NULL;
+    wrong = cluster_source_check_live(cluster);
+    if (!wrong)
+        wrong = server_source_check(&command->source);
+    if (wrong)
+        return wrong;
+    if (gather->service_account && gather->user)
+        return "--user is instead of --service-account";
+    if (!has_cluster && (gather->service_account || gather->user))
+        return "--service-account and --user need an API server: --kubeconfig or --in-cluster";
+    if (!has_cluster && gather->n_scheduler_pods > 0)
+        return "--scheduler-pod needs an API server: --kubeconfig or --in-cluster";
+    return NULL;
+}
+
+/* --- what is read once ----------------------------------------------------------------------- */
+
+static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(GATHER_CONFIG_MAX);
+    char error[FILE_ERROR_MAX] = "";
+    bool is_stdin = strcmp(path, "-") == 0;
+    int r = file_read(path, &text, error);
+    Str why = str_from_c(error);
+
+    if (str_has_prefix(why, str_from_c(path)) &&
+        str_has_prefix(str_skip(why, strlen(path)), STR(": ")))
+        why = str_skip(why, strlen(path) + 2); /* the origin says so already */
+    *ret = (ConfigText){.origin = is_stdin ? STR("standard input") : str_from_c(path)};
+    if (r < 0)
+        ret->error = arena_copy(arena, why);
+    else
+        ret->text = arena_copy(arena, buf_str(&text));
+    return r < 0 ? ret->error.ptr != NULL : ret->text.ptr != NULL;
+}
+
+static int read_configs(CheckupCommand *command, const char *const *paths, size_t n, Arena *arena) {
+    for (size_t i = 0; i < n; i++)
+        if (!read_config(paths[i], arena, &command->gather.configs[i]))
+            return terminal_out_of_memory(WHO);
+    command->gather.n_configs = n;
+    return 0;
+}
+
+/* A misspelt --only is told before anybody is asked. */
+static int check_only(const CheckupCommand *command, Arena *arena) {
+    const Facts nothing = {.is_offline = command->gather.is_offline};
+    Str unknown = STR_NULL;
+    Checkup checkup;
+    int r = checkup_run(&nothing, command->only, command->n_only, arena, &checkup, &unknown);
+
+    if (r == -ENOMEM)
+        return terminal_out_of_memory(WHO);
+    if (r == 0)
+        return 0;
+    (void)fprintf(
+        stderr, WHO ": --only \"%.*s\": no such group or code; groups are", STR_FMT(unknown));
+    for (int i = 0; i < _CHECK_GROUPS; i++)
+        (void)fprintf(stderr, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
+    (void)fprintf(stderr, "\n");
+    return EXIT_USAGE;
+}
+
+/* --- a round --------------------------------------------------------------------------------- */
+
+typedef struct Round {
+    Gather gather;
+    Facts facts;
+    Checkup checkup;
+    bool is_anything_reached;
+} Round;
+
+static int gather_live(Gather *gather) {
+    Facts *facts = gather->facts;
+    int r = gather_berths(gather);
+
+    if (r == 0 && gather->client)
+        r = gather_cluster(gather);
+    if (r == 0 && gather->client && str_is_empty(facts->cluster_error)) {
+        r = gather_pods(gather);
+        if (r == 0)
+            r = gather_rights(gather);
+    }
+    if (r == 0)
+        r = gather_scheduler_configs(gather);
+    if (r == 0)
+        r = gather_probes(gather);
+    return r;
+}
+
+static bool is_reached(const Facts *facts) {
+    bool is_any = facts->was_cluster_asked && str_is_empty(facts->cluster_error);
+
+    for (size_t i = 0; i < facts->n_berths; i++)
+        is_any |= str_is_empty(facts->berths[i].error) || facts->berths[i].is_forbidden;
+    for (size_t i = 0; i < facts->n_configs; i++)
+        is_any |= str_is_empty(facts->configs[i].error) || facts->configs[i].is_invalid;
+    return is_any;
+}
+
+static int run_round(
+    const CheckupCommand *command, Client *client, Arena *arena, Buf *notes, Round *ret) {
+    Str unknown;
+    int r;
+
+    *ret = (Round){.facts.is_offline = command->gather.is_offline};
+    ret->gather = (Gather){.options = &command->gather,
+        .arena = arena,
+        .client = client,
+        .facts = &ret->facts,
+        .give_up_nsec = clock_monotonic_nsec() + GATHER_SEC * NSEC_PER_SEC,
+        .notes = notes};
+    buf_reset(notes);
+    r = command->gather.is_offline ? gather_scheduler_configs(&ret->gather)
+                                   : gather_live(&ret->gather);
+    if (r == 0)
+        r = checkup_run(
+            &ret->facts, command->only, command->n_only, arena, &ret->checkup, &unknown);
+    ret->is_anything_reached = is_reached(&ret->facts);
+    return r;
+}
+
+static bool is_fine(const Round *round) {
+    return round->is_anything_reached && checkup_state(&round->checkup) != CHECK_FAILED;
+}
+
+/* What a person should know about how things were found out: aside, so that JSON stays JSON. */
+static void print_notes(const Buf *notes) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(2 * NOTES_MAX);
+    Str rest = buf_str(notes), line;
+
+    while (!str_is_empty(rest) && str_split(&rest, '\n', &line)) {
+        (void)visible_append(&out, line);
+        buf_append_char(&out, '\n');
+    }
+    (void)terminal_print(stderr, buf_str(&out));
+}
+
+static int print_round(const CheckupCommand *command, const Round *round) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+
+    print_notes(round->gather.notes);
+    if (command->is_json)
+        checkup_print_json(&round->checkup, &out);
+    else
+        (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
+            &round->checkup, terminal_has_colour(stdout), &out);
+    if (buf_error(&out))
+        return terminal_out_of_memory(WHO);
+    if (!terminal_print(stdout, buf_str(&out)) || !round->is_anything_reached)
+        return EXIT_UNREACHABLE;
+    return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int run_rounds(const CheckupCommand *command, Client *client) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
+    _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
+    int64_t deadline = clock_monotonic_nsec() + command->wait_nsec;
+    Round round;
+
+    if (!arena)
+        return terminal_out_of_memory(WHO);
+    for (;;) {
+        if (run_round(command, client, arena, &notes, &round) < 0)
+            return terminal_out_of_memory(WHO);
+        if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
+            return print_round(command, &round);
+        arena_reset(arena);
+        (void)nanosleep(&(struct timespec){.tv_sec = PAUSE_SEC}, NULL);
+    }
+}
+
+int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
+    _cleanup_(access_freep) Access *access = NULL;
+    _cleanup_(client_freep) Client *client = NULL;
+    int r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
+
+    if (r == 0)
+        r = server_source_open(&command->source, WHO, arena);
+    if (r == 0)
+        r = read_configs(command, command->configs, command->n_configs, arena);
+    if (r == 0 && cluster_source_is_live(cluster))
+        r = cluster_source_access(cluster, WHO, &access);
+    if (r != 0)
+        return r;
+    command->gather.access = command->source.access;
+    command->gather.is_self = cluster->is_in_cluster;
+    if (access) {
+        client = client_new(access);
+        if (!client)
+            return terminal_out_of_memory(WHO);
+    }
+    return run_rounds(command, client);
+}
+
+int checkup_command_run_offline(
+    CheckupCommand *command, const char *const *configs, size_t n_configs) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
+    int r;
+
+    if (n_configs > FACTS_CONFIGS_MAX) {
+        (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
+        return EXIT_USAGE;
+    }
+    r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
+    if (r == 0)
+        r = read_configs(command, configs, n_configs, arena);
+    return r != 0 ? r : run_rounds(command, NULL);
+}

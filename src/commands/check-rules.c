@@ -1,0 +1,144 @@
+#include "commands/check-rules.h"
+
+#include <inttypes.h>
+
+#include "base/visible.h"
+
+#define NAME_COLUMNS 32u /* or more, if a name is longer */
+#define KIND_COLUMNS 20u
+#define TIME_COLUMNS 20u
+
+const char *check_time(const Program *program, uint32_t root, const Expression *expression) {
+    switch (cel_plan_time(program->plan, root)) {
+    case CEL_TIME_ONCE:
+        return expression->groups ? "once a request" : "constant";
+    case CEL_TIME_KEPT:
+        return "when a node changes";
+    default:
+        return "for pod and node";
+    }
+}
+
+bool check_is_slow(const Program *program, uint32_t root) {
+    uint32_t node;
+
+    return cel_plan_falls_back(program->plan, root, &node);
+}
+
+/* --- costs ------------------------------------------------------------------------ */
+
+/* The table while it is printed. */
+typedef struct Costs {
+    const Program *program;
+    size_t columns; /* of the names */
+    Buf *out;
+} Costs;
+
+static size_t wider(size_t columns, const Policy *policy, Str rule) {
+    size_t width = visible_width(policy->name) + visible_width(rule) + 2; /* '/', and a space */
+
+    return width > columns ? width : columns;
+}
+
+static size_t name_columns(const Program *program) {
+    size_t columns = NAME_COLUMNS;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        columns = wider(columns, &program->policies[i], STR("(match)"));
+    for (size_t i = 0; i < program->n_filters; i++)
+        columns = wider(columns, program->filters[i]->policy, program->filters[i]->name);
+    for (size_t i = 0; i < program->n_scores; i++)
+        columns = wider(columns, program->scores[i]->policy, program->scores[i]->name);
+    return columns;
+}
+
+static void print_cost(const Costs *costs, const Policy *policy, Str rule, Str kind, uint32_t root,
+    const Expression *expression) {
+    const Program *program = costs->program;
+    Buf *out = costs->out;
+
+    (void)visible_append(out, policy->name);
+    buf_append_char(out, '/');
+    visible_append_padded(out, rule, costs->columns - visible_width(policy->name) - 1);
+    visible_append_padded(out, kind, KIND_COLUMNS);
+    visible_append_padded(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);
+    buf_printf(out, "%10" PRIu64, expression->cost.max);
+    if (check_is_slow(program, root))
+        buf_append(out, STR("  in part one node at a time"));
+    buf_append_char(out, '\n');
+}
+
+static Str kind_of(const RuleKind *kind) {
+    return kind ? kind->field : STR("expression");
+}
+
+void check_print_costs(const Program *program, Buf *out) {
+    const Costs costs = {.program = program, .columns = name_columns(program), .out = out};
+
+    visible_append_padded(out, STR("RULE"), costs.columns);
+    visible_append_padded(out, STR("KIND"), KIND_COLUMNS);
+    visible_append_padded(out, STR("COMPUTED"), TIME_COLUMNS);
+    buf_append(out, STR("      COST\n"));
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        const Expression *match = &policy->match.expression;
+
+        if (expression_is_given(match))
+            print_cost(
+                &costs, policy, STR("(match)"), STR("expression"), policy->match.root, match);
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            const Filter *filter = &policy->filters[j];
+
+            print_cost(
+                &costs, policy, filter->name, kind_of(filter->kind), filter->root, &filter->test);
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            const Score *score = &policy->scores[j];
+
+            print_cost(
+                &costs, policy, score->name, kind_of(score->kind), score->root, &score->value);
+        }
+    }
+}
+
+/* --- as CEL -------------------------------------------------------------------------- */
+
+/* A comment that says whose it is, then the text as it can be given to the language. */
+static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,
+    const Expression *expression, Buf *out) {
+    if (!expression_is_given(expression))
+        return;
+    buf_printf(out, "// %.*s: %s", STR_FMT(policy->name), what);
+    if (rule.len > 0)
+        buf_printf(out, " %.*s", STR_FMT(rule));
+    if (kind)
+        buf_printf(out, " (%.*s)", STR_FMT(kind->field));
+    buf_append_char(out, '\n');
+    buf_append(out, str_trim(expression->text));
+    buf_append(out, STR("\n\n"));
+}
+
+void check_print_cel(const Program *program, bool messages, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        print_text(policy, "match", STR_NULL, NULL, &policy->match.expression, out);
+        for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++) {
+            const Variable *variable = &policy->scope->variables[j];
+
+            print_text(policy, "variable", variable->name, NULL, &variable->expression, out);
+        }
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            const Filter *filter = &policy->filters[j];
+
+            print_text(policy, "filter", filter->name, filter->kind, &filter->test, out);
+            if (messages)
+                print_text(policy, "message of", filter->name, filter->kind, &filter->message, out);
+        }
+        for (size_t j = 0; j < policy->n_scores; j++) {
+            const Score *score = &policy->scores[j];
+
+            print_text(policy, "score", score->name, score->kind, &score->value, out);
+        }
+    }
+}

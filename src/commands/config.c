@@ -1,0 +1,257 @@
+/*
+ * berth config: the kube-scheduler side of an installation, on standard output.
+ *
+ * What is written is read back first, by kube-scheduler's rules; what it would refuse is not
+ * printed.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/nsec.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "commands/config-berth.h"
+#include "commands/config-settings.h"
+#include "input/file.h"
+
+#define WHO "berth config"
+#define BUDGET ((size_t)256 * 1024 * 1024)
+#define TEXT_MAX ((size_t)8 * 1024 * 1024)
+#define PEM_MAX ((size_t)1024 * 1024)
+
+static int refuse(const char *what) {
+    (void)fprintf(stderr, WHO ": %s\n", what);
+    return EXIT_USAGE;
+}
+
+/* --- what berth is like ----------------------------------------------------------------------- */
+
+static int find_berth(const ConfigSettings *settings, Arena *arena, WiredBerth *ret) {
+    int r = 0;
+
+    if (settings->source.access.server)
+        return wired_berth_ask(&settings->source.access, WHO, arena, ret);
+    if (settings->policies.n > 0)
+        r = wired_berth_load(&settings->policies, WHO, arena, ret);
+    else {
+        (void)fprintf(stderr,
+            WHO ": note: no --policy and no --server: written for policies with filters and "
+                "scores\n");
+        *ret = (WiredBerth){.has_filters = true, .has_scores = true, .knows_cluster = true};
+    }
+    ret->may_bind = settings->may_bind;
+    return r;
+}
+
+static int check_berth(
+    const ConfigSettings *settings, const WiredBerth *berth, int64_t timeout_nsec) {
+    if (!berth->knows_cluster)
+        return refuse("that berth knows no cluster, so kube-scheduler would have to send whole "
+                      "nodes with every call (and from 1.33 on score them as if they were "
+                      "empty). Start it with --kubeconfig or --in-cluster");
+    if (berth->may_bind && settings->is_ignorable)
+        return refuse("--ignorable with a berth that binds: while it does not answer, "
+                      "kube-scheduler 1.30 and later binds pods itself, past berth's books. "
+                      "Leave out one of the two");
+    if (berth->deadline_nsec > 0 && timeout_nsec <= berth->deadline_nsec)
+        return refuse("--timeout is not longer than berth's own --deadline: kube-scheduler "
+                      "would give up first, and the pod would wait for nothing");
+    if (berth->wants_certificate && !settings->client_cert)
+        (void)fprintf(stderr,
+            WHO ": note: that berth asks for a client certificate: give --client-cert and "
+                "--client-key (berth certs makes them)\n");
+    return 0;
+}
+
+/* --- the configuration ------------------------------------------------------------------- */
+
+/* The CA as base64. 0 or an exit code. */
+static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
+    _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX), text = BUF_INIT(2 * PEM_MAX);
+    char error[FILE_ERROR_MAX] = "";
+
+    if (!settings->tls_ca)
+        return 0;
+    if (file_read(settings->tls_ca, &pem, error) < 0) {
+        terminal_complain(WHO, error);
+        return EXIT_UNREACHABLE;
+    }
+    if (!pem.data || pem.len == 0 ||
+        !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
+        (void)fprintf(stderr, WHO ": %s holds no certificate (PEM)\n", settings->tls_ca);
+        return EXIT_FAILED;
+    }
+    if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16)) {
+        (void)fprintf(stderr,
+            WHO ": %s holds a private key, which must not get into kube-scheduler's "
+                "configuration; --tls-ca takes the CA's certificate (ca.crt)\n",
+            settings->tls_ca);
+        return EXIT_FAILED;
+    }
+    base64_encode(buf_str(&pem), &text);
+    *ret = arena_copy(arena, buf_str(&text));
+    return ret->ptr ? 0 : terminal_out_of_memory(WHO);
+}
+
+/* Those of the berth, with what was said of them. */
+static int set_managed(
+    const ConfigSettings *settings, const WiredBerth *berth, Arena *arena, ExtenderEntry *entry) {
+    size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
+
+    entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
+    if (!entry->managed)
+        return terminal_out_of_memory(WHO);
+    for (size_t i = 0; i < n; i++)
+        entry->managed[i] = settings->source.access.server
+                                ? (ManagedResource){.name = berth->managed[i]}
+                                : settings->managed[i];
+    entry->n_managed = n;
+    for (size_t i = 0; settings->source.access.server && i < settings->n_managed; i++) {
+        size_t j = 0;
+
+        while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))
+            j++;
+        if (j == n) {
+            (void)fprintf(stderr,
+                WHO ": that berth runs without --managed-resource %.*s\n",
+                STR_FMT(settings->managed[i].name));
+            return EXIT_USAGE;
+        }
+        entry->managed[j] = settings->managed[i];
+    }
+    return 0;
+}
+
+static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry) {
+    if (str_is_empty(ca))
+        return;
+    entry->is_https = true;
+    entry->tls = (ExtenderTls){
+        .is_given = true,
+        .ca_data = ca,
+        .server_name = str_from_c(settings->server_name),
+        .cert_file = str_from_c(settings->client_cert),
+        .key_file = str_from_c(settings->client_key),
+    };
+}
+
+/* A filter is always asked: berth then knows which pods were placed, and which passed it by. */
+static void set_verbs(
+    const ConfigSettings *settings, const WiredBerth *berth, ExtenderEntry *entry) {
+    entry->filter_verb = STR("filter");
+    if (berth->has_filters)
+        entry->preempt_verb = STR("preempt");
+    if (berth->has_scores) {
+        entry->prioritize_verb = STR("prioritize");
+        entry->weight = settings->weight;
+        entry->max_score = berth->max_score;
+    }
+    if (berth->may_bind)
+        entry->bind_verb = STR("bind");
+}
+
+static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerConfig *config) {
+    bool is_second = settings->scheduler_name != NULL;
+
+    *name = is_second ? str_from_c(settings->scheduler_name) : STR("default-scheduler");
+    config->scheduler_names = name;
+    config->n_scheduler_names = 1;
+    config->percentage = -1;
+    if (settings->is_policy)
+        return;
+    config->percentage = settings->percentage < 0 ? 100 : (int)settings->percentage;
+    config->kubeconfig = str_from_c(settings->kubeconfig);
+    config->has_leader_election =
+        settings->has_leader_election || (!is_second && !settings->has_no_leader_election);
+    config->lease_namespace = str_from_c(settings->lease_namespace);
+    config->lease_name = str_from_c(settings->lease_name);
+    if (!is_second || !settings->has_leader_election)
+        return;
+    if (!settings->lease_namespace)
+        config->lease_namespace = STR(CONFIG_LEASE_NAMESPACE);
+    if (!settings->lease_name)
+        config->lease_name = *name;
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+/* kube-scheduler's opinion of what is about to be printed. 0 or an exit code. */
+static int check_text(Str text, Arena *arena) {
+    DiagList diags = DIAG_LIST_IN(arena);
+    SchedulerConfig back;
+    int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
+
+    if (r == -ENOMEM)
+        return terminal_out_of_memory(WHO);
+    if (diags.diags.n == 0)
+        return 0;
+    terminal_print_diags(&diags);
+    return r == 0 ? 0 : EXIT_USAGE;
+}
+
+static int print(const SchedulerConfig *config, const WiredBerth *berth, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    int r;
+
+    if (config->format == WIRING_V1)
+        buf_printf(&out,
+            "# kube-scheduler with berth as its extender: kube-scheduler --config=FILE, 1.25 and\n"
+            "# later. Made by `berth config` for policies with %s; when they change in that, make\n"
+            "# it anew and restart kube-scheduler, which reads it once.\n",
+            berth->has_filters && berth->has_scores ? "filters and scores"
+            : berth->has_filters                    ? "filters and no scores"
+            : berth->has_scores                     ? "scores and no filters"
+                                                    : "neither filters nor scores");
+    scheduler_config_write(config, &out);
+    if (buf_error(&out) < 0)
+        return terminal_out_of_memory(WHO);
+    r = check_text(buf_str(&out), arena);
+    if (r != 0)
+        return r;
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+static int make_config(const ConfigSettings *settings) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    ExtenderEntry entry = {.url_prefix = str_from_c(settings->url),
+        .is_node_cache_capable = true,
+        .is_ignorable = settings->is_ignorable};
+    SchedulerConfig config = {
+        .format = settings->is_policy ? WIRING_POLICY : WIRING_V1,
+        .extenders = &entry,
+        .n_extenders = 1,
+    };
+    WiredBerth berth = {0};
+    Str ca = STR_NULL, name;
+    int r;
+
+    if (!arena)
+        return terminal_out_of_memory(WHO);
+    r = find_berth(settings, arena, &berth);
+    if (r != 0)
+        return r;
+    entry.timeout_nsec =
+        settings->timeout_nsec ? settings->timeout_nsec : (berth.may_bind ? 15 : 1) * NSEC_PER_SEC;
+    r = check_berth(settings, &berth, entry.timeout_nsec);
+    if (r == 0)
+        r = read_ca(settings, arena, &ca);
+    if (r == 0)
+        r = set_managed(settings, &berth, arena, &entry);
+    if (r != 0)
+        return r;
+    set_tls(settings, ca, &entry);
+    set_verbs(settings, &berth, &entry);
+    set_scheduler(settings, &name, &config);
+    return print(&config, &berth, arena);
+}
+
+int cmd_config(int argc, char *argv[]) {
+    ConfigSettings settings;
+    bool is_done;
+    int r = config_settings_read(argc, argv, &settings, &is_done);
+
+    return r != 0 || is_done ? r : make_config(&settings);
+}

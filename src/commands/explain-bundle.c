@@ -1,0 +1,101 @@
+#include "commands/explain-bundle.h"
+
+#include <stdio.h>
+
+#include "cli/bundle-source.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "replay/hindsight.h"
+
+#define WHO "berth explain"
+
+void bundle_case_done(BundleCase *found) {
+    view_unref(found->view);
+    bundle_done(&found->bundle);
+}
+
+static int complain(const char *path, const char *text) {
+    char line[BUNDLE_ERROR_MAX];
+
+    (void)snprintf(line, sizeof(line), "%s: %s", path, text);
+    terminal_complain(WHO, line);
+    return EXIT_UNREACHABLE;
+}
+
+static bool is_about(const RecordedDecision *decision, Str name) {
+    Str namespace = decision->pod_namespace;
+
+    return decision->verb == VERB_FILTER &&
+           name.len == namespace.len + 1 + decision->pod_name.len &&
+           str_has_prefix(name, namespace) && name.ptr[namespace.len] == '/' &&
+           str_has_suffix(name, decision->pod_name);
+}
+
+/* The newest filter about @name; NULL: there is none. */
+static const RecordedDecision *find_decision(const Recording *recording, Str name) {
+    for (size_t i = recording->n; i-- > 0;)
+        if (is_about(&recording->decisions[i], name))
+            return &recording->decisions[i];
+    return NULL;
+}
+
+/* Where names are hashed, nobody knows what to ask for: some pod that could be. */
+static int complain_unknown(const char *path, const char *name, const Recording *recording) {
+    const RecordedDecision *newest =
+        recording->n > 0 ? &recording->decisions[recording->n - 1] : NULL;
+    char text[BUNDLE_ERROR_MAX / 2];
+
+    if (newest)
+        (void)snprintf(text,
+            sizeof(text),
+            "it has no filter about %s; the newest decision is about %.*s/%.*s",
+            name,
+            STR_FMT(str_take(newest->pod_namespace, 64)),
+            STR_FMT(str_take(newest->pod_name, 64)));
+    else
+        (void)snprintf(text, sizeof(text), "there are no decisions in it");
+    return complain(path, text);
+}
+
+static int load_program(
+    const Bundle *bundle, const PolicyPaths *policies, Arena *arena, Program **ret) {
+    return policies->n == 0
+               ? policy_texts_compile(bundle->policies, bundle->n_policies, WHO, arena, ret)
+               : policy_files_load(policies, WHO, arena, ret);
+}
+
+int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
+    const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) {
+    SceneSetting setting = {.zones = zones_finder(zones), .exemptions = &found->bundle.exemptions};
+    Hindsight past = {
+        .scene = decision->scene,
+        .pod_text = decision->pod_text,
+        .now_nsec = decision->now_nsec,
+        .nodes = nodes,
+        .n_nodes = n_nodes,
+    };
+
+    found->now_nsec = decision->now_nsec;
+    found->id = decision->id;
+    return hindsight_explain(
+        &past, program, &setting, arena, &found->view, &found->pod, &found->explanation);
+}
+
+int explain_bundle(const char *path, const char *name, const PolicyPaths *policies,
+    const Zones *zones, Arena *arena, BundleCase *ret) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    const RecordedDecision *decision;
+    int r = bundle_source_load(path, WHO, &ret->bundle);
+
+    if (r == 0)
+        r = load_program(&ret->bundle, policies, arena, &program);
+    if (r != 0)
+        return r;
+    decision = find_decision(&ret->bundle.recording, str_from_c(name));
+    if (!decision)
+        return complain_unknown(path, name, &ret->bundle.recording);
+    r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
+    if (r < 0)
+        return complain(path, "out of memory");
+    return r > 0 ? complain(path, hindsight_error(r)) : 0;
+}

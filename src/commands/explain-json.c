@@ -1,0 +1,287 @@
+/* The explanation as JSON: everything, by the schema in docs/policy.md. */
+
+#include "base/nsec.h"
+#include "cel/timestamp.h"
+#include "commands/explain-print.h"
+#include "json/write.h"
+
+#define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
+
+static void write_text(JsonWriter *writer, const char *key, Str text) {
+    json_write_key(writer, str_from_c(key));
+    json_write_string(writer, text);
+}
+
+static void write_int(JsonWriter *writer, const char *key, int64_t value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_int(writer, value);
+}
+
+static void write_double(JsonWriter *writer, const char *key, double value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_double(writer, value);
+}
+
+static void write_bool(JsonWriter *writer, const char *key, bool value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_bool(writer, value);
+}
+
+/* Plain values as JSON has them; others as CEL writes them. */
+static void write_value(JsonWriter *writer, const char *key, CelValue value) {
+    Buf text = BUF_INIT((size_t)2 * VALUE_MAX);
+
+    json_write_key(writer, str_from_c(key));
+    switch (value.kind) {
+    case CEL_ABSENT:
+    case CEL_ERROR:
+    case CEL_NULL:
+        json_write_null(writer);
+        break;
+    case CEL_BOOL:
+        json_write_bool(writer, value.boolean);
+        break;
+    case CEL_INT:
+        json_write_int(writer, value.i);
+        break;
+    case CEL_DOUBLE:
+        json_write_double(writer, value.d);
+        break;
+    case CEL_STRING:
+        json_write_string(writer, cel_str(value));
+        break;
+    default:
+        cel_value_print(value, NULL, VALUE_MAX, &text);
+        json_write_string(writer, buf_str(&text));
+    }
+    buf_done(&text);
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static void write_pod(const Pod *pod, JsonWriter *writer) {
+    json_write_key(writer, STR("pod"));
+    json_write_object(writer);
+    write_text(writer, "namespace", pod->namespace);
+    write_text(writer, "name", pod->name);
+    json_write_end_object(writer);
+}
+
+static void write_time(int64_t now_nsec, JsonWriter *writer) {
+    Buf text = BUF_INIT(64);
+
+    cel_timestamp_print(now_nsec / NSEC_PER_SEC, (uint32_t)(now_nsec % NSEC_PER_SEC), &text);
+    write_text(writer, "time", buf_str(&text));
+    buf_done(&text);
+}
+
+static void write_policies(const Explanation *explanation, JsonWriter *writer) {
+    static const char *const why[] = {
+        [FIT_APPLIES] = "",
+        [FIT_OTHER_NAMESPACE] = "namespaces",
+        [FIT_OTHER_LABELS] = "podSelector",
+        [FIT_EXPRESSION_FALSE] = "expression",
+        [FIT_EXPRESSION_FAILED] = "error",
+    };
+
+    json_write_key(writer, STR("policies"));
+    json_write_array(writer);
+    for (size_t i = 0; i < explanation->n_policies; i++) {
+        const PolicyExplanation *policy = &explanation->policies[i];
+
+        json_write_object(writer);
+        write_text(writer, "name", policy->policy->name);
+        write_text(writer, "mode", policy->policy->is_observed ? STR("Observe") : STR("Enforce"));
+        write_bool(writer, "applies", policy->fit == FIT_APPLIES);
+        if (policy->fit != FIT_APPLIES)
+            write_text(writer, "whyNot", str_from_c(why[policy->fit]));
+        if (policy->fit == FIT_EXPRESSION_FAILED)
+            write_text(writer, "error", policy->error);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_counts(const Explanation *explanation, JsonWriter *writer) {
+    json_write_key(writer, STR("counts"));
+    json_write_object(writer);
+    write_int(writer, "nodes", (int64_t)explanation->n_nodes);
+    write_int(writer, "passed", (int64_t)(explanation->n_passed - explanation->n_narrowed));
+    write_int(writer, "narrowed", (int64_t)explanation->n_narrowed);
+    write_int(writer, "rejected", (int64_t)(explanation->n_nodes - explanation->n_passed));
+    json_write_end_object(writer);
+}
+
+static void write_rule(JsonWriter *writer, const Policy *policy, Str name) {
+    write_text(writer, "policy", policy->name);
+    write_text(writer, "rule", name);
+}
+
+/* What counts where it failed. */
+static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
+    const char *name = errors->is_missing ? "onMissing" : "onError";
+    Fallback fallback;
+
+    if (errors->score) {
+        write_double(
+            writer, name, errors->is_missing ? errors->score->on_missing : errors->score->on_error);
+        return;
+    }
+    fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
+    write_text(writer, name, fallback == FALLBACK_ALLOW ? STR("allow") : STR("reject"));
+}
+
+static void write_errors(const Explanation *explanation, JsonWriter *writer) {
+    json_write_key(writer, STR("errors"));
+    json_write_array(writer);
+    for (size_t i = 0; i < explanation->n_errors; i++) {
+        const RuleErrors *errors = &explanation->errors[i];
+
+        json_write_object(writer);
+        if (errors->filter)
+            write_rule(writer, errors->filter->policy, errors->filter->name);
+        else
+            write_rule(writer, errors->score->policy, errors->score->name);
+        write_int(writer, "nodes", (int64_t)errors->n);
+        write_text(writer, "node", errors->node);
+        write_text(writer, errors->is_missing ? "missing" : "error", errors->text);
+        write_fallback(errors, writer);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* --- a node ----------------------------------------------------------------------------------- */
+
+static void write_values(const FailureDetails *details, JsonWriter *writer) {
+    json_write_key(writer, STR("values"));
+    json_write_array(writer);
+    for (size_t i = 0; i < details->n_values; i++) {
+        json_write_object(writer);
+        write_text(writer, "expression", details->values[i].text);
+        write_value(writer, "value", details->values[i].value);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
+    json_write_key(writer, STR("needs"));
+    json_write_array(writer);
+    for (size_t i = 0; i < details->n_remedies; i++) {
+        const Remedy *remedy = &details->remedies[i];
+
+        json_write_object(writer);
+        write_text(writer, "subject", remedy->subject);
+        write_text(writer, "relation", remedy->relation);
+        write_value(writer, "value", remedy->value);
+        write_value(writer, "has", remedy->has);
+        write_text(writer, "text", remedy->text);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_failed(Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+    json_write_key(writer, STR("failed"));
+    json_write_array(writer);
+    for (size_t i = 0; i < node->n_failed; i++) {
+        const FailedRule *failed = &node->failed[i];
+        const FailureDetails *details = telling_details(t, node, failed);
+
+        json_write_object(writer);
+        write_rule(writer, failed->filter->policy, failed->filter->name);
+        write_text(writer, "reason", failed->filter->reason);
+        write_text(writer,
+            failed->is_error     ? "error"
+            : failed->is_missing ? "missing"
+                                 : "detail",
+            failed->detail);
+        write_bool(writer, "unresolvable", failed->filter->is_unresolvable);
+        write_bool(writer, "observed", failed->filter->policy->is_observed);
+        write_values(details, writer);
+        write_remedies(details, writer);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_score(const Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+    write_double(writer, "score", node->score);
+    if (node->outcome == NODE_PASSED) {
+        write_int(writer, "wireScore", node->wire_score);
+        write_int(writer, "added", telling_points(t, node->wire_score));
+    }
+    json_write_key(writer, STR("parts"));
+    json_write_array(writer);
+    for (size_t i = 0; i < t->explanation->n_scores; i++) {
+        const Score *score = t->explanation->scores[i];
+        const ScorePart *part = &node->parts[i];
+
+        json_write_object(writer);
+        write_rule(writer, score->policy, score->name);
+        if (part->is_error || part->is_missing) {
+            json_write_key(writer, STR("raw"));
+            json_write_null(writer);
+        } else {
+            write_double(writer, "raw", part->raw);
+        }
+        write_double(writer, "value", part->value);
+        write_double(writer, "weight", score->weight);
+        write_double(writer, "contribution", part->contribution);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_node(Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+    static const char *const outcomes[] = {
+        [NODE_PASSED] = "passed",
+        [NODE_NARROWED] = "narrowed",
+        [NODE_REJECTED] = "rejected",
+    };
+
+    json_write_object(writer);
+    write_text(writer, "node", node->node);
+    write_text(writer, "outcome", str_from_c(outcomes[node->outcome]));
+    if (node->verdict) {
+        write_rule(writer, node->verdict->policy, node->verdict->name);
+        write_text(writer, "reason", node->verdict->reason);
+        write_bool(writer, "unresolvable", node->verdict->is_unresolvable);
+    }
+    if (node->rank > 0)
+        write_int(writer, "rank", node->rank);
+    write_failed(t, node, writer);
+    if (node->is_scored)
+        write_score(t, node, writer);
+    json_write_end_object(writer);
+}
+
+void telling_json_value(Telling *t, const NodeExplanation *only, JsonWriter *writer) {
+    const Explanation *explanation = t->explanation;
+
+    json_write_object(writer);
+    write_pod(t->pod, writer);
+    write_time(t->now_nsec, writer);
+    write_policies(explanation, writer);
+    write_counts(explanation, writer);
+    write_int(writer, "narrowTo", explanation->narrow_to);
+    write_int(writer, "wireMax", explanation->wire_max);
+    write_int(writer, "weight", t->weight);
+    write_errors(explanation, writer);
+    json_write_key(writer, STR("nodes"));
+    json_write_array(writer);
+    for (size_t i = 0; i < explanation->n_nodes; i++)
+        if (!only || only == &explanation->nodes[i])
+            write_node(t, &explanation->nodes[i], writer);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+void telling_json(Telling *t, const NodeExplanation *only) {
+    JsonWriter writer = JSON_WRITER(t->out);
+
+    writer.indent = 2;
+    telling_json_value(t, only, &writer);
+    buf_append_char(t->out, '\n');
+}

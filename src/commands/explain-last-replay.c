@@ -1,0 +1,130 @@
+#include "commands/explain-last-replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "policy/program.h"
+#include "replay/hindsight.h"
+
+/* A cluster of 5,000 nodes with all their pods takes a busy berth some seconds. */
+#define FETCH_TIMEOUT_MSEC 60000L
+
+void last_hindsight_done(LastHindsight *hindsight) {
+    bundle_case_done(&hindsight->found);
+}
+
+/* All of these return 0, also when they have found an obstacle; or -ENOMEM. */
+
+static int refuse(LastHindsight *hindsight, const char *why) {
+    (void)snprintf(hindsight->obstacle, sizeof(hindsight->obstacle), "%s", why);
+    return 0;
+}
+
+static bool is_refused(const LastHindsight *hindsight) {
+    return hindsight->obstacle[0] != '\0';
+}
+
+static int fetch(const AskAccess *given, int64_t id, Arena *arena, LastHindsight *hindsight) {
+    AskAccess patient = *given, *access = &patient;
+    Str path = arena_printf(arena, "/api/v1/bundle?id=%" PRId64, id);
+    char error[BUNDLE_ERROR_MAX];
+    AskReply reply;
+    int r;
+
+    patient.timeout_msec = FETCH_TIMEOUT_MSEC;
+    r = path.ptr ? ask(access, path, STR_NULL, arena, &reply, hindsight->obstacle) : -ENOMEM;
+
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (reply.status == 400) /* of one that is older */
+        return refuse(hindsight, "that berth cannot hand out a single decision yet: update it");
+    if (reply.status != 200) {
+        ask_complain(access, &reply, arena, hindsight->obstacle);
+        return 0;
+    }
+    r = bundle_read(reply.body, &hindsight->found.bundle, error);
+    return r > 0 ? refuse(hindsight, error) : r;
+}
+
+static const RecordedDecision *find_decision(LastHindsight *hindsight, int64_t id) {
+    const Recording *recording = &hindsight->found.bundle.recording;
+    const RecordedDecision *decision = recording->decisions;
+    const char *obstacle;
+
+    if (recording->n != 1 || decision->id != (uint64_t)id) {
+        (void)refuse(hindsight, "it does not answer like a berth");
+        return NULL;
+    }
+    obstacle = recorded_obstacle(decision);
+    if (obstacle)
+        (void)refuse(hindsight, obstacle);
+    return decision;
+}
+
+/* The policies of then: what others would say of it is another question. */
+static int compile(
+    LastHindsight *hindsight, const RecordedDecision *decision, Arena *arena, Program **ret) {
+    const Bundle *bundle = &hindsight->found.bundle;
+    DiagList diags = DIAG_LIST_IN(arena);
+    int r = program_compile(bundle->policies, bundle->n_policies, &diags, ret);
+
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return refuse(hindsight, "this berth cannot read the policies of that one");
+    if (!digest_equal((*ret)->digest, decision->policy))
+        return refuse(hindsight,
+            "it was decided by other policies than those in force now, and they are not kept any "
+            "more");
+    return 0;
+}
+
+/* Those that were asked about and known, in an order that gives the same ranks; and @also. */
+static const Str *list_nodes(const Recording *recording, const RecordedDecision *decision,
+    const char *also, Arena *arena, size_t *ret_n) {
+    const RecordedNode **order = recorded_order(decision, arena);
+    Str *names = ARENA_RAW(arena, Str, decision->n_nodes + 1);
+    size_t n = 0;
+
+    if (!order || !names)
+        return NULL;
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        Str name = recording->names[order[i]->name];
+
+        if (also && str_is(name, also))
+            also = NULL;
+        if (order[i]->kind != RECORDED_UNKNOWN)
+            names[n++] = name;
+    }
+    if (also)
+        names[n++] = str_from_c(also);
+    *ret_n = n;
+    return names;
+}
+
+int last_hindsight(const AskAccess *access, int64_t id, const char *node, const Zones *zones,
+    Arena *arena, LastHindsight *ret) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    const RecordedDecision *decision;
+    const Str *nodes;
+    size_t n_nodes;
+    int r;
+
+    *ret = (LastHindsight){0};
+    r = fetch(access, id, arena, ret);
+    if (r < 0 || is_refused(ret))
+        return r;
+    decision = find_decision(ret, id);
+    if (is_refused(ret))
+        return 0;
+    r = compile(ret, decision, arena, &program);
+    if (r < 0 || is_refused(ret))
+        return r;
+    nodes = list_nodes(&ret->found.bundle.recording, decision, node, arena, &n_nodes);
+    if (!nodes)
+        return -ENOMEM;
+    r = bundle_case_explain(&ret->found, decision, program, nodes, n_nodes, zones, arena);
+    return r > 0 ? refuse(ret, hindsight_error(r)) : r;
+}

@@ -1,0 +1,274 @@
+#include "commands/install-sight.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/ascii.h"
+#include "base/url.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "collect/collect.h"
+#include "model/node.h"
+
+#define WHO "berth install"
+#define PATH_MAX_LEN ((size_t)1024)
+
+typedef struct Look {
+    Gather gather;
+    InstallSight *sight;
+} Look;
+
+static int note_failure(Look *look, const char *what, const char *error) {
+    gather_note(&look->gather, "%s cannot be seen: %s\n", what, error);
+    return 0;
+}
+
+/* --- lists ------------------------------------------------------------------------------- */
+
+/* How many items are behind those of a page, by its metadata. */
+static size_t read_remaining(JsonReader *reader) {
+    int64_t n = 0;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("remainingItemCount")))
+            json_int64(reader, &n);
+        else
+            json_skip(reader, NULL);
+    }
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool is_tainted(const Node *node) {
+    for (size_t i = 0; i < node->taints.n; i++)
+        if (node->taints.items[i].effect == TAINT_NO_SCHEDULE ||
+            node->taints.items[i].effect == TAINT_NO_EXECUTE)
+            return true;
+    return false;
+}
+
+static void add_control_plane(const Node *node, InstallSight *sight) {
+    if (sight->n_control_planes == SIGHT_CONTROL_PLANES_MAX)
+        return;
+    sight->control_planes[sight->n_control_planes++] = node->name;
+    sight->n_tainted += is_tainted(node);
+}
+
+/* Reads a NodeList; its nodes are counted, and kept as control planes if @sight is given. */
+static bool read_nodes(Str body, Arena *arena, InstallSight *sight, size_t *ret_n) {
+    static const NodeParts parts = {.taints = true};
+    JsonReader reader;
+    Str key;
+
+    *ret_n = 0;
+    json_reader_init(&reader, body);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata"))) {
+            *ret_n += read_remaining(&reader);
+        } else if (json_key_is(&reader, key, STR("items"))) {
+            json_array(&reader);
+            while (json_element(&reader)) {
+                Node node;
+
+                node_decode_parts(&reader, arena, &parts, &node);
+                ++*ret_n;
+                if (sight)
+                    add_control_plane(&node, sight);
+            }
+        } else {
+            json_skip(&reader, NULL);
+        }
+    }
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK;
+}
+
+/* --- subjects ------------------------------------------------------------------------------ */
+
+/* 0 with the number of nodes; 1 when they cannot be seen, which is noted; or -ENOMEM. */
+static int list_nodes(Look *look, const char *path, bool is_control_plane, size_t *ret_n) {
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r = gather_get(&look->gather, path, &reply, error);
+
+    if (r < 0)
+        return r;
+    if (r == 0 &&
+        !read_nodes(reply.body, look->gather.arena, is_control_plane ? look->sight : NULL, ret_n)) {
+        (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
+        r = 1;
+    }
+    if (r != 0)
+        (void)note_failure(look, "nodes", error);
+    return r;
+}
+
+/* A page of one node says how many there are; control planes are asked for by their label, which
+ * was "master" up to 1.23. */
+static int look_at_nodes(Look *look) {
+    static const char *const by_label[] = {
+        "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
+        "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=32",
+    };
+    InstallSight *sight = look->sight;
+    size_t n;
+    int r =
+        list_nodes(look, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &sight->n_nodes);
+
+    for (size_t i = 0; r == 0 && sight->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
+        r = list_nodes(look, by_label[i], /* is_control_plane= */ true, &n);
+    sight->are_nodes_known = r == 0;
+    return r < 0 ? r : 0;
+}
+
+static int look_at_schedulers(Look *look) {
+    static const char path[] =
+        "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
+    InstallSight *sight = look->sight;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r;
+
+    sight->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, SIGHT_SCHEDULERS_MAX);
+    if (!sight->schedulers)
+        return -ENOMEM;
+    r = gather_get(&look->gather, path, &reply, error);
+    if (r < 0)
+        return r;
+    if (r != 0)
+        return note_failure(look, "kube-scheduler's pods", error);
+    if (!scheduler_pods_read(reply.body,
+            look->gather.arena,
+            sight->schedulers,
+            SIGHT_SCHEDULERS_MAX,
+            &sight->n_schedulers))
+        return note_failure(look, "kube-scheduler's pods", "the answer is no list of pods");
+    sight->are_schedulers_known = true;
+    for (size_t i = 0; i < sight->n_schedulers; i++)
+        sight->n_static += sight->schedulers[i].pod.is_static;
+    return 0;
+}
+
+static int look_at_berths(Look *look) {
+    const Facts *facts = look->gather.facts;
+    InstallSight *sight = look->sight;
+    int r = gather_pods(&look->gather);
+
+    if (r < 0)
+        return r;
+    sight->are_berths_known = facts->are_pods_known;
+    sight->n_berths = facts->n_pods;
+    if (facts->n_pods > 0)
+        sight->berth_namespace = facts->pods[0].namespace;
+    return 0;
+}
+
+/* Whether there is an object at @path. */
+static int look_for(
+    Look *look, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r = blocking_client_request_with(
+        look->gather.client, &(BlockingRequest){.path = path}, look->gather.arena, &reply, error);
+
+    if (r < 0)
+        return r;
+    *ret_has = r == 0 && reply.status == 200;
+    *ret_is_known = r == 0 && (reply.status == 200 || reply.status == 404);
+    if (*ret_is_known)
+        return 0;
+    if (r == 0)
+        blocking_client_explain(&reply, look->gather.arena, error);
+    return note_failure(look, what, error);
+}
+
+static int look_for_objects(Look *look, const char *namespace) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_LEN);
+    InstallSight *sight = look->sight;
+    int r;
+
+    buf_append(&path, STR("/api/v1/namespaces/"));
+    url_escape(&path, str_from_c(namespace));
+    if (!url_text(&path))
+        return -ENOMEM;
+    r = look_for(
+        look, url_text(&path), "the namespace", &sight->is_namespace_known, &sight->has_namespace);
+    if (r == 0)
+        r = look_for(look,
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+            "ClusterRoles",
+            &sight->is_role_known,
+            &sight->has_role);
+    return r;
+}
+
+/* 36 of "v1.36.4" and "v1.36+"; -1 when it is something else. */
+static int minor_of(Str version) {
+    int minor = 0;
+    size_t i = 3;
+
+    if (!str_has_prefix(version, STR("v1.")))
+        return -1;
+    for (; i < version.len && i < 6 && ascii_is_digit(version.ptr[i]); i++)
+        minor = 10 * minor + (version.ptr[i] - '0');
+    return i > 3 ? minor : -1;
+}
+
+/* --- all of it --------------------------------------------------------------------------- */
+
+static int look_at_all(Look *look, const char *namespace) {
+    Facts *facts = look->gather.facts;
+    int r = gather_cluster(&look->gather);
+
+    if (r < 0 || !str_is_empty(facts->cluster_error))
+        return r;
+    look->sight->version = facts->cluster_version;
+    look->sight->minor = minor_of(facts->cluster_version);
+    r = look_at_nodes(look);
+    if (r == 0)
+        r = look_at_schedulers(look);
+    if (r == 0)
+        r = look_at_berths(look);
+    if (r == 0)
+        r = look_for_objects(look, namespace);
+    return r;
+}
+
+int install_sight_look(const ClusterSource *source, const char *namespace, Arena *arena, Buf *notes,
+    InstallSight *ret) {
+    _cleanup_(access_freep) Access *access = NULL;
+    _cleanup_(client_freep) Client *client = NULL;
+    GatherOptions options = {0};
+    Facts facts = {0};
+    Look look = {
+        .gather = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
+        .sight = ret,
+    };
+    int r;
+
+    *ret = (InstallSight){.minor = -1};
+    if (!cluster_source_is_live(source))
+        return 0;
+    r = cluster_source_access(source, WHO, &access);
+    if (r != 0)
+        return r;
+    client = client_new(access);
+    look.gather.client = client;
+    ret->was_asked = true;
+    ret->server = arena_copy(arena, str_from_c(access_server(access)));
+    ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
+    r = client ? look_at_all(&look, namespace) : -ENOMEM;
+    if (r < 0 || arena_has_failed(arena))
+        return terminal_out_of_memory(WHO);
+    if (str_is_empty(facts.cluster_error))
+        return 0;
+    (void)fprintf(stderr, WHO ": %s cannot be asked\n", access_server(access));
+    terminal_complain(WHO, arena_copy(arena, facts.cluster_error).ptr);
+    return EXIT_UNREACHABLE;
+}
+
+bool install_sight_is_managed(const InstallSight *sight) {
+    return sight->was_asked && sight->are_schedulers_known && sight->n_schedulers == 0;
+}

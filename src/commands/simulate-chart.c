@@ -1,0 +1,223 @@
+/*
+ * Use over time as SVG: three panels, one below the other, a line for each policy in each.
+ *
+ * Lines differ in colour and in dashes, so that they can be told apart in print and by everybody.
+ * Text is text. Figures hold until the next one: lines are steps.
+ */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "commands/simulate-report.h"
+
+#define WIDTH 960
+#define LEFT 72
+#define RIGHT 24
+#define TOP 64
+#define PANEL 170
+#define GAP 46
+#define TICKS 4
+
+typedef struct Panel {
+    const char *title;
+    double (*value)(const Sample *sample);
+    bool is_share; /* in percent */
+} Panel;
+
+static double value_share(const Sample *sample) {
+    return 100 * sample->cpu_share;
+}
+
+static double value_used(const Sample *sample) {
+    return (double)sample->n_used;
+}
+
+static double value_waiting(const Sample *sample) {
+    return (double)sample->n_pending;
+}
+
+static const Panel panels[] = {
+    {"requested cpu of nodes in use, %", value_share, true},
+    {"nodes in use", value_used, false},
+    {"pods pending", value_waiting, false},
+};
+
+static const struct {
+    const char *colour, *dashes;
+} styles[] = {
+    {"#4d4d4d", "none"},
+    {"#0072b2", "9 3"},
+    {"#d55e00", "4 3"},
+    {"#009e73", "12 3 3 3"},
+    {"#cc79a7", "2 3"},
+    {"#7a5c00", "16 4"},
+    {"#56b4e9", "6 2 2 2 2 2"},
+    {"#000000", "1 4"},
+};
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* Names of policies come from files: nothing in them is markup. What XML cannot hold is '?'. */
+static void append_escaped(Buf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+
+        if (c == '<')
+            buf_append(out, STR("&lt;"));
+        else if (c == '>')
+            buf_append(out, STR("&gt;"));
+        else if (c == '&')
+            buf_append(out, STR("&amp;"));
+        else
+            buf_append_char(out, c < 0x20 || c >= 0x7f ? '?' : (char)c);
+    }
+}
+
+/* --- scales ----------------------------------------------------------------------------------- */
+
+typedef struct Scale {
+    double x_max, y_max;
+    double y; /* of the panel's bottom */
+} Scale;
+
+static double x_of(const Scale *scale, double at) {
+    return LEFT + (WIDTH - LEFT - RIGHT) * (at / scale->x_max);
+}
+
+static double y_of(const Scale *scale, double value) {
+    return scale->y - PANEL * (value / scale->y_max);
+}
+
+/* The next of 1, 2, 5, 10, 20 …: what people can read between lines. */
+static double round_up(double value) {
+    double power = pow(10, floor(log10(value)));
+    double lead = value / power;
+
+    return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+}
+
+static Scale find_scale(const SimulateReport *report, size_t number) {
+    const Panel *panel = &panels[number];
+    Scale scale = {.y = TOP + PANEL + (double)number * (PANEL + GAP)};
+
+    for (size_t i = 0; i < report->n; i++) {
+        const SimulationResult *result = report->contenders[i].result;
+
+        for (size_t k = 0; k < result->n_samples; k++) {
+            scale.x_max = fmax(scale.x_max, result->samples[k].at);
+            scale.y_max = fmax(scale.y_max, panel->value(&result->samples[k]));
+        }
+    }
+    if (panel->is_share && scale.y_max <= 100)
+        scale.y_max = 100;
+    else
+        scale.y_max = scale.y_max > 0 ? TICKS * round_up(scale.y_max / TICKS) : TICKS;
+    scale.x_max = scale.x_max > 0 ? scale.x_max : 1;
+    return scale;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_y_axis(const Scale *scale, Buf *out) {
+    for (int i = 0; i <= TICKS; i++) {
+        double value = scale->y_max * i / TICKS, y = y_of(scale, value);
+
+        buf_printf(out,
+            "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n"
+            "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.10g</text>\n",
+            LEFT,
+            y,
+            WIDTH - RIGHT,
+            y,
+            i == 0 ? "#333333" : "#dddddd",
+            LEFT - 8,
+            y + 4,
+            value);
+    }
+}
+
+static void draw_x_axis(const SimulateReport *report, const Scale *scale, bool is_last, Buf *out) {
+    double step = round_up(scale->x_max / 8);
+
+    for (size_t i = 0; (double)i * step <= scale->x_max * 1.0001; i++)
+        buf_printf(out,
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.10g</text>\n",
+            x_of(scale, (double)i * step),
+            scale->y + 16,
+            (double)i * step);
+    if (is_last)
+        buf_printf(out,
+            "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+            (LEFT + WIDTH - RIGHT) / 2,
+            scale->y + 36,
+            report->input->is_timed ? "seconds since the start" : "pods that have come");
+}
+
+static void draw_line(const SimulationResult *result, const Panel *panel, const Scale *scale,
+    size_t style, Buf *out) {
+    buf_printf(out,
+        "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
+        styles[style % ELEMENTS_OF(styles)].colour,
+        styles[style % ELEMENTS_OF(styles)].dashes);
+    for (size_t k = 0; k < result->n_samples; k++) {
+        const Sample *sample = &result->samples[k];
+
+        if (k == 0)
+            buf_printf(
+                out, "M%.1f %.1f", x_of(scale, sample->at), y_of(scale, panel->value(sample)));
+        else
+            buf_printf(
+                out, "H%.1fV%.1f", x_of(scale, sample->at), y_of(scale, panel->value(sample)));
+    }
+    buf_append(out, STR("\"/>\n"));
+}
+
+static void draw_legend(const SimulateReport *report, Buf *out) {
+    int x = LEFT;
+
+    for (size_t i = 0; i < report->n; i++) {
+        Str name = report->contenders[i].name;
+
+        buf_printf(out,
+            "<line x1=\"%d\" y1=\"22\" x2=\"%d\" y2=\"22\" stroke=\"%s\" stroke-width=\"2\" "
+            "stroke-dasharray=\"%s\"/>\n<text x=\"%d\" y=\"26\">",
+            x,
+            x + 36,
+            styles[i % ELEMENTS_OF(styles)].colour,
+            styles[i % ELEMENTS_OF(styles)].dashes,
+            x + 42);
+        append_escaped(out, str_take(name, 40));
+        buf_append(out, STR("</text>\n"));
+        x += 62 + 8 * (int)(name.len < 40 ? name.len : 40);
+    }
+}
+
+void simulate_chart(const SimulateReport *report, Buf *out) {
+    int height = TOP + (int)ELEMENTS_OF(panels) * (PANEL + GAP) + 10;
+
+    buf_printf(out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+        "height=\"%d\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n"
+        "<title>berth simulate: use over time</title>\n"
+        "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+        WIDTH,
+        height,
+        WIDTH,
+        height,
+        WIDTH,
+        height);
+    draw_legend(report, out);
+    for (size_t p = 0; p < ELEMENTS_OF(panels); p++) {
+        Scale scale = find_scale(report, p);
+
+        buf_printf(out,
+            "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n",
+            LEFT,
+            scale.y - PANEL - 8,
+            panels[p].title);
+        draw_y_axis(&scale, out);
+        draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
+        for (size_t i = 0; i < report->n; i++)
+            draw_line(report->contenders[i].result, &panels[p], &scale, i, out);
+    }
+    buf_append(out, STR("</svg>\n"));
+}

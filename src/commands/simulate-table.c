@@ -1,0 +1,409 @@
+/*
+ * The report as a table: a line for each figure, a column for each policy.
+ *
+ * Lines are collected first, so that columns are as wide as they must be.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "base/visible.h"
+#include "commands/simulate-report.h"
+#include "commands/simulate-shapes.h"
+
+#define CELL_MAX 64
+#define LABEL_MAX 64 /* columns; longer reasons are cut */
+#define REASONS_SHOWN 8u
+#define MISSES_SHOWN 5u
+
+typedef struct Line {
+    Str label;
+    unsigned indent;
+    Str cells[SIMULATE_CONTENDERS_MAX];
+} Line;
+
+typedef struct Table {
+    const SimulateReport *report;
+    VEC(Line) lines;
+} Table;
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* Without memory it goes nowhere; who owns the arena sees that it has failed. */
+static Line *add_line(Table *table, unsigned indent, Str label) {
+    static Line nowhere;
+    Line *line = VEC_PUSH(&table->lines, table->report->scratch);
+
+    line = line ? line : &nowhere;
+    line->label = label;
+    line->indent = indent;
+    return line;
+}
+
+__attribute__((format(printf, 4, 5))) static void set_cell(
+    Table *table, Line *line, size_t i, const char *format, ...) {
+    char text[CELL_MAX];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    line->cells[i] = arena_copy(table->report->scratch, str_from_c(text));
+}
+
+static void set_count(Table *table, Line *line, size_t i, size_t count) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(CELL_MAX);
+
+    buf_append_grouped(&text, count);
+    line->cells[i] = arena_copy(table->report->scratch, buf_str(&text));
+}
+
+static const SimulationResult *simulation_result_of(const Table *table, size_t i) {
+    return table->report->contenders[i].result;
+}
+
+/* A line of counts: the member of each outcome at @offset, a size_t. */
+static void add_counts(Table *table, unsigned indent, const char *label, size_t offset) {
+    Line *line = add_line(table, indent, str_from_c(label));
+
+    for (size_t i = 0; i < table->report->n; i++) {
+        size_t count;
+
+        memcpy(&count, (const char *)simulation_result_of(table, i) + offset, sizeof(count));
+        set_count(table, line, i, count);
+    }
+}
+#define ADD_COUNTS(table, indent, label, member)                                                   \
+    add_counts((table), (indent), (label), offsetof(SimulationResult, member))
+
+static void add_share(Table *table, unsigned indent, const char *label, const double *shares) {
+    Line *line = add_line(table, indent, str_from_c(label));
+
+    for (size_t i = 0; i < table->report->n; i++)
+        set_cell(table, line, i, "%.1f %%", 100 * shares[i]);
+}
+
+/* --- what is in it ---------------------------------------------------------------------------- */
+
+/* The pods that wait under any policy for this reason; the line, if it is there already. */
+static Line *find_reason(Table *table, size_t from, Str text) {
+    for (size_t i = from; i < table->lines.n; i++)
+        if (str_eq(table->lines.items[i].label, text))
+            return &table->lines.items[i];
+    return NULL;
+}
+
+static void add_reasons(Table *table) {
+    size_t from = table->lines.n;
+
+    for (size_t i = 0; i < table->report->n; i++) {
+        const SimulationResult *result = simulation_result_of(table, i);
+
+        for (size_t k = 0; k < result->n_reasons && k < REASONS_SHOWN; k++) {
+            Line *line = find_reason(table, from, result->reasons[k].text);
+
+            if (!line)
+                line = add_line(table, 2, result->reasons[k].text);
+            set_count(table, line, i, result->reasons[k].n_pods);
+        }
+    }
+}
+
+static void add_pods(Table *table) {
+    ADD_COUNTS(table, 0, "pods placed", n_placed);
+    if (table->report->input->has_lifetimes)
+        ADD_COUNTS(table, 1, "of these ended", n_ended);
+    ADD_COUNTS(table, 0, "pods pending", n_pending);
+    add_reasons(table);
+}
+
+static void add_nodes(Table *table) {
+    Line *line;
+
+    ADD_COUNTS(table, 0, "nodes in use at the end", n_used);
+    ADD_COUNTS(table, 1, "at the start", n_used_at_start);
+    ADD_COUNTS(table, 1, "at most", n_used_most);
+    line = add_line(table, 1, STR("on average"));
+    for (size_t i = 0; i < table->report->n; i++)
+        set_cell(table, line, i, "%.1f", simulation_result_of(table, i)->n_used_mean);
+    ADD_COUNTS(table, 0, "nodes emptied", n_emptied);
+}
+
+static void add_balance(Table *table, const char *label, bool is_memory) {
+    double means[SIMULATE_CONTENDERS_MAX] = {0}, highest[SIMULATE_CONTENDERS_MAX] = {0};
+    Line *line;
+
+    for (size_t i = 0; i < table->report->n; i++) {
+        const SimulationResult *result = simulation_result_of(table, i);
+        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
+
+        means[i] = figures->mean;
+        highest[i] = figures->highest;
+    }
+    add_share(table, 0, label, means);
+    line = add_line(table, 1, STR("standard deviation (of the mean)"));
+    for (size_t i = 0; i < table->report->n; i++) {
+        const SimulationResult *result = simulation_result_of(table, i);
+        const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
+
+        set_cell(table,
+            line,
+            i,
+            "%.1f %% (%.2f)",
+            100 * figures->deviation,
+            figures->mean > 0 ? figures->deviation / figures->mean : 0);
+    }
+    add_share(table, 1, "fullest node", highest);
+}
+
+static void add_shapes(Table *table) {
+    const SimulateReport *report = table->report;
+
+    if (report->n_shapes > 0)
+        (void)add_line(table, 0, STR("more pods that would fit"));
+    for (size_t s = 0; s < report->n_shapes; s++) {
+        _cleanup_(buf_done) Buf label = BUF_INIT(1024);
+        Line *line, *left;
+
+        shape_print(&report->shapes[s], &label);
+        line = add_line(table, 1, arena_copy(report->scratch, buf_str(&label)));
+        for (size_t i = 0; i < report->n; i++)
+            set_count(table, line, i, simulation_result_of(table, i)->shapes[s].n_fit);
+        left = add_line(table, 2, STR("free cpu and memory that they leave"));
+        for (size_t i = 0; i < report->n; i++) {
+            const ShapeFigures *figures = &simulation_result_of(table, i)->shapes[s];
+
+            set_cell(table,
+                left,
+                i,
+                "%.0f %%, %.0f %%",
+                100 * figures->cpu_left,
+                100 * figures->memory_left);
+        }
+    }
+}
+
+static void add_moves(Table *table) {
+    const SimulateReport *report = table->report;
+    Line *line;
+
+    if (report->n > 1) {
+        line = add_line(table, 0, STR("pods on another node than under the first"));
+        set_cell(table, line, 0, "-");
+        for (size_t i = 1; i < report->n; i++)
+            set_count(table,
+                line,
+                i,
+                simulation_result_moves(
+                    simulation_result_of(table, i), simulation_result_of(table, 0)));
+    }
+    if (report->input->n_rescheduled == 0 || report->follows)
+        return;
+    line = add_line(table, 0, STR("pods on another node than they run on"));
+    for (size_t i = 0; i < report->n; i++) {
+        size_t n = 0;
+
+        for (size_t k = 0; k < report->input->n_arrivals; k++) {
+            uint32_t was = report->input->arrivals[k].current_row;
+            uint32_t is = simulation_result_of(table, i)->pods[k].row;
+
+            n += was != NO_ROW && is != NO_ROW && was != is;
+        }
+        set_count(table, line, i, n);
+    }
+}
+
+static void add_waiting(Table *table) {
+    Line *line;
+
+    if (!table->report->input->is_timed)
+        return;
+    ADD_COUNTS(table, 0, "pods that waited, and were placed", n_waited);
+    line = add_line(table, 1, STR("wait until placed, on average of all"));
+    for (size_t i = 0; i < table->report->n; i++)
+        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_mean);
+    line = add_line(table, 1, STR("longest"));
+    for (size_t i = 0; i < table->report->n; i++)
+        set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_most);
+}
+
+static void add_follow(Table *table) {
+    Line *line;
+
+    if (!table->report->follows)
+        return;
+    ADD_COUNTS(table, 0, "pods followed to their nodes", n_followed);
+    line = add_line(table, 1, STR("their node is among the best"));
+    for (size_t i = 0; i < table->report->n; i++) {
+        const SimulationResult *result = simulation_result_of(table, i);
+
+        set_cell(table,
+            line,
+            i,
+            "%zu (%.1f %%)",
+            result->n_best,
+            result->n_followed > 0 ? 100.0 * (double)result->n_best / (double)result->n_followed
+                                   : 0);
+    }
+    ADD_COUNTS(table, 1, "their node can take them", n_feasible);
+    ADD_COUNTS(table, 1, "left out: they ask for what is not modelled", n_unmodelled);
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+static void print_head(const SimulateReport *report, Buf *out) {
+    const SimulationInput *input = report->input;
+
+    buf_append_grouped(out, input->table->names->n_nodes);
+    buf_append(out, STR(" nodes, "));
+    buf_append_grouped(out, input->n_existing - input->n_rescheduled);
+    buf_append(out, STR(" pods on them; "));
+    buf_append_grouped(out, input->n_arrivals);
+    buf_append(out, STR(" pods to place"));
+    if (input->is_timed)
+        buf_printf(out, ", the last after %.0f s", input->last_at);
+    if (input->n_rescheduled > 0) {
+        buf_append(out, STR("; "));
+        buf_append_grouped(out, input->n_rescheduled);
+        buf_append(out, STR(" of them run already and are placed anew"));
+    }
+    buf_append(out, STR("\n\n"));
+}
+
+static void print_lines(const Table *table, Buf *out) {
+    const SimulateReport *report = table->report;
+    size_t label_width = 0, widths[SIMULATE_CONTENDERS_MAX];
+
+    for (size_t i = 0; i < table->lines.n; i++) {
+        size_t width =
+            visible_width(table->lines.items[i].label) + 2 * table->lines.items[i].indent;
+
+        label_width = width > label_width ? width : label_width;
+    }
+    label_width = label_width > LABEL_MAX ? LABEL_MAX : label_width;
+    for (size_t i = 0; i < report->n; i++) {
+        widths[i] = visible_width(report->contenders[i].name);
+        for (size_t k = 0; k < table->lines.n; k++)
+            if (table->lines.items[k].cells[i].len > widths[i])
+                widths[i] = table->lines.items[k].cells[i].len;
+    }
+    buf_append_repeat(out, ' ', label_width);
+    for (size_t i = 0; i < report->n; i++) {
+        buf_append_repeat(out, ' ', 2 + widths[i] - visible_width(report->contenders[i].name));
+        (void)visible_append(out, report->contenders[i].name);
+    }
+    buf_append_char(out, '\n');
+    for (size_t k = 0; k < table->lines.n; k++) {
+        const Line *line = &table->lines.items[k];
+        size_t room = label_width - 2 * line->indent, last = 0;
+
+        for (size_t i = 0; i < report->n; i++)
+            last = line->cells[i].len > 0 ? i + 1 : last;
+        buf_append_repeat(out, ' ', (size_t)2 * line->indent);
+        if (last > 0)
+            visible_append_padded(out, visible_take(line->label, room), room);
+        else
+            (void)visible_append(out, visible_take(line->label, room));
+        for (size_t i = 0; i < last; i++) {
+            buf_append_repeat(out, ' ', 2 + widths[i] - line->cells[i].len);
+            buf_append(out, line->cells[i]);
+        }
+        buf_append_char(out, '\n');
+    }
+}
+
+static void print_miss(const SimulateReport *report, const FollowMismatch *miss, Buf *out) {
+    const Arrival *arrival = &report->input->arrivals[miss->arrival];
+
+    buf_append(out, STR("  "));
+    (void)visible_append(out, arrival->name);
+    buf_append(out, STR(" is on "));
+    (void)visible_append(out, node_of_row(report->input, arrival->current_row));
+    if (miss->choice.is_feasible) {
+        buf_printf(out, " (%lld points); ", (long long)miss->choice.inspected_score);
+        (void)visible_append(out, node_of_row(report->input, miss->choice.any_best));
+        buf_printf(out, " has %lld\n", (long long)miss->choice.score);
+    } else {
+        buf_append(out, STR(", which cannot take it by this model\n"));
+    }
+}
+
+static void print_follow(const SimulateReport *report, Buf *out) {
+    for (size_t i = 0; report->follows && i < report->n; i++) {
+        const Contender *contender = &report->contenders[i];
+        const SimulationResult *result = contender->result;
+
+        if (result->n_mismatches == 0)
+            continue;
+        buf_append(out, STR("\nNot among the best, by "));
+        (void)visible_append(out, contender->name);
+        buf_append(out, STR(":\n"));
+        for (size_t k = 0; k < result->n_mismatches && k < MISSES_SHOWN; k++)
+            print_miss(report, &result->mismatches[k], out);
+        if (result->n_followed - result->n_best > MISSES_SHOWN)
+            buf_printf(out, "  and %zu more\n", result->n_followed - result->n_best - MISSES_SHOWN);
+    }
+}
+
+static void print_notes(const SimulateReport *report, Buf *out) {
+    const SimulationInput *input = report->input;
+    _cleanup_(buf_done) Buf notes = BUF_INIT(1024 * 1024);
+
+    for (unsigned i = 0; i < UNMODELLED_MAX; i++)
+        if (input->n_unmodelled[i] > 0)
+            buf_printf(&notes,
+                "  %zu %s %s: not modelled\n",
+                input->n_unmodelled[i],
+                input->n_unmodelled[i] == 1 ? "pod has" : "pods have",
+                unmodelled_name((UnmodelledFeature)i));
+    if (input->n_left_pending > 0)
+        buf_printf(&notes,
+            "  %zu pending pods of the cluster are not placed; --pending places them first\n",
+            input->n_left_pending);
+    if (input->n_without_node > 0)
+        buf_printf(&notes,
+            "  %zu pods run on nodes that the file does not have: left out\n",
+            input->n_without_node);
+    for (size_t i = 0; i < report->n; i++) {
+        const Contender *contender = &report->contenders[i];
+
+        if (contender->n_unfed > 0) {
+            buf_append(&notes, STR("  "));
+            (void)visible_append(&notes, contender->name);
+            buf_printf(&notes,
+                " reads %zu metric%s that nothing was measured for: absent; --metrics gives them\n",
+                contender->n_unfed,
+                contender->n_unfed == 1 ? "" : "s");
+        }
+        if (contender->result->is_broken_off) {
+            buf_append(&notes, STR("  "));
+            (void)visible_append(&notes, contender->name);
+            buf_printf(&notes,
+                " was broken off after %zu of %zu pods\n",
+                contender->result->n_reached,
+                contender->result->n_pods);
+        }
+    }
+    if (notes.len > 0) {
+        buf_append(out, STR("\nNotes\n"));
+        buf_append(out, buf_str(&notes));
+    }
+}
+
+void simulate_table(const SimulateReport *report, Buf *out) {
+    Table table = {.report = report};
+
+    add_pods(&table);
+    add_nodes(&table);
+    add_balance(&table, "cpu requested, mean of all nodes", /* is_memory= */ false);
+    add_balance(&table, "memory requested, mean of all nodes", /* is_memory= */ true);
+    add_shapes(&table);
+    add_moves(&table);
+    add_waiting(&table);
+    add_follow(&table);
+    print_head(report, out);
+    print_lines(&table, out);
+    print_follow(report, out);
+    print_notes(report, out);
+}

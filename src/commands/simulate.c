@@ -1,0 +1,336 @@
+/*
+ * berth simulate: pods onto a cluster, under one policy and another; what comes of it.
+ *
+ * Here the runs; simulate-settings.c has the options, simulate-table.c, simulate-json.c and
+ * simulate-chart.c print.
+ */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/metrics-source.h"
+#include "cli/policy-files.h"
+#include "cli/terminal.h"
+#include "commands/simulate-report.h"
+#include "commands/simulate-settings.h"
+#include "commands/simulate-shapes.h"
+#include "input/zones.h"
+#include "simulate/run.h"
+
+#define WHO "berth simulate"
+#define SCRATCH_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+#define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
+#define BAR_WIDTH 30u
+
+/* What a run of the command has. */
+typedef struct Simulation {
+    const SimulateSettings *settings;
+    Arena *scratch;
+    SimulationInput *input;
+    Zones *zones;
+    Contender contenders[SIMULATE_CONTENDERS_MAX];
+    size_t n;
+    Resources shapes[SIMULATION_SHAPES_MAX];
+    size_t n_shapes;
+    int64_t now_nsec;
+    bool has_bar;
+    unsigned shown; /* of the bar: percent */
+} Simulation;
+
+/* --- being told to stop, and telling how far it is -------------------------------------------- */
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal) {
+    (void)signal;
+    is_interrupted = 1;
+}
+
+/* The second one ends it as usual. */
+static void catch_interrupt(void) {
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
+
+    (void)sigaction(SIGINT, &action, NULL);
+}
+
+static bool is_over(void *context) {
+    (void)context;
+    return is_interrupted != 0;
+}
+
+static void show_bar(void *context, size_t n_done) {
+    Simulation *simulation = context;
+    size_t n_all = simulation->input->n_arrivals;
+    unsigned percent = (unsigned)(100 * n_done / n_all);
+    char bar[BAR_WIDTH + 1];
+
+    if (!simulation->has_bar || percent == simulation->shown)
+        return;
+    simulation->shown = percent;
+    memset(bar, '.', BAR_WIDTH);
+    memset(bar, '#', BAR_WIDTH * percent / 100);
+    bar[BAR_WIDTH] = '\0';
+    (void)fprintf(stderr,
+        "\r%zu/%zu [%s] %3u %%",
+        simulation->n + 1,
+        simulation->settings->n_policies + !simulation->settings->has_no_baseline,
+        bar,
+        percent);
+}
+
+static void clear_bar(const Simulation *simulation) {
+    if (simulation->has_bar)
+        (void)fprintf(stderr, "\r%*s\r", (int)BAR_WIDTH + 24, "");
+}
+
+static int find_shapes(Simulation *simulation) {
+    const SimulateSettings *settings = simulation->settings;
+
+    if (settings->n_shapes == 0)
+        return shapes_guess(simulation->input,
+                   simulation->scratch,
+                   simulation->shapes,
+                   &simulation->n_shapes) < 0
+                   ? terminal_out_of_memory(WHO)
+                   : 0;
+    for (size_t i = 0; i < settings->n_shapes; i++) {
+        const char *wrong =
+            shape_parse(settings->shapes[i], simulation->scratch, &simulation->shapes[i]);
+
+        if (wrong) {
+            (void)fprintf(stderr, WHO ": %s\n", wrong);
+            return EXIT_USAGE;
+        }
+    }
+    simulation->n_shapes = settings->n_shapes;
+    return 0;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* "density" of policies/density.yaml. */
+static Str name_of(const char *path) {
+    Str name = str_from_c(path);
+    size_t slash;
+
+    while (name.len > 1 && str_has_suffix(name, STR("/")))
+        name = str_take(name, name.len - 1);
+    slash = str_find_last(name, '/');
+    if (slash != SIZE_MAX && slash + 1 < name.len)
+        name = str_skip(name, slash + 1);
+    if (str_has_suffix(name, STR(".yaml")))
+        name = str_take(name, name.len - 5);
+    else if (str_has_suffix(name, STR(".yml")))
+        name = str_take(name, name.len - 4);
+    return name;
+}
+
+/* Of two of one name both are called as they were given. */
+static void name_contenders(Simulation *simulation) {
+    const SimulateSettings *settings = simulation->settings;
+    size_t base = !settings->has_no_baseline;
+
+    for (size_t i = 0; i < settings->n_policies; i++) {
+        bool is_twice = str_is(name_of(settings->policies[i]), "none");
+
+        for (size_t k = 0; k < settings->n_policies; k++)
+            is_twice |=
+                k != i && str_eq(name_of(settings->policies[i]), name_of(settings->policies[k]));
+        simulation->contenders[base + i].name =
+            is_twice ? str_from_c(settings->policies[i]) : name_of(settings->policies[i]);
+    }
+    if (base)
+        simulation->contenders[0].name = STR("none");
+}
+
+static RunOptions options_of(Simulation *simulation) {
+    const SimulateSettings *settings = simulation->settings;
+
+    return (RunOptions){
+        .scheduler =
+            {
+                .weight = settings->weight,
+                .percentage = (unsigned)settings->percentage,
+                .seed = (uint64_t)settings->seed,
+            },
+        .follows = settings->follows,
+        .until = settings->until,
+        .now_nsec = simulation->now_nsec,
+        .shapes = simulation->shapes,
+        .n_shapes = simulation->n_shapes,
+        .is_over = is_over,
+        .progress = show_bar,
+        .context = simulation,
+    };
+}
+
+static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
+    RunOptions options = options_of(simulation);
+    int r;
+
+    simulation->shown = UINT32_MAX;
+    r = run_simulation(
+        simulation->input, parts, &options, &simulation->contenders[simulation->n].result);
+    clear_bar(simulation);
+    if (r < 0)
+        return terminal_out_of_memory(WHO);
+    simulation->n++;
+    return 0;
+}
+
+static int run_policy(Simulation *simulation, Program *program) {
+    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
+    MetricsSource metrics = {.file = simulation->settings->metrics};
+    ClusterSource cluster = {.file = simulation->settings->files.cluster};
+    BerthExtenderOptions parts = {
+        .table = simulation->input->table,
+        .program = program,
+        .zones = zones_finder(simulation->zones),
+        .now_nsec = simulation->now_nsec,
+        .uptime_nsec = clock_monotonic_nsec(),
+    };
+    int r = metrics_source_load(&metrics,
+        &cluster,
+        WHO,
+        program,
+        simulation->input->snapshot,
+        parts.now_nsec,
+        parts.uptime_nsec,
+        &measurements,
+        /* ret_statuses= */ NULL);
+
+    if (r != 0)
+        return r;
+    parts.measurements = measurements;
+    if (!metrics.file)
+        simulation->contenders[simulation->n].n_unfed = program->n_gauges;
+    return run_one(simulation, &parts);
+}
+
+/* The policies of one column. */
+static int load_program(const char *path, Arena *scratch, Program **ret) {
+    return policy_files_load(&(PolicyPaths){.items = {path}, .n = 1}, WHO, scratch, ret);
+}
+
+/* Policies are read before anything is run: who wrote one wrongly need not wait. */
+static int run_all(Simulation *simulation) {
+    const SimulateSettings *settings = simulation->settings;
+    Program *programs[SIMULATE_CONTENDERS_MAX] = {0};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < settings->n_policies; i++)
+        r = load_program(settings->policies[i], simulation->scratch, &programs[i]);
+    if (r == 0 && !settings->has_no_baseline)
+        r = run_one(simulation, /* parts= */ NULL);
+    for (size_t i = 0; r == 0 && i < settings->n_policies && !is_interrupted; i++)
+        r = run_policy(simulation, programs[i]);
+    for (size_t i = 0; i < settings->n_policies; i++)
+        program_unref(programs[i]);
+    return r;
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+static int write_chart(const SimulateReport *report, const char *path) {
+    _cleanup_(buf_done) Buf svg = BUF_INIT(TEXT_MAX);
+    FILE *file;
+    bool is_fine;
+
+    simulate_chart(report, &svg);
+    if (buf_error(&svg))
+        return terminal_out_of_memory(WHO);
+    file = fopen(path, "we");
+    if (!file) {
+        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
+        return EXIT_UNREACHABLE;
+    }
+    is_fine = terminal_print(file, buf_str(&svg));
+    is_fine = fclose(file) == 0 && is_fine;
+    if (!is_fine)
+        (void)fprintf(stderr, WHO ": cannot write %s: %s\n", path, strerror(errno));
+    return is_fine ? 0 : EXIT_UNREACHABLE;
+}
+
+static int print(const Simulation *simulation) {
+    const SimulateSettings *settings = simulation->settings;
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    SimulateReport report = {
+        .input = simulation->input,
+        .contenders = simulation->contenders,
+        .n = simulation->n,
+        .shapes = simulation->shapes,
+        .n_shapes = simulation->n_shapes,
+        .seed = (uint64_t)settings->seed,
+        .weight = settings->weight,
+        .follows = settings->follows,
+        .all = settings->all,
+        .scratch = simulation->scratch,
+    };
+    int r = settings->chart ? write_chart(&report, settings->chart) : 0;
+
+    if (r != 0)
+        return r;
+    if (settings->form == SIMULATE_JSON)
+        simulate_json(&report, &out);
+    else if (settings->form == SIMULATE_PLACEMENTS)
+        simulate_placements(&report, &out);
+    else
+        simulate_table(&report, &out);
+    if (buf_error(&out) || arena_has_failed(simulation->scratch))
+        return terminal_out_of_memory(WHO);
+    if (!terminal_print(stdout, buf_str(&out)))
+        return EXIT_UNREACHABLE;
+    return is_interrupted ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void simulation_done(Simulation *simulation) {
+    for (size_t i = 0; i < SIMULATE_CONTENDERS_MAX; i++)
+        simulation_result_free(simulation->contenders[i].result);
+    simulation_input_free(simulation->input);
+    zones_free(simulation->zones);
+    arena_free(simulation->scratch);
+}
+
+static int simulate(const SimulateSettings *settings) {
+    _cleanup_(simulation_done) Simulation simulation = {
+        .settings = settings,
+        .scratch = arena_new(SCRATCH_BUDGET),
+        .zones = zones_new(),
+        .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
+        .has_bar = isatty(STDERR_FILENO),
+    };
+    char error[SIMULATION_ERROR_MAX];
+    int r;
+
+    if (!simulation.scratch || !simulation.zones)
+        return terminal_out_of_memory(WHO);
+    r = simulation_input_load(&settings->files, &simulation.input, error);
+    if (r < 0) {
+        terminal_complain(WHO, error);
+        return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
+    }
+    name_contenders(&simulation);
+    r = find_shapes(&simulation);
+    if (r != 0)
+        return r;
+    catch_interrupt();
+    r = run_all(&simulation);
+    return r == 0 ? print(&simulation) : r;
+}
+
+int cmd_simulate(int argc, char *argv[]) {
+    SimulateSettings settings;
+    bool is_done;
+    int r = simulate_settings_read(argc, argv, &settings, &is_done);
+
+    return r != 0 || is_done ? r : simulate(&settings);
+}

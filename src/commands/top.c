@@ -1,0 +1,240 @@
+/*
+ * berth top: what a running berth decides, as it decides.
+ *
+ * It listens to the event stream that the dashboard listens to. On a terminal the screen is drawn
+ * anew with every update and every key; elsewhere it is printed once, after the second update,
+ * since one alone tells no rate.
+ */
+
+#include <curl/curl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "cli/ask-stream.h"
+#include "cli/command.h"
+#include "cli/server-source.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+#include "commands/keyboard.h"
+#include "commands/top-screen.h"
+#include "commands/top-state.h"
+
+#define WHO "berth top"
+#define EVENTS_PATH "/api/v1/events"
+#define TOP_BUDGET ((size_t)16 * 1024 * 1024)
+#define SCREEN_MAX ((size_t)1024 * 1024)
+#define STEP_MSEC 500
+#define AGAIN_NSEC (2 * NSEC_PER_SEC) /* after the stream broke */
+#define ONCE_UPDATES 2u
+#define ONCE_LINES 40u
+#define ONCE_WIDTH 120u
+
+typedef struct Top {
+    ServerSource source;
+    bool is_once;
+    TopScreen screen;
+    TopState *state;
+    Arena *arena;   /* what lives as long as the command */
+    Arena *scratch; /* one update */
+    AskStream *stream;
+    int64_t again_at_nsec;       /* not connected: when to try again */
+    char problem[ASK_ERROR_MAX]; /* why it is not; the stream that knew is gone */
+    size_t n_updates;
+    bool is_stale; /* the screen is not what it should be */
+} Top;
+
+static void print_help(FILE *out) {
+    (void)fprintf(out,
+        "usage: %s top [OPTIONS]\n"
+        "\n"
+        "Shows what a running berth decides, as it decides: how many pods, which rules reject,\n"
+        "the newest decisions. Keys: q quit, p pause, / filter, w only pods without a node,\n"
+        "j k scroll, ? help. Where there is no terminal it prints once and ends.\n"
+        "\n" SERVER_SOURCE_HELP "  --once                print once, after two seconds, and end\n",
+        program_name);
+}
+
+/* --- what comes in -------------------------------------------------------------------------- */
+
+static void take_line(void *context, Str line) {
+    Top *top = context;
+
+    if (!str_has_prefix(line, STR("data: ")) || top->screen.is_paused)
+        return;
+    if (!top_state_take(top->state, str_skip(line, 6), top->scratch))
+        return;
+    top->n_updates++;
+    top->is_stale = true;
+}
+
+/* Connects when it is time to. */
+static bool connect_again(Top *top, int64_t now) {
+    if (top->stream || now < top->again_at_nsec)
+        return true;
+    top->stream = ask_stream_new(&top->source.access, EVENTS_PATH, take_line, top);
+    return top->stream != NULL;
+}
+
+static void lose(Top *top, int64_t now) {
+    (void)snprintf(top->problem, sizeof(top->problem), "%s", ask_stream_error(top->stream));
+    top->stream = ask_stream_free(top->stream);
+    top->again_at_nsec = now + AGAIN_NSEC;
+    top->screen.problem = top->problem;
+    top->is_stale = true;
+}
+
+/* Waits for an update, or for a key on @fd (-1: nobody types). */
+static void step(Top *top, int fd) {
+    size_t before = top->n_updates;
+
+    if (!top->stream) {
+        (void)usleep(STEP_MSEC * 1000 / 10);
+        return;
+    }
+    if (ask_stream_step(top->stream, fd, STEP_MSEC) == ASK_STREAM_ENDED)
+        lose(top, clock_monotonic_nsec());
+    else if (top->n_updates > before)
+        top->screen.problem = NULL;
+}
+
+/* --- what is shown -------------------------------------------------------------------------- */
+
+static bool print_screen(Top *top, const char *before, const char *after) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(SCREEN_MAX), whole = BUF_INIT(SCREEN_MAX);
+    Str rest, line;
+
+    top_screen_draw(&top->screen, top->state, &text);
+    buf_append(&whole, str_from_c(before));
+    rest = buf_str(&text);
+    while (str_split(&rest, '\n', &line)) {
+        buf_append(&whole, line);
+        buf_append(&whole, str_from_c(after));
+        if (rest.ptr)
+            buf_append_char(&whole, '\n');
+    }
+    return terminal_print(stdout, buf_str(&whole));
+}
+
+/* Over what was there, line by line, so that nothing flickers. */
+static bool redraw(Top *top) {
+    size_t width, height;
+
+    keyboard_size(&width, &height);
+    if (!top->is_stale && width == top->screen.width && height == top->screen.height)
+        return true;
+    top->screen.width = width;
+    top->screen.height = height;
+    top->is_stale = false;
+    return print_screen(top, "\033[H", "\033[K");
+}
+
+static int out_of_memory(void) {
+    terminal_complain(WHO, "out of memory");
+    return EXIT_FAILED;
+}
+
+static int watch(Top *top) {
+    bool is_over = false;
+    char key;
+
+    top->is_stale = true;
+    while (!is_over) {
+        if (!connect_again(top, clock_monotonic_nsec()))
+            return out_of_memory();
+        if (!redraw(top))
+            return EXIT_FAILED;
+        step(top, keyboard_fd());
+        while (!is_over && (key = keyboard_read()) != 0) {
+            is_over = top_screen_key(&top->screen, key);
+            top->is_stale = true;
+        }
+    }
+    return EXIT_FINE;
+}
+
+static int show_once(Top *top) {
+    top->screen.is_once = true;
+    top->screen.width = ONCE_WIDTH;
+    top->screen.height = ONCE_LINES;
+    if (!connect_again(top, clock_monotonic_nsec()))
+        return out_of_memory();
+    while (top->n_updates < ONCE_UPDATES) {
+        step(top, /* fd= */ -1);
+        if (top->screen.problem) {
+            terminal_complain(WHO, top->screen.problem);
+            return EXIT_UNREACHABLE;
+        }
+    }
+    return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int run(Top *top) {
+    int r;
+
+    top->screen.server = top->source.access.server;
+    top->screen.has_colour = terminal_has_colour(stdout);
+    top->screen.has_symbols = terminal_has_symbols(stdout);
+    if (top->is_once || !keyboard_open())
+        return show_once(top);
+    r = watch(top);
+    keyboard_close();
+    return r;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+enum { OPTION_ONCE = 256 };
+
+static int parse_options(Top *top, int argc, char *argv[], bool *ret_is_over) {
+    static const struct option options[] = {
+        SERVER_SOURCE_OPTIONS,
+        {"once", no_argument, NULL, OPTION_ONCE},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    const char *problem;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (server_source_set(&top->source, option, optarg))
+            continue;
+        if (option == 'h') {
+            print_help(stdout);
+            *ret_is_over = true;
+            return EXIT_FINE;
+        }
+        if (option != OPTION_ONCE)
+            return usage_error("top", NULL, print_help);
+        top->is_once = true;
+    }
+    problem = optind < argc ? "it takes options only" : server_source_check(&top->source);
+    return problem ? usage_error("top", problem, print_help) : EXIT_FINE;
+}
+
+int cmd_top(int argc, char *argv[]) {
+    Top top = {0};
+    bool is_over = false;
+    int r = parse_options(&top, argc, argv, &is_over);
+
+    if (r != EXIT_FINE || is_over)
+        return r;
+    top.arena = arena_new(TOP_BUDGET);
+    top.scratch = arena_new(TOP_BUDGET);
+    top.state = calloc(1, sizeof(*top.state));
+    if (!top.arena || !top.scratch || !top.state)
+        r = out_of_memory();
+    else
+        r = server_source_open(&top.source, WHO, top.arena);
+    if (r == EXIT_FINE)
+        r = run(&top);
+    ask_stream_free(top.stream);
+    free(top.state);
+    arena_free(top.scratch);
+    arena_free(top.arena);
+    return r;
+}
